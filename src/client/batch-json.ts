@@ -3,14 +3,14 @@ import { documentedTotal } from "../core/batch/plan.ts";
 import type { RowResult } from "../core/batch/row-result.ts";
 import type { OptionNames } from "../lib/wording.ts";
 import { describeFailure } from "./failure.ts";
-import { failureJson, reportJson } from "./report-json.ts";
+import { reportJson } from "./report-json.ts";
 import type { BatchRow, BatchSummary } from "./results.ts";
 
 /** A row as scripts get it: the object of `generate`, and which row it is. @param names how its error names options */
 export function rowJson({ row, isSkipped, report, error }: RowResult, names: OptionNames): BatchRow {
   const place = { row: row.row, line: row.line };
   if (report) return { ...reportJson(report, names), ...place, ...(isSkipped && { skipped: true }) };
-  return { ...failureJson(describeFailure(error, names)), files: [], warnings: [], ...place };
+  return { ...describeFailure(error, names), files: [], warnings: [], ...place };
 }
 
 /** The last line for scripts. The rows are those saved, skipped, unknown and failed; the rest is a part of the last. */

@@ -1,3 +1,4 @@
+import { TransformStream } from "node:stream/web";
 import { UsageError } from "../lib/error-types.ts";
 import { findModels } from "../models/find.ts";
 import { Calls } from "./calls.ts";
@@ -91,54 +92,21 @@ function batchOf(
       return summary;
     },
     async *[Symbol.asyncIterator]() {
-      const rows = new Handover<BatchRow>();
+      // Nothing is buffered: each row waits until it is taken, or the caller has left.
+      const { readable, writable } = new TransformStream<BatchRow, BatchRow>();
+      const rows = writable.getWriter();
+      const onRow = (row: BatchRow) => rows.write(row).catch(() => {});
       const leaving = new AbortController();
-      const running = run((row) => rows.give(row), leaving.signal).finally(() => rows.end());
+      const running = run(onRow, leaving.signal).finally(() => void rows.close().catch(() => {}));
       // It is thrown once the rows that ended before it were taken.
       running.catch(() => {});
       try {
-        yield* rows.items();
+        yield* readable;
         summary = await running;
       } finally {
-        rows.end();
         leaving.abort();
         await running.catch(() => {});
       }
     },
   };
-}
-
-/** An unbuffered queue: passes items from producers to one consumer, and each producer waits until its item is taken. */
-export class Handover<Item> {
-  readonly #waiting: { item: Item; taken: () => void }[] = [];
-  #wake: () => void = () => {};
-  #isOver = false;
-
-  /** Resolves once the item is taken, or after `end`. */
-  give(item: Item): Promise<void> {
-    if (this.#isOver) return Promise.resolve();
-    return new Promise((taken) => {
-      this.#waiting.push({ item, taken });
-      this.#wake();
-    });
-  }
-
-  /** Ends the queue: producers stop waiting, and `items` ends. */
-  end(): void {
-    this.#isOver = true;
-    for (const { taken } of this.#waiting) taken();
-    this.#wake();
-  }
-
-  /** Every item in the order given, until the end. */
-  async *items(): AsyncGenerator<Item> {
-    for (;;) {
-      const next = this.#waiting.shift();
-      if (next) {
-        next.taken();
-        yield next.item;
-      } else if (this.#isOver) return;
-      else await new Promise<void>((wake) => (this.#wake = wake));
-    }
-  }
 }

@@ -10,9 +10,9 @@ import { keyMasker } from "../lib/redact.ts";
 import { GENERATOR_KEY_ID, SANDBOX_SERVICE, type ServiceIdentity } from "../task/intent.ts";
 import { configuredService } from "./account.ts";
 import type { OwnGenerator } from "./own-generator.ts";
+import { storedAccount } from "./profiles.ts";
 import { generatorInEffect } from "./service-in-effect.ts";
 import type { ClientSession } from "./session.ts";
-import { storedAccount } from "./stored-account.ts";
 
 /** How long a task of the embedded sandbox takes, in milliseconds: less than `imggen sandbox`, as a person waits. */
 const EMBEDDED_LATENCY_MS = 300;
@@ -153,11 +153,12 @@ export class Connections {
   async #startSandbox(): Promise<Connection> {
     const { startSandbox, SANDBOX_KEY } = await import("../sandbox/server.ts");
     const { serviceMatrix } = await import("./matrix-in-effect.ts");
-    const { startInSandboxFolder } = await import("./sandbox-folder.ts");
+    const { sandboxFolder, startIn } = await import("./state-folder.ts");
     const session = this.#session;
     const matrix = serviceMatrix(session);
     const { drawPicture: draw, clock } = session.context;
-    const sandbox = await startInSandboxFolder(session, (folder) =>
+    const folder = sandboxFolder(session.folders);
+    const sandbox = await startIn(folder, () =>
       startSandbox({
         folder,
         latencyMs: EMBEDDED_LATENCY_MS,

@@ -52,18 +52,13 @@ export class EffectiveSettings {
     name: keyof Settings,
     flag?: { value: string | undefined; label: string },
   ): Promise<Effective | undefined> {
-    if (flag?.value === undefined) return this.#lookUp(name);
+    if (flag?.value === undefined) return this.find(name);
     return usable(name, { value: flag.value, source: "flag", label: flag.label });
-  }
-
-  /** The matrix file that applies, if any; at once, because a client tells its models at once. @throws SettingsError */
-  matrixFile(): Effective | undefined {
-    return this.#lookUp("matrix");
   }
 
   /** The value that applies, at once; undefined if it is not set. @throws SettingsError, UsageError for an empty path */
   find(name: keyof Settings): Effective | undefined {
-    return this.#lookUp(name);
+    return this.#given(name) ?? this.stored(name);
   }
 
   /**
@@ -104,10 +99,6 @@ export class EffectiveSettings {
   flag(name: SettingName): Effective | undefined {
     const flag = this.#flags[name];
     return flag && usable(name, { ...flag, source: "flag" });
-  }
-
-  #lookUp(name: keyof Settings): Effective | undefined {
-    return this.#given(name) ?? this.stored(name);
   }
 
   /** What a flag or the environment gives of a setting. */
@@ -161,17 +152,15 @@ function isPath(name: keyof Settings): boolean {
   return isOwnSetting(name) && ["folder", "matrix"].includes(SETTINGS[name].type);
 }
 
-/** One place names a service and a generator: which of them is to be charged, only the user knows. */
-/** A generator and a base URL of one place: at most one of them is set. @throws UsageError @returns the generator */
+/**
+ * A generator, where no base URL of the same place is set: which of the two is to be charged, only the user knows.
+ * @throws UsageError if both are
+ */
 function oneOf(generator: Effective | undefined, baseUrl: Effective | undefined): Effective | undefined {
-  if (generator !== undefined && baseUrl !== undefined) throw twoServices(generator, baseUrl);
-  return generator;
-}
-
-function twoServices(generator: Effective, baseUrl: Effective): UsageError {
+  if (generator === undefined || baseUrl === undefined) return generator;
   const hint =
     generator.source === "environment"
       ? `Nothing was sent. Unset ${generator.label} or ${baseUrl.label}.`
       : "Nothing was sent. Keep one of them: imggen config unset generator, or imggen config unset baseUrl";
-  return new UsageError(`Both ${generator.label} and ${baseUrl.label} are set.`, { hint });
+  throw new UsageError(`Both ${generator.label} and ${baseUrl.label} are set.`, { hint });
 }

@@ -1,40 +1,31 @@
 import { OutcomeUnknownError } from "../api/errors.ts";
-import { InterruptedError, ManifestError, type ManifestProblem } from "../core/errors.ts";
+import { ManifestError } from "../core/errors.ts";
 import type { TaskReport } from "../core/task/report.ts";
 import { type Charged, chargedByNow, type ErrorType, ImggenError } from "../lib/error-types.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import type { OptionNames } from "../lib/wording.ts";
 import { isResumable } from "../task/lifecycle.ts";
-import { EXIT_CODES, exitCodeOf } from "./exit-codes.ts";
+import { exitCodeOf } from "./exit-codes.ts";
+import type { ErrorDetail, FailureJson } from "./results.ts";
 
-/** A failure as users and scripts see it. */
-export interface DescribedFailure {
-  type: ErrorType;
-  key: string | null;
-  message: string;
-  /** What to do next, in two lines at most, of one command each at most. */
-  hint: string;
-  exitCode: number;
-  charged: Charged;
-  taskId: string | null;
+/** The task that has failed. */
+type FailedTask = Pick<TaskReport, "taskId" | "charged" | "state"> & { ledgerId?: string | null };
+
+/** What a hint may name. */
+interface Known {
   /** The command that resumes the task, or null if there is nothing to resume. */
   resume: string | null;
-  /** The lines of a manifest that cannot be sent. */
-  problems?: readonly ManifestProblem[];
+  ledgerId: string | null;
+  /** A task that the reply to a submit of unknown outcome speaks of. */
+  mentionedTaskId: string | null;
+  names: OptionNames;
 }
 
-type TaskFacts = Pick<TaskReport, "taskId" | "charged" | "state"> & { ledgerId?: string | null };
-
 /** At most two lines, of one command each at most. */
-type Next = (
-  resume: string | null,
-  ledgerId: string | null,
-  mentionedTaskId: string | null,
-  names: OptionNames,
-) => string[];
+type Next = (known: Known) => string[];
 
 const resumeOr = (...otherwise: string[]): Next => {
-  return (resume) => (resume === null ? otherwise : [resumeWith(resume)]);
+  return ({ resume }) => (resume === null ? otherwise : [resumeWith(resume)]);
 };
 
 const resumeWith = (resume: string) => `Resume with: ${resume}`;
@@ -45,10 +36,10 @@ const NEXT_STEPS: Record<ErrorType, Next> = {
     "This is a bug in imggen. To see what was charged: imggen history",
     "To finish charged tasks: imggen resume",
   ],
-  usage: (_resume, _ledgerId, _mentioned, { reference }) => [reference],
+  usage: ({ names }) => [names.reference],
   invalid_request: () => ["To see what each model takes: imggen models"],
   budget_exceeded: () => ["Nothing was sent."],
-  auth_required: (resume) =>
+  auth_required: ({ resume }) =>
     resume === null
       ? ["Store a key that works: imggen login"]
       : ["Store the key it was submitted with: imggen login", resumeWith(resume)],
@@ -58,11 +49,11 @@ const NEXT_STEPS: Record<ErrorType, Next> = {
   service_error: resumeOr("Try again later."),
   pending: resumeOr("Resume later: imggen resume"),
   network: () => ["Check the network and try again."],
-  save_failed: (resume) => (resume === null ? [] : [`It is not lost. ${resumeWith(resume)}`]),
-  outcome_unknown: (_resume, ledgerId, mentioned) => {
-    const look = `To see whether task ${mentioned} of the reply is this request's: ${resumeCommand(mentioned ?? "")}`;
+  save_failed: ({ resume }) => (resume === null ? [] : [`It is not lost. ${resumeWith(resume)}`]),
+  outcome_unknown: ({ ledgerId, mentionedTaskId: mentioned }) => {
     const steps = [
-      mentioned !== null && look,
+      mentioned !== null &&
+        `To see whether task ${mentioned} of the reply is this request's: ${resumeCommand(mentioned)}`,
       ledgerId !== null && `To submit it again, at a new charge: imggen rerun ${ledgerId}`,
       ledgerId !== null && `To dismiss it: imggen resume ${ledgerId} --dismiss`,
     ];
@@ -77,9 +68,9 @@ const MOST_LINES = 2;
 /** Failures of the command line itself have no cost to speak of. */
 const FREE: ReadonlySet<ErrorType> = new Set(["usage", "budget_exceeded", "internal"]);
 
-function hintFor(type: ErrorType, charged: Charged, ...next: Parameters<Next>): string {
+function hintFor(type: ErrorType, charged: Charged, known: Known): string {
   const cost = FREE.has(type) && charged === "no" ? "" : COST[charged];
-  const [first = "", ...more] = NEXT_STEPS[type](...next);
+  const [first = "", ...more] = NEXT_STEPS[type](known);
   return [`${cost} ${first}`.trim(), ...more].join("\n");
 }
 
@@ -109,28 +100,24 @@ const COST: Record<Charged, string> = {
 };
 
 /** The one table from errors to what is shown of them. @param names how it names options */
-export function describeFailure(error: unknown, names: OptionNames, task?: TaskFacts): DescribedFailure {
+export function describeFailure(error: unknown, names: OptionNames, task?: FailedTask): FailureJson {
   const expected = expectedError(error);
+  const { type, key } = expected;
   const charged = task?.charged ?? expected.charged;
   const resume = task && isResumable(task.state) && task.taskId !== null ? resumeCommand(task.taskId) : null;
-  const { type, key } = expected;
+  const mentionedTaskId = expected instanceof OutcomeUnknownError ? expected.mentionedTaskId : null;
   const hint = expected.hintFor(names);
-  const mentioned = expected instanceof OutcomeUnknownError ? expected.mentionedTaskId : null;
-  return {
+  const known = { resume, ledgerId: task?.ledgerId ?? null, mentionedTaskId, names };
+  const detail = {
     type,
     key,
     message: expected.messageFor(names),
-    hint:
-      hint === null
-        ? hintFor(type, charged, resume, task?.ledgerId ?? null, mentioned, names)
-        : ownHint(type, hint, resume),
-    exitCode:
-      error instanceof InterruptedError ? exitCodeOf(error) : EXIT_CODES[type as keyof typeof EXIT_CODES],
-    charged,
-    taskId: task?.taskId ?? null,
-    resume,
+    hint: hint === null ? hintFor(type, charged, known) : ownHint(type, hint, resume),
+    exitCode: exitCodeOf(error),
     ...(expected instanceof ManifestError && { problems: expected.problems }),
   };
+  // The compiler does not follow that a type's exit code is its own; the table does.
+  return { ok: false, error: detail as ErrorDetail, taskId: task?.taskId ?? null, charged, resume };
 }
 
 class InternalError extends ImggenError {

@@ -3,10 +3,9 @@ import type { Charged } from "../lib/error-types.ts";
 import type { OptionNames } from "../lib/wording.ts";
 import type { TaskRecord } from "../task/record.ts";
 import type { SavedFile } from "../task/saved-file.ts";
-import { type DescribedFailure, describeFailure } from "./failure.ts";
+import { describeFailure } from "./failure.ts";
 import type {
   ErrorDetail,
-  FailureJson,
   HistoryEntry,
   StatusResult,
   TaskFacts,
@@ -18,7 +17,7 @@ import type {
 export function reportJson(report: TaskReport, names: OptionNames): TaskResult {
   const { elapsedMs, files, warnings, reused, error } = report;
   const more = reused && { reused };
-  if (error) return { ...failureJson(describeFailure(error, names, report)), files, warnings, ...more };
+  if (error) return { ...describeFailure(error, names, report), files, warnings, ...more };
   return { ok: true, ...taskFacts(report), elapsedMs, warnings, ...more };
 }
 
@@ -44,11 +43,6 @@ export function statusJson(report: TaskReport, names: OptionNames): StatusResult
   const { files } = report;
   const urls = report.urls.map((url) => url.replace(/[?#].*$/s, ""));
   return { ...reportJson(report, names), status: reportStatus(report), urls, files };
-}
-
-export function failureJson({ charged, taskId, resume, ...error }: DescribedFailure): FailureJson {
-  // The compiler does not follow that a type's exit code is its own; the table does.
-  return { ok: false, error: error as ErrorDetail, taskId, charged, resume };
 }
 
 /** What a call throws: the failure document of the command line's `--json`, as an Error. It names options, not flags. */
@@ -85,7 +79,7 @@ export class ImggenFailure extends Error implements TaskFailure {
 /** Any error as the failure of a call. @param names how it names options */
 export function imggenFailureOf(error: unknown, names: OptionNames): ImggenFailure {
   if (error instanceof ImggenFailure) return error;
-  return new ImggenFailure({ ...failureJson(describeFailure(error, names)), files: [], warnings: [] }, error);
+  return new ImggenFailure({ ...describeFailure(error, names), files: [], warnings: [] }, error);
 }
 
 /** @throws ImggenFailure in place of whatever was thrown */

@@ -50,6 +50,7 @@ export type ErrorDetail = {
   };
 }[ErrorType];
 
+/** What went wrong, what it cost, and what to do next. */
 export interface FailureJson {
   ok: false;
   error: ErrorDetail;

@@ -9,18 +9,7 @@ import type { ProcessContext } from "./this-process.ts";
 export interface ClientSession {
   readonly context: ProcessContext;
   readonly folders: Folders;
-  readonly settings: Pick<
-    EffectiveSettings,
-    | "get"
-    | "dailyCredits"
-    | "confirmAbove"
-    | "matrixFile"
-    | "find"
-    | "generator"
-    | "stored"
-    | "flag"
-    | "forget"
-  >;
+  readonly settings: EffectiveSettings;
   /** How messages name options. */
   readonly optionNames: OptionNames;
   /** Whether the embedded sandbox takes the place of the configured service. */

@@ -1,17 +1,15 @@
 import { proxiesFromEnvironment } from "../api/proxies.ts";
 import { openGenerator } from "../generators/kinds.ts";
-import { errorCode } from "../lib/error-code.ts";
 import {
   type GeneratorServiceOptions,
   type RunningGeneratorService,
   startGeneratorService,
 } from "../sandbox/generator-service.ts";
-import { StateFolderError } from "../store/errors.ts";
 import { matrixInEffect } from "./matrix-in-effect.ts";
 import { type OwnGenerator, requireKey } from "./own-generator.ts";
-import { isOfPort } from "./sandbox-folder.ts";
 import { generatorFolder } from "./service-in-effect.ts";
 import type { ClientSession } from "./session.ts";
+import { startIn } from "./state-folder.ts";
 
 /** How it is started: as the queue of one command, or as a server. */
 type StartOptions = Pick<GeneratorServiceOptions, "runs" | "adoptsAll" | "port" | "onEvent" | "onRequest">;
@@ -36,14 +34,11 @@ export async function startGenerator(
     onExchange: session.onExchange,
   });
   const matrix = matrixInEffect(session);
+  const parts = { folder, spec, options, generator, matrix, clock, processes };
   try {
-    const parts = { folder, spec, options, generator, matrix, clock, processes };
-    return await startGeneratorService({ ...start, ...parts });
+    return await startIn(folder, () => startGeneratorService({ ...start, ...parts }));
   } catch (error) {
     await generator.close();
-    if (errorCode(error) === undefined || isOfPort(error)) throw error;
-    const hint =
-      "Nothing was sent. Free some space or fix its permissions, or set IMGGEN_HOME to another folder.";
-    throw new StateFolderError(folder, error, { hint });
+    throw error;
   }
 }

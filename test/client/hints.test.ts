@@ -32,7 +32,7 @@ describe("what a failure advises", () => {
   it.each(
     types.flatMap((type) => [[type, undefined] as const, [type, TASK] as const, [type, UNKNOWN] as const]),
   )("of %s is at most two lines, of one command each at most", (type, task) => {
-    const lines = describeFailure(new AnyError(type), FLAG_NAMES, task).hint.split("\n");
+    const lines = describeFailure(new AnyError(type), FLAG_NAMES, task).error.hint.split("\n");
     expect(lines.length).toBeLessThanOrEqual(2);
     for (const line of lines)
       expect(line.match(/: imggen |\bimggen [a-z]+ </g)?.length ?? 0).toBeLessThanOrEqual(1);
@@ -50,7 +50,7 @@ describe("what a failure advises", () => {
 
   it("of an unknown outcome is first of all the task that the reply mentions", () => {
     const error = new OutcomeUnknownError("The reply was lost.", { mentionedTaskId: "task_x" });
-    expect(describeFailure(error, FLAG_NAMES, UNKNOWN).hint.split("\n")).toEqual([
+    expect(describeFailure(error, FLAG_NAMES, UNKNOWN).error.hint.split("\n")).toEqual([
       "It may have been charged. To see whether task task_x of the reply is this request's: imggen resume task_x",
       "To submit it again, at a new charge: imggen rerun 20261122T092156123-9c41d07e",
     ]);
@@ -64,10 +64,11 @@ describe("what a failure advises", () => {
     ["For a folder, write --output fox.png/", "For a folder, write --output fox.png/"],
     ["It should look like http://proxy.example:3128", "It should look like http://proxy.example:3128"],
   ])("of an error that knows better ends like a sentence, or in what is to be pasted: %j", (hint, shown) => {
-    expect(describeFailure(new NetworkError("No connection.", { hint }), FLAG_NAMES).hint).toBe(shown);
-    const resumed = describeFailure(new NetworkError("No connection.", { hint }), FLAG_NAMES, TASK).hint;
+    expect(describeFailure(new NetworkError("No connection.", { hint }), FLAG_NAMES).error.hint).toBe(shown);
+    const resumed = describeFailure(new NetworkError("No connection.", { hint }), FLAG_NAMES, TASK).error
+      .hint;
     expect(resumed).toBe(`${shown}\nResume with: imggen resume task-1`);
-    const invalid = describeFailure(new InvalidRequestError("A rule.", { hint }), FLAG_NAMES).hint;
+    const invalid = describeFailure(new InvalidRequestError("A rule.", { hint }), FLAG_NAMES).error.hint;
     expect(invalid).toBe(`Nothing was sent. ${shown}`);
   });
 
@@ -75,7 +76,7 @@ describe("what a failure advises", () => {
     const error = await Promise.resolve(undefined)
       .then(requireApiKey)
       .catch((error: unknown) => error);
-    const lastLine = (names: OptionNames) => describeFailure(error, names).hint.split("\n").at(-1);
+    const lastLine = (names: OptionNames) => describeFailure(error, names).error.hint.split("\n").at(-1);
     expect(lastLine(FLAG_NAMES)).toBe("To try without an account, free of charge, add --sandbox.");
     expect(lastLine(PACKAGE_NAMES)).toBe(
       "To try without an account, free of charge, use createClient({ sandbox: true }).",
@@ -84,9 +85,9 @@ describe("what a failure advises", () => {
 
   it("of an error that knows better is its own, and how the task is resumed", () => {
     const error = new NetworkError("No connection.", { hint: "Check the cable." });
-    expect(describeFailure(error, FLAG_NAMES, TASK).hint).toBe(
+    expect(describeFailure(error, FLAG_NAMES, TASK).error.hint).toBe(
       "Check the cable.\nResume with: imggen resume task-1",
     );
-    expect(describeFailure(error, FLAG_NAMES).hint).toBe("Check the cable.");
+    expect(describeFailure(error, FLAG_NAMES).error.hint).toBe("Check the cable.");
   });
 });

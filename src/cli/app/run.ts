@@ -65,14 +65,13 @@ async function reportFailure(error: unknown, json: boolean, console: Console): P
   const { failureLines } = await import("../text/phrases.ts");
   const failure = describeFailure(error, FLAG_NAMES);
   if (json) {
-    const { failureJson } = await import("../../client/report-json.ts");
-    const told = console.json(failureJson(failure));
+    const told = console.json(failure);
     // Standard output itself failed, so standard error is used.
     await told.catch(() => console.error(failureLines(failure)));
   } else {
     await console.error(failureLines(failure));
   }
-  return failure.exitCode;
+  return failure.error.exitCode;
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { EXIT_CODES, worstOf } from "../../client/exit-codes.ts";
 import { describeFailure } from "../../client/failure.ts";
-import { failureJson, reportJson } from "../../client/report-json.ts";
+import { reportJson } from "../../client/report-json.ts";
 import { openLedger } from "../../client/session.ts";
 import { interruptedError } from "../../core/errors.ts";
 import { resolveFileDestination } from "../../core/images/destination.ts";
@@ -182,7 +182,9 @@ function resumedJson({ reports, unreadable }: Resumed, exitCode: number, session
   const resume = session.commandLine();
   const failure = describeFailure(interruptedError(session.context.signal, "yes"), FLAG_NAMES);
   return {
-    ...failureJson({ ...failure, hint: `Resume with: ${resume}`, resume }),
+    ...failure,
+    error: { ...failure.error, hint: `Resume with: ${resume}` },
+    resume,
     tasks: [...ended, ...shown].map((report) => reportJson(report, FLAG_NAMES)),
     pending: { count: interrupted.length, taskIds: shown.map(({ taskId }) => taskId) },
     ...rest,

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { startInSandboxFolder } from "../../client/sandbox-folder.ts";
+import { sandboxFolder, startIn } from "../../client/state-folder.ts";
 import { durationOption } from "../../lib/duration.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
 import { SANDBOX_KEY, startSandbox } from "../../sandbox/server.ts";
@@ -45,8 +45,9 @@ async function runSandbox(session: Session, flags: SandboxFlags): Promise<number
 
 async function start(session: Session, { port: flag, latency, credits }: SandboxFlags) {
   const matrix = await session.matrix();
+  const folder = sandboxFolder(session.folders);
   return startOnPort(flag, (port) =>
-    startInSandboxFolder(session, (folder) =>
+    startIn(folder, () =>
       startSandbox({
         folder,
         port,

@@ -10,7 +10,7 @@ import { costsOf, creditsText, failureLines, savedWord, shortPath } from "../tex
 
 /** The exit code that a report means. */
 export function exitCodeOfReport(report: TaskReport): number {
-  if (report.error) return describeFailure(report.error, FLAG_NAMES, report).exitCode;
+  if (report.error) return describeFailure(report.error, FLAG_NAMES, report).error.exitCode;
   return reportStatus(report) === "running" ? STILL_RUNNING : 0;
 }
 

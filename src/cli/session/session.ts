@@ -129,7 +129,7 @@ export class Session implements ClientSession {
   }
 
   #hasOwnModels(): boolean {
-    return isThere(() => this.settings.matrixFile()) || this.#hasGenerator();
+    return isThere(() => this.settings.find("matrix")) || this.#hasGenerator();
   }
 
   #hasGenerator(): boolean {

@@ -1,5 +1,5 @@
 import path from "node:path";
-import type { DescribedFailure } from "../../client/failure.ts";
+import type { FailureJson } from "../../client/results.ts";
 import type { ProcessContext } from "../../client/this-process.ts";
 import type { TaskReport } from "../../core/task/report.ts";
 import { formatDuration } from "../../lib/duration.ts";
@@ -36,13 +36,13 @@ export function claimedText(id: string): string {
  * The failure for a person: what happened, and what to do next. Only a manifest's problems have lines of their own.
  * @param which of several tasks it is of, to begin with
  */
-export function failureLines(failure: DescribedFailure, which = ""): string[] {
-  const key = failure.key === null || failure.message.includes(failure.key) ? "" : ` [${failure.key}]`;
+export function failureLines({ error }: FailureJson, which = ""): string[] {
+  const key = error.key === null || error.message.includes(error.key) ? "" : ` [${error.key}]`;
   // Who pressed Ctrl-C made no mistake.
-  const label = failure.type === "interrupted" ? "" : "error: ";
-  const text = `${label}${which}${failure.message}${key}`;
-  const lines = failure.problems ? text.split("\n") : [text];
-  return failure.hint === "" ? lines : [...lines, ...failure.hint.split("\n").map((line) => `  ${line}`)];
+  const label = error.type === "interrupted" ? "" : "error: ";
+  const text = `${label}${which}${error.message}${key}`;
+  const lines = error.problems ? text.split("\n") : [text];
+  return error.hint === "" ? lines : [...lines, ...error.hint.split("\n").map((line) => `  ${line}`)];
 }
 
 /** A file as a person names it from where they are: relative to the working folder, where that is shorter. */

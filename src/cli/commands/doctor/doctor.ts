@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import { EXIT_CODES } from "../../../client/exit-codes.ts";
 import { describeFailure } from "../../../client/failure.ts";
-import { failureJson } from "../../../client/report-json.ts";
 import { inOrder } from "../../../lib/concurrency.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { VERSION } from "../../../lib/version.ts";
@@ -129,7 +128,7 @@ function documentOf(failed: readonly string[]): object {
   if (failed.length === 0) return { ok: true };
   const hint = "The hint of each check says what to do.";
   const error = new UsageError(`Something must be fixed: ${failed.join(", ")}.`, { hint });
-  return failureJson(describeFailure(error, FLAG_NAMES));
+  return describeFailure(error, FLAG_NAMES);
 }
 
 function summaryOf(failures: number, warnings: number): string {

@@ -2,17 +2,18 @@ import path from "node:path";
 import { errorCode } from "../lib/error-code.ts";
 import { StateFolderError } from "../store/errors.ts";
 
+/** Where the sandbox keeps its accounts and tasks between runs. */
+export function sandboxFolder({ state }: { state: string }): string {
+  return path.join(state, "sandbox");
+}
+
 /**
- * Starts a sandbox where it keeps its accounts and tasks between runs.
+ * Starts a service that keeps its tasks in a folder.
  * @throws StateFolderError if the disk refuses that folder; of the port, what the system says
  */
-export async function startInSandboxFolder<Sandbox>(
-  { folders }: { folders: { state: string } },
-  start: (folder: string) => Promise<Sandbox>,
-): Promise<Sandbox> {
-  const folder = path.join(folders.state, "sandbox");
+export async function startIn<Service>(folder: string, start: () => Promise<Service>): Promise<Service> {
   try {
-    return await start(folder);
+    return await start();
   } catch (error) {
     if (errorCode(error) === undefined || isOfPort(error)) throw error;
     throw new StateFolderError(folder, error, {
