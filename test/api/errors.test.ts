@@ -51,8 +51,8 @@ describe("the service's refusal", () => {
 
   it("with HTTP 404 asks for the base URL only where no error key shows that the service itself answered", () => {
     const asked = /Is the base URL right/;
-    expect(describeFailure(refusedSubmit(null, 404, "no"), FLAG_NAMES).hint).toMatch(asked);
-    const refused = describeFailure(refusedSubmit("some.new.key", 404, "no"), FLAG_NAMES);
+    expect(describeFailure(refusedSubmit(null, 404, "no"), FLAG_NAMES).error.hint).toMatch(asked);
+    const { error: refused } = describeFailure(refusedSubmit("some.new.key", 404, "no"), FLAG_NAMES);
     expect(refused.message).not.toContain("address");
     expect(refused.hint).not.toMatch(asked);
   });
