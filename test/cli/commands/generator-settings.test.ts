@@ -169,6 +169,12 @@ describe("doctor", () => {
     expect(check("service")).toMatchObject({ status: "warning", message: expect.stringContaining("sd3") });
   });
 
+  it("does not say of one that is asked only with a key that it answers", async () => {
+    const { check } = await checked(await generatorWorld(), ["--generator", "openai"]);
+    expect(check("service")).toMatchObject({ status: "skipped", message: "openai is asked only with a key" });
+    expect(check("key")).toMatchObject({ status: "failed", message: "No key for OpenAI is set." });
+  });
+
   it("names one that cannot be reached, and a program that cannot be run", async () => {
     const world = await generatorWorld();
     await world.generator.close();

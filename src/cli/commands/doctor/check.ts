@@ -36,7 +36,8 @@ export interface AskedGenerator {
   own: OwnGenerator;
   models: string[] | null;
   error: ImggenError | null;
-  elapsedMs: number;
+  /** null where it was not asked, for lack of a key. */
+  elapsedMs: number | null;
 }
 
 /** One check. An ImggenError that it throws is its result: failed. */

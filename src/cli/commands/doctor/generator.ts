@@ -8,14 +8,19 @@ import { type AskedGenerator, type CheckResult, failed, ok, skipped, warning } f
 
 /** Asks a generator for its models, which costs nothing. */
 export async function askGenerator(own: OwnGenerator, session: Session): Promise<AskedGenerator> {
+  const { requireKey } = await import("../../../client/own-generator.ts");
   const { modelNames } = await import("../../../client/generator-terms.ts");
-  const start = performance.now();
-  const answer = await modelNames(own, session.context).catch((error: unknown) => {
-    if (error instanceof ImggenError) return error;
-    throw error;
-  });
-  const [models, error] = answer instanceof ImggenError ? [null, answer] : [answer, null];
-  return { kind: "generator", own, models, error, elapsedMs: performance.now() - start };
+  let startMs: number | null = null;
+  const elapsedMs = () => (startMs === null ? null : performance.now() - startMs);
+  try {
+    requireKey(own.spec, own.options);
+    startMs = performance.now();
+    const models = await modelNames(own, session.context);
+    return { kind: "generator", own, models, error: null, elapsedMs: elapsedMs() };
+  } catch (error) {
+    if (!(error instanceof ImggenError)) throw error;
+    return { kind: "generator", own, models: null, error, elapsedMs: elapsedMs() };
+  }
 }
 
 /** Whether the generator can be reached, and has the model that is set. */
@@ -32,6 +37,7 @@ export async function checkReachable(asked: AskedGenerator, session: Session): P
       return failed(`The program ${spec.words[0]} cannot be run: ${why}.`, FIX_COMMAND, facts);
     return ok(`${name}, ${cost}`, facts);
   }
+  if (elapsedMs === null) return skipped(`${name} is asked only with a key`, facts);
   if (error?.type === "network") return failed(error.message, "Start it, or fix its address.", facts);
   if (error?.type === "service_error")
     return warning(`It answers, but: ${error.message}`, LIST_MODELS, facts);
