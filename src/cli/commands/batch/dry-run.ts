@@ -16,7 +16,7 @@ import { BatchFolders } from "../../../store/batch-folders.ts";
 import type { GenerationRequest } from "../../../task/request.ts";
 import type { Session } from "../../session/session.ts";
 import { showTable } from "../../text/table.ts";
-import { estimateText, planText } from "./costs.ts";
+import { estimateText, planText } from "./summary.ts";
 
 /** Shows what the rows cost that a run would submit now. Needs no key, connects to nothing and writes nothing. */
 export async function dryRun(spec: BatchSpec, session: Session): Promise<number> {

@@ -5,7 +5,7 @@ import { canAsk, confirmed } from "../../input/input-stream.ts";
 import { withTasksShown } from "../../output/task-progress.ts";
 import type { Session } from "../../session/session.ts";
 import { createBatchProgress } from "./batch-progress.ts";
-import { estimateText, planText, questionOf } from "./costs.ts";
+import { estimateText, planText, questionOf } from "./summary.ts";
 
 /** A batch as a command runs it. */
 export interface CommandSpec extends BatchSpec {

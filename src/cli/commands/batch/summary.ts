@@ -1,11 +1,50 @@
 import { rowCount } from "../../../client/batch-json.ts";
 import { EXIT_CODES, exitCodeOf } from "../../../client/exit-codes.ts";
-import type { BatchResult } from "../../../core/batch/batch-spec.ts";
+import { isRepeat } from "../../../core/batch/batch-row.ts";
+import type { BatchResult, Doubt } from "../../../core/batch/batch-spec.ts";
 import type { BatchCounts } from "../../../core/batch/counts.ts";
+import type { BatchPlan, TotalCost } from "../../../core/batch/plan.ts";
+import { likelyCredits } from "../../../core/limits/budget.ts";
 import type { ErrorType, ImggenError } from "../../../lib/error-types.ts";
+import { highestCost } from "../../../models/cost.ts";
+import type { Matrix } from "../../../models/matrix.ts";
 import type { Session } from "../../session/session.ts";
-import { costText } from "./costs.ts";
+import { creditsText } from "../../text/phrases.ts";
 import { MOST_SHOWN } from "./row-notes.ts";
+
+/** `1160 credits`, with the undocumented costs. */
+export function costText({ rows, credits, undocumented }: TotalCost): string {
+  if (undocumented === 0) return creditsText(credits);
+  if (undocumented === rows) return "cost unknown";
+  return `${creditsText(credits)}, and ${rowCount(undocumented)} of unknown cost`;
+}
+
+/** `3 rows, 2 saved already, up to 4 credits already charged, 1 to submit: 2 credits`. */
+export function planText({ rows, toSubmit, charged }: BatchPlan): string {
+  const count = (state: string) => rows.filter((row) => row.state === state).length;
+  const repeats = rows.filter(({ key }) => isRepeat(key)).length;
+  const repeating = ` (${repeats} ${repeats === 1 ? "repeats" : "repeat"} an earlier row)`;
+  const parts = [rowCount(rows.length) + (repeats === 0 ? "" : repeating)];
+  if (count("saved") > 0) parts.push(`${count("saved")} saved already`);
+  if (count("unfinished") > 0) parts.push(`${count("unfinished")} unfinished`);
+  if (charged.credits > 0) parts.push(`up to ${creditsText(charged.credits)} already charged`);
+  parts.push(toSubmit.rows === 0 ? "nothing to submit" : `${toSubmit.rows} to submit: ${costText(toSubmit)}`);
+  return parts.join(", ");
+}
+
+/** How `confirmAbove` counts undocumented costs; empty if there are none. */
+export function estimateText(toSubmit: TotalCost, matrix: Matrix): string {
+  if (toSubmit.undocumented === 0) return "";
+  const most = highestCost(matrix);
+  return `A row of unknown cost counts as ${most} credits for confirmAbove, so ${likelyCredits(toSubmit, matrix)} in all.`;
+}
+
+/** What a person is asked to agree to, at the end of a line. */
+export function questionOf(doubt: Doubt): string {
+  if (doubt.about === "costs")
+    return `Spend ${doubt.isEstimate ? "an estimated " : ""}${doubt.credits} credits?`;
+  return `Submit ${doubt.rows === 1 ? "it" : `all ${doubt.rows}`}?`;
+}
 
 /** How a batch ended, for a person. @param sheet the path of its contact sheet, if there is one */
 export async function showSummary(

@@ -11,7 +11,7 @@ import {
   type BatchFlags,
   batchTerms,
 } from "../../flags/batch-flags.ts";
-import { addFieldOption, type RequestFlags } from "../../flags/request-flags.ts";
+import { addFieldOption, type RequestFlags, readRequestFlags } from "../../flags/request-flags.ts";
 import { readPrompt } from "../../input/prompt.ts";
 import { collect, OPTION_GROUPS, type RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
@@ -48,10 +48,11 @@ export function register(command: Command, runWith: RunWith): void {
 }
 
 async function runCompare(session: Session, given: string, flags: CompareOptions): Promise<number> {
+  const { values: usual } = await readRequestFlags({}, session);
   const axes = {
-    models: await axis("model", flags.model, session),
-    ratios: await axis("ratio", flags.ratio, session),
-    qualities: await axis("quality", flags.quality, session),
+    models: axis("model", flags.model, usual.model),
+    ratios: axis("ratio", flags.ratio, usual.ratio),
+    qualities: axis("quality", flags.quality, usual.quality),
   };
   const matrix = await session.matrix();
   const [model] = axes.models;
@@ -98,14 +99,8 @@ async function copiesOf(session: Session) {
 }
 
 /** The values of one axis: the flag's, or the one that the settings name. @throws UsageError if the flag names none */
-async function axis(
-  name: "model" | "ratio" | "quality",
-  flag: string[] | undefined,
-  { settings }: Session,
-): Promise<string[]> {
-  const isOfService = name === "model" && settings.generator() !== undefined;
-  const setting = flag === undefined && !isOfService ? await settings.get(name) : undefined;
-  const values = (flag ?? [setting?.value ?? ""]).flatMap((each) => each.split(","));
+function axis(name: keyof Cell, flag: string[] | undefined, usual: string | undefined): string[] {
+  const values = (flag ?? [usual ?? ""]).flatMap((each) => each.split(","));
   const given = [...new Set(values.map((value) => value.trim()).filter((value) => value !== ""))];
   if (flag !== undefined && given.length === 0) {
     throw new UsageError(`${FLAG_LABELS[name]} is empty.`, {

@@ -11,9 +11,8 @@ import { DEFAULT_MODEL } from "../../../models/matrix.ts";
 import type { BatchTerms } from "../../flags/batch-flags.ts";
 import type { Session } from "../../session/session.ts";
 import { showTable, type TableCell, type TableColumn } from "../../text/table.ts";
-import { costText } from "../batch/costs.ts";
 import { rowWord } from "../batch/row-notes.ts";
-import { showSummary } from "../batch/summary.ts";
+import { costText, showSummary } from "../batch/summary.ts";
 
 const PLAN_COLUMNS: readonly TableColumn[] = [
   { heading: "MODEL", keep: true },
