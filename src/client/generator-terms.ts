@@ -68,13 +68,15 @@ export async function modelNames(
   { env, clock }: Pick<ClientSession["context"], "env" | "clock">,
 ): Promise<string[] | null> {
   requireKey(spec, options);
+  const check = spec.kind === "command" ? "Check the path of its program." : SERVER_CHECK;
+  const hint = `Nothing was charged. ${check}`;
   const generator = await openGenerator(spec, options, { env, clock, proxies: proxiesFromEnvironment(env) });
   try {
     return await generator.models(AbortSignal.timeout(ASK_MS));
   } catch (error) {
-    if (error instanceof GeneratorError) throw failureOf(error);
+    if (error instanceof GeneratorError) throw failureOf(error, hint);
     if (!(error instanceof Error) || error.name !== "TimeoutError") throw error;
-    throw new NetworkError(`${spec.name} does not answer.`, { hint: NOTHING_SENT, cause: error });
+    throw new NetworkError(`${spec.name} does not answer.`, { hint, cause: error });
   } finally {
     await generator.close();
   }
@@ -94,14 +96,14 @@ export async function missingProgram(
   }
 }
 
-const NOTHING_SENT = "Nothing was charged. Is it running, and is its address right?";
+const SERVER_CHECK = "Is it running, and is its address right?";
 
-/** What a generator's failure means where nothing was asked to be made. */
-function failureOf(error: GeneratorError): ImggenError {
+/** What a generator's failure means where nothing was asked to be made. @param hint for one that cannot be reached */
+function failureOf(error: GeneratorError, hint: string): ImggenError {
   const facts: ErrorFacts = { charged: "no", cause: error };
   switch (error.failure.kind) {
     case "unreachable":
-      return new NetworkError(error.message, { ...facts, hint: NOTHING_SENT });
+      return new NetworkError(error.message, { ...facts, hint });
     case "account":
       return error.failure.key === "login_required"
         ? new AuthRequiredError(error.message, { ...facts, hint: "Nothing was charged." })

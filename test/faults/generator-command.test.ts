@@ -67,7 +67,9 @@ describe("a generator's command", () => {
     const env = { IMGGEN_GENERATOR: "command:/no/such/paint {promptFile} {output}" };
     const run = await world.generate([], { env });
     expect(await world.aftermath(run)).toMatchObject({ exit: 7, type: "network", charged: "no", files: [] });
-    expect(JSON.parse(run.stdout).error.message).toContain("/no/such/paint: no such file or folder (ENOENT)");
+    const { error } = JSON.parse(run.stdout);
+    expect(error.message).toContain("/no/such/paint: no such file or folder (ENOENT)");
+    expect(error.hint).toBe("Nothing was charged. Check the path of its program.");
   });
 
   it("that is paid for and fails may have been charged: exit 9, and it is not run again", async () => {
