@@ -8,32 +8,23 @@ import { thirdParty } from "./.build/third-party.js";
 const { version } = JSON.parse(readFileSync(new URL("package.json", import.meta.url), "utf8"));
 
 // A file costs half a millisecond to find and load, so what always loads together is one: what every start needs;
-// what reads settings or models, which needs no node:crypto (3 ms); what checks a request; what connects; the ledger;
-// what submits; and what is loaded once the submit is sent. Each takes along what it imports and no file before it has
-// taken. The figures say how much longer a command takes without the group, measured where `--version` takes 67 ms. The
-// groups without one are for what follows a submit, for batches and for the package.
+// what reads settings or models, which needs no node:crypto (3 ms); what checks a request; what reads the ledger; what
+// submits. Each takes along what it imports and no file before it has taken. The figures say how much longer a command takes without the group,
+// measured where `--version` takes 67 ms; what follows a submit has no group, as nothing that is felt comes of one.
 const TOGETHER = {
   // 8 ms of --version, 10 ms of --help.
   start: "cli/(app/main|session/command|text/fit)",
   // What every command needs: the parser, and the session. 36 ms of models, 33 ms of a dry run, 19 ms of a submit.
-  session: "(cli/(app/parse|session/session)|models/(find|known-values|labels|errors)|lib/whole-number)",
+  session:
+    "(cli/(app/parse|session/session)|models/(find|errors|rules/(model|quality|ratio))|lib/whole-number)",
   // What a dry run needs: 22 ms of it, 10 ms of a submit.
   command: "cli/(commands/generate/(generate|run-request)|flags/generate-flags|text/phrases)",
-  // 1.5 ms of a submit.
-  early: "(client/(account|failure|report-json)|lib/redact)",
-  ledger: "(client/session|core/(use-cases/history|task/report))",
+  // What reads the ledger, and needs no HTTP client: 54 of the 244 kB that history would load, which a test forbids.
+  ledger: "(client/(session|account|failure|report-json)|core/(use-cases/history|task/report)|lib/redact)",
   // 9 ms of a submit.
   wire: "cli/(commands/generate/submit-shown|output/render)",
-  // What an accepted task needs; and undici.
-  finish: "(core/task/finish|api/public-address)",
-  polls: "api/shared-connections",
-  batch: "(cli/commands/batch/(batch|run-shown|summary)|core/batch/(batch-spec|checked-rows|row-files))",
-  // Takes zod along, so that what reads the ledger need not load the library for it: 2 ms of a submit.
-  matrix: "models/matrix-file/read",
-  // What the API's own file holds would be exported from it beside the API.
+  // 14 files, some 7 ms, of loading the package.
   library: "client/create-client",
-  // Only for terminals: how wide a text is on one takes longer to load than the program itself. 2 ms of a dry run.
-  terminal: "cli/text/columns",
 };
 const groups = Object.entries(TOGETHER).map(([name, modules], index, all) => ({
   name,

@@ -159,7 +159,7 @@ const OWNERS: Record<string, string[]> = {
     "api/undici-settings.ts",
     "api/undici.d.ts",
   ],
-  "ipaddr.js": ["api/public-address.ts"],
+  "ipaddr.js": ["api/address.ts"],
   conf: ["store/settings-store.ts"],
   ora: ["cli/output/live-line.ts"],
   chalk: ["cli/text/colors.ts"],

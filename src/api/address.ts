@@ -30,11 +30,33 @@ export async function looksPublic(hostname: string): Promise<boolean> {
   return isIP(host) ? allPublic([{ address: host }]) : !isLoopbackHost(host);
 }
 
-/** The library that knows IANA's registries is loaded for the first download: before the submit it would only cost time. */
 async function allPublic(addresses: readonly Pick<LookupAddress, "address">[]): Promise<boolean> {
-  const { isPublicAddress } = await import("./public-address.ts");
-  return addresses.every(({ address }) => isPublicAddress(address));
+  for (const { address } of addresses) if (!(await isPublicAddress(address))) return false;
+  return true;
 }
+
+/**
+ * Whether an IP address is certainly on the public internet. Anything doubtful is not: special purposes (IANA's
+ * registries), zone ids, notations that only some programs understand, and text that is not an address.
+ */
+export async function isPublicAddress(text: string): Promise<boolean> {
+  if (!isIP(text) || text.includes("%")) return false;
+  // Loaded for the first download: before the submit it would only cost time.
+  const { default: ipaddr } = await import("ipaddr.js");
+  const address = ipaddr.parse(text);
+  if (address instanceof ipaddr.IPv4) return address.range() === "unicast";
+  if (EMBEDS_IPV4.some((prefix) => address.match(ipaddr.IPv6.parse(prefix), 96))) {
+    return new ipaddr.IPv4(address.toByteArray().slice(12)).range() === "unicast";
+  }
+  // What IANA allocates to networks; everything else in IPv6 is reserved for special purposes or not used yet.
+  return address.match(ipaddr.IPv6.parse("2000::"), 3) && address.range() === "unicast";
+}
+
+/**
+ * Prefixes of IPv6 addresses that embed an IPv4 address. Resolvers of IPv6-only networks return the second for every
+ * host that only has IPv4 (DNS64). 6to4 and Teredo are not included: no public service uses them.
+ */
+const EMBEDS_IPV4 = ["::ffff:0:0", "64:ff9b::"];
 
 /** A private address that a public service must not make this machine connect to. */
 export class BlockedAddressError extends Error {

@@ -6,8 +6,8 @@ import { fixedSchedule, SHORTEST_POLL_INTERVAL_MS } from "../core/polling/fixed.
 import type { WaitSettings } from "../core/polling/wait.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { checkRequest, type GeneratorTerms } from "../models/check.ts";
-import type { Labels } from "../models/labels.ts";
 import type { Matrix } from "../models/matrix.ts";
+import type { Labels } from "../models/rules/rule.ts";
 import type { CheckedRequest, RequestInput } from "../task/request.ts";
 import { FIELD_NAMES, fieldsFrom, type GivenFields } from "../task/request-fields.ts";
 import type { BatchOptions, BatchRowOptions, RequestOptions, WaitOptions } from "./options.ts";

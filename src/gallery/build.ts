@@ -10,7 +10,7 @@ import { nameIsTaken } from "../lib/publish.ts";
 import { isFolder, readHead } from "../lib/read-file.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import { replaceWhole } from "../lib/write-whole.ts";
-import { FLAG_LABELS } from "../models/labels.ts";
+import { FLAG_LABELS } from "../models/rules/rule.ts";
 import type { Ledger } from "../store/ledger.ts";
 import { SANDBOX_SERVICE } from "../task/intent.ts";
 import { FIELD_NAMES } from "../task/request-fields.ts";

@@ -3,14 +3,20 @@ import type { CheckedRequest, RequestInput } from "../task/request.ts";
 import { estimateCost } from "./cost.ts";
 import { InvalidRequestError } from "./errors.ts";
 import { resolveModel } from "./find.ts";
-import { FLAG_LABELS, type Labels } from "./labels.ts";
 import { DEFAULT_MODEL, type Matrix, type Model, model } from "./matrix.ts";
 import { imageCount, imagesOverHttps, imageUrls, maxImages } from "./rules/images.ts";
 import { modelListed, price, unknownModelRefusal } from "./rules/model.ts";
 import { emptyPromptRefusal, promptLength, promptText } from "./rules/prompt.ts";
 import { quality } from "./rules/quality.ts";
 import { ratio } from "./rules/ratio.ts";
-import type { Finding, Refusal, Rule, RuleInput } from "./rules/rule.ts";
+import {
+  type Finding,
+  FLAG_LABELS,
+  type Labels,
+  type Refusal,
+  type Rule,
+  type RuleInput,
+} from "./rules/rule.ts";
 import { normalizeInput, toRequest } from "./wire.ts";
 
 export interface CheckOptions {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isPublicAddress } from "../../src/api/public-address.ts";
+import { isPublicAddress } from "../../src/api/address.ts";
 
 /**
  * Every row of IANA's special-purpose address registries for IPv4 and IPv6, with addresses at its edges. Some rows are
@@ -66,8 +66,8 @@ const SPECIAL_PURPOSE: readonly (readonly [row: string, name: string, ...address
   ["::ffff:0:0:0/96", "IPv4-translated", "::ffff:0:8.8.8.8", "::ffff:0:127.0.0.1"],
 ];
 
-it.each(SPECIAL_PURPOSE)("%s (%s) is not public", (_row, _name, ...addresses) => {
-  for (const address of addresses) expect(isPublicAddress(address), address).toBe(false);
+it.each(SPECIAL_PURPOSE)("%s (%s) is not public", async (_row, _name, ...addresses) => {
+  for (const address of addresses) expect(await isPublicAddress(address), address).toBe(false);
 });
 
 describe("an address that is not plainly one", () => {
@@ -82,8 +82,8 @@ describe("an address that is not plainly one", () => {
     "fe80::1%eth0",
     "[2606:4700::1111]",
     "2606:4700:::1111",
-  ])("%j is not public", (address) => {
-    expect(isPublicAddress(address)).toBe(false);
+  ])("%j is not public", async (address) => {
+    expect(await isPublicAddress(address)).toBe(false);
   });
 });
 
@@ -111,14 +111,14 @@ describe("a public address", () => {
     "2606:4700:4700::1111",
     "2a00:1450:4001::1",
     "3ffe::1",
-  ])("is %s", (address) => {
-    expect(isPublicAddress(address)).toBe(true);
+  ])("is %s", async (address) => {
+    expect(await isPublicAddress(address)).toBe(true);
   });
 
   it.each(["::ffff:8.8.8.8", "::ffff:808:808", "64:ff9b::8.8.8.8", "64:ff9b::808:808"])(
     "is %s too: IPv6-only networks reach public IPv4 hosts so",
-    (address) => {
-      expect(isPublicAddress(address)).toBe(true);
+    async (address) => {
+      expect(await isPublicAddress(address)).toBe(true);
     },
   );
 });

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import type { Effective } from "../../client/effective-settings.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
-import { FLAG_LABELS, type Labels } from "../../models/labels.ts";
 import { MAX_IMAGES } from "../../models/matrix.ts";
 import { isLocalFile } from "../../models/rules/images.ts";
+import { FLAG_LABELS, type Labels } from "../../models/rules/rule.ts";
 import { SETTING_NAMES } from "../../store/settings-table.ts";
 import type { RequestInput } from "../../task/request.ts";
 import {

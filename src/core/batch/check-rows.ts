@@ -1,8 +1,8 @@
 import { ImggenError } from "../../lib/error-types.ts";
 import type { OptionNames } from "../../lib/wording.ts";
 import { checkRequest, type GeneratorTerms } from "../../models/check.ts";
-import type { Labels } from "../../models/labels.ts";
 import type { Matrix } from "../../models/matrix.ts";
+import type { Labels } from "../../models/rules/rule.ts";
 import type { CheckedRequest, RequestInput } from "../../task/request.ts";
 import { ManifestError, type ManifestProblem } from "../errors.ts";
 import { isPlaceholder } from "../images/file-name.ts";

@@ -1,5 +1,5 @@
 import { estimateCost } from "../cost.ts";
-import { nearestText } from "../find.ts";
+import { nearestText, resolveModel } from "../find.ts";
 import type { Matrix } from "../matrix.ts";
 import { type Refusal, type Rule, refuse, shown, warning } from "./rule.ts";
 
@@ -10,6 +10,11 @@ export function unknownModelRefusal(name: string, label: string, matrix: Matrix)
     `${label} ${shown(name)} is not a known model${nearest && `; ${nearest}`}`,
     ({ noValidate }) => `run imggen models for all of them, or add ${noValidate} to send the name as it is`,
   );
+}
+
+/** A name that is of no model, whatever else is in the request. */
+export function unknownModel(name: string, label: string, matrix: Matrix): Refusal | null {
+  return resolveModel(name, matrix) === undefined ? unknownModelRefusal(name, label, matrix) : null;
 }
 
 export const modelListed: Rule = ({ model }) =>

@@ -6,8 +6,8 @@ import { modelList, type Refusal, type Rule, refuse, shown } from "./rule.ts";
 export const quality: Rule = ({ input, model, matrix, labels }) => {
   if (input.quality === undefined) return undefined;
   const value = canonicalQuality(input.quality);
+  if (value === undefined) return unknownQuality(input.quality, labels.quality) ?? undefined;
   const given = `${labels.quality} ${shown(input.quality)}`;
-  if (value === undefined) return unknownQualityRefusal(input.quality, labels.quality);
   if (model.qualities === null || model.qualities.includes(value)) return undefined;
   const others = `models that take ${value}: ${modelList(findModels({ quality: value }, matrix).matching)}`;
   const limit = { field: "quality", allowed: model.qualities } as const;
@@ -17,7 +17,8 @@ export const quality: Rule = ({ input, model, matrix, labels }) => {
 };
 
 /** Section 2.2: the allowed values of `quality`. */
-export function unknownQualityRefusal(value: string, label: string): Refusal {
+export function unknownQuality(value: string, label: string): Refusal | null {
+  if (canonicalQuality(value) !== undefined) return null;
   return refuse(
     `${label} ${shown(value)} is not a quality of the service`,
     `use one of ${QUALITIES.join(", ")}`,

@@ -1,5 +1,5 @@
-import { findModels } from "../find.ts";
-import { type Matrix, RATIOS } from "../matrix.ts";
+import { findModels, resolveModel } from "../find.ts";
+import { DEFAULT_MODEL, type Matrix, RATIOS } from "../matrix.ts";
 import { intendedRatio, isKnownRatio, isWellFormedRatio, nearestRatio } from "../ratio.ts";
 import { modelList, type Refusal, type Rule, refuse, shown, type Warning, warning } from "./rule.ts";
 
@@ -7,7 +7,8 @@ import { modelList, type Refusal, type Rule, refuse, shown, type Warning, warnin
 export const ratio: Rule = ({ input, model, matrix, labels }) => {
   const value = input.ratio;
   if (value === undefined) return undefined;
-  if (!isWellFormedRatio(value)) return malformedRatioRefusal(value, labels.ratio);
+  const malformed = malformedRatio(value, labels.ratio);
+  if (malformed !== null) return malformed;
   if (model.ratios === null)
     return isKnownRatio(value, matrix) ? undefined : unlisted(value, model.id, labels.ratio);
   if (model.ratios.includes(value)) return undefined;
@@ -17,15 +18,29 @@ export const ratio: Rule = ({ input, model, matrix, labels }) => {
 };
 
 /** Section 2.2: the form of `ratio`. */
-export function malformedRatioRefusal(value: string, label: string): Refusal {
+export function malformedRatio(value: string, label: string): Refusal | null {
+  if (isWellFormedRatio(value)) return null;
   const intended = intendedRatio(value);
   const hint =
     intended === undefined ? "write it as width:height, such as 16:9, or auto" : `write it as ${intended}`;
   return refuse(`${label} ${shown(value)} is neither width:height in whole numbers nor auto`, hint);
 }
 
-/** A ratio that section 2.5 does not name, for models of which it names all that they take. */
-export function unknownRatioRefusal(value: string, label: string): Refusal {
+/**
+ * A ratio that is malformed, or that section 2.5 does not name.
+ * @param models those that the ratio is for, by any of their names. Where the document does not say which ratios one
+ *   of them takes, any that is well formed may be right.
+ */
+export function unknownRatio(
+  value: string,
+  label: string,
+  matrix: Matrix,
+  models: readonly string[] = [DEFAULT_MODEL],
+): Refusal | null {
+  const malformed = malformedRatio(value, label);
+  if (malformed !== null) return malformed;
+  const anyMayDo = models.some((name) => resolveModel(name, matrix)?.ratios === null);
+  if (anyMayDo || isKnownRatio(value, matrix)) return null;
   const intended = intendedRatio(value);
   const nearest =
     intended !== undefined && RATIOS.includes(intended) ? intended : nearestRatio(value, RATIOS);

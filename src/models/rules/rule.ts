@@ -1,8 +1,20 @@
 import type { OptionNames, Wording } from "../../lib/wording.ts";
 import type { RequestInput } from "../../task/request.ts";
+import type { FieldName } from "../../task/request-fields.ts";
 import type { Limit } from "../errors.ts";
-import type { Labels } from "../labels.ts";
 import type { Matrix, Model } from "../matrix.ts";
+
+/** How an error names each value, so that it points to where the user set it. */
+export type Labels = Readonly<Record<FieldName, string>>;
+
+export const FLAG_LABELS: Labels = {
+  prompt: "the prompt",
+  model: "--model",
+  ratio: "--ratio",
+  quality: "--quality",
+  image: "--image",
+  maxImages: "--max-images",
+};
 
 /** What a rule checks. */
 export interface RuleInput {

@@ -3,7 +3,7 @@ import type { CheckedRow } from "../../../core/batch/batch-row.ts";
 import { type Cell, type Comparison, compareCells, requireKnownValues } from "../../../core/batch/compare.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { UsageError } from "../../../lib/error-types.ts";
-import { FLAG_LABELS } from "../../../models/labels.ts";
+import { FLAG_LABELS } from "../../../models/rules/rule.ts";
 import type { GivenFields } from "../../../task/request-fields.ts";
 import {
   addBatchOptions,

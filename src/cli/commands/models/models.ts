@@ -4,10 +4,10 @@ import { ImggenError, UsageError } from "../../../lib/error-types.ts";
 import { wholeNumberOption } from "../../../lib/whole-number.ts";
 import { InvalidRequestError } from "../../../models/errors.ts";
 import { findModels, KIND_WORDS, type ModelFilter, nearestText, resolveModel } from "../../../models/find.ts";
-import { malformedRatio, unknownQuality } from "../../../models/known-values.ts";
-import { FLAG_LABELS } from "../../../models/labels.ts";
 import type { Kind, Matrix, Model } from "../../../models/matrix.ts";
-import type { Refusal } from "../../../models/rules/rule.ts";
+import { unknownQuality } from "../../../models/rules/quality.ts";
+import { malformedRatio } from "../../../models/rules/ratio.ts";
+import { FLAG_LABELS, type Refusal } from "../../../models/rules/rule.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 
