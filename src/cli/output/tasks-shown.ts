@@ -95,35 +95,36 @@ type Stage = (typeof STAGES)[number];
 /** Where each of several tasks stands; one whose lines are printed is not named any more. */
 export class TaskRows {
   readonly #names: readonly string[];
-  readonly #stages: Map<number, Stage>;
+  /** By their places among the names, in the order in which they came there. */
+  readonly #stages: Readonly<Record<Stage, Set<number>>>;
 
   constructor(ids: readonly string[]) {
     this.#names = shortTaskIds(ids);
-    this.#stages = new Map(ids.map((_, at) => [at, "running"]));
+    this.#stages = { finished: new Set(), downloading: new Set(), running: new Set(ids.keys()) };
   }
 
   move(at: number, stage: Stage | "printed"): void {
-    if (stage === "printed") this.#stages.delete(at);
-    else if (this.#stages.has(at)) this.#stages.set(at, stage);
+    const isLeft = STAGES.some((each) => this.#stages[each].delete(at));
+    if (isLeft && stage !== "printed") this.#stages[stage].add(at);
   }
 
   /** What is shown in so many columns. */
   lines(columns: number): string[] {
     const total = this.#names.length;
-    const unfinished = [...this.#stages.values()].filter((stage) => stage !== "finished").length;
+    const finished = total - this.#stages.running.size - this.#stages.downloading.size;
     const lists = STAGES.flatMap((stage) => this.#list(stage, columns));
-    return [`${total - unfinished} of ${total} tasks finished`, ...lists];
+    return [`${finished} of ${total} tasks finished`, ...lists];
   }
 
   /** The first of these tasks by name, as many as fit, and how many more there are. */
   #list(stage: Stage, columns: number): string[] {
-    const names = this.#names.filter((_, at) => this.#stages.get(at) === stage);
-    if (names.length === 0) return [];
-    let [shown, fitting] = [`${stage}: `, `${stage}: ${names.length}`];
-    for (const [at, name] of names.entries()) {
-      shown += `${at === 0 ? "" : ", "}${name}`;
+    let more = this.#stages[stage].size;
+    if (more === 0) return [];
+    let [shown, fitting] = [`${stage}:`, `${stage}: ${more}`];
+    for (const at of this.#stages[stage]) {
+      shown += `${shown.endsWith(":") ? "" : ","} ${this.#names[at]}`;
       if (shown.length > columns) break;
-      const more = names.length - at - 1;
+      more -= 1;
       const line = more === 0 ? shown : `${shown}, ${more} more`;
       if (line.length <= columns) fitting = line;
     }

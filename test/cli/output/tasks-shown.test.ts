@@ -13,11 +13,11 @@ it("names as many of several tasks as fit, and counts the rest", () => {
 it("draws thousands of tasks in little time, each time that one of them finishes", () => {
   const view = new TaskRows(Array.from({ length: 3_000 }, (_, at) => `task_${at}_of_many`));
   const begun = performance.now();
-  for (let at = 0; at < 20; at += 1) {
+  for (let at = 0; at < 3_000; at += 1) {
     view.move(at, "finished");
     view.lines(100);
   }
-  // It takes a few milliseconds.
+  // It takes some ten milliseconds.
   expect(performance.now() - begun).toBeLessThan(2_000);
 });
 
