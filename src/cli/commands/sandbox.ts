@@ -5,7 +5,7 @@ import { wholeNumberOption } from "../../lib/whole-number.ts";
 import { SANDBOX_KEY, startSandbox } from "../../sandbox/server.ts";
 import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
-import { logRequest, serveUntilSignal, startOnPort } from "./serving.ts";
+import { log, requestLine, serveUntilSignal, startOnPort } from "./serving.ts";
 
 interface SandboxFlags {
   port?: string;
@@ -54,7 +54,7 @@ async function start(session: Session, { port: flag, latency, credits }: Sandbox
         matrix,
         ...(latency !== undefined && { latencyMs: durationOption("--latency", latency) }),
         ...(credits !== undefined && { credits: wholeNumberOption("--credits", credits, { min: 0 }) }),
-        onRequest: (request) => logRequest(request, session),
+        onRequest: (request) => log(requestLine(request), session),
       }),
     ),
   );

@@ -8,7 +8,7 @@ import type { ServiceEvent } from "../../sandbox/generator-service.ts";
 import { ANY_MODEL } from "../../task/request.ts";
 import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
-import { type LogLine, log, logRequest, serveUntilSignal, startOnPort } from "./serving.ts";
+import { type LogLine, log, requestLine, serveUntilSignal, startOnPort } from "./serving.ts";
 
 interface ServeFlags {
   port?: string;
@@ -71,7 +71,7 @@ function start(session: Session, own: OwnGenerator, { port: flag }: ServeFlags) 
       adoptsAll: true,
       port,
       onEvent: (event) => log(eventLine(event), session),
-      ...(session.options.verbose && { onRequest: (request) => logRequest(request, session) }),
+      ...(session.options.verbose && { onRequest: (request) => log(requestLine(request), session) }),
     }),
   );
 }

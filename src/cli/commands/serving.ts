@@ -83,12 +83,12 @@ export function log({ before, end, meaning, after }: LogLine, { console, context
   void console.note(head + after, (style) => (line) => line.replace(head, () => painted(style)));
 }
 
-/** Shows a request: `14:30:05 POST /api/generate-image 200 task_3f9c gamma-image-2 "a fox", cost 2, 998 left`. */
-export function logRequest({ method, path, status, isRefused, note }: RequestLine, session: Session): void {
+/** A request: `14:30:05 POST /api/generate-image 200 task_3f9c gamma-image-2 "a fox", cost 2, 998 left`. */
+export function requestLine({ method, path, status, isRefused, note }: RequestLine): LogLine {
   // No answer, or HTTP 5xx: failed.
   const meaning = status === 0 || status >= 500 ? "error" : isRefused ? "warning" : "saved";
   const end = status === 0 ? "-" : String(status);
-  log({ before: `${method} ${path} `, end, meaning, after: note === undefined ? "" : ` ${note}` }, session);
+  return { before: `${method} ${path} `, end, meaning, after: note === null ? "" : ` ${note}` };
 }
 
 /** Being stopped is how a server ends; the code says by what. */

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { settingLines } from "../../../src/cli/commands/serving.ts";
+import { requestLine, settingLines } from "../../../src/cli/commands/serving.ts";
 import { InterruptedError } from "../../../src/core/errors.ts";
 import { type Clock, systemClock } from "../../../src/lib/clock.ts";
 import { commandWorld } from "../../support/command-world.ts";
@@ -35,6 +35,18 @@ it.each([
   const { code, document, stderr } = await world.json(args, { env: { IMGGEN_HOME: "/dev/null/none" } });
   expect(code, stderr).toBe(8);
   expect(JSON.stringify(document)).toContain("The state folder /dev/null/none");
+});
+
+it.each([
+  [200, false, "cost 2", "[saved]200[/] cost 2"],
+  [200, false, null, "[saved]200[/]"],
+  [200, true, "login_required", "[warning]200[/] login_required"],
+  [500, true, null, "[error]500[/]"],
+  [0, false, "cut", "[error]-[/] cut"],
+])("the log of a reply %d (refused: %s) with the note %s ends in %s", (status, isRefused, note, expected) => {
+  const line = requestLine({ method: "GET", path: "/api/generate-image", status, isRefused, note });
+  const { before, end, meaning, after } = line;
+  expect(`${before}[${meaning}]${end}[/]${after}`).toBe(`GET /api/generate-image ${expected}`);
 });
 
 it("sandbox says that its port is in use, and what to do", async () => {
