@@ -11,7 +11,7 @@ import { overDailyLimit } from "../limits/budget.ts";
 import { type WaitSettings, waitTimeoutMs } from "../polling/wait.ts";
 import { factsOf, type TaskReport } from "./report.ts";
 import { type SubmitResult, submitOnce } from "./submit.ts";
-import { coverMs, RecordedAttempts, TaskWriter } from "./task-writer.ts";
+import { Attempts, coverMs, TaskWriter } from "./task-writer.ts";
 
 /** A checked request, and what to do with its result. */
 export interface TaskSpec {
@@ -64,7 +64,7 @@ export async function submitAndFinish(
     deps.onProgress({ type: "ledger_warning", message });
   });
   const tooMuch = (await overDailyLimit(owned.record, deps)) ?? (await overBudget());
-  const attempts = new RecordedAttempts(writer, deps.clock, deps.connection.service.submitTimeoutMs);
+  const attempts = new Attempts(writer, deps.clock, deps.connection.service.submitTimeoutMs);
   const onSent = spec.wait === null ? undefined : () => loadFinish(deps);
   const result: SubmitResult = tooMuch
     ? { outcome: "not_sent", error: tooMuch }

@@ -36,7 +36,7 @@ interface SubmitDeps extends Pick<TaskDeps, "connection" | "clock" | "signal" | 
 export async function submitOnce(
   request: GenerationRequest,
   patienceMs: number,
-  attempts: Attempts,
+  attempts: Pick<Attempts, "id" | "begin" | "rateLimited">,
   deps: SubmitDeps,
 ): Promise<SubmitResult> {
   let notSent = 0;

@@ -126,19 +126,6 @@ const OUTCOMES: Readonly<Record<Exclude<TaskState, AcceptedState>["name"], strin
   refused: "The request was refused, and nothing was charged.",
 };
 
-/**
- * The record of a submit's attempts, so that another process knows later whether the last one may have been sent.
- * `submit.ts` records each attempt before it is sent, and each wait before it begins.
- */
-export interface Attempts {
-  /** The ledger's id of the request. */
-  readonly id: string;
-  /** An attempt is about to be sent. @returns why it must not be; null if it may */
-  begin(): Promise<ImggenError | null>;
-  /** The service answered 429. @param waitMs how long it may be until the next attempt */
-  rateLimited(why: string, waitMs: number): Promise<void>;
-}
-
 /** Room for the disk, and for the clocks of machines that differ. */
 const MARGIN_MS = 30_000;
 
@@ -147,8 +134,11 @@ export function coverMs(submitMs: number): number {
   return submitMs + MARGIN_MS;
 }
 
-/** The attempts at a task of the ledger. */
-export class RecordedAttempts implements Attempts {
+/**
+ * The record of a submit's attempts, so that another process knows later whether the last one may have been sent.
+ * `submit.ts` records each attempt before it is sent, and each wait before it begins.
+ */
+export class Attempts {
   readonly #writer: TaskWriter;
   readonly #clock: Pick<Clock, "now">;
   readonly #submitMs: number;
@@ -160,11 +150,16 @@ export class RecordedAttempts implements Attempts {
     this.#submitMs = submitMs;
   }
 
+  /** The ledger's id of the request. */
   get id(): string {
     return this.#writer.record.id;
   }
 
-  /** Writes where the disk does not say yet that it may be sent now: the first attempt is covered by the intent. */
+  /**
+   * An attempt is about to be sent. Writes where the disk does not say yet that it may be sent now: the first attempt is
+   * covered by the intent.
+   * @returns why it must not be sent; null if it may
+   */
   async begin(): Promise<ImggenError | null> {
     const now = this.#clock.now();
     if (now + this.#submitMs <= this.#coveredUntilMs()) return null;
@@ -178,6 +173,7 @@ export class RecordedAttempts implements Attempts {
     return Date.parse(state.until);
   }
 
+  /** The service answered 429. @param waitMs how long it may be until the next attempt */
   async rateLimited(why: string, waitMs: number): Promise<void> {
     const now = this.#clock.now();
     const until = isoTime(now + waitMs + MARGIN_MS);

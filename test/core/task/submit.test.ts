@@ -12,13 +12,15 @@ const REQUEST = { prompt: "a fox", model: "gamma-image-2" };
 const ACCEPTED = success({ taskId: "task-1" });
 const BUSY = response(429, "");
 
+type Recorded = Pick<Attempts, "id" | "begin" | "rateLimited">;
+
 /** Attempts that nobody records. */
-const UNRECORDED: Attempts = { id: "an-id", begin: async () => null, rateLimited: async () => {} };
+const UNRECORDED: Recorded = { id: "an-id", begin: async () => null, rateLimited: async () => {} };
 
 /** Submits to a service that answers each time in turn, the last answer for ever. */
 async function submitting(
   answers: (Buffer | Behaviour)[],
-  options: TaskWorldOptions & { patienceMs?: number; attempts?: Attempts } = {},
+  options: TaskWorldOptions & { patienceMs?: number; attempts?: Recorded } = {},
 ) {
   const { attempts = UNRECORDED } = options;
   let at = 0;
@@ -224,7 +226,7 @@ describe("the record of a submit's attempts", () => {
         return typeof answer === "function" ? answer(request, socket) : void socket.write(answer);
       };
     });
-    const attempts: Attempts = {
+    const attempts: Recorded = {
       id: "an-id",
       begin: () => {
         steps.push("begin");

@@ -1,6 +1,6 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { coverMs, RecordedAttempts, TaskWriter } from "../../../src/core/task/task-writer.ts";
+import { Attempts, coverMs, TaskWriter } from "../../../src/core/task/task-writer.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
 import { AT, EVENTS, INTENT, linesOf } from "../../support/records.ts";
@@ -91,7 +91,7 @@ async function newAttempts() {
   onTestFinished(() => task.file.closeIfPossible());
   const troubles: string[] = [];
   const writer = new TaskWriter(ledger, task, (message) => void troubles.push(message));
-  const attempts = new RecordedAttempts(writer, clock, SUBMIT_MS);
+  const attempts = new Attempts(writer, clock, SUBMIT_MS);
   const lines = async () => {
     const text = await readFile(task.file.path, "utf8");
     return text

@@ -1,6 +1,6 @@
 import { reportOf, type TaskReport } from "../../../core/task/report.ts";
+import { HistorySummary, type Totals } from "../../../core/use-cases/history.ts";
 import { historyStatus } from "../../../core/use-cases/history-filter.ts";
-import { HistorySummary, type Totals } from "../../../core/use-cases/history-summary.ts";
 import { ageText, localMinute } from "../../../lib/local-time.ts";
 import { GENERATOR_KEY_ID } from "../../../task/intent.ts";
 import type { TaskRecord } from "../../../task/record.ts";
