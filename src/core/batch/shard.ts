@@ -34,7 +34,9 @@ const LATER_FIELDS = FIELD_NAMES.filter((name) => !IN_EVERY_DIGEST.includes(name
  */
 export function rowDigest(request: GenerationRequest, output: string | undefined): string {
   const digested = (name: FieldName) =>
-    REQUEST_FIELDS[name] === "texts" ? [request[name] ?? []].flat() : (request[name] ?? null);
+    REQUEST_FIELDS[name] === "texts"
+      ? [request[name] ?? []].flat().map(withoutFolder)
+      : (request[name] ?? null);
   const later = LATER_FIELDS.filter((name) => request[name] !== undefined);
   // A list has a fixed order. A field that is not set is null, which no set value can be.
   const content = [
@@ -43,6 +45,11 @@ export function rowDigest(request: GenerationRequest, output: string | undefined
     ...later.map((name) => [name, digested(name)]),
   ];
   return createHash("sha256").update(JSON.stringify(content)).digest("hex").slice(0, 32);
+}
+
+/** A copy of a reference image is named by the digest of its bytes, in a folder that differs from machine to machine. */
+function withoutFolder(image: string | number): string | number {
+  return /^file:.*\/([\da-f]{64}\.\w+)$/.exec(String(image))?.[1] ?? image;
 }
 
 /** Hexadecimal digits that fit into a number exactly. */

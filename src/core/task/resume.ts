@@ -9,7 +9,7 @@ import { isWhole } from "../images/save-images.ts";
 import type { WaitResult, WaitSettings } from "../polling/wait.ts";
 import { askQueue } from "./ask-queue.ts";
 import { recordNotSent } from "./dismiss.ts";
-import { finishTask } from "./finish.ts";
+import { type AcceptedTask, finishTask } from "./finish.ts";
 import { factsOf, reportOf, reportOfId, type TaskReport } from "./report.ts";
 import { TaskWriter } from "./task-writer.ts";
 import { requireId, settledUnknownId } from "./unknown-id.ts";
@@ -125,21 +125,31 @@ export async function finishOwned(
   }
   const onLedgerWarning = (message: string) => taskDeps.onProgress({ type: "ledger_warning", message });
   const task = {
-    taskId,
+    ...unowned(taskId, state.acceptedAt, intent.destination, options),
     writer: new TaskWriter(deps.ledger, owned, onLedgerWarning),
-    destination: options.destination ?? recoveryDestination(intent.destination),
-    acceptedAtMs: Date.parse(state.acceptedAt),
-    recovering: true,
-    replacesNewer: replacesNewer(options),
     // Where another place is asked for, all of it is wanted there.
     saved: state.name === "completed" && isOwnPlace(options, intent) ? state.partlySaved : [],
   };
   return finishTask(task, report, options.wait, taskDeps, seen);
 }
 
-/** What was asked for in this run is meant as it is. */
-function replacesNewer({ destination, keepsNewer }: ResumeSpec): boolean {
-  return destination !== null && !keepsNewer;
+/** A task of an earlier run, none of whose images count as saved, and that nothing is recorded of. @param place its own */
+function unowned(
+  taskId: string,
+  acceptedAt: string | null,
+  place: Destination,
+  { destination, keepsNewer = false }: ResumeSpec,
+): AcceptedTask {
+  return {
+    taskId,
+    writer: null,
+    destination: destination ?? recoveryDestination(place),
+    acceptedAtMs: acceptedAt === null ? null : Date.parse(acceptedAt),
+    recovering: true,
+    // What was asked for in this run is meant as it is.
+    replacesNewer: destination !== null && !keepsNewer,
+    saved: [],
+  };
 }
 
 function isOwnPlace({ destination }: ResumeSpec, intent: Intent): boolean {
@@ -197,16 +207,7 @@ async function saveUnowned(
   deps: UseCaseDeps,
 ): Promise<TaskReport> {
   const taskDeps = await deps.depsFor(record.intent.service, taskId);
-  const destination = options.destination ?? recoveryDestination(record.intent.destination);
-  const task = {
-    taskId,
-    writer: null,
-    destination,
-    acceptedAtMs: Date.parse(acceptedAt),
-    recovering: true,
-    replacesNewer: replacesNewer(options),
-    saved: [],
-  };
+  const task = unowned(taskId, acceptedAt, record.intent.destination, options);
   return finishTask(task, factsOf(record), options.wait, taskDeps);
 }
 
@@ -214,7 +215,6 @@ async function saveUnowned(
 async function adopt(taskId: string, options: ResumeSpec, deps: UseCaseDeps): Promise<TaskReport> {
   requireId(taskId);
   const taskDeps = await deps.current();
-  const destination = options.destination ?? options.fallback();
-  const task = { taskId, writer: null, destination, acceptedAtMs: null, recovering: true, saved: [] };
+  const task = unowned(taskId, null, options.destination ?? options.fallback(), options);
   return finishTask(task, reportOfId(taskId), options.wait, taskDeps);
 }

@@ -65,6 +65,13 @@ describe("a row's digest", () => {
     expect(rowDigest({ ...FOX, image: [] }, undefined)).toBe(rowDigest(FOX, undefined));
   });
 
+  it("is the same wherever the copy of a reference image is", () => {
+    const copyIn = (folder: string, digit: string) =>
+      rowDigest({ ...FOX, image: [`file:///${folder}/references/${digit.repeat(64)}.png`] }, undefined);
+    expect(copyIn("home/ada", "0")).toBe(copyIn("mnt", "0"));
+    expect(copyIn("home/ada", "0")).not.toBe(copyIn("home/ada", "1"));
+  });
+
   it("differs where anything differs that is sent, or where the image goes", () => {
     const rows: [GenerationRequest, string?][] = [
       [FOX],
