@@ -1,4 +1,7 @@
-/** Maps with at most `limit` concurrent calls; results keep the order of the items. The first error ends it. */
+/**
+ * Maps with at most `limit` concurrent calls; results keep the order of the items. An error ends it, and is thrown once
+ * the calls under way have ended.
+ */
 export async function mapConcurrent<Item, Result>(
   items: readonly Item[],
   limit: number,
@@ -18,7 +21,9 @@ export async function mapConcurrent<Item, Result>(
       }
     }
   };
-  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
+  const workers = Array.from({ length: Math.min(limit, items.length) }, worker);
+  await Promise.allSettled(workers);
+  await Promise.all(workers);
   return results;
 }
 

@@ -1,3 +1,4 @@
+import { mapConcurrent } from "../../lib/concurrency.ts";
 import type { TaskDeps } from "../deps.ts";
 import type { PlannedRow } from "./plan.ts";
 import { type RowResult, rowClaimedElsewhere } from "./row-result.ts";
@@ -40,29 +41,14 @@ export async function runRows(
   return [];
 }
 
-/** Goes through the rows once. @returns those that were not reported */
+/** Goes through the rows once. Every running row is finished: it has been charged. @returns those that were not reported */
 async function runOnce(
   rows: readonly PlannedRow[],
   options: RunRowsSpec,
   run: BatchContext,
 ): Promise<PlannedRow[]> {
-  const left: PlannedRow[] = [];
-  const failures: unknown[] = [];
-  const queue = rows.values();
-  const worker = async () => {
-    for (const row of queue) {
-      if (failures.length > 0) return;
-      if (!(await runReported(row, options, run))) left.push(row);
-    }
-  };
-  const fail = (error: unknown) => void failures.push(error);
-  // Every running row is finished: it has been charged.
-  const workers = Array.from({ length: Math.min(options.concurrency, rows.length) }, () =>
-    worker().catch(fail),
-  );
-  await Promise.all(workers);
-  if (failures.length > 0) throw failures[0];
-  return left;
+  const hasEnded = await mapConcurrent(rows, options.concurrency, (row) => runReported(row, options, run));
+  return rows.filter((_, at) => !hasEnded[at]);
 }
 
 /** @returns whether the row has ended and was reported */
