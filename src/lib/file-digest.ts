@@ -4,6 +4,11 @@ import { setImmediate } from "node:timers/promises";
 import { DiskFile } from "./disk-file.ts";
 import { errorCode } from "./error-code.ts";
 
+/** The SHA-256 of bytes, in hex. */
+export function sha256Of(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
 const PART_BYTES = 1024 * 1024;
 
 /**

@@ -1,14 +1,13 @@
-import { createHash } from "node:crypto";
 import { createReadStream, promises } from "node:fs";
 import path from "node:path";
-import { DiskFile } from "../../lib/disk-file.ts";
 import { removeIfPossible, removeIfPresent, syncFolder } from "../../lib/durable.ts";
-import { isFileOf } from "../../lib/file-digest.ts";
+import { isFileOf, sha256Of } from "../../lib/file-digest.ts";
 import { typeNamed } from "../../lib/image/format.ts";
 import { inspectBytes } from "../../lib/image/inspect.ts";
 import { publish } from "../../lib/publish.ts";
 import { readRegular } from "../../lib/read-file.ts";
 import { whileInUse } from "../../lib/while-in-use.ts";
+import { writeSynced } from "../../lib/write-whole.ts";
 import type { TaskDeps } from "../deps.ts";
 import { SaveFailedError } from "../errors.ts";
 import { type DownloadedImage, diskFailure } from "./download-image.ts";
@@ -169,14 +168,12 @@ async function replaced(fetched: DownloadedImage, bytes: Buffer, mode: number): 
   const inspection = inspectBytes(bytes);
   if (!inspection.ok) throw new TypeError(`the image library wrote no whole image: ${inspection.detail}`);
   removeIfPresent(temporary);
-  const file = await DiskFile.createInBackground(temporary, 0o600);
-  try {
-    await file.writeChunks([bytes]);
-    await file.setMode(mode);
-    await file.sync();
-  } finally {
-    file.close();
-  }
-  const sha256 = createHash("sha256").update(bytes).digest("hex");
-  return { ...fetched, image: inspection.image, bytes: bytes.length, sha256, originalSha256 };
+  await writeSynced(temporary, bytes, mode);
+  return {
+    ...fetched,
+    image: inspection.image,
+    bytes: bytes.length,
+    sha256: sha256Of(bytes),
+    originalSha256,
+  };
 }

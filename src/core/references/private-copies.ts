@@ -2,6 +2,7 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { makeFolder } from "../../lib/durable.ts";
 import { UsageError } from "../../lib/error-types.ts";
+import { sha256Of } from "../../lib/file-digest.ts";
 import { readRegular } from "../../lib/read-file.ts";
 import { createWhole } from "../../lib/write-whole.ts";
 import { isLocalFile } from "../../models/rules/images.ts";
@@ -9,7 +10,7 @@ import { StateFolderError } from "../../store/errors.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../deps.ts";
 import { checkUrls } from "./check-urls.ts";
-import { type ReferenceFile, readReferenceFile, sha256Of } from "./reference-file.ts";
+import { type ReferenceFile, readReferenceFile } from "./reference-file.ts";
 import { type ReferencePlan, type RequestReferences, withUrls } from "./reference-images.ts";
 
 export interface PrivateCopiesOptions {

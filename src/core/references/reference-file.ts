@@ -1,10 +1,9 @@
-import { createHash } from "node:crypto";
 import { promises } from "node:fs";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { fileSha256 } from "../../lib/file-digest.ts";
+import { fileSha256, sha256Of } from "../../lib/file-digest.ts";
 import { inspectBytes } from "../../lib/image/inspect.ts";
 import { readRegular } from "../../lib/read-file.ts";
 import { groupedDigits } from "../../lib/whole-number.ts";
@@ -60,11 +59,6 @@ export async function readReferenceFile(
       ? `${given} has ${groupedDigits(bytes.length)} bytes, and the service takes "4 MB": it may refuse it.`
       : null,
   };
-}
-
-/** The digest that a reference image is known by, in hex. */
-export function sha256Of(bytes: Buffer): string {
-  return createHash("sha256").update(bytes).digest("hex");
 }
 
 /** Whether a file still has the bytes that were checked. */
