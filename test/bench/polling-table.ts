@@ -7,7 +7,6 @@ import {
   type Figures,
   figuresAfter,
   figuresOf,
-  figuresTogether,
   lognormal,
   mean,
   memoryless,
@@ -55,14 +54,6 @@ for (const { seconds, sigma } of KINDS) {
 for (const { seconds, sigma } of KINDS) {
   const tasks = draw(lognormal(seconds * 1000, sigma), 20_000, 1);
   row(`${seconds} s, σ ${sigma}, no history`, figuresOf(learnedSchedule([]), tasks), "d·p 1.00");
-}
-for (const { seconds, sigma } of [{ seconds: 6, sigma: 0.25 }, ...KINDS]) {
-  const tasks = draw(lognormal(seconds * 1000, sigma), 20_000, 1);
-  row(`${seconds} s, σ ${sigma}, no history, 20 at once`, figuresTogether(tasks, 20), "d·p 1.00");
-}
-for (const seconds of [8, 20, 45]) {
-  const tasks = draw(memoryless(seconds * 1000), 20_000, 1);
-  row(`${seconds} s, memoryless, no history, 20 at once`, figuresTogether(tasks, 20), "d·p 1.00");
 }
 for (const seconds of [8, 20, 45]) {
   const durations = memoryless(seconds * 1000);

@@ -1,10 +1,5 @@
 import type { CompletionInterval } from "../../src/core/polling/estimate.ts";
-import {
-  defaultSchedule,
-  fixedSchedule,
-  type PollingSchedule,
-  staggeredFirstPollMs,
-} from "../../src/core/polling/fixed.ts";
+import { fixedSchedule, type PollingSchedule } from "../../src/core/polling/fixed.ts";
 import { learnedSchedule } from "../../src/core/polling/learned.ts";
 import { randomFrom } from "./random.ts";
 
@@ -34,9 +29,8 @@ export function draw(durations: Durations, count: number, seed: number): number[
 
 /** When a task that runs until then is polled, milliseconds, if answers take no time. */
 export function pollTimes(schedule: PollingSchedule, untilMs: number, fromMs = 0): number[] {
-  const firstMs = fromMs === 0 ? schedule.firstPollMs?.() : undefined;
-  const times: number[] = firstMs === undefined ? [] : [firstMs];
-  for (let at = firstMs ?? fromMs; at < untilMs; ) {
+  const times: number[] = [];
+  for (let at = fromMs; at < untilMs; ) {
     at += schedule.nextDelayMs(at);
     times.push(at);
   }
@@ -72,17 +66,6 @@ export interface Figures {
 export function figuresOf(schedule: PollingSchedule, durationsMs: readonly number[]): Figures {
   const [own, reference] = [sums(schedule, durationsMs), sums(REFERENCE, durationsMs)];
   return { delay: own.delay / reference.delay, polls: own.polls / reference.polls };
-}
-
-/** The schedule of the n-th of several tasks begun together, none of which teaches the others anything. */
-export function staggered(order: number): PollingSchedule {
-  return { ...defaultSchedule, firstPollMs: () => staggeredFirstPollMs(order) };
-}
-
-/** Figures for tasks without a history, this many of them begun together. */
-export function figuresTogether(durationsMs: readonly number[], together: number): Figures {
-  const all = Array.from({ length: together }, (_, order) => figuresOf(staggered(order), durationsMs));
-  return { delay: mean(all.map(({ delay }) => delay)), polls: mean(all.map(({ polls }) => polls)) };
 }
 
 function sums(schedule: PollingSchedule, durationsMs: readonly number[]): Figures {

@@ -3,14 +3,8 @@ import type { LedgerReader } from "../../store/ledger-reader.ts";
 import type { ServiceIdentity } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { type CompletionInterval, isInformative } from "./estimate.ts";
-import {
-  defaultSchedule,
-  expectedSchedule,
-  localSchedule,
-  type PollingSchedule,
-  staggeredFirstPollMs,
-} from "./fixed.ts";
-import { type LearnedSchedule, learnedSchedule } from "./learned.ts";
+import { defaultSchedule, expectedSchedule, localSchedule, type PollingSchedule } from "./fixed.ts";
+import { learnedSchedule } from "./learned.ts";
 
 /**
  * When to poll a task while it runs.
@@ -31,8 +25,7 @@ import { type LearnedSchedule, learnedSchedule } from "./learned.ts";
  *   chance that the service has become slower or faster.
  * - `learned.ts`: how often to poll at which age, in proportion to the square root of the hazard; and that as a schedule.
  * - `fixed.ts`: the schedules that need no history.
- * - This file chooses one for each task of a run, and moves the first polls of most tasks a little later. `wait.ts` polls
- *   by it.
+ * - This file chooses one for each task of a run. `wait.ts` polls by it.
  *
  * Where the constants come from.
  * - The reference client (section 4.2) polls every 3 s, at most 60 times. 60 polls in any 180 s is this program's promise
@@ -49,22 +42,14 @@ import { type LearnedSchedule, learnedSchedule } from "./learned.ts";
 interface Kind {
   history: CompletionInterval[];
   /** Computed from the history when it was last needed; null before that. */
-  schedule: LearnedSchedule | null;
+  schedule: PollingSchedule | null;
   /** How many tasks have completed since the schedule was made. */
   newTasks: number;
-  /** How many tasks of this run have begun without a history … */
-  begunUnknown: number;
-  /** … and how many with one. */
-  begunKnown: number;
 }
 
 const LONGEST_HISTORY = 50;
 /** A schedule is computed again once more than this part of its history is new: fewer tasks would hardly change it. */
 const NEW_PART = 1 / 4;
-/** When a task is first polled, in polls of the plan: one task in eight, and the others. */
-const EARLY_FIRST_POLL = 0.75;
-const USUAL_FIRST_POLL = 1.2;
-const EARLY_EVERY = 8;
 
 /**
  * The automatic schedule for each model and quality of a service, learned from this machine's own ledger, and
@@ -98,8 +83,7 @@ export class PollingSchedules {
     if (this.#isLocal) return localSchedule;
     if (this.#expectedMs !== null) return expectedSchedule(this.#expectedMs);
     if (request === null) return defaultSchedule;
-    const kind = await this.#kind(request);
-    return kind.history.length === 0 ? unknownSchedule(kind) : knownSchedule(kind);
+    return currentSchedule(await this.#kind(request));
   }
 
   /** How long such tasks usually take, in milliseconds; null without a history. */
@@ -127,13 +111,7 @@ export class PollingSchedules {
   }
 
   async #load(kind: Pick<GenerationRequest, "model" | "quality">): Promise<Kind> {
-    return {
-      history: await this.#history(kind),
-      schedule: null,
-      newTasks: 0,
-      begunUnknown: 0,
-      begunKnown: 0,
-    };
+    return { history: await this.#history(kind), schedule: null, newTasks: 0 };
   }
 
   /** Empty if the ledger cannot be read: the code that writes to it reports the error, and polling works without it. */
@@ -154,33 +132,10 @@ export class PollingSchedules {
 }
 
 /** A task keeps the schedule that it began with: polls of two plans could add up to more than either allows. */
-function currentSchedule(kind: Kind): LearnedSchedule {
+function currentSchedule(kind: Kind): PollingSchedule {
   if (kind.schedule === null || kind.newTasks > NEW_PART * kind.history.length) {
     kind.schedule = learnedSchedule(kind.history);
     kind.newTasks = 0;
   }
   return kind.schedule;
-}
-
-/**
- * The schedule of a task that begins with a history. The first of a run's tasks of one kind gets the plan itself. Of the
- * others, one in eight is polled first a little before the plan's own age, which shows when tasks have become quicker,
- * and the rest a little after it. At the plan's own age, tasks that began together would all be polled just too early
- * if the plan is a little wrong.
- */
-function knownSchedule(kind: Kind): PollingSchedule {
-  const order = kind.begunKnown++;
-  const schedule = currentSchedule(kind);
-  if (order === 0) return schedule;
-  return schedule.withFirstPollAt(order % EARLY_EVERY === 1 ? EARLY_FIRST_POLL : USUAL_FIRST_POLL);
-}
-
-/**
- * The schedule of a task that begins without a history. Only its first poll may become earlier, once other tasks have
- * completed.
- */
-function unknownSchedule(kind: Kind): PollingSchedule {
-  const firstMs = staggeredFirstPollMs(kind.begunUnknown++);
-  const learnedMs = () => (kind.history.length === 0 ? firstMs : currentSchedule(kind).nextDelayMs(0));
-  return { ...defaultSchedule, firstPollMs: () => Math.min(firstMs, learnedMs()) };
 }

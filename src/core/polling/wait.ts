@@ -63,8 +63,6 @@ export type WaitResult =
 const NOT_YET_KNOWN = "image_generation.error.unknown_error";
 const NOT_YET_KNOWN_FOR_MS = 30_000;
 const SHORTEST_LAST_POLL_MS = 1_000;
-/** How often the schedule's first poll is read again. */
-const REVIEW_MS = 250;
 
 type WaitDeps = Pick<TaskDeps, "connection" | "clock" | "signal" | "onProgress" | "random">;
 
@@ -80,7 +78,7 @@ export async function waitForTask(taskId: string, options: WaitSpec, deps: WaitD
   const age = () => ageAtStart + clock.monotonicMs() - start;
   let waitingSince = start;
   const remaining = () => options.timeoutMs - (clock.monotonicMs() - waitingSince);
-  let delay = options.pollAtOnce ? 0 : await untilFirstPoll(options.schedule, age, remaining, deps);
+  let delay = options.pollAtOnce ? 0 : options.schedule.nextDelayMs(age());
   let failures = 0;
   let pendingMs: number | null = null;
   let lastFailure: FailedPoll | null = null;
@@ -110,19 +108,6 @@ export async function waitForTask(taskId: string, options: WaitSpec, deps: WaitD
     const asked = askedFor(reply);
     if (asked > 0 && asked > remaining()) return timeout;
   }
-}
-
-/** Waits until the first poll is near, which may become earlier meanwhile. @returns the remaining delay, ms */
-async function untilFirstPoll(
-  { firstPollMs, nextDelayMs }: PollingSchedule,
-  age: () => number,
-  remaining: () => number,
-  deps: WaitDeps,
-): Promise<number> {
-  if (firstPollMs === undefined) return nextDelayMs(age());
-  const left = () => Math.max(0, firstPollMs() - age());
-  while (Math.min(left(), remaining()) > REVIEW_MS && (await pause(REVIEW_MS, deps)));
-  return left();
 }
 
 /** The result of the wait if this reply ends it; null if the wait continues. */

@@ -1,19 +1,12 @@
 import { describe, expect, it } from "vitest";
-import {
-  defaultSchedule,
-  expectedSchedule,
-  fixedSchedule,
-  staggeredFirstPollMs,
-} from "../../../src/core/polling/fixed.ts";
+import { defaultSchedule, expectedSchedule, fixedSchedule } from "../../../src/core/polling/fixed.ts";
 import {
   draw,
   figuresOf,
-  figuresTogether,
   lognormal,
   memoryless,
   mostWithin,
   pollTimes,
-  staggered,
 } from "../../support/simulated-tasks.ts";
 
 describe("the automatic schedule", () => {
@@ -46,44 +39,6 @@ describe("the automatic schedule", () => {
       2800, 3600, 3600, 3600,
     ]);
   });
-});
-
-describe("the automatic schedule of tasks begun together", () => {
-  const orders = Array.from({ length: 100 }, (_, order) => order);
-
-  it("never polls more than 58 times in any 180 s", () => {
-    for (const order of orders)
-      expect(mostWithin(pollTimes(staggered(order), 600_000), 180_000)).toBeLessThanOrEqual(58);
-  });
-
-  it("polls two tasks early, to find out for all whether tasks take a second or two, and spreads the others", () => {
-    expect(orders.slice(0, 3).map(staggeredFirstPollMs)).toEqual([2800, 700, 1500]);
-    const others = orders
-      .slice(3, 35)
-      .map(staggeredFirstPollMs)
-      .toSorted((a, b) => a - b);
-    const gaps = others.slice(1).map((at, before) => at - (others[before] ?? 0));
-    expect(others[0]).toBeLessThan(2600);
-    expect(others.at(-1)).toBeGreaterThan(3600);
-    expect(Math.max(...gaps)).toBeLessThan(110);
-  });
-
-  it.each([
-    ["4 s, give or take", lognormal(4000, 0.25)],
-    ["6 s, give or take", lognormal(6000, 0.25)],
-    ["8 s, give or take", lognormal(8000, 0.25)],
-    ["20 s, give or take", lognormal(20_000, 0.3)],
-    ["45 s, give or take", lognormal(45_000, 0.3)],
-    ["8 s, without memory", memoryless(8000)],
-    ["20 s, without memory", memoryless(20_000)],
-  ])(
-    "sees 20 tasks of %s no later than the reference client would with as many polls",
-    (_what, durations) => {
-      const { delay, polls } = figuresTogether(draw(durations, 4000, 1), 20);
-      expect(delay).toBeLessThan(1);
-      expect(delay * polls).toBeLessThan(1.005);
-    },
-  );
 });
 
 describe("the schedule of a service that is known to take 600 ms", () => {

@@ -1,10 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  defaultSchedule,
-  expectedSchedule,
-  type PollingSchedule,
-  staggeredFirstPollMs,
-} from "../../../src/core/polling/fixed.ts";
+import { defaultSchedule, expectedSchedule, type PollingSchedule } from "../../../src/core/polling/fixed.ts";
 import { learnedSchedule } from "../../../src/core/polling/learned.ts";
 import { PollingSchedules } from "../../../src/core/polling/schedules.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
@@ -12,7 +7,7 @@ import type { GenerationRequest } from "../../../src/task/request.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
 import { finishTask } from "../../support/finish-task.ts";
 import { EVENTS, INTENT } from "../../support/records.ts";
-import { mean, pollTimes, staggered } from "../../support/simulated-tasks.ts";
+import { mean, pollTimes } from "../../support/simulated-tasks.ts";
 import { someProcesses } from "../../support/some-processes.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -118,22 +113,6 @@ describe("the schedule of a request", () => {
     expect(await plan()).toBe(second);
   });
 
-  it("polls a run's first task as planned, one in eight of the others a little earlier, the rest a little later", async () => {
-    const { schedules, remember } = await newLedger();
-    const quicker = many(20).map(() => ({ pendingMs: 8000, seenMs: 9000 }));
-    await remember(FOX, ...quicker);
-    const plan = learnedSchedule(quicker);
-    expect(polls(await schedules.of(FOX))).toEqual(polls(plan));
-    const at = (part: number) => plan.withFirstPollAt(part).nextDelayMs(0);
-    for (let order = 1; order < 32; order++) {
-      const [first, second] = polls(await schedules.of(FOX));
-      expect(first).toBe(at(order % 8 === 1 ? 0.75 : 1.2));
-      expect(second).toBeCloseTo((first as number) + plan.nextDelayMs(first as number), 6);
-    }
-    expect(at(0.75)).toBeLessThan(plan.nextDelayMs(0) - 100);
-    expect(at(1.2)).toBeGreaterThan(plan.nextDelayMs(0) + 100);
-  });
-
   describe("of a batch in waves of 32 quick tasks that hardly differ", () => {
     /** How late each task of a wave is seen, ms. @param durationMs of its tasks, 20 ms more at most */
     async function wave(schedules: PollingSchedules, durationMs: number): Promise<number[]> {
@@ -159,11 +138,11 @@ describe("the schedule of a request", () => {
     it("is learned within a few waves", async () => {
       const { schedules } = await newLedger();
       await waves(schedules, 1000, 4);
-      // With the first polls at one age they were 0.25 s late: whole waves were polled just too early.
-      expect(mean(await waves(schedules, 1000, 26))).toBeLessThan(150);
+      // Tasks that begin together are polled together: now and then a whole wave just too early.
+      expect(mean(await waves(schedules, 1000, 26))).toBeLessThan(350);
     });
 
-    it("follows when they become quicker: some are polled early", async () => {
+    it("follows when they become quicker", async () => {
       const { schedules } = await newLedger();
       await waves(schedules, 1000, 10);
       await waves(schedules, 400, 3);
@@ -175,7 +154,7 @@ describe("the schedule of a request", () => {
     const { schedules, remember } = await newLedger();
     await remember(FOX, { seenMs: 86_400_000, pendingMs: null });
     await schedules.learn(FOX, { seenMs: 600_000, pendingMs: 3000 });
-    for (const order of [0, 1]) expect(polls(await schedules.of(FOX))).toEqual(polls(staggered(order)));
+    expect(polls(await schedules.of(FOX))).toEqual(polls(defaultSchedule));
   });
 
   it("uses the latest 50 alone", async () => {
@@ -183,30 +162,6 @@ describe("the schedule of a request", () => {
     for (let each = 0; each < 30; each++) await schedules.learn(FOX, { seenMs: 3000, pendingMs: 2000 });
     for (const interval of many(50)) await schedules.learn(FOX, interval);
     expect(polls(await schedules.of(FOX))).toEqual(polls(learnedSchedule(many(50))));
-  });
-
-  it("spreads the first polls of tasks that begin together, where nothing is known", async () => {
-    const { schedules } = await newLedger();
-    for (let order = 0; order < 32; order++) {
-      expect((await schedules.of(FOX)).firstPollMs?.()).toBe(staggeredFirstPollMs(order));
-    }
-  });
-
-  it("brings the first poll of such a task forward, once another has shown that tasks are quick", async () => {
-    const { schedules } = await newLedger();
-    const waiting = await schedules.of(FOX);
-    await schedules.learn(FOX, { pendingMs: null, seenMs: 700 });
-    const learned = learnedSchedule([{ pendingMs: null, seenMs: 700 }]).nextDelayMs(0);
-    expect(learned).toBeLessThan(700);
-    expect(waiting.firstPollMs?.()).toBe(learned);
-    expect(waiting.nextDelayMs(700)).toBe(defaultSchedule.nextDelayMs(700));
-  });
-
-  it("never puts that first poll off", async () => {
-    const { schedules } = await newLedger();
-    const waiting = await schedules.of(FOX);
-    await schedules.learn(FOX, SEEN);
-    expect(waiting.firstPollMs?.()).toBe(staggeredFirstPollMs(0));
   });
 
   it("learns nothing from a task that is not known", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { defaultSchedule, fixedSchedule, type PollingSchedule } from "../../../src/core/polling/fixed.ts";
+import { defaultSchedule, fixedSchedule } from "../../../src/core/polling/fixed.ts";
 import { type WaitSpec, waitForTask, waitTimeoutMs } from "../../../src/core/polling/wait.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
 import { deadPort, liveServer } from "../../support/live-server.ts";
@@ -78,21 +78,6 @@ describe("waiting for a task", () => {
       task: { status: "completed" },
       seenMs: 4000,
     });
-  });
-
-  it("polls first when the schedule says, and takes up an earlier moment while it waits", async () => {
-    let firstMs = 3500;
-    const schedule: PollingSchedule = {
-      ...fixedSchedule(1000),
-      firstPollMs: () => {
-        const answer = firstMs;
-        firstMs = 1200;
-        return answer;
-      },
-    };
-    expect((await waiting([RUNNING, COMPLETED], { schedule })).pollTimes).toEqual([1200, 2200]);
-    const late = { schedule: { ...fixedSchedule(1000), firstPollMs: () => 700 }, ageMs: 5000 };
-    expect((await waiting([RUNNING, COMPLETED], late)).pollTimes).toEqual([0, 1000]);
   });
 
   it("counts from the age that the task has already", async () => {
