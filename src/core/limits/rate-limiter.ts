@@ -82,34 +82,22 @@ export class RateLimiter {
 const POLLS_AT_ONCE = 32;
 
 /**
- * The polls of many tasks, with limited concurrency; the others wait in the order in which they came. After a 429 none
+ * A service whose polls, of many tasks, have limited concurrency; the others wait in the order in which they came. After a 429 none
  * is sent until the time that the service asked for has passed.
  */
-export class RateLimitedPolls implements ImageService {
-  readonly #service: ImageService;
-  readonly #rateLimiter: RateLimiter;
-  readonly #slots = new Slots(POLLS_AT_ONCE);
-
-  constructor(service: ImageService, deps: RateLimiterDeps) {
-    this.#service = service;
-    this.#rateLimiter = new RateLimiter(deps);
-  }
-
-  get submitTimeoutMs(): number {
-    return this.#service.submitTimeoutMs;
-  }
-
-  submit(...args: Parameters<ImageService["submit"]>): ReturnType<ImageService["submit"]> {
-    return this.#service.submit(...args);
-  }
-
-  poll(taskId: string, timeoutMs: number | undefined, signal: AbortSignal): Promise<PollReply> {
-    return this.#slots.run(async () => {
-      const reply = await pollWithinLimit(this.#service, this.#rateLimiter, taskId, timeoutMs, signal);
-      if (reply.outcome !== "retry") this.#rateLimiter.answered();
-      return reply;
-    });
-  }
+export function withLimitedPolls(service: ImageService, deps: RateLimiterDeps): ImageService {
+  const rateLimiter = new RateLimiter(deps);
+  const slots = new Slots(POLLS_AT_ONCE);
+  return {
+    submitTimeoutMs: service.submitTimeoutMs,
+    submit: (...args) => service.submit(...args),
+    poll: (taskId, timeoutMs, signal) =>
+      slots.run(async () => {
+        const reply = await pollWithinLimit(service, rateLimiter, taskId, timeoutMs, signal);
+        if (reply.outcome !== "retry") rateLimiter.answered();
+        return reply;
+      }),
+  };
 }
 
 /** Polls a task once, when the rate limit of all polls allows. A 429 slows all of them down. Never throws. */
@@ -122,26 +110,20 @@ export async function pollWithinLimit(
 ): Promise<PollReply> {
   const leftMs = rateLimiter.leftMs;
   // The wait for this task would end before its turn; waitForTask handles that.
-  if (timeoutMs !== undefined && leftMs > timeoutMs) return tooBusy(leftMs);
+  if (timeoutMs !== undefined && leftMs > timeoutMs)
+    return { ...NOT_POLLED, why: "the service is busy (HTTP 429)", rateLimited: true, retryAfterMs: leftMs };
   // The signal ended the wait, so nothing is sent.
   await rateLimiter.pause(signal).catch(() => {});
-  if (signal.aborted) return interrupted();
+  if (signal.aborted) return NOT_POLLED;
   const reply = await service.poll(taskId, timeoutMs, signal);
   if (reply.outcome === "retry" && reply.rateLimited) rateLimiter.slowDown(reply.retryAfterMs);
   return reply;
 }
 
-function tooBusy(retryAfterMs: number): PollReply {
-  const why = "the service is busy (HTTP 429)";
-  return { outcome: "retry", why, rateLimited: true, retryAfterMs, connectionError: null };
-}
-
-function interrupted(): PollReply {
-  return {
-    outcome: "retry",
-    why: "interrupted",
-    rateLimited: false,
-    retryAfterMs: null,
-    connectionError: null,
-  };
-}
+const NOT_POLLED = {
+  outcome: "retry",
+  why: "interrupted",
+  rateLimited: false,
+  retryAfterMs: null,
+  connectionError: null,
+} as const;

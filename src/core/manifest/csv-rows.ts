@@ -31,7 +31,7 @@ export async function* readCsv(
       columns = found.cells.map((cell) => columnOf(cell) ?? cell.trim());
       for (const message of headerProblems(columns, options)) yield { line: found.line, message };
       // Every row would say the same again.
-      if (!columns.includes("prompt") && (options.template === null || lacking(columns, options.template)))
+      if (!columns.includes("prompt") && (options.template === null || lacking(columns, options.template)[0]))
         return;
     } else for (const row of readRow(found, columns, separator, options)) yield row;
   }
@@ -66,17 +66,13 @@ function headerProblems(columns: Columns, options: ReadOptions): string[] {
   return ["there is no column prompt", ...problems];
 }
 
-/** Whether a template asks for a column that the manifest does not have. */
-function lacking(columns: Columns, template: string): boolean {
-  return lackingNames(columns, template).length > 0;
-}
-
-function lackingNames(columns: Columns, template: string): string[] {
+/** The names that a template asks for and the manifest does not have. */
+function lacking(columns: Columns, template: string): string[] {
   return placeholdersIn(template).filter((name) => !columns.includes(columnOf(name) ?? name));
 }
 
 function lackingProblems(columns: Columns, template: string): string[] {
-  return lackingNames(columns, template).map((name) => {
+  return lacking(columns, template).map((name) => {
     const mostSlips = Math.min(2, Math.floor(name.length / 3));
     const slips = (column: string) => editDistance(column.toLowerCase(), name.toLowerCase());
     const meant = columns.find((column) => slips(column) <= mostSlips);

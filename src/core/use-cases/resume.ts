@@ -7,7 +7,7 @@ import type { TaskRecord } from "../../task/record.ts";
 import type { TaskDeps, UseCaseDeps } from "../deps.ts";
 import { requireFolderForSeveral } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
-import { RateLimitedPolls } from "../limits/rate-limiter.ts";
+import { withLimitedPolls } from "../limits/rate-limiter.ts";
 import { awaitTask, leftUnfinished } from "../task/finish.ts";
 import { reportOf, type TaskReport } from "../task/report.ts";
 import { claimedElsewhere, type ResumeSpec, reported, resumeNamed, resumeRecord } from "../task/resume.ts";
@@ -113,8 +113,8 @@ export function withRateLimitedPolls(deps: UseCaseDeps): UseCaseDeps {
   const known = new Map<TaskDeps, TaskDeps>();
   const limited = (plain: TaskDeps) => {
     const { connection, clock, random } = plain;
-    const polls = () => new RateLimitedPolls(connection.service, { clock, random });
-    const those = known.get(plain) ?? { ...plain, connection: { ...connection, service: polls() } };
+    const service = () => withLimitedPolls(connection.service, { clock, random });
+    const those = known.get(plain) ?? { ...plain, connection: { ...connection, service: service() } };
     known.set(plain, those);
     return those;
   };

@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import type { ImageService, PollReply } from "../../../src/api/service.ts";
 import { InterruptedError } from "../../../src/core/errors.ts";
-import { RateLimitedPolls, RateLimiter } from "../../../src/core/limits/rate-limiter.ts";
+import { RateLimiter, withLimitedPolls } from "../../../src/core/limits/rate-limiter.ts";
 import { steppedClock } from "../../support/fake-clock.ts";
 
 const never = new AbortController().signal;
@@ -159,7 +159,7 @@ function limited() {
     submit: () => Promise.reject(new Error("nothing is submitted here")),
     poll: (taskId) => new Promise((answer) => open.push({ taskId, answer })),
   };
-  return { open, clock, polls: new RateLimitedPolls(service, { clock, random: () => 0 }) };
+  return { open, clock, polls: withLimitedPolls(service, { clock, random: () => 0 }) };
 }
 
 const ids = (count: number) => Array.from({ length: count }, (_, at) => `task-${at}`);
