@@ -9,8 +9,9 @@ import { isWhole } from "../images/save-images.ts";
 import type { WaitResult, WaitSettings } from "../polling/wait.ts";
 import { askQueue } from "./ask-queue.ts";
 import { recordNotSent } from "./dismiss.ts";
-import { type AcceptedTask, finishTask } from "./finish.ts";
+import { finishTask } from "./finish.ts";
 import { factsOf, reportOf, reportOfId, type TaskReport } from "./report.ts";
+import type { AcceptedTask } from "./save-task.ts";
 import { TaskWriter } from "./task-writer.ts";
 import { requireId, settledUnknownId } from "./unknown-id.ts";
 

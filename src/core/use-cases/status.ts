@@ -8,10 +8,11 @@ import { requireFolderForSeveral } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import { pollOnce } from "../polling/poll-once.ts";
 import type { WaitSettings } from "../polling/wait.ts";
-import { type AcceptedTask, awaitTask, endedReport, leftUnfinished } from "../task/finish.ts";
+import { awaitTask, endedReport, leftUnfinished } from "../task/finish.ts";
 import { originOfFile } from "../task/origin.ts";
 import { reportOf, reportOfId, type TaskReport } from "../task/report.ts";
 import { resumeNamed } from "../task/resume.ts";
+import type { AcceptedTask } from "../task/save-task.ts";
 import { requireId, settledUnknownId } from "../task/unknown-id.ts";
 import { distinct, withRateLimitedPolls } from "./resume.ts";
 
