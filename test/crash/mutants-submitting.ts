@@ -57,7 +57,7 @@ export const SUBMITTING_MUTANTS: Mutant[] = [
   },
   {
     bug: "the attempt after a 429 is not recorded before it is sent",
-    edits: [returns("RecordedAttempts.begin", "null")],
+    edits: [returns("Attempts.begin", "null")],
     shows: { scenario: SCENARIOS.turnedAway, at: /^kill at submit: charged$/ },
   },
 ];
