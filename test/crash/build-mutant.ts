@@ -2,9 +2,8 @@ import { cp } from "node:fs/promises";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { type InputOptions, type Plugin, rolldown } from "rolldown";
+import { ROOT } from "../support/program.ts";
 import { type Edit, edited } from "./operators.ts";
-
-const ROOT = path.resolve(import.meta.dirname, "../..");
 
 /** The program that is on trial: the one that was built. */
 export const BUILT = ROOT;

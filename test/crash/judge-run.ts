@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { sha256 } from "../support/images.ts";
 import { type LedgerTask, ledgerTasks, ownImages } from "./disk.ts";
-import { type CrashWorld, KEY, type Run } from "./world.ts";
+import { KEY } from "./trial-world.ts";
+import type { CrashWorld, Run } from "./world.ts";
 
 interface TaskJson {
   ok: boolean;

@@ -13,7 +13,7 @@ const sound = { folder: BUILT, recovery: new ProgramHost(BUILT) };
 afterAll(() => sound.recovery.close());
 
 describe.concurrent("before a paid generator, a planted bug is caught, and the program without it passes the same case", () => {
-  it.for(GENERATOR_MUTANTS)("$bug", { timeout: 120_000 }, async ({ edits, at }) => {
+  it.for(GENERATOR_MUTANTS)("$bug", { timeout: 300_000 }, async ({ edits, at }) => {
     const folder = await mkdtemp(path.join(tmpdir(), "imggen-mutant-"));
     try {
       await buildMutant(edits, folder);

@@ -5,8 +5,9 @@ import { judgeRecovery } from "./judge-recovery.ts";
 import { judgeRun } from "./judge-run.ts";
 import { POWER_CUTS, type Point } from "./points.ts";
 import { RESUME, type Scenario } from "./scenarios.ts";
+import type { DiskMode } from "./trial-world.ts";
 import { inWorld, type Outcome, type Program, pointsOf, runScenario, WORKERS } from "./try-point.ts";
-import type { CrashWorld, DiskMode, Strike } from "./world.ts";
+import type { CrashWorld, Strike } from "./world.ts";
 
 const MODES: readonly DiskMode[] = [
   "kill-before",

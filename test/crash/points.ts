@@ -1,7 +1,8 @@
 import path from "node:path";
 import type { Operation, OperationKind } from "./operations.ts";
 import { type Incident, STAGES, type Stage } from "./stages.ts";
-import type { DiskMode, Strike } from "./world.ts";
+import type { DiskMode } from "./trial-world.ts";
+import type { Strike } from "./world.ts";
 
 /** One way for a run to be struck, with its name for messages. */
 export interface Point {

@@ -1,25 +1,13 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import type { ChildProcess } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import path from "node:path";
-import { finished, SHORTEST_BACKOFF } from "../support/program.ts";
+import { SHORTEST_BACKOFF } from "../support/program.ts";
 import type { ProgramHost } from "../support/program-host.ts";
-import { type OperationLog, readOperations } from "./operations.ts";
 import { cutPower } from "./power-cut.ts";
 import type { Places, Scenario, Step } from "./scenarios.ts";
 import { CrashService } from "./service.ts";
 import { type Stage, type StageStrike, StageWatch } from "./stages.ts";
-
-/** What a file operation can be struck with; see preload.cjs. A power cut is a kill, and what it takes along. */
-export type DiskMode =
-  | "kill-before"
-  | "kill-after"
-  | "half-written"
-  | "short"
-  | "EIO"
-  | "ENOSPC"
-  | "power cut: bytes"
-  | "power cut: names";
+import { type DiskMode, ended, KEY, TrialWorld } from "./trial-world.ts";
 
 export type Strike =
   | { at: number; mode: DiskMode }
@@ -38,33 +26,21 @@ export interface Run {
   chargedBefore: number;
 }
 
-/** The key of every run here. */
-export const KEY = "sk-crash-5f3e9a7c1b8d2046";
-
-const PRELOAD = path.join(import.meta.dirname, "preload.cjs");
-/** No command here has a reason to take longer. */
-const PATIENCE_MS = 30_000;
-
 /** A home, an output folder and a service, for one try of one scenario. */
-export class CrashWorld implements Places {
+export class CrashWorld extends TrialWorld implements Places {
   readonly scenario: Scenario;
   readonly service: CrashService;
-  readonly folder = mkdtempSync(path.join(tmpdir(), "imggen-crash-"));
-  readonly home = path.join(this.folder, "home");
-  readonly out = path.join(this.folder, "out");
   /** Whether the disk was made to refuse something, and whether for lack of room. */
   diskFailed = false;
   diskFull = false;
   /** How many operations came before the last power cut: what that left is on the disk for good. */
   #lastCut = 0;
-  readonly #program: string;
 
   /** @param program the folder that holds the built program's `bin` and `dist` */
   constructor(scenario: Scenario, program: string) {
+    super(program);
     this.scenario = scenario;
-    this.#program = program;
     this.service = new CrashService(scenario);
-    for (const name of ["home", "out", "limbo"]) mkdirSync(path.join(this.folder, name));
     for (const [name, bytes] of Object.entries(scenario.before))
       writeFileSync(path.join(this.out, name), bytes);
   }
@@ -75,16 +51,7 @@ export class CrashWorld implements Places {
 
   async close(): Promise<void> {
     await this.service.close();
-    rmSync(this.folder, { recursive: true, force: true });
-  }
-
-  /** What was done to the disk so far, by all commands that were started. */
-  log(): OperationLog {
-    return readOperations(this.#logFile);
-  }
-
-  get #logFile(): string {
-    return path.join(this.folder, "log");
+    this.removeFolders();
   }
 
   /** Runs a command in a process of its own, struck or not. */
@@ -112,7 +79,7 @@ export class CrashWorld implements Places {
     const watch = new StageWatch(strike?.at === null ? strike : null, () => child?.kill("SIGKILL"), onStage);
     this.service.watch = watch;
     const chargedBefore = this.service.charges.length;
-    child = this.#spawn(argv, this.#crashEnvironment(strike));
+    child = this.spawn(argv, { ...this.environment(), ...this.watching(diskStrike(strike)) });
     const run = await finish(child, argv, chargedBefore);
     const { operations } = this.log();
     if (strike?.mode.startsWith("power cut")) {
@@ -126,51 +93,36 @@ export class CrashWorld implements Places {
   /** Starts a command whose file operations nobody counts: beside others, or for whoever wants to kill it. */
   begin(argv: readonly string[]): { child: ChildProcess; ended: Promise<Run> } {
     const chargedBefore = this.service.charges.length;
-    const child = this.#spawn(argv, { NODE_OPTIONS: SHORTEST_BACKOFF });
+    const child = this.spawn(argv, { ...this.environment(), NODE_OPTIONS: SHORTEST_BACKOFF });
     return { child, ended: finish(child, argv, chargedBefore) };
-  }
-
-  #spawn(argv: readonly string[], more: Record<string, string>): ChildProcess {
-    const command = [path.join(this.#program, "bin", "imggen.cjs"), ...argv];
-    const env = { ...this.environment(), ...more };
-    return spawn(process.execPath, command, { cwd: this.out, env, stdio: ["ignore", "pipe", "pipe"] });
   }
 
   /** Runs a command to its end in the process that recoveries share. */
   async recover(argv: readonly string[], recovery: ProgramHost): Promise<Run> {
     this.service.watch = new StageWatch(null);
     const chargedBefore = this.service.charges.length;
-    const ended = await recovery.run({ argv, env: this.environment(), cwd: this.out });
-    return { argv, struck: false, chargedBefore, ...ended };
+    const result = await recovery.run({ argv, env: this.environment(), cwd: this.out });
+    return { argv, struck: false, chargedBefore, ...result };
   }
 
-  /** A clean environment: only what is named here reaches the program. */
   environment(): Record<string, string> {
-    return {
-      PATH: process.env.PATH ?? "",
-      NO_COLOR: "1",
-      IMGGEN_HOME: this.home,
+    return this.cleanEnvironment({
       IMGGEN_API_KEY: KEY,
       IMGGEN_BASE_URL: `${this.service.origin}/api`,
       ...(!this.scenario.hardLinks && { IMGGEN_CRASH_NO_LINKS: this.out }),
-    };
-  }
-
-  #crashEnvironment(strike: Strike | null): Record<string, string> {
-    const struck = strike !== null && strike.at !== null;
-    const at = struck ? strike.at : null;
-    const mode = struck && strike.mode.startsWith("power cut") ? "kill-before" : strike?.mode;
-    const limbo = path.join(this.folder, "limbo");
-    const facts = { folders: [this.home, this.out], log: this.#logFile, limbo, at, mode };
-    return { NODE_OPTIONS: `--require ${PRELOAD}`, IMGGEN_CRASH: JSON.stringify(facts) };
+    });
   }
 }
 
 /** Waits for a command's end. @throws where it does not end */
 async function finish(child: ChildProcess, argv: readonly string[], chargedBefore: number): Promise<Run> {
-  const alarm = setTimeout(() => child.kill("SIGABRT"), PATIENCE_MS);
-  const { code, signal, stdout, stderr } = await finished(child);
-  clearTimeout(alarm);
-  if (signal === "SIGABRT") throw new Error(`imggen ${argv.join(" ")} did not end. It said: ${stderr}`);
-  return { argv, code, signal, stdout, stderr, struck: false, chargedBefore };
+  const result = await ended(child);
+  if (result.signal !== "SIGABRT") return { argv, struck: false, chargedBefore, ...result };
+  throw new Error(`imggen ${argv.join(" ")} did not end. It said: ${result.stderr}`);
+}
+
+/** What strikes a file operation: a power cut is a kill, after which its files are changed. */
+function diskStrike(strike: Strike | null): { at: number; mode: DiskMode } | null {
+  if (strike === null || strike.at === null) return null;
+  return strike.mode.startsWith("power cut") ? { at: strike.at, mode: "kill-before" } : strike;
 }
