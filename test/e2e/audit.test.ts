@@ -6,9 +6,8 @@ import { json } from "node:stream/consumers";
 import { createGunzip } from "node:zlib";
 import { expect, it } from "vitest";
 import { deadPort, listenForTest } from "../support/live-server.ts";
+import { ROOT } from "../support/program.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-
-const ROOT = path.resolve(import.meta.dirname, "../..");
 
 /** Runs the audit against a registry on this port. */
 async function auditAt(port: number) {

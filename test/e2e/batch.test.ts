@@ -1,4 +1,4 @@
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { accepts, foxes, jsonLines } from "../support/batch-world.ts";
@@ -14,8 +14,7 @@ async function batchOf(prompts: readonly string[], ...lines: readonly string[]) 
     submit: late(10, accepts),
     poll: inTurn(stillRunning, completedAt("/1.png")),
   });
-  const manifest = path.join(world.folder, "p.txt");
-  await writeFile(manifest, [...prompts, ...lines].join("\n"));
+  const manifest = await world.manifest([...prompts, ...lines]);
   const args = ["batch", manifest, ...words("-m z-image --yes --name {slug} --poll-interval 100ms --json")];
   return { server, world, args };
 }

@@ -6,12 +6,13 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { accepts } from "../support/batch-world.ts";
 import { CANARY } from "../support/canary.ts";
 import { PICTURE } from "../support/images.ts";
 import { listenForTest, liveService } from "../support/live-server.ts";
 import { packedInto } from "../support/packed.ts";
 import { finished } from "../support/program.ts";
-import { success } from "../support/scripted-server.ts";
+import { completedAt } from "../support/scripts.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { hasTool } from "../support/tools.ts";
 
@@ -111,7 +112,7 @@ it.each([
     await machine.install(tarball);
     const { home, bin } = machine;
     const service = await serviceThatWaits();
-    const env = { ...machine.env, IMGGEN_API_KEY: CANARY, IMGGEN_BASE_URL: `${service.origin}/api` };
+    const env = { ...machine.env, IMGGEN_API_KEY: CANARY, IMGGEN_BASE_URL: service.server.baseUrl };
     await writeFile(path.join(home, "prompts.txt"), "a fox\na hare\nan owl\nan elk\n");
     const args = [bin, "batch", "prompts.txt", "--yes", "--concurrency", "2", "--output", "out/"];
     const ended = finished(spawn(process.execPath, args, { env, cwd: home, stdio: "pipe" }));
@@ -123,7 +124,7 @@ it.each([
     if (code !== 0) await run(process.execPath, args, { env, cwd: home });
     const images = (await readdir(path.join(home, "out"))).filter((name) => name.endsWith(".png"));
     expect(images, stderr).toHaveLength(4);
-    expect(service.submits()).toBe(4);
+    expect(service.server.submits()).toHaveLength(4);
   },
 );
 
@@ -131,22 +132,17 @@ type Machine = Awaited<ReturnType<typeof freshMachine>>;
 
 /** A service that answers no poll until it is to go on. */
 async function serviceThatWaits() {
-  let submits = 0;
   const moments = new EventEmitter();
   const [polled, gone] = [once(moments, "poll"), once(moments, "go on")];
-  const { origin } = await liveService(PICTURE, {
-    submit: (_request, socket) => {
-      submits += 1;
-      socket.write(success({ taskId: `task-${submits}` }));
-    },
+  const server = await liveService(PICTURE, {
+    submit: accepts,
     poll: async (request, socket) => {
       moments.emit("poll");
       await gone;
-      const resultUrl = `http://${request.headers.host}/files/1.png`;
-      socket.write(success({ status: "completed", resultUrl, errorCode: 0 }));
+      await completedAt("/1.png")(request, socket);
     },
   });
-  return { origin, polled, goOn: () => moments.emit("go on"), submits: () => submits };
+  return { server, polled, goOn: () => moments.emit("go on") };
 }
 
 /** A registry on loopback that has one package. Resolves with its address. */

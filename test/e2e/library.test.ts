@@ -3,9 +3,8 @@ import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
+import { ROOT } from "../support/program.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-
-const ROOT = path.resolve(import.meta.dirname, "../..");
 
 /** Runs the first example of a page, in a folder of its own. */
 async function runExample(page: string): Promise<{ lines: string[]; pictures: string[] }> {

@@ -5,10 +5,9 @@ import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { answered } from "../mcp/mcp-world.ts";
-import { finished, runProgram, startProgram } from "../support/program.ts";
+import { BIN, finished, runProgram, startProgram } from "../support/program.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const BIN = path.resolve(import.meta.dirname, "../../bin/imggen.cjs");
 const FOX = { prompt: "a fox", model: "gamma-image-2", quality: "1K" };
 
 /** An SDK client that has started the built program itself. */

@@ -1,10 +1,10 @@
 import { once } from "node:events";
-import { readdir, readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { expectPublished } from "../generators/openai/published-fields.ts";
 import { CANARY } from "../support/canary.ts";
-import { selfSigned } from "../support/certificate.ts";
+import { selfSigned, trusting } from "../support/certificate.ts";
 import { PICTURE } from "../support/images.ts";
 import { programWorld } from "../support/program-world.ts";
 import { type Behaviour, json, response, scriptedServer } from "../support/scripted-server.ts";
@@ -20,11 +20,9 @@ async function openAiWorld(behave: Behaviour) {
   onTestFinished(() => server.close());
   const proxy = await tunnelProxy("tunnel", server.port);
   const world = await programWorld(null);
-  const authority = path.join(world.folder, "authority.pem");
-  await writeFile(authority, certificate.cert);
   const env = {
     IMGGEN_API_KEY: undefined,
-    NODE_EXTRA_CA_CERTS: authority,
+    ...trusting(certificate, world.folder),
     HTTPS_PROXY: proxy.url,
     OPENAI_API_KEY: CANARY,
   };

@@ -7,9 +7,9 @@ import { promisify } from "node:util";
 import { type RolldownOptions, rolldown } from "rolldown";
 import { expect, it } from "vitest";
 import { packedInto } from "../support/packed.ts";
+import { ROOT } from "../support/program.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const ROOT = path.resolve(import.meta.dirname, "../..");
 const DIST = path.join(ROOT, "dist");
 const run = promisify(execFile);
 

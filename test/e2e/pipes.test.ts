@@ -5,12 +5,10 @@ import { expect, it } from "vitest";
 import { buildPng } from "../lib/image/builders.ts";
 import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
-import { runProgram } from "../support/program.ts";
+import { BIN, runProgram } from "../support/program.ts";
 import { programWorld, serviceWorld } from "../support/program-world.ts";
 import { completedAt } from "../support/scripts.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-
-const BIN = path.resolve(import.meta.dirname, "../../bin/imggen.cjs");
 
 /** A world with a service in it, and a shell in which `imggen` is the built program. */
 async function shellWorld() {

@@ -8,11 +8,11 @@ import { EXIT_CODES } from "../../src/client/exit-codes.ts";
 import { PICTURE } from "../support/images.ts";
 import { runCommand } from "../support/in-process.ts";
 import { liveServer } from "../support/live-server.ts";
+import { ROOT } from "../support/program.ts";
 import { sandboxShell } from "../support/sandbox-shell.ts";
 import { json } from "../support/scripted-server.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const ROOT = path.resolve(import.meta.dirname, "../..");
 const DOCS = (await readdir(path.join(ROOT, ".github/docs"))).map((name) => `.github/docs/${name}`);
 const PAGES = ["README.md", ...DOCS];
 const textOf = (page: string) => readFile(path.join(ROOT, page), "utf8");

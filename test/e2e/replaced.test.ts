@@ -5,11 +5,9 @@ import { setTimeout } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
-import { finished } from "../support/program.ts";
+import { finished, ROOT } from "../support/program.ts";
 import { success } from "../support/scripted-server.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-
-const ROOT = path.resolve(import.meta.dirname, "../..");
 
 /** When files go, and which. */
 interface Moment {

@@ -5,9 +5,9 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { packedInto } from "../support/packed.ts";
+import { ROOT } from "../support/program.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const ROOT = path.resolve(import.meta.dirname, "../..");
 const BIN = path.join(ROOT, "node_modules/.bin");
 const run = promisify(execFile);
 
@@ -44,9 +44,3 @@ it.each(Object.keys(RUNTIMES))(
     }
   },
 );
-
-it("an installed package has its command, and its manual page where man looks for it", async () => {
-  const { stdout } = await run(path.join(prefix, "bin/imggen"), ["--version"]);
-  expect(stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
-  expect(await readFile(path.join(prefix, "share/man/man1/imggen.1"), "utf8")).toMatch(/^\.TH IMGGEN 1/m);
-});

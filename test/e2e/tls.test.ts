@@ -1,8 +1,6 @@
-import { writeFile } from "node:fs/promises";
-import path from "node:path";
 import { TLSSocket } from "node:tls";
 import { expect, it } from "vitest";
-import { selfSigned } from "../support/certificate.ts";
+import { selfSigned, trusting } from "../support/certificate.ts";
 import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
 import { programWorld } from "../support/program-world.ts";
@@ -22,18 +20,8 @@ it("each submit of a batch has a connection of its own, which resumes the TLS se
     certificate,
   );
   const world = await programWorld(server);
-  const authority = path.join(world.folder, "authority.pem");
-  await writeFile(authority, certificate.cert);
-  await writeFile(path.join(world.folder, "prompts.txt"), "a fox\nan owl\na hare\n");
-  const args = [
-    "batch",
-    path.join(world.folder, "prompts.txt"),
-    "-m",
-    "gamma-image-2",
-    "--concurrency",
-    "1",
-    "--yes",
-  ];
-  expect((await world.run(args, { env: { NODE_EXTRA_CA_CERTS: authority } })).code).toBe(0);
+  const manifest = await world.manifest(["a fox", "an owl", "a hare"]);
+  const args = ["batch", manifest, "-m", "gamma-image-2", "--concurrency", "1", "--yes"];
+  expect((await world.run(args, { env: trusting(certificate, world.folder) })).code).toBe(0);
   expect(resumed).toEqual([false, true, true]);
 });

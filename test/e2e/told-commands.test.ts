@@ -4,10 +4,9 @@ import { describe, expect, it } from "vitest";
 import { COMMANDS } from "../../src/cli/app/commands.ts";
 import type { CommandNode, Description } from "../../src/cli/help/command-tree.ts";
 import { MANUAL, TOPIC_NAMES } from "../../src/cli/help/topic-names.ts";
-import { runProgram } from "../support/program.ts";
+import { ROOT, runProgram } from "../support/program.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const ROOT = path.resolve(import.meta.dirname, "../..");
 const COMMENT = /^\s*(?:\/?\*|\/\/).*$/gm;
 const CODE_OVER_TWO_LINES = /`[^`\n]*\n[^`\n]*`/g;
 

@@ -7,8 +7,8 @@ import { promisify } from "node:util";
 import { checkPackage, createPackageFromTarballData } from "@arethetypeswrong/core";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { packedInto } from "../support/packed.ts";
+import { ROOT } from "../support/program.ts";
 
-const ROOT = path.resolve(import.meta.dirname, "../..");
 const run = promisify(execFile);
 const { resolve } = createRequire(import.meta.url);
 

@@ -1,14 +1,13 @@
-import { cp, mkdir, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { cp, mkdir, rename, rm, symlink } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { accepts, imagesIn, jsonLines } from "../support/batch-world.ts";
+import { accepts, foxes, imagesIn, jsonLines } from "../support/batch-world.ts";
 import { serviceWorld } from "../support/program-world.ts";
 
 /** A batch of three rows that is saved, and the same command again, into a folder of any name. */
 async function savedBatch() {
   const { server, world } = await serviceWorld({ submit: accepts });
-  const manifest = path.join(world.folder, "p.txt");
-  await writeFile(manifest, "a fox\na hen\nan owl\n");
+  const manifest = await world.manifest(["a fox", "a hen", "an owl"]);
   const at = (name: string) => path.join(world.folder, name);
   const batch = async (name: string, flags: readonly string[] = [], home = world.home) => {
     const quick = ["-m", "gamma-image-2", "--poll-interval", "100ms", "--json"];
@@ -59,8 +58,7 @@ it("a batch's folder that another home has filled: nothing is submitted without 
 
 it("a folder that was begun with --shard: a run without it submits nothing of other homes' shards without --yes", async () => {
   const { server, world } = await serviceWorld({ submit: accepts });
-  const manifest = path.join(world.folder, "p.txt");
-  await writeFile(manifest, Array.from({ length: 8 }, (_, row) => `fox ${row}`).join("\n"));
+  const manifest = await world.manifest(foxes(8));
   const batch = async (home: string, ...flags: string[]) => {
     const args = ["batch", manifest, "--output", world.out, "--poll-interval", "100ms", "--json", ...flags];
     return world.run(args, { env: { IMGGEN_HOME: path.join(world.folder, home) } });

@@ -9,7 +9,7 @@ import { completedAt, inTurn, late, pause, reset } from "../support/scripts.ts";
 async function batchWorldOf(script: ServiceScript = {}) {
   const { server, world } = await serviceWorld({ submit: accepts, ...script });
   const file = path.join(world.folder, "p.txt");
-  const manifest = (...prompts: string[]) => writeFile(file, prompts.join("\n"));
+  const manifest = (...prompts: string[]) => world.manifest(prompts);
   const batch = async (model: string, ...flags: string[]) => {
     const quick = ["--poll-interval", "100ms", "--json"];
     const run = await world.run(["batch", file, "-m", model, ...quick, ...flags]);
@@ -51,9 +51,8 @@ it("--max-credits holds for two manifests that are run into one folder at once",
       await accepts(request, socket);
     },
   });
-  const other = path.join(world.folder, "q.txt");
-  await writeFile(path.join(world.folder, "p.txt"), foxes(4).join("\n"));
-  await writeFile(other, ["hen 1", "hen 2", "hen 3", "hen 4"].join("\n"));
+  await world.manifest(foxes(4));
+  const other = await world.manifest(["hen 1", "hen 2", "hen 3", "hen 4"], "q.txt");
   const flags = ["--max-credits", "10", "--concurrency", "1"];
   const model = ["-m", "gamma-image-2", "--poll-interval", "100ms", "--json"];
   const [one, two] = await Promise.all([

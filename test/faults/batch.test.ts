@@ -12,13 +12,12 @@ import { completedAt, inTurn, late, pause, silence, stillRunning } from "../supp
 import { startedWhen, stopped } from "../support/started.ts";
 import { words } from "../support/words.ts";
 
-const BATCH = ["batch", "p.txt", "-m", "z-image", "--yes", "--name", "{slug}", "--poll-interval", "100ms"];
+const FLAGS = ["-m", "z-image", "--yes", "--name", "{slug}", "--poll-interval", "100ms"];
 
 async function batchOf(rows: number, script: ServiceScript) {
   const { server, world } = await serviceWorld({ submit: accepts, ...script });
   const prompts = Array.from({ length: rows }, (_, index) => `fox ${index}`);
-  await writeFile(path.join(world.folder, "p.txt"), prompts.join("\n"));
-  const args = ["batch", path.join(world.folder, "p.txt"), ...BATCH.slice(2)];
+  const args = ["batch", await world.manifest(prompts), ...FLAGS];
   const files = prompts.map((prompt) => `${prompt.replace(" ", "-")}.png`).toSorted();
   return { server, world, args, prompts, files };
 }
@@ -140,14 +139,13 @@ it.each(["EPERM", "EISDIR"])(
 it("--overwrite replaces what was there before the batch, and none of the batch's own images", async () => {
   const { world, args, prompts } = await batchOf(8, eightPictures());
   await writeFile(path.join(world.out, "fox.png"), "mine");
-  const some = path.join(world.folder, "some.txt");
-  await writeFile(some, prompts.slice(0, 4).join("\n"));
+  const some = await world.manifest(prompts.slice(0, 4), "some.txt");
   const overwriting = [...ONE_NAME, "--overwrite"];
   const first = await world.run(["batch", some, ...args.slice(2), ...overwriting]);
   expect(first.code, first.stderr).toBe(0);
   expect(await picturesIn(world)).toBe(4);
   // The first four rows are in this manifest no more: their images are still the batch's.
-  await writeFile(args[1] ?? "", prompts.slice(4).join("\n"));
+  await world.manifest(prompts.slice(4));
   const second = await world.run([...args, ...overwriting]);
   expect(second.code, second.stderr).toBe(0);
   expect(await picturesIn(world)).toBe(8);

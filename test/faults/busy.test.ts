@@ -1,4 +1,4 @@
-import { readdir, writeFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { accepts, jsonLines } from "../support/batch-world.ts";
@@ -34,8 +34,7 @@ it("SIGKILL while a 429 is waited out: nothing is unknown, resume closes the req
 
 it("SIGKILL while a batch waits out a 429: the same command submits the row", async () => {
   const { server, world } = await serviceWorld({ submit: inTurn(busyFor(60), accepts) });
-  await writeFile(path.join(world.folder, "rows.txt"), "a fox\n");
-  const batch = ["batch", path.join(world.folder, "rows.txt"), "-m", "gamma-image-2", "--json"];
+  const batch = ["batch", await world.manifest(["a fox"]), "-m", "gamma-image-2", "--json"];
   const args = [...batch, "--poll-interval", "100ms", "--max-credits", "2"];
   await killed(await startedWhen(world, waitsOut(world), args));
   const run = await world.run(args);
@@ -47,8 +46,7 @@ it("SIGKILL while a batch waits out a 429: the same command submits the row", as
 
 it("a batch beside one that waits out a 429: the row is submitted by neither twice, and both end well", async () => {
   const { server, world } = await serviceWorld({ submit: inTurn(busyFor(2), accepts) });
-  await writeFile(path.join(world.folder, "rows.txt"), "a fox\n");
-  const batch = ["batch", path.join(world.folder, "rows.txt"), "-m", "gamma-image-2", "--json"];
+  const batch = ["batch", await world.manifest(["a fox"]), "-m", "gamma-image-2", "--json"];
   const args = [...batch, "--poll-interval", "100ms", "--yes"];
   const first = await startedWhen(world, waitsOut(world), args);
   const runs = await Promise.all([world.run(args), first.end]);

@@ -7,10 +7,9 @@ import { accepts } from "../support/batch-world.ts";
 import { CANARY } from "../support/canary.ts";
 import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
+import { ROOT } from "../support/program.ts";
 import { late } from "../support/scripts.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-
-const ROOT = path.resolve(import.meta.dirname, "../..");
 
 /** Runs a module's text in a process of its own. @returns what it prints, as JSON */
 async function run(script: string, facts: object): Promise<unknown> {

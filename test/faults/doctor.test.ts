@@ -4,7 +4,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { asAnotherUser, CAN_BE_ANOTHER_USER } from "../support/another-user.ts";
-import { selfSigned } from "../support/certificate.ts";
+import { selfSigned, trusting } from "../support/certificate.ts";
 import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
 import type { ProgramOptions } from "../support/program.ts";
@@ -88,10 +88,12 @@ it("doctor with an untrusted certificate names NODE_EXTRA_CA_CERTS, and sends no
   expect(check("service").message).toMatch(/its certificate is self-signed \(DEPTH_ZERO_SELF_SIGNED_CERT\)/);
   expect(check("service").hint).toContain("NODE_EXTRA_CA_CERTS");
   expect(server.requests).toEqual([]);
-  const file = path.join(world.folder, "ca.pem");
-  await writeFile(file, certificate.cert);
-  const trusting = await examined(world, { env: { NODE_EXTRA_CA_CERTS: file } });
-  expect([trusting.code, trusting.check("tls").message]).toEqual([0, expect.stringContaining(file)]);
+  const env = trusting(certificate, world.folder);
+  const trusted = await examined(world, { env });
+  expect([trusted.code, trusted.check("tls").message]).toEqual([
+    0,
+    expect.stringContaining(env.NODE_EXTRA_CA_CERTS),
+  ]);
 });
 
 it.each<[ProxyBehaviour, number]>([

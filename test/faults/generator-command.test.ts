@@ -3,7 +3,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { PICTURE } from "../support/images.ts";
 import { CANARY, programWorld } from "../support/program-world.ts";
-import { killed, startedWhen } from "../support/started.ts";
+import { isRunning, killed, startedWhen } from "../support/started.ts";
 
 /** A world whose generator is a shell script; `$log` is a file, `$picture` an image. */
 async function commandWorld(body: string, args = "{promptFile} {output}") {
@@ -27,11 +27,6 @@ const FAILED = { exit: 5, type: "generation_failed", charged: "no", files: [], o
 const HANGS_ONCE = `echo $$ >> "$log"
 if [ "$(wc -l < "$log")" = 1 ]; then trap '' TERM INT; sleep 3600 & wait; fi
 ${COPY}`;
-
-async function isRunning(pid: string | undefined): Promise<boolean> {
-  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
-  return stat !== "" && !/\) [ZX] /.test(stat);
-}
 
 describe("a generator's command", () => {
   it.each([
@@ -58,7 +53,7 @@ describe("a generator's command", () => {
     const run = await world.generate(flags, { env });
     expect(await world.aftermath(run)).toMatchObject(FAILED);
     expect(JSON.parse(run.stdout).error.message).toMatch(/took longer than 1 s and was killed/);
-    expect(await isRunning((await lines())[0])).toBe(false);
+    expect(isRunning((await lines())[0])).toBe(false);
     expect(await world.afterGenerate(flags, { env })).toMatchObject(SAVED);
   });
 
@@ -127,7 +122,7 @@ describe("a generator's command", () => {
     const { program, end } = await startedWhen(world, isStarted, world.generateArgs(), { env });
     program.kill(signal);
     expect((await end).code).toBe(code);
-    expect(await isRunning((await lines())[0])).toBe(false);
+    expect(isRunning((await lines())[0])).toBe(false);
     expect(await world.afterResume([], { env })).toMatchObject(SAVED);
     expect(await lines()).toHaveLength(2);
   });
@@ -138,9 +133,9 @@ describe("a generator's command", () => {
     const isNoted = async () =>
       (await lines()).length === 1 && (await filesBelow(world.home, /\.process$/)).length === 1;
     await killed(await startedWhen(world, isNoted, world.generateArgs(), { env }));
-    expect(await isRunning((await lines())[0])).toBe(true);
+    expect(isRunning((await lines())[0])).toBe(true);
     expect(await world.afterResume([], { env })).toMatchObject(SAVED);
-    expect(await isRunning((await lines())[0])).toBe(false);
+    expect(isRunning((await lines())[0])).toBe(false);
     expect(await lines()).toHaveLength(2);
   });
 

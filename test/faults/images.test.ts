@@ -1,14 +1,13 @@
-import { writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
 import { expect, it } from "vitest";
 import { buildPng, pngChunk, pngHeader, pngSignature } from "../lib/image/builders.ts";
 import { jpegBaseline, webpLossy } from "../lib/image/samples.ts";
-import { selfSigned } from "../support/certificate.ts";
+import { selfSigned, trusting } from "../support/certificate.ts";
 import { PICTURE } from "../support/images.ts";
 import { liveServer, liveService } from "../support/live-server.ts";
-import { NOT_SAVED, type ProgramWorld, programWorld, SAVED, serviceWorld } from "../support/program-world.ts";
+import { NOT_SAVED, programWorld, SAVED, serviceWorld } from "../support/program-world.ts";
 import { type Behaviour, response } from "../support/scripted-server.ts";
 import { completedAt, cutShort, drips, inTurn, replies, taskIs } from "../support/scripts.ts";
 import { tunnelProxy } from "../support/tunnel-proxy.ts";
@@ -60,7 +59,7 @@ it("an http: URL from an https: service is not downloaded", async () => {
   const plain = await liveServer((_request, socket) => void socket.write(WHOLE));
   const server = await liveService(PICTURE, { poll: completedAt(`${plain.origin}/1.png`) }, certificate);
   const world = await programWorld(server);
-  expect(await world.afterGenerate([], { env: await trusting(certificate.cert, world) })).toEqual(NOT_SAVED);
+  expect(await world.afterGenerate([], { env: trusting(certificate, world.folder) })).toEqual(NOT_SAVED);
   expect(plain.requests).toEqual([]);
 });
 
@@ -257,12 +256,6 @@ function downloads(requests: readonly { target: string }[]): number {
   return requests.filter(({ target }) => !target.startsWith("/api")).length;
 }
 
-async function trusting(certificate: string, world: ProgramWorld): Promise<Record<string, string>> {
-  const file = path.join(world.folder, "ca.pem");
-  await writeFile(file, certificate);
-  return { NODE_EXTRA_CA_CERTS: file };
-}
-
 /** A service under a public name, as far as imggen can tell: a proxy leads that name to this machine. */
 async function publicService(poll?: Behaviour, file?: Behaviour) {
   const certificate = selfSigned("service.example");
@@ -271,7 +264,7 @@ async function publicService(poll?: Behaviour, file?: Behaviour) {
   const proxy = await tunnelProxy("tunnel");
   const baseUrl = `https://service.example:${server.port}/api`;
   const world = await programWorld(server, { IMGGEN_BASE_URL: baseUrl, HTTPS_PROXY: proxy.url });
-  const env = await trusting(certificate.cert, world);
+  const env = trusting(certificate, world.folder);
   return {
     world,
     generate: (more: Record<string, string> = {}) => world.generate([], { env: { ...env, ...more } }),

@@ -33,10 +33,10 @@ it.each([
   ["escape sequences", '[{"id": "\\u001b]0;pwned\\u0007"}]', "models[0].id must be an id"],
 ])("a model matrix with %s is refused: exit 2 with its path, nothing sent", async (_what, content, why) => {
   const { world, file, env } = await matrixWorld(content);
-  await writeFile(path.join(world.folder, "rows.txt"), "a fox\n");
+  const manifest = await world.manifest(["a fox"]);
   for (const args of [
     world.generateArgs(["-m", "gamma-image-2"]),
-    ["batch", path.join(world.folder, "rows.txt"), "--output", world.out, "--json"],
+    ["batch", manifest, "--output", world.out, "--json"],
     ["compare", "a fox", "-m", "gamma-image-2", "--output", world.out, "--json"],
   ]) {
     const run = await world.run(args, { env });

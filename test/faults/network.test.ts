@@ -1,11 +1,9 @@
 import { spawnSync } from "node:child_process";
-import { writeFile } from "node:fs/promises";
 import type { Socket } from "node:net";
-import path from "node:path";
 import { expect, it } from "vitest";
-import { jsonLines } from "../support/batch-world.ts";
+import { foxes, jsonLines } from "../support/batch-world.ts";
 import { blackHole } from "../support/black-hole.ts";
-import { selfSigned } from "../support/certificate.ts";
+import { selfSigned, trusting } from "../support/certificate.ts";
 import { PICTURE } from "../support/images.ts";
 import { deadPort, liveService } from "../support/live-server.ts";
 import { NOT_SENT, programWorld, SAVED, serviceWorld, UNKNOWN } from "../support/program-world.ts";
@@ -75,8 +73,8 @@ it("bad certificate: not sent, NODE_EXTRA_CA_CERTS is named, and no insecure way
   expect(JSON.parse(run.stdout).error.hint).toContain("NODE_EXTRA_CA_CERTS");
   expect(run.stderr).not.toContain("Next try");
   expect((await world.run(["generate", "--help"])).stdout).not.toMatch(/insecure|skip-verify|no-check/);
-  const trusting = { NODE_EXTRA_CA_CERTS: await saved(certificate.cert, world.folder) };
-  expect(await world.afterGenerate([], { env: trusting })).toEqual({ ...SAVED, done: ["not_sent", "saved"] });
+  const env = trusting(certificate, world.folder);
+  expect(await world.afterGenerate([], { env })).toEqual({ ...SAVED, done: ["not_sent", "saved"] });
 });
 
 it.each([
@@ -160,8 +158,7 @@ it("a service that closes idle connections unannounced: of many submits none is 
       answer(socket, success({ status: "completed", resultUrl }));
     },
   });
-  const manifest = path.join(world.folder, "p.txt");
-  await writeFile(manifest, Array.from({ length: ROWS }, (_, row) => `fox ${row}\n`).join(""));
+  const manifest = await world.manifest(foxes(ROWS));
   const flags = ["-m", "z-image", "--poll-interval", "100ms", "--concurrency", "6", "--yes", "--json"];
   const run = await world.run(["batch", manifest, "-o", world.out, ...flags]);
   expect(jsonLines(run.stdout).at(-1)).toMatchObject({ rows: ROWS, saved: ROWS, unknown: 0 });
@@ -208,9 +205,3 @@ it("laptop sleep: a task that ended meanwhile is saved on waking, over new conne
   program.kill("SIGCONT");
   expect(await world.aftermath(await end)).toEqual(SAVED);
 });
-
-async function saved(certificate: string, folder: string): Promise<string> {
-  const file = path.join(folder, "ca.pem");
-  await writeFile(file, certificate);
-  return file;
-}

@@ -227,8 +227,7 @@ it.skipIf(!HAS_CONTAINERS)(
   "two containers on one home and one batch, with the same host name: no row is submitted twice",
   async () => {
     const { server, world } = await serviceWorld({ submit: late(3_000, accepts) });
-    await writeFile(path.join(world.folder, "rows.txt"), "a fox\nan owl\n");
-    const args = ["batch", path.join(world.folder, "rows.txt"), "--yes", "--poll-interval", "100ms"];
+    const args = ["batch", await world.manifest(["a fox", "an owl"]), "--yes", "--poll-interval", "100ms"];
     const first = finished(world.start(args, { through: CONTAINER }));
     while (server.submits().length < 2) await pause(10);
     const second = await world.run([...args, "--resubmit-unknown"], { through: CONTAINER });

@@ -305,7 +305,7 @@ it.each([
 ])("two SIGINTs at once end %s --json with one last document, exit 130", async (_name, argsOf) => {
   const busy = json({ code: -1, message: "busy" }, 429, { "retry-after": "60" });
   const { server, world } = await serviceWorld({ submit: replies(busy) });
-  await writeFile(path.join(world.folder, "rows.txt"), "a fox\na hen\n");
+  await world.manifest(["a fox", "a hen"], "rows.txt");
   const { program, end } = await startedWhen(world, () => server.submits().length >= 1, argsOf(world));
   await pause(200);
   program.kill("SIGINT");
@@ -321,8 +321,7 @@ it.each([
 /** Starts a program that prints more than any pipe holds. */
 async function printingMuch(): Promise<ChildProcess> {
   const world = await programWorld(null);
-  const manifest = path.join(world.folder, "rows.txt");
-  await writeFile(manifest, "a fox\n".repeat(20_000));
+  const manifest = await world.manifest(Array(20_000).fill("a fox"));
   return world.start(["batch", manifest, "--dry-run", "--json", "-m", "gamma-image-2"]);
 }
 

@@ -1,5 +1,6 @@
 import path from "node:path";
 import { expect, it } from "vitest";
+import { BIN } from "../support/program.ts";
 import { type ProgramWorld, serviceWorld } from "../support/program-world.ts";
 import { failure, type ServiceScript, success } from "../support/scripted-server.ts";
 import { completedAt, replies, stillRunning } from "../support/scripts.ts";
@@ -144,16 +145,14 @@ it("a terminal that says it is 0 columns wide, as some recorders do, holds nothi
 
 /** What a generation that works and one that is refused write, both streams, on a terminal of their own. */
 function onTerminal(world: ProgramWorld, columns: number, env: Record<string, string | undefined>) {
-  const bin = path.resolve(import.meta.dirname, "../../bin/imggen.cjs");
-  const imggen = `timeout -s KILL 5 "${process.execPath}" "${bin}"`;
+  const imggen = `timeout -s KILL 5 "${process.execPath}" "${BIN}"`;
   const command = `stty cols ${columns}; ${imggen} generate "a fox" --poll-interval 100ms -o "${world.out}/"; ${imggen} generate ""`;
   return world.run([], { env, through: ["sh", "-c", 'exec script -qec "$0" /dev/null', command] });
 }
 
 /** What a command writes, both streams, on a terminal without colours. */
 function commandOnTerminal(world: ProgramWorld, args: readonly string[]) {
-  const bin = path.resolve(import.meta.dirname, "../../bin/imggen.cjs");
-  const words = [process.execPath, bin, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`);
+  const words = [process.execPath, BIN, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`);
   const env = { ...XTERM, TERM: "dumb" };
   return world.run([], { env, through: ["sh", "-c", 'exec script -qec "$0" /dev/null', words.join(" ")] });
 }

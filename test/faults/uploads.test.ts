@@ -6,7 +6,7 @@ import { PICTURE } from "../support/images.ts";
 import { finished } from "../support/program.ts";
 import { CANARY, NOTHING_CHARGED, type ProgramWorld, SAVED, serviceWorld } from "../support/program-world.ts";
 import { pause } from "../support/scripts.ts";
-import { handlesSignals, stopped } from "../support/started.ts";
+import { handlesSignals, isRunning, stopped } from "../support/started.ts";
 import { PRINTS_URL, type Uploader, uploader } from "../support/uploader.ts";
 
 const REFUSED = { ...NOTHING_CHARGED, exit: 2, type: "usage" };
@@ -152,8 +152,6 @@ const SHORT_TIMEOUT = `--import data:text/javascript,${encodeURIComponent(
 
 /** Whether the process that the command has started is there. */
 async function sleeperIsAlive({ folder }: ProgramWorld): Promise<boolean> {
-  const pid = Number(await readFile(path.join(folder, "uploads.log.pid"), "utf8").catch(() => ""));
-  if (!pid) return false;
-  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
-  return stat !== "" && !/^\d+ \(.*\) [ZX]/.test(stat);
+  const pid = await readFile(path.join(folder, "uploads.log.pid"), "utf8").catch(() => "none");
+  return isRunning(pid.trim());
 }

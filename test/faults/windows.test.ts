@@ -2,7 +2,7 @@ import path from "node:path";
 import { expect, it } from "vitest";
 import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
-import { finished } from "../support/program.ts";
+import { BIN, finished } from "../support/program.ts";
 import { programWorld, SAVED } from "../support/program-world.ts";
 import { success } from "../support/scripted-server.ts";
 import { pause, replies } from "../support/scripts.ts";
@@ -11,7 +11,6 @@ import { hasTool } from "../support/tools.ts";
 // Faults of Windows, played to the built program on whatever system this is: see as-windows.cjs.
 
 const AS_WINDOWS = path.resolve(import.meta.dirname, "../support/as-windows.cjs");
-const BIN = path.resolve(import.meta.dirname, "../../bin/imggen.cjs");
 
 async function windowsWorld(
   env: Record<string, string> = {},

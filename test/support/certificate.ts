@@ -1,4 +1,6 @@
 import { generateKeyPairSync, sign } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import path from "node:path";
 
 /** A certificate and its private key, both PEM. */
 export interface Certificate {
@@ -39,6 +41,13 @@ export function selfSigned(...hosts: string[]): Certificate {
     cert: `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`,
     key: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
   };
+}
+
+/** The environment in which a program trusts a certificate, which is written into a folder. */
+export function trusting({ cert }: Certificate, folder: string): { NODE_EXTRA_CA_CERTS: string } {
+  const file = path.join(folder, "ca.pem");
+  writeFileSync(file, cert);
+  return { NODE_EXTRA_CA_CERTS: file };
 }
 
 /** One value in DER: tag, length, content. */

@@ -1,5 +1,5 @@
 import type { ChildProcess } from "node:child_process";
-import { mkdir, readdir, readFile, stat } from "node:fs/promises";
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect } from "vitest";
 import { FOLDER_ID_FILE } from "../../src/store/batch-folders.ts";
@@ -89,6 +89,13 @@ export class ProgramWorld<Service extends ScriptedServer | null = ScriptedServer
     if (!canShare(args, whole)) return runProgram(args, whole);
     host ??= new ProgramHost(ROOT);
     return host.run({ argv: args, env: whole.env ?? {}, cwd: whole.cwd ?? this.out });
+  }
+
+  /** Writes a manifest of prompts, beside the output folder. @returns its path */
+  async manifest(prompts: readonly string[], name = "p.txt"): Promise<string> {
+    const file = path.join(this.folder, name);
+    await writeFile(file, prompts.join("\n"));
+    return file;
   }
 
   start(args: readonly string[], options: ProgramOptions = {}): ChildProcess {

@@ -8,6 +8,8 @@ import { expectNoKeyShown } from "./canary.ts";
 
 /** Holds the built program's `bin` and `dist`. */
 export const ROOT = path.resolve(import.meta.dirname, "../..");
+/** What starts the program that was built. */
+export const BIN = path.join(ROOT, "bin/imggen.cjs");
 
 /** What a finished run of the built program left behind. */
 export interface ProgramResult {

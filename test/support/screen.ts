@@ -4,10 +4,9 @@ import { platform } from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { onTestFinished } from "vitest";
+import { BIN } from "./program.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 import { hasTool } from "./tools.ts";
-
-const BIN = path.resolve(import.meta.dirname, "../../bin/imggen.cjs");
 
 /** Whether screens can be read here: tmux is both the pseudo-terminal and the emulator. Where tests decide, it must be. */
 export const hasScreen = hasTool("tmux") || (process.env.CI !== undefined && platform() === "linux");

@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { chmod, mkdir, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
+import { BIN } from "./program.ts";
 
 /** Runs lines as a person would paste them. */
 export interface Shell {
@@ -15,9 +16,8 @@ export async function shellIn(folder: string, baseUrl: string): Promise<Shell> {
   const bin = path.join(folder, "bin");
   await mkdir(bin);
   await symlink(process.execPath, path.join(bin, "node"));
-  const program = path.resolve(import.meta.dirname, "../../bin/imggen.cjs");
   const launcher = path.join(bin, "imggen");
-  await writeFile(launcher, `#!/bin/sh\nexec node "${program}" "$@"\n`);
+  await writeFile(launcher, `#!/bin/sh\nexec node "${BIN}" "$@"\n`);
   await chmod(launcher, 0o755);
   const env = {
     PATH: `${bin}:${process.env.PATH}`,

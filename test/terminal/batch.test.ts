@@ -1,6 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { BIN } from "../support/program.ts";
 import { hasScreen, Screen } from "../support/screen.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { words } from "../support/words.ts";
@@ -49,7 +50,7 @@ describe.skipIf(!hasScreen)("batch on a real terminal", () => {
   it("draws no bar where its results are piped to a program that prints on the same screen", async () => {
     const { args, ...options } = await manifest();
     const piped = '"$@" | cat';
-    const program = [process.execPath, path.resolve(import.meta.dirname, "../../bin/imggen.cjs"), ...args];
+    const program = [process.execPath, BIN, ...args];
     const screen = await Screen.start(["-c", piped, "sh", ...program], {
       columns: 200,
       command: "sh",

@@ -5,11 +5,10 @@ import path from "node:path";
 import { promisify } from "node:util";
 import sharp from "sharp";
 import { describe, expect, it } from "vitest";
+import { ROOT } from "../support/program.ts";
 import { hasScreen, Screen } from "../support/screen.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { hasTool } from "../support/tools.ts";
-
-const ROOT = path.resolve(import.meta.dirname, "../..");
 
 /** A copy of the program whose optional dependencies are not installed. */
 async function programWithoutSharp(): Promise<string> {
