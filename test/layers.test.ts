@@ -51,7 +51,6 @@ const MAY_IMPORT: Record<string, { layers: string[]; files?: string[] }> = {
     files: [
       "sandbox/server.ts",
       "sandbox/generator-service.ts",
-      "generators/command/find-program.ts",
       "generators/generator.ts",
       "generators/kinds.ts",
       "generators/parse-spec.ts",

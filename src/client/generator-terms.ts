@@ -1,9 +1,7 @@
 import { AuthRequiredError, InsufficientCreditsError, NetworkError, ServiceError } from "../api/errors.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
-import { findProgram } from "../generators/command/find-program.ts";
 import { GeneratorError } from "../generators/generator.ts";
 import { defaultModelOf, openGenerator } from "../generators/kinds.ts";
-import { errorText } from "../lib/error-text.ts";
 import { type ErrorFacts, ImggenError, UsageError } from "../lib/error-types.ts";
 import type { GeneratorTerms } from "../models/check.ts";
 import { ANY_MODEL } from "../task/request.ts";
@@ -79,20 +77,6 @@ export async function modelNames(
     throw new NetworkError(`${spec.name} does not answer.`, { hint, cause: error });
   } finally {
     await generator.close();
-  }
-}
-
-/** Why the program of a command cannot be run; null if it can, or is a server's. */
-export async function missingProgram(
-  { spec }: OwnGenerator,
-  { env }: Pick<ClientSession["context"], "env">,
-): Promise<string | null> {
-  if (spec.kind !== "command") return null;
-  try {
-    await findProgram(spec.words[0] ?? "", env.PATH);
-    return null;
-  } catch (error) {
-    return errorText(error);
   }
 }
 

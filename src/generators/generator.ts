@@ -1,6 +1,7 @@
 import type { HttpClientOptions } from "../api/client.ts";
 import type { Proxies } from "../api/proxies.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { Usage } from "../task/lifecycle.ts";
 
 /** What one image is to be made from. */
 export interface GeneratorJob {
@@ -32,7 +33,7 @@ export type Reference = { file: string; mediaType: string } | { url: string };
 export interface GeneratedImage {
   file: string;
   /** What the generator says of cost and tokens, as it says it; null where it says nothing. */
-  usage: Readonly<Record<string, unknown>> | null;
+  usage: Usage | null;
 }
 
 /** What a job may do while it runs. */

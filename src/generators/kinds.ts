@@ -25,7 +25,7 @@ const KINDS: { readonly [Name in KindName]: Kind<Name> } = {
     models: modelsAt,
   },
   sdapi: {
-    load: async () => (await import("./sdapi/sdapi-generator.ts")).sdapiGenerator,
+    load: async () => (await import("./sdapi.ts")).sdapiGenerator,
     isPaid: isOnThePublicInternet,
   },
   command: {

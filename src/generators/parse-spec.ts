@@ -1,6 +1,6 @@
 import { isLoopbackHost } from "../api/address.ts";
 import { UsageError } from "../lib/error-types.ts";
-import { parseGeneratorCommand } from "./command/parse-command.ts";
+import { parseGeneratorCommand } from "./command/command-words.ts";
 import { isPrivateHost } from "./private-host.ts";
 import type { GeneratorSpec } from "./spec.ts";
 

@@ -18,10 +18,7 @@ export interface ReferenceDeps {
 }
 
 /** A reference image in a file of its own, whole and of a known type. */
-export interface LocalReference {
-  file: string;
-  mediaType: string;
-}
+export type LocalReference = Extract<Reference, { file: string }>;
 
 /**
  * A job's reference images as files, named `stem` with a number and the extension of their type. Those on the web are

@@ -1,7 +1,7 @@
 import type { DrawPicture } from "../painter/picture.ts";
-import { readImageUrl } from "./links.ts";
+import { type FileAddress, readLink } from "./links.ts";
 import { type SandboxReply, unknownError } from "./reply.ts";
-import type { SandboxService } from "./service.ts";
+import type { SandboxService } from "./state/state.ts";
 import type { Task } from "./state/tasks.ts";
 
 const ERROR_PAGE = `<!doctype html>
@@ -11,13 +11,12 @@ const ERROR_PAGE = `<!doctype html>
 
 /** GET /files/<task>/<index>.png: an image, for anyone with its signed URL. It is drawn again for each request. */
 export async function serveFile(
-  { taskId, name, query }: { taskId: string; name: string; query: URLSearchParams },
+  address: FileAddress,
   { secret, tasks, now, draw }: SandboxService,
 ): Promise<SandboxReply> {
-  const link = readImageUrl(taskId, name, query, secret);
-  if (link === null) return unknownError("wrong signature", { status: 403 });
-  if (now() >= link.expires * 1000) return unknownError("expired", { status: 403 });
-  const task = await tasks.find(taskId);
+  const link = readLink(address, secret, now());
+  if ("refused" in link) return link.refused;
+  const task = await tasks.find(link.taskId);
   if (task === null) return unknownError("no such task", { status: 404 });
 
   if (task.image === "error page")

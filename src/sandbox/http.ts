@@ -4,7 +4,7 @@ import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { Context } from "hono";
 import { Hono } from "hono/tiny";
 import { deliver } from "./deliver.ts";
-import { keyOf } from "./keys.ts";
+import type { FileAddress } from "./links.ts";
 import { invalidRequest, refusal, type SandboxReply, unknownError } from "./reply.ts";
 
 /** One request, for the sandbox's log. */
@@ -34,7 +34,7 @@ export interface Operations {
   /** GET /generate-image (section 4.2). */
   poll: Operation;
   /** GET /files/<task>/<name>: an image, for anyone with its signed URL. */
-  file(address: { taskId: string; name: string; query: URLSearchParams }): Promise<SandboxReply>;
+  file(address: FileAddress): Promise<SandboxReply>;
 }
 
 /**
@@ -100,4 +100,12 @@ function otherMethod(allowed: string): Answer {
 
 function urlOf({ req }: RequestContext): URL {
   return new URL(req.url);
+}
+
+/**
+ * The key of an Authorization header (section 5), or null if it is missing or malformed. Every key with the prefix has an
+ * account here, so a key is wrong only without it.
+ */
+function keyOf(authorization: string | null): string | null {
+  return /^Bearer +(sk-\S+)$/.exec(authorization ?? "")?.[1] ?? null;
 }

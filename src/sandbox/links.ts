@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
+import { type SandboxReply, unknownError } from "./reply.ts";
 
 /** What a signed URL leads to, and until when it is valid. */
 export interface Link {
@@ -11,19 +12,50 @@ export interface Link {
   expires: number;
 }
 
+/** How long a result URL is valid. */
+export const LINK_SECONDS = 3600;
+
+/** The `errorCode` of a failed task; the document names none. */
+export const FAILURE_CODE = 1001;
+
+/** The result of a task (section 2.3): the signed URL of its one image as a string, several as an array. */
+export function resultUrl(
+  { origin, secret }: { origin: string; secret: string },
+  { taskId, expires }: Pick<Link, "taskId" | "expires">,
+  extensions: readonly string[],
+): string | string[] {
+  const urls = extensions.map((extension, index) =>
+    imageUrl(origin, { taskId, index, extension, expires }, secret),
+  );
+  return urls.length === 1 ? urls.join() : urls;
+}
+
 /** A signed URL below a server's origin. It needs no other credentials. */
-export function imageUrl(origin: string, link: Link, secret: string): string {
+function imageUrl(origin: string, link: Link, secret: string): string {
   const query = new URLSearchParams({ expires: String(link.expires), signature: sign(link, secret) });
   return `${origin}/files/${link.taskId}/${link.index}.${link.extension}?${query}`;
 }
 
-/** Reads the signed URL of a request for a file; null if this sandbox never returned it. */
-export function readImageUrl(
-  taskId: string,
-  name: string,
-  query: URLSearchParams,
+/** The address of a request for an image: `/files/<task>/<name>?<query>`. */
+export interface FileAddress {
+  taskId: string;
+  name: string;
+  query: URLSearchParams;
+}
+
+/** What a request for an image is for; or the refusal, if this service never returned its URL, or that has expired. */
+export function readLink(
+  { taskId, name, query }: FileAddress,
   secret: string,
-): Link | null {
+  nowMs: number,
+): Link | { refused: SandboxReply } {
+  const link = readImageUrl(taskId, name, query, secret);
+  if (link === null) return { refused: unknownError("wrong signature", { status: 403 }) };
+  if (nowMs >= link.expires * 1000) return { refused: unknownError("expired", { status: 403 }) };
+  return link;
+}
+
+function readImageUrl(taskId: string, name: string, query: URLSearchParams, secret: string): Link | null {
   const [, index, extension] = /^(\d{1,2})\.([a-z0-9]{3,4})$/.exec(name) ?? [];
   const expires = /^\d{1,15}$/.exec(query.get("expires") ?? "")?.[0];
   if (index === undefined || extension === undefined || expires === undefined) return null;

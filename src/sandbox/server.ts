@@ -6,12 +6,11 @@ import { serveFile } from "./files.ts";
 import { createListener, type Operations, type RequestLine } from "./http.ts";
 import { listenOnLoopback } from "./listen.ts";
 import { poll } from "./poll.ts";
-import type { SandboxService } from "./service.ts";
-import { openState } from "./state/state.ts";
+import { openState, type SandboxService } from "./state/state.ts";
 import { submit } from "./submit.ts";
 
 export type { RequestLine } from "./http.ts";
-export { SANDBOX_BASIC_KEY, SANDBOX_KEY } from "./keys.ts";
+export { SANDBOX_BASIC_KEY, SANDBOX_KEY } from "./state/accounts.ts";
 
 const DEFAULT_LATENCY_MS = 600;
 

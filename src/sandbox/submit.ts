@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import { isJsonType, readBody } from "./body.ts";
+import { readJson } from "./body.ts";
 import { type Directives, readDirectives } from "./directives.ts";
-import { invalidRequest, refusal, type SandboxReply, success, unknownError } from "./reply.ts";
-import type { SandboxService } from "./service.ts";
+import { refusal, type SandboxReply, success, unknownError } from "./reply.ts";
 import type { Account } from "./state/accounts.ts";
+import type { SandboxService } from "./state/state.ts";
 import type { Task } from "./state/tasks.ts";
 import { newTaskId } from "./task-id.ts";
 import { readRequest, type SandboxRequest } from "./valid-request.ts";
@@ -11,20 +11,14 @@ import { readRequest, type SandboxRequest } from "./valid-request.ts";
 /** Section 2.2: models with this prefix need a subscription. */
 const SUBSCRIPTION_MODELS = "gamma-image-2-5-";
 
-/**
- * POST /generate-image (section 4.1), for a client with valid credentials. A body that is not declared as JSON gets HTTP
- * 415; one that is not JSON or is too large gets HTTP 400.
- */
+/** POST /generate-image (section 4.1), for a client with valid credentials. */
 export async function submit(
   request: Request,
   account: Account,
   service: SandboxService,
 ): Promise<SandboxReply> {
-  if (!isJsonType(request.headers.get("content-type"))) {
-    return invalidRequest("the Content-Type is not application/json", { status: 415 });
-  }
-  const body = await readBody(request);
-  if ("problem" in body) return invalidRequest(body.problem);
+  const body = await readJson(request);
+  if ("refused" in body) return body.refused;
   const read = readRequest(body.json, service.matrix);
   if ("refused" in read) return read.refused;
   const { valid } = read;

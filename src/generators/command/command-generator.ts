@@ -1,4 +1,6 @@
-import { chmod, lstat, mkdir, open, rename, rm, writeFile } from "node:fs/promises";
+import { constants } from "node:fs";
+import { access, chmod, lstat, mkdir, open, rename, rm, writeFile } from "node:fs/promises";
+import { platform } from "node:os";
 import path from "node:path";
 import { isPresent, syncFolder } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
@@ -13,9 +15,8 @@ import {
 } from "../generator.ts";
 import { referenceFiles } from "../reference-files.ts";
 import type { GeneratorOptions, GeneratorSpec } from "../spec.ts";
-import { filledCommand, IMAGE } from "./fill-command.ts";
-import { endLeftProcess, noteProcess } from "./left-process.ts";
-import { runCommand } from "./run-command.ts";
+import { filledCommand, IMAGE } from "./command-words.ts";
+import { endLeftProcess, runCommand } from "./run-command.ts";
 
 type CommandSpec = GeneratorSpec & { kind: "command" };
 
@@ -66,8 +67,7 @@ class CommandGenerator implements Generator {
       const images = await this.#imagesOf(job, cwd, signal);
       const words = filledCommand(this.#words, job, { promptFile, output, images });
       const { timeoutMs, isPaid } = this.#options;
-      const onStarted = (pid: number) => noteProcess(cwd, pid);
-      await runCommand(words, { env: this.#deps.env, cwd, timeoutMs, isPaid, signal, onStarted });
+      await runCommand(words, { env: this.#deps.env, cwd, timeoutMs, isPaid, signal });
       return { file: await kept(output, path.join(job.folder, MADE)), usage: null };
     } finally {
       await rm(cwd, SCRATCH_IS_GONE);
@@ -84,7 +84,6 @@ class CommandGenerator implements Generator {
 
   /** A command has no models. @throws GeneratorError if its program cannot be started */
   async models(): Promise<null> {
-    const { findProgram } = await import("./find-program.ts");
     const [program = ""] = this.#words;
     await findProgram(program, this.#deps.env.PATH).catch((error) => {
       const message = `The command cannot be started: ${program}: ${errorText(error)}.`;
@@ -126,4 +125,23 @@ async function kept(output: string, file: string): Promise<string> {
   await rename(output, file);
   await syncFolder(path.dirname(file));
   return file;
+}
+
+/**
+ * Checks that a program can be started: by its path, or in one of the folders of PATH. Windows finds programs by rules
+ * of its own, and is not asked.
+ * @throws the system's error
+ */
+async function findProgram(program: string, searchPath: string | undefined): Promise<void> {
+  if (platform() === "win32") return;
+  const folders = program.includes("/") ? [""] : (searchPath ?? "").split(path.delimiter);
+  let problem: unknown;
+  for (const folder of folders) {
+    try {
+      return await access(path.join(folder, program), constants.X_OK);
+    } catch (error) {
+      problem = error;
+    }
+  }
+  throw problem;
 }

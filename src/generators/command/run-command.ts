@@ -1,4 +1,8 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
 import { errorCode } from "../../lib/error-code.ts";
+import { fieldsOf, jsonOrNull } from "../../lib/json.ts";
+import { identityOf, type ProcessIdentity, signalGroup, systemProcesses } from "../../lib/processes.ts";
 import { programFailure } from "../../lib/program-failure.ts";
 import { environmentWithout, type ProgramEnd, runProgram } from "../../lib/run-program.ts";
 import { GeneratorError, type GeneratorFailure, TimeLimitError } from "../generator.ts";
@@ -16,8 +20,6 @@ export interface RunOptions {
   timeoutMs: number;
   isPaid: boolean;
   signal: AbortSignal;
-  /** Called once it runs, with its process id. */
-  onStarted: (pid: number) => void;
 }
 
 /** Runs a generator's command. @throws GeneratorError unless it ends well; the signal's reason */
@@ -25,7 +27,8 @@ export async function runCommand(words: readonly string[], options: RunOptions):
   options.signal.throwIfAborted();
   const env = environmentWithout(HIDDEN, options.env);
   const { signal, release } = besidesTimeLimit(options.signal);
-  const how = { ...options, env, signal, graceMs: GRACE_MS, dropsOutput: true };
+  const onStarted = (pid: number) => noteProcess(options.cwd, pid);
+  const how = { ...options, env, signal, graceMs: GRACE_MS, dropsOutput: true, onStarted };
   const end = await runProgram(words, how).finally(release);
   if (end.kind === "aborted") throw options.signal.reason;
   // What it says too much is dropped.
@@ -58,4 +61,33 @@ function failureOf(
   // Killed by something else, such as a lack of memory, it may fare better the next time; after a time-out it would not.
   const isKilled = end.kind === "ended" && end.killedBy !== null;
   return { kind: isPaid || isKilled ? "lost" : "refused" };
+}
+
+/** Names a command's process, in its working folder. */
+const PROCESS_FILE = ".process";
+
+/** Notes the process of a command, so that it can be found where this process is killed and it runs on. */
+function noteProcess(folder: string, pid: number): void {
+  const identity = identityOf(pid);
+  if (identity !== null)
+    writeFileSync(path.join(folder, PROCESS_FILE), JSON.stringify(identity), { mode: 0o600 });
+}
+
+/** Kills a command that a killed process has left behind, and what it has started: nobody waits for its image. */
+export function endLeftProcess(folder: string): void {
+  const left = noted(path.join(folder, PROCESS_FILE));
+  if (left !== null && systemProcesses().isAlive(left)) signalGroup(left.pid, "SIGKILL");
+}
+
+function noted(file: string): ProcessIdentity | null {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch {
+    return null;
+  }
+  const { pid, host, started, boot, pidNamespace } = fieldsOf(jsonOrNull(text));
+  if (typeof pid !== "number" || typeof host !== "string" || typeof started !== "string") return null;
+  if (typeof boot !== "string" || pid <= 1) return null;
+  return { pid, host, started, boot, ...(typeof pidNamespace === "string" && { pidNamespace }) };
 }

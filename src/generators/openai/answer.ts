@@ -1,19 +1,17 @@
 import { inspectBytes } from "../../lib/image/inspect.ts";
 import { fieldsOf, isJsonObject, jsonOrNull } from "../../lib/json.ts";
+import type { Usage } from "../../task/lifecycle.ts";
 import type { StoredReply } from "../reply-file.ts";
-import { isEventStream, lastWord } from "./event-stream.ts";
 
 /** What a successful reply holds. */
 export type Answer =
-  | { kind: "bytes"; bytes: Buffer; usage: Usage }
+  | { kind: "bytes"; bytes: Buffer; usage: Usage | null }
   /** Absolute, or relative to the server. */
-  | { kind: "url"; url: string; usage: Usage }
+  | { kind: "url"; url: string; usage: Usage | null }
   /** The server has answered, without an image. `body`: where its words may be. */
   | { kind: "none"; body: string }
   /** The reply ended before its image was whole. */
   | { kind: "cut" };
-
-type Usage = Readonly<Record<string, unknown>> | null;
 
 /**
  * Reads a successful reply in any of the forms that OpenAI-compatible servers use: JSON with `b64_json` or a URL, a stream
@@ -51,7 +49,31 @@ function isText(value: unknown): value is string {
 }
 
 /** @param text base64, or a `data:` URL of it, which some servers send in the same field */
-function imageIn(text: string, usage: Usage): Answer {
+function imageIn(text: string, usage: Usage | null): Answer {
   const base64 = text.replace(/^data:[^,]*,/, "");
   return { kind: "bytes", bytes: Buffer.from(base64, "base64"), usage };
+}
+
+/** Whether a body is a stream of events, by its Content-Type or by how it begins. */
+function isEventStream(type: string, body: string): boolean {
+  return /^text\/event-stream/i.test(type) || /^\s*(?:event|data):/.test(body);
+}
+
+/**
+ * The event that ends a stream of image events: the image (`image_generation.completed`, `image_edit.completed`), an
+ * error, or a whole answer as some gateways send it. Null if none has come: the stream was cut.
+ */
+function lastWord(stream: string): Record<string, unknown> | null {
+  const events = stream.split(/\r?\n\r?\n/).map((event) => fieldsOf(jsonOrNull(dataOf(event))));
+  return events.find(isLast) ?? null;
+}
+
+function dataOf(event: string): string {
+  const lines = event.split(/\r?\n/).filter((line) => line.startsWith("data:"));
+  return lines.map((line) => line.slice("data:".length).replace(/^ /, "")).join("\n");
+}
+
+function isLast({ type, data, error }: Record<string, unknown>): boolean {
+  if (typeof type === "string" && /\.completed$|^error$/.test(type)) return true;
+  return Array.isArray(data) || (error !== undefined && error !== null);
 }

@@ -1,11 +1,10 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import type { GeneratorDeps, GeneratorJob } from "../generator.ts";
+import type { GeneratorDeps, GeneratorJob, Reference } from "../generator.ts";
 import type { PostBody } from "../http.ts";
 import { type LocalReference, referenceFiles } from "../reference-files.ts";
 import type { GeneratorOptions } from "../spec.ts";
 import { OPENAI_DEFAULT_MODEL, openAiName } from "./models.ts";
-import { referenceUrls } from "./reference-urls.ts";
 import type { ServerForm } from "./servers.ts";
 import { isGptImage, sizeFields } from "./size.ts";
 
@@ -93,4 +92,15 @@ function referenceFields(urls: readonly string[], { references }: ServerForm): R
     default:
       return urls.length === 1 ? { image_url: first } : { reference_images: urls };
   }
+}
+
+/** Every reference image as a URL; those on this disk as `data:` URLs. */
+function referenceUrls(references: readonly Reference[]): Promise<string[]> {
+  return Promise.all(
+    references.map(async (reference) => {
+      if ("url" in reference) return reference.url;
+      const base64 = await readFile(reference.file, "base64");
+      return `data:${reference.mediaType};base64,${base64}`;
+    }),
+  );
 }

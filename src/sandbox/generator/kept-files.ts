@@ -1,10 +1,12 @@
-import { readdirSync, statSync, utimesSync } from "node:fs";
+import { createReadStream, readdirSync, statSync, utimesSync } from "node:fs";
 import path from "node:path";
 import type { Clock } from "../../lib/clock.ts";
 import { DiskFile } from "../../lib/disk-file.ts";
-import { removeIfPossible } from "../../lib/durable.ts";
+import { isPresent, removeIfPossible } from "../../lib/durable.ts";
 import { randomDigits } from "../../lib/write-whole.ts";
+import { type FileAddress, readLink } from "../links.ts";
 import type { QueuedTasks } from "../queue/task-folder.ts";
+import { type SandboxReply, unknownError } from "../reply.ts";
 
 /**
  * For how long files are kept that are no longer needed: an image that a client has all of, in case it could not save
@@ -82,4 +84,34 @@ export async function removeOldReferences(
   const references = open.flatMap((found) => found?.task.references ?? []);
   const needed = new Set(references.map((reference) => ("file" in reference ? reference.file : null)));
   for (const file of old) if (!needed.has(file)) removeIfPossible(file);
+}
+
+interface FileDeps {
+  secret: string;
+  tasks: QueuedTasks;
+  clock: Pick<Clock, "now">;
+  collected: CollectedImages;
+}
+
+/** GET /files/<task>/<index>.<extension>: an image, for anyone with its signed URL. */
+export async function serveFile(
+  address: FileAddress,
+  { secret, tasks, clock, collected }: FileDeps,
+): Promise<SandboxReply> {
+  const link = readLink(address, secret, clock.now());
+  if ("refused" in link) return link.refused;
+  const found = await tasks.find(link.taskId);
+  const image = found?.state.name === "completed" ? found.state.images[link.index] : undefined;
+  if (found === null || image === undefined) return unknownError("no such image", { status: 404 });
+  const file = path.join(found.folder, image.file);
+  if (!isPresent(file)) return unknownError("no longer kept", { status: 410 });
+  const { mediaType, bytes } = image;
+  const chunks = contentOf(file, () => collected.note(link));
+  return { kind: "picture", chunks, mediaType, bytes, cutShort: false, note: null };
+}
+
+/** Opened when it is read, which it is not for a HEAD. @param onEnd called when all of it was taken */
+async function* contentOf(file: string, onEnd: () => void): AsyncGenerator<Buffer> {
+  yield* createReadStream(file);
+  onEnd();
 }

@@ -1,19 +1,11 @@
 import { isClaimed } from "../../lib/claim.ts";
-import { imageUrl } from "../links.ts";
 import { adopt } from "../queue/adopt.ts";
-import type { QueueView } from "../queue/queue.ts";
-import type { QueuedTask, TaskFolder } from "../queue/task-folder.ts";
-import { type EndedState, isEnded, mayBeSent } from "../queue/task-state.ts";
+import type { QueueView } from "../queue/queue-view.ts";
+import type { TaskFolder } from "../queue/task-folder.ts";
+import { isEnded, mayBeSent } from "../queue/task-state.ts";
 import { invalidRequest, refusal, type SandboxReply, success, unknownError } from "../reply.ts";
-import { remarksOn } from "./remarks.ts";
+import { endedReply } from "./ended-reply.ts";
 import type { GeneratorService } from "./service.ts";
-import { addUsage } from "./usage.ts";
-
-/** How long a result URL is valid. */
-const LINK_SECONDS = 3600;
-
-/** The `errorCode` of a failed task; the document names none. */
-const FAILURE_CODE = 1001;
 
 /**
  * GET /generate-image (section 4.2). A task whose process is gone continues in this one, where this one runs tasks. Beside
@@ -67,41 +59,4 @@ function replyOf(taskId: string, view: QueueView): SandboxReply {
 function originOf({ url, headers }: Request): string {
   const scheme = headers.get("x-forwarded-proto") === "https" ? "https" : "http";
   return `${scheme}://${new URL(url).host}`;
-}
-
-type LinkFacts = Pick<GeneratorService, "secret" | "clock"> & { origin: string };
-
-function endedReply(task: QueuedTask, state: EndedState, service: LinkFacts): SandboxReply {
-  const { taskId } = task;
-  const note = `${taskId} ${state.name}`;
-  if (state.name === "failed") {
-    const { outcome, detail } = state.failure;
-    return success({ taskId, status: "failed", errorCode: FAILURE_CODE, outcome, detail }, note);
-  }
-  const usage = addUsage(state.images.map((image) => image.usage).filter((each) => each !== null));
-  const detail = remarksOn(task, state);
-  return success(
-    {
-      taskId,
-      status: "completed",
-      resultUrl: resultUrl(taskId, state, service),
-      errorCode: 0,
-      ...(usage !== null && { usage }),
-      ...(detail !== "" && { detail }),
-    },
-    note,
-  );
-}
-
-/** One URL as a string, several as an array. */
-function resultUrl(
-  taskId: string,
-  { images }: Extract<EndedState, { name: "completed" }>,
-  { origin, secret, clock }: LinkFacts,
-): string | string[] {
-  const expires = Math.ceil(clock.now() / 1000) + LINK_SECONDS;
-  const urls = images.map(({ extension }, index) =>
-    imageUrl(origin, { taskId, index, extension, expires }, secret),
-  );
-  return urls.length === 1 ? urls.join() : urls;
 }

@@ -1,10 +1,18 @@
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Reference } from "../../generators/generator.ts";
+import { inspectFileAt } from "../../lib/image/inspect.ts";
+import { isJsonObject } from "../../lib/json.ts";
+import { MAX_IMAGES, type Matrix } from "../../models/matrix.ts";
 import { REQUEST_ID_HEADER } from "../../task/intent.ts";
-import { isJsonType, readBody as readJson } from "../body.ts";
+import { areSentFields, type SentFields } from "../../task/request-fields.ts";
+import { readJson } from "../body.ts";
 import { pictureDimensions } from "../dimensions.ts";
 import { adopt } from "../queue/adopt.ts";
-import { invalidRequest, type SandboxReply, success } from "../reply.ts";
+import { invalidRequest, refusal, type SandboxReply, success } from "../reply.ts";
 import { newTaskId, taskIdFor } from "../task-id.ts";
-import { readBody, readReferences } from "./read-request.ts";
+import { brokenRule } from "../valid-request.ts";
+import { noteUse } from "./kept-files.ts";
 import type { GeneratorService } from "./service.ts";
 
 const NO_REFERENCE =
@@ -14,11 +22,8 @@ const NO_REFERENCE =
 export async function submit(request: Request, service: GeneratorService): Promise<SandboxReply> {
   const { runs, clock, options, tasks } = service;
   if (!runs) return invalidRequest("this process runs no tasks");
-  if (!isJsonType(request.headers.get("content-type"))) {
-    return invalidRequest("the Content-Type is not application/json", { status: 415 });
-  }
   const json = await readJson(request);
-  if ("problem" in json) return invalidRequest(json.problem);
+  if ("refused" in json) return json.refused;
   const read = readBody(json.json, service.matrix);
   if ("refused" in read) return read.refused;
   const { prompt, model = options.model, ratio, quality, maxImages: imageCount = 1 } = read.valid;
@@ -44,4 +49,56 @@ export async function submit(request: Request, service: GeneratorService): Promi
   // The task exists by now: whatever goes wrong here, its id must be known.
   await adopt(taskId, service).catch(() => {});
   return success({ taskId }, `${taskId} ${model ?? ""}`.trimEnd());
+}
+
+type RequestBody = SentFields & { prompt: string };
+
+/**
+ * Reads the body of a submit. Only what the matrix has a row for is refused by its rules: a generator is asked for
+ * everything else, and says itself what it cannot do.
+ */
+function readBody(body: unknown, matrix: Matrix): { valid: RequestBody } | { refused: SandboxReply } {
+  const refused = (reply: SandboxReply) => ({ refused: reply });
+  if (!isJsonObject(body)) return refused(invalidRequest("the body is not a JSON object"));
+  if (!areSentFields(body)) return refused(invalidRequest("a field has the wrong type"));
+  const { prompt = "", model: id, maxImages = MAX_IMAGES.min } = body;
+  if (prompt.trim() === "") return refused(refusal("image_generation.error.empty_prompt"));
+  const { min, max } = MAX_IMAGES;
+  if (!Number.isInteger(maxImages) || maxImages < min || maxImages > max) {
+    return refused(invalidRequest(`maxImages is not ${min} to ${max}`));
+  }
+  const model = matrix.find((candidate) => candidate.id === id);
+  if (model && Array.from(prompt).length > model.promptLimit) {
+    return refused(refusal("image_generation.error.prompt_too_long"));
+  }
+  const broken = model && brokenRule(body, model);
+  return broken === undefined ? { valid: { ...body, prompt } } : refused(invalidRequest(broken));
+}
+
+/**
+ * The reference images of a request. A `file:` URL is one of a private copy that the program made.
+ * @param folder where such copies are; null where requests come from other programs, which have none
+ * @returns null if one is neither a copy nor an http, https or data URL
+ */
+function readReferences({ image = [] }: RequestBody, folder: string | null): Reference[] | null {
+  const references = [image].flat().map((url) => readReference(url, folder));
+  return references.every((each) => each !== null) ? references : null;
+}
+
+function readReference(url: string, folder: string | null): Reference | null {
+  if (!URL.canParse(url)) return null;
+  const { protocol, pathname } = new URL(url);
+  if (/^(?:https?|data):$/.test(protocol)) return { url };
+  if (folder === null || protocol !== "file:") return null;
+  // Rebuilt from the name alone, so that no other file can be meant.
+  const file = path.join(folder, path.posix.basename(pathname));
+  if (pathToFileURL(file).href !== url) return null;
+  try {
+    const inspection = inspectFileAt(file);
+    if (!inspection.ok) return null;
+    noteUse(file);
+    return { file, mediaType: inspection.image.mediaType };
+  } catch {
+    return null;
+  }
 }

@@ -14,8 +14,9 @@ export interface AdoptDeps extends RequestDeps {
 
 /** Takes a task into this process's queue, unless a living process has it. @throws the disk's error */
 export async function adopt(taskId: string, deps: AdoptDeps): Promise<void> {
-  const taken = await takeOver(taskId, deps);
-  if (taken !== null) await deps.queue.add(taken.folder, taken.claim);
+  await adoptInOrder([taskId], deps, (_taskId, error) => {
+    throw error;
+  });
 }
 
 /**

@@ -1,13 +1,14 @@
 import type { Claim } from "../../lib/claim.ts";
 import type { TaskFolder } from "./task-folder.ts";
-import { isEnded } from "./task-state.ts";
 
 /** A task that this process has a claim on. */
 export interface Entry {
   readonly folder: TaskFolder;
   readonly claim: Claim;
-  /** `notBeforeMs`: by the monotonic clock. `isHeld`: nobody waits for it in this process. */
-  phase: { name: "waiting"; notBeforeMs: number; isHeld: boolean } | RunningPhase;
+  /** Not to be begun: nobody waits for it in this process. */
+  isHeld: boolean;
+  phase: /** `notBeforeMs`: by the monotonic clock. */
+  { name: "waiting"; notBeforeMs: number } | RunningPhase;
 }
 
 export interface RunningPhase {
@@ -55,7 +56,7 @@ export class Entries {
   next(nowMs: number): { entry: Entry; dueInMs: number } | null {
     let next: { entry: Entry; dueInMs: number } | null = null;
     for (const entry of this.#byId.values()) {
-      if (entry.phase.name !== "waiting" || entry.phase.isHeld) continue;
+      if (entry.phase.name !== "waiting" || entry.isHeld) continue;
       const dueInMs = Math.max(0, entry.phase.notBeforeMs - nowMs);
       const isSooner = next === null || dueInMs < next.dueInMs;
       const isBefore = next !== null && dueInMs === next.dueInMs && isOlder(entry, next.entry);
@@ -70,19 +71,7 @@ export class Entries {
   }
 }
 
-export function isHeld({ phase }: Entry): boolean {
-  return phase.name === "waiting" && phase.isHeld;
-}
-
 /** Of two tasks of the same moment the id decides, as it does in the line of all processes. */
 function isOlder({ folder: { task: a } }: Entry, { folder: { task: b } }: Entry): boolean {
   return a.submittedAt === b.submittedAt ? a.taskId < b.taskId : a.submittedAt < b.submittedAt;
-}
-
-/** How much of a running task there is, from 0 to 1, where that can be said. */
-export function progressOf({ folder }: Entry, { share }: RunningPhase): number | null {
-  const { state, task } = folder;
-  if (isEnded(state)) return 1;
-  if (share === null && state.results.length === 0) return null;
-  return (state.results.length + Math.min(1, Math.max(0, share ?? 0))) / task.imageCount;
 }

@@ -1,11 +1,13 @@
 import path from "node:path";
+import type { GeneratorFailure } from "../../generators/generator.ts";
 import { removeIfPossible } from "../../lib/durable.ts";
 import { errorCode } from "../../lib/error-code.ts";
 import { jsonOrNull } from "../../lib/json.ts";
 import type { Processes, ProcessIdentity } from "../../lib/processes.ts";
 import { readText } from "../../lib/read-file.ts";
 import { replaceWhole } from "../../lib/write-whole.ts";
-import type { AccountKey } from "./condition.ts";
+
+export type AccountKey = Extract<GeneratorFailure, { kind: "account" }>["key"];
 
 /** What the generator said of the account. */
 export interface Pause {

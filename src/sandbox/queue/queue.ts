@@ -1,9 +1,10 @@
 import type { Claim } from "../../lib/claim.ts";
 import { errorText } from "../../lib/error-text.ts";
 import type { Admission } from "./admission.ts";
-import type { AccountKey } from "./condition.ts";
-import { Entries, type Entry, isHeld, progressOf, type RunningPhase } from "./entries.ts";
-import { isPaidTask, makeImage, type RequestDeps } from "./make-image.ts";
+import { Entries, type Entry, type RunningPhase } from "./entries.ts";
+import { isPaidTask, type RequestDeps } from "./make-image.ts";
+import { isLate, makeImages } from "./make-images.ts";
+import { type QueueView, viewOf } from "./queue-view.ts";
 import { GivenUpError } from "./request-end.ts";
 import type { GeneratorSlots, Slot, SlotResult } from "./slots.ts";
 import type { QueuedTask, QueuedTasks, TaskFolder } from "./task-folder.ts";
@@ -25,19 +26,8 @@ export interface QueueDeps extends RequestDeps {
   onEvent: (event: QueueEvent) => void;
 }
 
-/** Where a task stands that is not at its end, for a poll. */
-export type QueueView =
-  /** Other tasks have the generator. `ahead`: how many of this process are before it. */
-  | { name: "queued"; ahead: number }
-  /** `progress` is from 0 to 1. */
-  | { name: "processing"; progress: number | null; detail: string | null }
-  /** `mayBeSent`: whether a request of it has reached the generator, as for the first of two images. */
-  | { name: "paused"; key: AccountKey; detail: string; mayBeSent: boolean };
-
 /** Tasks of other processes are before it. */
 const NOT_FIRST: SlotResult = { slot: null, none: "taken" };
-
-const CLOSED = "The generator may still be at work on a request that timed out.";
 
 /** How often to look whether a slot that another process has is free, in milliseconds. */
 const TURN_MS = 200;
@@ -65,7 +55,7 @@ export class Queue {
   /** Takes a task in, with the claim on it. One that comes while the queue closes is left to other processes. */
   async add(folder: TaskFolder, claim: Claim): Promise<void> {
     if (this.#isClosing) return claim.release();
-    this.#entries.add({ folder, claim, phase: { name: "waiting", notBeforeMs: 0, isHeld: false } });
+    this.#entries.add({ folder, claim, isHeld: false, phase: { name: "waiting", notBeforeMs: 0 } });
     this.#deps.admission.onNewTask();
     this.#loop ??= this.#run();
     this.#wake();
@@ -82,7 +72,7 @@ export class Queue {
   hold(taskId: string): boolean {
     const entry = this.#entries.get(taskId);
     if (entry?.phase.name !== "waiting") return true;
-    entry.phase.isHeld = true;
+    entry.isHeld = true;
     return mayBeSent(entry.folder.state);
   }
 
@@ -90,22 +80,11 @@ export class Queue {
   poll(taskId: string): QueueView | null {
     const entry = this.#entries.get(taskId);
     if (entry === undefined) return null;
-    if (entry.phase.name === "running") {
-      return { name: "processing", progress: progressOf(entry, entry.phase), detail: null };
-    }
-    if (entry.phase.isHeld) {
-      entry.phase.isHeld = false;
-      this.#wake();
-    }
+    if (entry.isHeld) this.#wake();
+    entry.isHeld = false;
     const { condition } = this.#deps.admission;
-    if (condition.name === "refused") {
-      const { key, detail } = condition;
-      return { name: "paused", key, detail, mayBeSent: mayBeSent(entry.folder.state) };
-    }
-    if (condition.name === "waiting") return { name: "processing", progress: null, detail: condition.detail };
     const ahead = this.#entries.countBefore(entry);
-    if (ahead > 0 || this.#noSlot === "taken") return { name: "queued", ahead };
-    return { name: "processing", progress: null, detail: this.#noSlot && CLOSED };
+    return viewOf(entry, { condition, ahead, noSlot: this.#noSlot });
   }
 
   /**
@@ -171,7 +150,7 @@ export class Queue {
     if (slot === null) return this.#rest(TURN_MS);
     waitQueue.leave();
     // Whether it closes, or the wait for the task has ended, may have changed meanwhile.
-    if (this.#isClosing || isHeld(entry)) await slot.release();
+    if (this.#isClosing || entry.isHeld) await slot.release();
     else this.#begin(entry, slot);
   }
 
@@ -206,31 +185,15 @@ export class Queue {
 
   /** @returns for how long the slot is to be closed, in milliseconds */
   async #makeImages(entry: Entry, phase: RunningPhase): Promise<number> {
-    const { admission, clock, timeoutMs } = this.#deps;
+    const { clock, timeoutMs } = this.#deps;
     const { folder } = entry;
-    let isLate = false;
-    for (let goesOn = true; goesOn && !isEnded(folder.state); ) {
-      const { results } = folder.state;
-      phase.share = null;
-      const watch = {
-        signal: phase.giveUp.signal,
-        onProgress: (share: number) => {
-          phase.share = share;
-        },
-      };
-      const end = await makeImage(folder, folder.state, this.#deps, watch);
-      await admission.onEnd(end);
-      // Its server may still be working on the request.
-      isLate = end.kind === "timed out" && !isPaidTask(folder, this.#deps);
-      const isAgain = folder.state.name === "queued" && folder.state.results.length === results.length;
-      goesOn = !isAgain && !isLate && admission.condition.name === "open";
-    }
+    const last = await makeImages(folder, phase, this.#deps);
     if (isEnded(folder.state)) await this.#finish(entry, phase, folder.state);
     else {
       const retryMs = folder.state.retries > 0 ? RETRY_MS : 0;
-      entry.phase = { name: "waiting", notBeforeMs: clock.monotonicMs() + retryMs, isHeld: false };
+      entry.phase = { name: "waiting", notBeforeMs: clock.monotonicMs() + retryMs };
     }
-    return isLate ? timeoutMs : 0;
+    return isLate(last, folder, this.#deps) ? timeoutMs : 0;
   }
 
   async #finish(entry: Entry, { sinceMs }: RunningPhase, state: EndedState): Promise<void> {

@@ -1,19 +1,14 @@
-import type { ImageType } from "../../lib/image/inspect.ts";
+import type { ImageInfo } from "../../lib/image/inspect.ts";
 import type { ProcessIdentity } from "../../lib/processes.ts";
+import type { Usage } from "../../task/lifecycle.ts";
 
 /** An image as it lies in its task's folder. */
-export interface StoredImage {
+export interface StoredImage extends ImageInfo {
   /** Below the task's folder, with a forward slash. */
   file: string;
-  type: ImageType;
-  mediaType: string;
-  /** Without the dot. */
-  extension: string;
-  width: number;
-  height: number;
   bytes: number;
   /** What the generator says of cost and tokens; null where it says nothing. */
-  usage: Readonly<Record<string, unknown>> | null;
+  usage: Usage | null;
 }
 
 /** `refused`: nothing was charged. `unknown`: the request may have been paid for, and its image is gone. */

@@ -1,7 +1,12 @@
 import path from "node:path";
 import { keyFingerprint } from "../../lib/fingerprint.ts";
-import { SANDBOX_BASIC_KEY, SANDBOX_KEY } from "../keys.ts";
 import { AccountBook } from "./book.ts";
+
+/** The key that `imggen sandbox` prints: its account has a subscription. */
+export const SANDBOX_KEY = "sk-sandbox";
+
+/** The key of the one account without a subscription. */
+export const SANDBOX_BASIC_KEY = "sk-sandbox-basic";
 
 /** The initial balance. */
 const START_CREDITS = 1000;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { GeneratorError, type GeneratorFailure, TimeLimitError } from "../../../src/generators/generator.ts";
+import { type Condition, conditionAfter } from "../../../src/sandbox/queue/admission.ts";
 import { BadImageError } from "../../../src/sandbox/queue/check-image.ts";
-import { type Condition, conditionAfter } from "../../../src/sandbox/queue/condition.ts";
 import { endOf, GivenUpError, type RequestEnd, stepAfter } from "../../../src/sandbox/queue/request-end.ts";
 
 const failed = (failure: GeneratorFailure) => endOf(new GeneratorError("words", failure));

@@ -24,17 +24,14 @@ export async function askGenerator(own: OwnGenerator, session: Session): Promise
 }
 
 /** Whether the generator can be reached, and has the model that is set. */
-export async function checkReachable(asked: AskedGenerator, session: Session): Promise<CheckResult> {
+export function checkReachable(asked: AskedGenerator): CheckResult {
   const { own, models, error, elapsedMs } = asked;
   const { spec } = own;
   const name = withoutQuery(spec.name);
   const facts = { generator: name, paid: own.options.isPaid };
   const cost = own.options.isPaid ? "paid" : "free";
   if (spec.kind === "command") {
-    const { missingProgram } = await import("../../../client/generator-terms.ts");
-    const why = await missingProgram(own, session.context);
-    if (why !== null)
-      return failed(`The program ${spec.words[0]} cannot be run: ${why}.`, FIX_COMMAND, facts);
+    if (error !== null) return failed(error.message, FIX_COMMAND, facts);
     return ok(`${name}, ${cost}`, facts);
   }
   if (elapsedMs === null) return skipped(`${name} is asked only with a key`, facts);

@@ -52,7 +52,7 @@ function keyFor(baseUrl: { value: string; label: string }, session: Session): Pr
 export async function checkService(session: Session, asked: Promise<Asked>): Promise<CheckResult> {
   const answer = await asked;
   if (answer.kind === "sandbox") return checkLoopback();
-  if (answer.kind === "generator") return checkReachable(answer, session);
+  if (answer.kind === "generator") return checkReachable(answer);
   if (answer.kind === "unreachable") return unreachable(answer.url, answer.cause, session);
   const { url, label, status, elapsedMs } = answer;
   const facts = { baseUrl: url.href, elapsedMs: Math.round(elapsedMs) };

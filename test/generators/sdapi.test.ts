@@ -1,12 +1,12 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import type { GeneratorJob } from "../../../src/generators/generator.ts";
-import type { GeneratorOptions } from "../../../src/generators/spec.ts";
-import { PICTURE } from "../../support/images.ts";
-import { liveServer } from "../../support/live-server.ts";
-import { type Behaviour, json } from "../../support/scripted-server.ts";
-import { ALONE, jobFor, opened } from "../job.ts";
+import type { GeneratorJob } from "../../src/generators/generator.ts";
+import type { GeneratorOptions } from "../../src/generators/spec.ts";
+import { PICTURE } from "../support/images.ts";
+import { liveServer } from "../support/live-server.ts";
+import { type Behaviour, json } from "../support/scripted-server.ts";
+import { ALONE, jobFor, opened } from "./job.ts";
 
 const IMAGE = PICTURE.toString("base64");
 /** As AUTOMATIC1111 answers: what it was asked for, and what it made of that, as a text of JSON. */

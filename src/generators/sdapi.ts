@@ -1,10 +1,19 @@
-import { fieldsOf, isJsonObject, jsonOrNull } from "../../lib/json.ts";
-import type { GeneratedImage, Generator, GeneratorDeps, GeneratorJob, JobDeps } from "../generator.ts";
-import { GeneratorServer } from "../http.ts";
-import type { StoredReply } from "../reply-file.ts";
-import type { GeneratorOptions, GeneratorSpec } from "../spec.ts";
-import { followProgress } from "./progress.ts";
-import { imageRequest } from "./request.ts";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import type { Clock } from "../lib/clock.ts";
+import { fieldsOf, isJsonObject, jsonOrNull } from "../lib/json.ts";
+import {
+  type GeneratedImage,
+  type Generator,
+  type GeneratorDeps,
+  GeneratorError,
+  type GeneratorJob,
+  type JobDeps,
+} from "./generator.ts";
+import { GeneratorServer } from "./http.ts";
+import { type ReferenceDeps, referenceFiles } from "./reference-files.ts";
+import type { StoredReply } from "./reply-file.ts";
+import type { GeneratorOptions, GeneratorSpec } from "./spec.ts";
 
 type SdapiSpec = GeneratorSpec & { kind: "sdapi" };
 
@@ -84,4 +93,64 @@ class SdapiGenerator implements Generator {
 function isCut({ body, cut }: StoredReply): boolean {
   const text = body.toString("utf8");
   return jsonOrNull(text) === null && (cut !== null || /^\s*([{[]|$)/.test(text));
+}
+
+/** Where a request for an image goes, and its body. */
+interface SdapiRequest {
+  path: "/sdapi/v1/txt2img" | "/sdapi/v1/img2img";
+  fields: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * What a server of AUTOMATIC1111's form is asked for: nothing but what the request says and the user has set, so that
+ * the server's own defaults rule the rest.
+ * @throws GeneratorError for a reference image that cannot be used, or the signal's reason
+ */
+async function imageRequest(job: GeneratorJob, deps: ReferenceDeps): Promise<SdapiRequest> {
+  const { prompt, width, height, model, fields } = job;
+  const plain = { prompt, width, height, ...(model !== null && modelFields(model)) };
+  if (job.references.length === 0) return { path: "/sdapi/v1/txt2img", fields: { ...plain, ...fields } };
+  const images = { init_images: [await imageOf(job, deps)] };
+  return { path: "/sdapi/v1/img2img", fields: { ...plain, ...images, ...fields } };
+}
+
+/** The model stays loaded after the request: to load another one can take longer than an image. */
+function modelFields(model: string): Record<string, unknown> {
+  return { override_settings: { sd_model_checkpoint: model }, override_settings_restore_afterwards: false };
+}
+
+/** The reference image in base64. Of several, some of these servers refuse all, and some ignore all but the first. */
+async function imageOf(job: GeneratorJob, deps: ReferenceDeps): Promise<string> {
+  const [image, ...more] = await referenceFiles(job, path.join(job.folder, "reference"), deps);
+  if (image !== undefined && more.length === 0) return readFile(image.file, "base64");
+  const message = `An sdapi server takes one reference image, and there are ${job.references.length}. Nothing was sent.`;
+  throw new GeneratorError(message, { kind: "refused" });
+}
+
+const EVERY_MS = 1_000;
+
+/** Without the picture as it is so far, which the server would have to encode. */
+const PROGRESS = "/sdapi/v1/progress?skip_current_image=true";
+
+/**
+ * Asks the server how far it is, every second until the signal. A server that does not say is not asked again. Never
+ * throws.
+ */
+async function followProgress(
+  server: Pick<GeneratorServer, "get">,
+  clock: Pick<Clock, "sleep">,
+  { signal, onProgress }: JobDeps,
+): Promise<void> {
+  try {
+    for (;;) {
+      await clock.sleep(EVERY_MS, signal);
+      const { status, body } = await server.get(PROGRESS, signal);
+      const { progress } = fieldsOf(jsonOrNull(body));
+      if (status !== 200 || typeof progress !== "number") return;
+      // It says 0 before it has begun, and while it loads a model.
+      if (progress > 0 && progress <= 1) onProgress(progress);
+    }
+  } catch {
+    // The image is what counts.
+  }
 }

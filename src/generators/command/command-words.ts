@@ -1,6 +1,8 @@
+import { createHash } from "node:crypto";
 import path from "node:path";
-import { commandWords, isInShellScript, shellOperator } from "../../lib/command-line.ts";
+import { commandWords, filledWords, isInShellScript, shellOperator } from "../../lib/command-line.ts";
 import { UsageError } from "../../lib/error-types.ts";
+import type { GeneratorJob } from "../generator.ts";
 
 /** What stands for a part of a job in a command, without the braces. */
 const PLACEHOLDERS = ["promptFile", "prompt", "model", "width", "height", "seed", "image", "output"];
@@ -53,4 +55,45 @@ function refused(message: string): UsageError {
   return new UsageError(`${message}.`, {
     hint: "For example: command:/home/ada/bin/paint {promptFile} {width} {height} {output}. More: imggen help generators",
   });
+}
+
+/** The files that a command is given. */
+interface CommandFiles {
+  promptFile: string;
+  /** Where its image goes. */
+  output: string;
+  /** Reference images. */
+  images: readonly string[];
+}
+
+/** Stands for a reference image: a word with it is there once for each, and not at all without one. */
+export const IMAGE = "{image}";
+
+/** A command's words for a job. */
+export function filledCommand(words: readonly string[], job: GeneratorJob, files: CommandFiles): string[] {
+  const { images, ...paths } = files;
+  const values = {
+    ...textsOf(job.fields),
+    ...paths,
+    prompt: job.prompt,
+    model: job.model ?? "",
+    width: String(job.width),
+    height: String(job.height),
+    seed: seedOf(job),
+  };
+  return words.flatMap((word) => {
+    if (!word.includes(IMAGE)) return filledWords([word], values);
+    return images.flatMap((image) => filledWords([word], { ...values, image }));
+  });
+}
+
+function textsOf(fields: GeneratorJob["fields"]): Record<string, string> {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value)]));
+}
+
+/** The user's, or one that differs with every image and is the same when the same image is made again: 31 bits. */
+function seedOf({ fields, taskId, index }: GeneratorJob): string {
+  if (fields.seed !== undefined) return String(fields.seed);
+  const digest = createHash("sha256").update(`${taskId}:${index}`).digest();
+  return String(digest.readUInt32BE() >>> 1);
 }
