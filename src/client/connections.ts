@@ -4,13 +4,14 @@ import { proxiesFromEnvironment } from "../api/proxies.ts";
 import { HttpImageService, type ServiceOptions } from "../api/service.ts";
 import type { Connection } from "../core/deps.ts";
 import { requireSameAccount } from "../core/errors.ts";
-import { UsageError } from "../lib/error-types.ts";
+import { ImggenError, UsageError } from "../lib/error-types.ts";
 import { keyFingerprint } from "../lib/fingerprint.ts";
 import { keyMasker } from "../lib/redact.ts";
+import { readSettings, settingsFile } from "../store/settings-file.ts";
 import { GENERATOR_KEY_ID, SANDBOX_SERVICE, type ServiceIdentity } from "../task/intent.ts";
-import { configuredService } from "./account.ts";
+import { checkApiKey, checkBaseUrl, configuredService } from "./account.ts";
 import type { OwnGenerator } from "./own-generator.ts";
-import { storedAccount } from "./profiles.ts";
+import { settingsFolders } from "./profiles.ts";
 import { generatorInEffect } from "./service-in-effect.ts";
 import type { ClientSession } from "./session.ts";
 
@@ -202,5 +203,29 @@ export class Connections {
     });
     const topUpHint = isSandbox(serviceUrl, apiKey) ? SANDBOX_TOP_UP : null;
     return { identity, service, downloads, serviceUrl, topUpHint, maskKey: keyMasker(apiKey) };
+  }
+}
+
+/** The stored account that a task belongs to, of whichever profile; null if none is stored. */
+function storedAccount(
+  { baseUrl, keyId }: ServiceIdentity,
+  configFolder: string,
+): { baseUrl: string; apiKey: string } | null {
+  for (const folder of settingsFolders(configFolder)) {
+    const account = accountIn(folder);
+    if (account?.baseUrl === baseUrl && keyFingerprint(account.apiKey) === keyId) return account;
+  }
+  return null;
+}
+
+function accountIn(folder: string): { baseUrl: string; apiKey: string } | null {
+  try {
+    const { apiKeyBaseUrl: baseUrl, apiKey } = readSettings(settingsFile(folder));
+    if (baseUrl === undefined || apiKey === undefined) return null;
+    return { baseUrl: checkBaseUrl(baseUrl, "baseUrl"), apiKey: checkApiKey(apiKey, "apiKey") };
+  } catch (error) {
+    // A damaged file of another profile is reported when that profile is used.
+    if (error instanceof ImggenError) return null;
+    throw error;
   }
 }

@@ -1,10 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import path from "node:path";
-import { ImggenError, UsageError } from "../lib/error-types.ts";
-import { keyFingerprint } from "../lib/fingerprint.ts";
-import { readSettings, settingsFile } from "../store/settings-file.ts";
-import type { ServiceIdentity } from "../task/intent.ts";
-import { checkApiKey, checkBaseUrl } from "./account.ts";
+import { UsageError } from "../lib/error-types.ts";
+import { settingsFile } from "../store/settings-file.ts";
 
 // A profile is a settings file of its own, in a folder of its name: an account's key and base URL are never mixed with
 // another's, and no two profiles have one name.
@@ -28,6 +25,12 @@ export function profileNames(configFolder: string): string[] {
   return names.filter((name) => NAME.test(name) && hasSettings(path.join(folder, name)));
 }
 
+/** The folders of all settings: of those without a name, and of each profile. */
+export function settingsFolders(configFolder: string): string[] {
+  const named = profileNames(configFolder).map((name) => path.join(configFolder, FOLDER, name));
+  return [configFolder, ...named];
+}
+
 /** @throws UsageError if there is no such profile */
 export function requireProfile(configFolder: string, name: string, label: string): void {
   if (hasSettings(profileFolder(configFolder, name, label))) return;
@@ -40,29 +43,4 @@ export function requireProfile(configFolder: string, name: string, label: string
 
 function hasSettings(folder: string): boolean {
   return existsSync(settingsFile(folder));
-}
-
-/** The stored account that a task belongs to, of whichever profile; null if none is stored. */
-export function storedAccount(
-  { baseUrl, keyId }: ServiceIdentity,
-  configFolder: string,
-): { baseUrl: string; apiKey: string } | null {
-  const named = profileNames(configFolder).map((name) => path.join(configFolder, FOLDER, name));
-  for (const folder of [configFolder, ...named]) {
-    const account = accountIn(folder);
-    if (account?.baseUrl === baseUrl && keyFingerprint(account.apiKey) === keyId) return account;
-  }
-  return null;
-}
-
-function accountIn(folder: string): { baseUrl: string; apiKey: string } | null {
-  try {
-    const { apiKeyBaseUrl: baseUrl, apiKey } = readSettings(settingsFile(folder));
-    if (baseUrl === undefined || apiKey === undefined) return null;
-    return { baseUrl: checkBaseUrl(baseUrl, "baseUrl"), apiKey: checkApiKey(apiKey, "apiKey") };
-  } catch (error) {
-    // A damaged file of another profile is reported when that profile is used.
-    if (error instanceof ImggenError) return null;
-    throw error;
-  }
 }
