@@ -47,14 +47,16 @@ export function checkBatchBudget(
   const undocumented = toSubmit.undocumented + charged.undocumented + chargedForOthers.undocumented;
   const before = charged.credits + chargedForOthers.credits;
   if (undocumented > 0 && !rules.allowUndocumented) {
+    if (toSubmit.undocumented === 0) throw uncountableBefore(undocumented);
     const what = undocumented === 1 ? "1 row costs" : `${undocumented} rows cost`;
     throw uncountable(what, "maxCredits", rules.matrix);
   }
   if (before + toSubmit.credits <= maxCredits) return;
+  const costs = before > 0 ? "still costs" : "costs";
   const earlier = before > 0 ? `, ${before} may have been charged for it before` : "";
   throw new BudgetExceededError(
     (names) =>
-      `The batch still costs ${toSubmit.credits} credits${earlier}, and ${names.maxCredits} is ${maxCredits}.`,
+      `The batch ${costs} ${toSubmit.credits} credits${earlier}, and ${names.maxCredits} is ${maxCredits}.`,
     { hint: before > maxCredits ? OVERSPENT : "Nothing was sent. Raise the cap, or take rows out." },
   );
 }
@@ -72,6 +74,17 @@ function uncountable(
     (names) => `What ${what} is not documented, so ${nameIn(names)} cannot be enforced.`,
     {
       hint: ({ noValidate }) => `Nothing was sent. ${countableInstead(matrix, `add ${noValidate}`)}`,
+    },
+  );
+}
+
+/** No choice of a model makes countable what an earlier run has submitted. */
+function uncountableBefore(rows: number): BudgetExceededError {
+  const what = rows === 1 ? "1 row of an earlier run costs" : `${rows} rows of earlier runs cost`;
+  return new BudgetExceededError(
+    ({ maxCredits }) => `What ${what} is not documented, so ${maxCredits} cannot be enforced.`,
+    {
+      hint: ({ noValidate }) => `Nothing was sent. To leave that out of the budget, add ${noValidate}.`,
     },
   );
 }

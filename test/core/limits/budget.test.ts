@@ -50,22 +50,27 @@ describe("a batch's budget", () => {
       expect(check).toThrow(BudgetExceededError);
       expect(check).toThrow(
         charged === 0
-          ? `The batch still costs ${toSubmit} credits, and --max-credits is ${cap}.`
+          ? `The batch costs ${toSubmit} credits, and --max-credits is ${cap}.`
           : `The batch still costs ${toSubmit} credits, ${charged} may have been charged for it before, and --max-credits is ${cap}.`,
       );
     },
   );
 
   it.each([
-    [cost(0, 1), cost(0)],
-    [cost(0), cost(0, 1)],
+    [cost(0, 1), cost(0), "1 row costs", NAMES_COSTS],
+    [
+      cost(8),
+      cost(0, 1),
+      "1 row of an earlier run costs",
+      "Nothing was sent. To leave that out of the budget, add --no-validate.",
+    ],
   ])(
-    "cannot be kept where a cost is not documented, %j to submit and %j before: documented ones are named",
-    (toSubmit, charged) => {
+    "cannot be kept where a cost is not documented, %j to submit and %j before: says of which rows",
+    (toSubmit, charged, what, hint) => {
       expect(() => checkBatchBudget({ toSubmit, charged, chargedForOthers }, 1000, STRICT)).toThrow(
         expect.objectContaining({
-          message: "What 1 row costs is not documented, so --max-credits cannot be enforced.",
-          hint: NAMES_COSTS,
+          message: `What ${what} is not documented, so --max-credits cannot be enforced.`,
+          hint,
         }),
       );
       expect(() => checkBatchBudget({ toSubmit, charged, chargedForOthers }, 1000, LAX)).not.toThrow();
@@ -85,7 +90,9 @@ describe("a batch's budget", () => {
       /still costs 2 credits, 9 may have been charged/,
     );
     const unpriced = { ...batch, chargedForOthers: cost(0, 1) };
-    expect(() => checkBatchBudget(unpriced, 100, STRICT)).toThrow(/1 row costs is not documented/);
+    expect(() => checkBatchBudget(unpriced, 100, STRICT)).toThrow(
+      /1 row of an earlier run costs is not documented/,
+    );
   });
 });
 
