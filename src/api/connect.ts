@@ -1,6 +1,6 @@
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
 import { bareHost, isLoopbackHost, thisMachineLookup } from "./address.ts";
-import { type Proxies, proxyFor } from "./proxies.ts";
+import { type Proxies, ProxyError, proxyFor } from "./proxies.ts";
 
 /** How long each step of making a connection may take, in milliseconds. */
 const STEP_TIMEOUT_MS = 10_000;
@@ -46,7 +46,9 @@ function direct(target: URL, lookup: LookupFunction | undefined, signal: AbortSi
  * proxy resolves the target's name, and its own address is the user's choice: no lookup of ours guards either.
  */
 async function through(proxy: URL, target: URL, signal: AbortSignal): Promise<Socket> {
-  const socket = await direct(proxy, undefined, signal);
+  const socket = await direct(proxy, undefined, signal).catch((error) => {
+    throw signal.aborted ? error : new ProxyError(proxy, error);
+  });
   await askForTunnel(socket, proxy, target, signal);
   return target.protocol === "https:" ? secured(target, { socket }, signal) : socket;
 }

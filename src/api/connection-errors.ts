@@ -1,3 +1,4 @@
+import { ProxyError } from "./proxies.ts";
 import { TransportError } from "./transport.ts";
 
 const UNTRUSTED = /NOT_THIS_MACHINE|CERT|SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|ALTNAME|DEPTH_ZERO/;
@@ -47,12 +48,14 @@ export function describeConnectionError(
   const code = deepestCode(error);
   if (UNTRUSTED.test(code) || HANDSHAKE.test(code)) {
     const [what, hint] = TLS[code] ?? ["its certificate was not accepted", OWN_AUTHORITY];
-    return { message: `No trusted connection to ${service.host}: ${what} (${code}).`, hint };
+    return {
+      message: `No trusted connection to ${proxyIn(error) ?? service.host}: ${what} (${code}).`,
+      hint,
+    };
   }
-  return {
-    message: `The service at ${service.host} could not be reached: ${connectionErrorText(error)}.`,
-    hint,
-  };
+  const proxy = proxyIn(error);
+  const what = proxy === null ? `The service at ${service.host}` : `The proxy at ${proxy}`;
+  return { message: `${what} could not be reached: ${plainText(error)}.`, hint };
 }
 
 /** Whether a certificate was rejected, or plain http: would leave this machine: retrying would not help. */
@@ -62,6 +65,20 @@ export function isUntrusted(error: unknown): boolean {
 
 /** The error of an exchange in a few words. */
 export function connectionErrorText(error: unknown): string {
+  const proxy = proxyIn(error);
+  return proxy === null
+    ? plainText(error)
+    : `the proxy at ${proxy} could not be reached: ${plainText(error)}`;
+}
+
+/** The proxy that could not be reached; null if it was the target. */
+function proxyIn(error: unknown): string | null {
+  for (let each = error; each instanceof Error; each = each.cause)
+    if (each instanceof ProxyError) return each.host;
+  return null;
+}
+
+function plainText(error: unknown): string {
   const code = deepestCode(error);
   // OpenSSL's own messages are lines of numbers.
   if (HANDSHAKE.test(code)) return `TLS failed (${code})`;

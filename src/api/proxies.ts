@@ -10,6 +10,18 @@ export interface Proxies {
   except: string;
 }
 
+/** A proxy could not be reached: its own address is wrong, or it is down. The cause says why. */
+export class ProxyError extends Error {
+  override readonly name = "ProxyError";
+  /** Its host and port. */
+  readonly host: string;
+
+  constructor({ host }: URL, cause: unknown) {
+    super(`no connection to the proxy at ${host}`, { cause });
+    this.host = host;
+  }
+}
+
 /**
  * Proxies from the environment, lower-case names first, as usual; undefined if none is set.
  * @throws UsageError if one is not a proxy's address

@@ -1,7 +1,7 @@
 import type { LookupFunction } from "node:net";
 import { afterEach, expect, it, vi } from "vitest";
 import { connector } from "../../src/api/connect.ts";
-import { liveSockets } from "../support/live-server.ts";
+import { deadPort, liveSockets } from "../support/live-server.ts";
 
 const LIVE = new AbortController().signal;
 
@@ -79,4 +79,15 @@ it("a connection that was given up before it began is not made", async () => {
   );
   await expect(given).rejects.toThrow("given up");
   expect(lookup).not.toHaveBeenCalled();
+});
+
+it("an error on the way to a proxy says that it is the proxy's", async () => {
+  const host = `127.0.0.1:${await deadPort()}`;
+  const connect = connector({ proxies: { http: `http://${host}`, https: "", except: "" } });
+  const connecting = connect(new URL("http://service.example/api"), LIVE);
+  await expect(connecting).rejects.toMatchObject({
+    name: "ProxyError",
+    host,
+    cause: { code: "ECONNREFUSED" },
+  });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { connectionErrorText, describeConnectionError } from "../../src/api/connection-errors.ts";
+import { ProxyError } from "../../src/api/proxies.ts";
 import { TransportError } from "../../src/api/transport.ts";
 
 const SERVICE = new URL("https://api.example:8443/api");
@@ -60,6 +61,18 @@ describe("a connection error in words", () => {
     const wrapped = Object.assign(new Error("proxy", { cause: all }), { code: "UND_ERR_ABORTED" });
     const error = new TransportError("failed", { sent: false, cause: wrapped });
     expect(describeConnectionError(error, SERVICE).message).toContain("the connection was refused");
+  });
+
+  it("names the proxy where it is the proxy that could not be reached, without its password", () => {
+    const cause = Object.assign(new Error("getaddrinfo"), { code: "ENOTFOUND" });
+    const proxy = new ProxyError(new URL("http://ada:s3cret@proxy.example:3128"), cause);
+    const error = new TransportError("failed", { sent: false, cause: proxy });
+    expect(describeConnectionError(error, SERVICE).message).toBe(
+      "The proxy at proxy.example:3128 could not be reached: its name could not be found.",
+    );
+    expect(connectionErrorText(error)).toBe(
+      "the proxy at proxy.example:3128 could not be reached: its name could not be found",
+    );
   });
 
   it("says that the time was up", () => {
