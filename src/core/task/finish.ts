@@ -1,10 +1,11 @@
-import { pausedQueue } from "../../api/errors.ts";
+import { describeConnectionError } from "../../api/connection-errors.ts";
+import { NetworkError, pausedQueue, ServiceError } from "../../api/errors.ts";
+import type { FailedPoll } from "../../api/service.ts";
 import { isoTime } from "../../lib/clock.ts";
 import type { Charged, ImggenError } from "../../lib/error-types.ts";
 import { isResumable, STATES } from "../../task/lifecycle.ts";
 import type { TaskDeps } from "../deps.ts";
 import { interruptedError, PendingError } from "../errors.ts";
-import { unseen } from "../polling/poll-once.ts";
 import {
   type EndedState,
   type WaitResult,
@@ -141,4 +142,13 @@ function unfinished(
       return new PendingError(`Task ${taskId} ${state}.`, { charged });
     }
   }
+}
+
+/** The error of a poll that has no usable answer. */
+export function unseen({ connectionError, why }: FailedPoll, charged: Charged, service: URL): ImggenError {
+  if (connectionError === null)
+    return new ServiceError(`The service gave no usable answer: ${why}.`, { charged });
+  const next = "The task itself is not affected. Check the network and try again.";
+  const { message, hint } = describeConnectionError(connectionError, service, next);
+  return new NetworkError(message, { hint, charged, cause: connectionError });
 }

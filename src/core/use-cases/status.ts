@@ -1,14 +1,14 @@
+import type { PolledState } from "../../api/schema.ts";
 import { inOrder } from "../../lib/concurrency.ts";
-import { ImggenError } from "../../lib/error-types.ts";
+import { type Charged, ImggenError } from "../../lib/error-types.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { Destination } from "../../task/intent.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { TaskDeps, UseCaseDeps } from "../deps.ts";
 import { requireFolderForSeveral } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
-import { pollOnce } from "../polling/poll-once.ts";
 import type { WaitSettings } from "../polling/wait.ts";
-import { awaitTask, endedReport, leftUnfinished } from "../task/finish.ts";
+import { awaitTask, endedReport, leftUnfinished, unseen } from "../task/finish.ts";
 import { originOfFile } from "../task/origin.ts";
 import { reportOf, reportOfId, type TaskReport } from "../task/report.ts";
 import { resumeNamed } from "../task/resume.ts";
@@ -147,4 +147,16 @@ async function pollOrWait(
 
 function running(known: TaskReport): TaskReport {
   return { ...known, state: "accepted", charged: "yes" };
+}
+
+/** Polls a task once, without a retry. @throws if there is no usable answer, with what is known of the charge */
+async function pollOnce(
+  taskId: string,
+  charged: Charged,
+  deps: Pick<TaskDeps, "connection" | "signal">,
+): Promise<PolledState> {
+  const reply = await deps.connection.service.poll(taskId, undefined, deps.signal);
+  deps.signal.throwIfAborted();
+  if (reply.outcome === "state") return reply.task;
+  throw reply.outcome === "refused" ? reply.error : unseen(reply, charged, deps.connection.serviceUrl);
 }
