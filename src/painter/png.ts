@@ -10,7 +10,11 @@ const IDAT_BYTES = 128 * 1024;
 
 /** A PNG file around the bands, chunk by chunk; no more than a few bands are in memory at a time. */
 export async function* pngStream(width: number, height: number, bands: Bands): AsyncGenerator<Buffer> {
-  yield Buffer.concat([SIGNATURE, header(width, height), text("Software", "imggen sandbox")]);
+  const header = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, ...EIGHT_BIT_RGB]);
+  header.writeUInt32BE(width, 0);
+  header.writeUInt32BE(height, 4);
+  const software = Buffer.from("Software\0imggen sandbox", "latin1");
+  yield Buffer.concat([SIGNATURE, chunk("IHDR", header), chunk("tEXt", software)]);
   // Run-length matching suits filtered rows, and costs a fraction of a search for longer matches.
   const deflate = createDeflate({ level: 1, strategy: constants.Z_RLE, chunkSize: IDAT_BYTES });
   // An error of the bands reaches the loop below, because a failed pipeline destroys its last stream.
@@ -38,6 +42,8 @@ async function* filtered(width: number, bands: Bands): AsyncGenerator<Buffer> {
   }
 }
 
+/** Its depth and colour type; the usual compression and filters, and no interlacing. */
+const EIGHT_BIT_RGB = [8, 2, 0, 0, 0];
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
 /** One chunk of a PNG file: length, type, data, checksum. */
@@ -48,20 +54,6 @@ function chunk(type: string, data: Buffer): Buffer {
   data.copy(framed, 8);
   framed.writeUInt32BE(crc32(framed.subarray(4, data.length + 8)), data.length + 8);
   return framed;
-}
-
-/** The header of an 8-bit RGB picture without interlacing; sizes in pixels. */
-function header(width: number, height: number): Buffer {
-  const data = Buffer.alloc(13);
-  data.writeUInt32BE(width, 0);
-  data.writeUInt32BE(height, 4);
-  data.set([8, 2, 0, 0, 0], 8);
-  return chunk("IHDR", data);
-}
-
-/** A note in the file that image viewers and `file` can show. */
-function text(keyword: string, value: string): Buffer {
-  return chunk("tEXt", Buffer.from(`${keyword}\0${value}`, "latin1"));
 }
 
 const UP = 2;

@@ -14,7 +14,7 @@ it("drawing is loaded with the first picture, and no part of it before", async (
   const atStart = output.filter((chunk) => chunk.type === "chunk" && chunk.isEntry);
   const modules = atStart.flatMap((chunk) => (chunk.type === "chunk" ? Object.keys(chunk.modules) : []));
   expect(modules).toContain(SERVER);
-  expect(modules.filter((id) => id.includes("/painter/"))).toEqual([]);
+  expect(modules.filter((id) => id.includes("/src/painter/"))).toEqual([]);
 });
 
 it("a process that has closed its sandbox ends by itself, with its globals untouched", async () => {

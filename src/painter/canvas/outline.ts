@@ -1,12 +1,7 @@
-import type { Random } from "../random.ts";
-
 export type Point = readonly [x: number, y: number];
 
-/** A closed line; the last point leads back to the first. */
-export type Contour = readonly Point[];
-
-/** Contours that are painted as one shape, also where they overlap. */
-export type Outline = readonly Contour[];
+/** Closed lines that are painted as one shape, also where they overlap. */
+export type Outline = readonly (readonly Point[])[];
 
 export function rectangle(x: number, y: number, width: number, height: number): Point[] {
   return [
@@ -17,9 +12,21 @@ export function rectangle(x: number, y: number, width: number, height: number): 
   ];
 }
 
-/** An ellipse around (`x`, `y`) of so many corners; `turn` is in radians, clockwise on the screen. */
-function ellipse(x: number, y: number, across: number, down: number, turn = 0, corners = 24): Point[] {
-  const [cos, sin] = [Math.cos(turn), Math.sin(turn)];
+/** As round as it looks at this size in pixels. */
+export function circle(x: number, y: number, radius: number): Point[] {
+  return ellipse(x, y, radius, radius, 0, Math.min(96, Math.max(10, Math.ceil(Math.sqrt(radius) * 5))));
+}
+
+/** `turn` is in degrees, clockwise on the screen. */
+export function ellipse(
+  x: number,
+  y: number,
+  across: number,
+  down: number,
+  turn: number,
+  corners: number,
+): Point[] {
+  const [cos, sin] = [Math.cos((turn * Math.PI) / 180), Math.sin((turn * Math.PI) / 180)];
   return Array.from({ length: corners }, (_, i): Point => {
     const u = across * Math.cos((i / corners) * 2 * Math.PI);
     const v = down * Math.sin((i / corners) * 2 * Math.PI);
@@ -27,91 +34,38 @@ function ellipse(x: number, y: number, across: number, down: number, turn = 0, c
   });
 }
 
-/** As round as it looks at this size in pixels. */
-export function circle(x: number, y: number, radius: number): Point[] {
-  return ellipse(x, y, radius, radius, 0, Math.min(96, Math.max(10, Math.ceil(Math.sqrt(radius) * 5))));
-}
-
-/** A line with body: `widthAt` gives its width at each share (0 to 1) of its points. */
-export function ribbon(points: readonly Point[], widthAt: (share: number) => number): Point[] {
-  const left: Point[] = [];
-  const right: Point[] = [];
-  points.forEach(([x, y], i) => {
-    const [fromX, fromY] = points[i - 1] ?? [x, y];
-    const [toX, toY] = points[i + 1] ?? [x, y];
-    const length = Math.hypot(toX - fromX, toY - fromY) || 1;
-    const half = widthAt(i / Math.max(1, points.length - 1)) / 2;
-    const across: Point = [((fromY - toY) / length) * half, ((toX - fromX) / length) * half];
-    left.push([x + across[0], y + across[1]]);
-    right.unshift([x - across[0], y - across[1]]);
-  });
-  return [...left, ...right];
-}
-
-const CURVE_STEPS = 9;
-
 /**
  * Reads shapes in a notation like that of SVG paths; numbers are separated by blanks, and contours close by
- * themselves.
- * - `M`, `L`, `Q`, `C`: as in SVG, absolute.
- * - `R x y width height`: a rectangle.
- * - `O x y across down [degrees]`: an ellipse around a point.
- * - `S from to x y x y …`: a line through points, whose width goes `from` one value `to` another.
- * - `B x y across down count size`: a heap of that many round clumps inside an ellipse.
+ * themselves. `M`, `L` and `C` are as in SVG, absolute; `R x y width height` is a rectangle,
+ * `O x y across down [degrees]` an ellipse around a point.
  */
-export function readShapes(notation: string, draw: Random): Outline {
-  const contours: Contour[] = [];
-  let open: Point[] = [];
-  for (const [, command = "", text = ""] of notation.matchAll(/([A-Z])([^A-Z]*)/g)) {
+export function readShapes(notation: string): Outline {
+  const contours: Point[][] = [];
+  for (const [, command, text = ""] of notation.matchAll(/([A-Z])([^A-Z]*)/g)) {
     const numbers = text.trim().split(/\s+/).map(Number);
-    if (command === "M") {
-      open = pointsOf(numbers);
-      contours.push(open);
-    } else if (command === "L") open.push(...pointsOf(numbers));
-    else if (command === "C" || command === "Q")
-      appendCurves(open, pointsOf(numbers), command === "C" ? 3 : 2);
-    else contours.push(...simpleShape(command, numbers, draw));
+    const [a = 0, b = 0, c = 0, d = 0, turn = 0] = numbers;
+    const points = Array.from({ length: numbers.length >> 1 }, (_, i): Point => {
+      return [numbers[2 * i] ?? 0, numbers[2 * i + 1] ?? 0];
+    });
+    if (command === "M") contours.push(points);
+    else if (command === "L") contours.at(-1)?.push(...points);
+    else if (command === "C") addCurves(contours.at(-1) ?? [], points);
+    else if (command === "R") contours.push(rectangle(a, b, c, d));
+    else contours.push(ellipse(a, b, c, d, turn, Math.round(14 + Math.max(c, d) * 0.8)));
   }
   return contours;
 }
 
-function simpleShape(command: string, numbers: readonly number[], draw: Random): Contour[] {
-  const [a = 0, b = 0, c = 0, d = 0, e = 0, f = 0] = numbers;
-  if (command === "R") return [rectangle(a, b, c, d)];
-  if (command === "O") {
-    const corners = Math.min(72, 10 + Math.round(Math.max(c, d) * 2.5));
-    return [ellipse(a, b, c, d, (e * Math.PI) / 180, corners)];
+const CURVE_STEPS = 9;
+
+function addCurves(line: Point[], targets: readonly Point[]): void {
+  for (let i = 0; i + 2 < targets.length; i += 3) {
+    const [a = [0, 0], b = a, c = b, d = c] = [line.at(-1), ...targets.slice(i, i + 3)];
+    for (let step = 1; step <= CURVE_STEPS; step++) {
+      const t = step / CURVE_STEPS;
+      const at = (from: number, first: number, second: number, to: number) =>
+        from * (1 - t) ** 3 + 3 * t * (1 - t) * (first * (1 - t) + second * t) + to * t ** 3;
+      line.push([at(a[0], b[0], c[0], d[0]), at(a[1], b[1], c[1], d[1])]);
+    }
   }
-  if (command === "S") return [ribbon(pointsOf(numbers.slice(2)), (share) => a + (b - a) * share)];
-  return Array.from({ length: e }, () => {
-    const angle = draw.between(0, 2 * Math.PI);
-    const away = Math.sqrt(draw.next());
-    const radius = f * draw.between(0.7, 1.2);
-    const [x, y] = [a + Math.cos(angle) * away * c, b + Math.sin(angle) * away * d];
-    return ellipse(x, y, radius * 1.15, radius, 0, 14);
-  });
-}
-
-function pointsOf(numbers: readonly number[]): Point[] {
-  return Array.from({ length: numbers.length >> 1 }, (_, i): Point => {
-    return [numbers[2 * i] ?? 0, numbers[2 * i + 1] ?? 0];
-  });
-}
-
-function appendCurves(points: Point[], targets: readonly Point[], degree: 2 | 3): void {
-  for (let i = 0; i + degree <= targets.length; i += degree) {
-    const controls = [points.at(-1) ?? [0, 0], ...targets.slice(i, i + degree)] as const;
-    for (let step = 1; step <= CURVE_STEPS; step++) points.push(onCurve(controls, step / CURVE_STEPS));
-  }
-}
-
-/** De Casteljau's construction, for any degree. */
-function onCurve(controls: readonly Point[], share: number): Point {
-  const [first = [0, 0], ...rest] = controls;
-  if (rest.length === 0) return first;
-  const nearer = rest.map(([x, y], i): Point => {
-    const [fromX, fromY] = controls[i] ?? first;
-    return [fromX + (x - fromX) * share, fromY + (y - fromY) * share];
-  });
-  return onCurve(nearer, share);
 }

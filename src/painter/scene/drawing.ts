@@ -1,140 +1,121 @@
-import { fill, fillFading, fillShaded, glow } from "../canvas/fill.ts";
-import type { Layer } from "../canvas/layer.ts";
+import { brighter, hex, hexes, mix, type Rgb } from "../canvas/color.ts";
+import { fading, fill, glow, type Layer } from "../canvas/fill.ts";
 import { type Outline, type Point, readShapes } from "../canvas/outline.ts";
-import { brighter, hex, hexes, mix, type Rgb } from "../canvas/rgb.ts";
-import type { Random } from "../random.ts";
-import { lit, type Stage } from "./stage.ts";
+import { SCENERY, type SceneryName } from "../data/drawings.ts";
+import { isExcluded, lit, type Part, type Stage } from "./stage.ts";
 
-/** Where a drawing goes: its foot in pixels, the size of a unit, and -1 to have it look the other way. */
+/** Where a drawing goes: its foot in pixels, the size of a unit (negative: upside down), -1 to look the other way. */
 export interface Place {
   readonly x: number;
   readonly y: number;
   readonly unit: number;
   readonly facing: 1 | -1;
-  /** Upside down, as a reflection. */
-  readonly flipped?: boolean;
 }
 
-/** The colours of a drawing by name. */
-export type Tones = Readonly<Record<string, Rgb>>;
-
-const CREAM = hex("f6ead8");
-const WHITE = hex("ffffff");
 export const SNOW = hex("f4f8ff");
+const CREAM = hex("f6ead8");
 
-/** Colours that every drawing has. */
-const COMMON: Tones = {
+const INKS: Readonly<Record<string, Rgb>> = {
   ...{ ink: hex("26202a"), white: hex("fdfaf4"), cream: CREAM, pink: hex("e39a94"), gold: hex("e0a93a") },
-  ...{ bark: hex("5f4636"), stem: hex("4f7a44"), heart: hex("6b4420"), glint: WHITE, snow: SNOW },
-  ...{ night: hex("05060f"), lamp: hex("fff1b8") },
+  ...{ red: hex("c9382f"), bark: hex("5f4636"), stone: hex("d8cdbd"), lamp: hex("fff1b8"), snow: SNOW },
 };
 
-/** Those that the land gives, or that are chosen for each picture. */
-const LAND: Readonly<Record<string, (stage: Stage, draw: Random) => Rgb>> = {
-  rock: ({ land }) => brighter(land.rock, 0.62),
-  turf: ({ land, isWinter }) => (isWinter ? SNOW : land.near),
-  tile: (_, draw) => draw.pick(hexes("8a4a3c 6a5a60 7a5a44")),
-  wood: (_, draw) => draw.pick(hexes("a8734a 8a5a3a c49a6c 6f5a4a")),
-  wall: ({ land, light }, draw) =>
-    mix(draw.pick([land.water, light.sky[0], ...land.foliage]), light.haze, 0.4),
-  leaf: ({ land }, draw) => draw.pick(land.foliage),
-};
+/** A colour of a drawing by its name, as it is in daylight. */
+function colorOf({ light, land }: Stage, name: string, main: Rgb): Rgb {
+  if (name === "main") return main;
+  if (name === "leaf") return land.foliage[0];
+  if (name === "rock") return brighter(land.rock, 0.62);
+  if (name === "shadow") return brighter(land.near, 0.3);
+  if (name === "smoke") return light.haze;
+  if (name === "lit") return mix(hex("56677a"), hex("ffd27a"), Math.max(0.1, light.lamps));
+  return INKS[name] ?? hex(name);
+}
 
-/** Those that are as they look already. */
-const LIT: Readonly<Record<string, (stage: Stage) => Rgb>> = {
-  shadow: (stage) => lit(stage, brighter(stage.land.near, 0.3)),
-  smoke: ({ light }) => mix(light.haze, WHITE, 0.45),
-  foam: (stage) => mix(lit(stage, hex("e8f6fb")), WHITE, 0.3),
-  pane: (stage) => mix(lit(stage, hex("56677a")), hex("ffd27a"), Math.max(0.1, stage.light.lamps)),
-  disc: ({ light }) => mix(light.orb, light.glow, 0.45),
-};
+const LINE = /^(\w+)([-+]*)(!?)(?:\/(\d+))?([=*]*)\s+(.+)$/;
 
-const LINE = /^(\d )?(\w+?)([-+]*)(!?)(?:\/(\d+))?([=~>*]*)\s+(.+)$/;
-
-/** The layers of a drawing (data/subject.ts says how to read one) in all of these places, line by line. */
+/** The layers of a drawing (data/drawings.ts says how to read one) in all of these places, line by line. */
 export function paintDrawing(
   stage: Stage,
   drawing: string,
-  tones: Tones,
+  main: Rgb,
   places: readonly Place[],
   distance = 0,
   strength = 1,
 ): Layer[] {
-  const draw = stage.random(`drawing ${places[0]?.x}`);
-  const variant = stage.random("variant").pick(["1 ", "2 ", "3 "]);
+  const { light, isWinter } = stage;
   return drawing.split("\n").flatMap((line) => {
-    const [, only, name = "", shades = "", unlit, percent = "100", signs = "", shapes = ""] =
-      LINE.exec(line) ?? [];
-    if ((only ?? variant) !== variant || (name === "snow" && !stage.isWinter)) return [];
-    const color = toneOf(stage, tones, name, shades, unlit === "!" ? null : distance);
-    const opacity = (strength * Number(percent)) / 100;
-    if (signs.includes("*")) return lights(stage, name, shapes, places, color, opacity);
-    const outline = outlines(shapes, signs.includes("="), places, draw);
-    if (signs.includes(">")) return [beam(stage, outline, color, opacity)];
-    const round = signs.includes("~") ? [roundness(stage, outline)] : [];
-    if (name === "shade") return round;
-    if (unlit || name === "shadow") return [fill(outline, color, opacity), ...round];
-    const upper = mix(color, stage.light.glow, 0.2);
-    return [fillFading(outline, upper, brighter(color, 0.82), opacity), ...round];
+    const [, name = "", shades = "", unlit, percent = "100", signs = "", shapes = ""] = LINE.exec(line) ?? [];
+    const opacity = ((strength * Number(percent)) / 100) * (name === "lamp" ? light.lamps : 1);
+    if (opacity === 0 || shapes === "" || places.length === 0 || (name === "snow" && !isWinter)) return [];
+    let color = colorOf(stage, name, main);
+    for (const sign of shades) color = sign === "-" ? brighter(color, 0.8) : mix(color, CREAM, 0.4);
+    // Whom the picture is about may be a little brighter than the light allows, and so are windows.
+    const own = unlit ? 1 : name === "lit" ? light.lamps * (1 - distance) : distance === 0 ? 0.25 : 0;
+    color = mix(lit(stage, color, distance), color, own);
+    if (signs.includes("*")) return places.map((place) => glowAt(place, shapes, color, opacity));
+    const outline = outlines(readShapes(shapes), signs.includes("="), places);
+    if (unlit || name === "lit") return [fill(outline, color, opacity)];
+    return [fill(outline, fading(mix(color, light.glow, 0.2), brighter(color, 0.82)), opacity)];
   });
 }
 
-/** A colour by its name, made darker or paler; at a `distance` of null it shines by itself. */
-function toneOf(stage: Stage, tones: Tones, name: string, shades: string, distance: number | null): Rgb {
-  const ready = LIT[name];
-  if (ready) return ready(stage);
-  let color = tones[name] ?? COMMON[name] ?? (LAND[name] ?? LAND.leaf)?.(stage, stage.random(name)) ?? SNOW;
-  for (const sign of shades) color = sign === "-" ? brighter(color, 0.8) : mix(color, CREAM, 0.4);
-  if (distance === null) return color;
-  // Whom the picture is about may be a little brighter than the light allows.
-  return mix(lit(stage, color, distance), color, distance === 0 ? 0.25 : 0);
-}
-
-function outlines(shapes: string, isTwin: boolean, places: readonly Place[], draw: Random): Outline {
-  const once = shapes.includes("B") ? null : readShapes(shapes, draw);
-  return places.flatMap(({ x, y, unit, facing, flipped }) =>
-    (isTwin ? [facing, -facing] : [facing]).flatMap((side) =>
-      (once ?? readShapes(shapes, draw)).map((contour) =>
-        contour.map(
-          ([u, v]): Point => [x + (u - 50) * unit * side, y + (v - 100) * (flipped ? -unit : unit)],
-        ),
+function outlines(shapes: Outline, isTwin: boolean, places: readonly Place[]): Outline {
+  return places.flatMap(({ x, y, unit, facing }) =>
+    (isTwin ? [1, -1] : [facing]).flatMap((side) =>
+      shapes.map((contour) =>
+        contour.map(([u, v]): Point => [x + (u - 50) * Math.abs(unit) * side, y + (v - 100) * unit]),
       ),
     ),
   );
 }
 
-function lights(
-  { light }: Stage,
-  name: string,
-  numbers: string,
-  places: readonly Place[],
-  color: Rgb,
-  strength: number,
-): Layer[] {
+function glowAt({ x, y, unit, facing }: Place, numbers: string, color: Rgb, strength: number): Layer {
   const [u = 0, v = 0, radius = 0] = numbers.split(" ").map(Number);
-  const share = strength * (name === "lamp" ? light.lamps : 1);
-  return places.map(({ x, y, unit, facing }) =>
-    glow(x + (u - 50) * unit * facing, y + (v - 100) * unit, radius * unit, color, share),
-  );
+  const size = Math.abs(unit);
+  return glow(x + (u - 50) * size * facing, y + (v - 100) * unit, radius * size, color, strength);
 }
 
-/** Shade on the side away from the light, and a gloss towards it. */
-function roundness({ light, side }: Stage, outline: Outline): Layer {
-  const shadow = brighter(light.sky[0], 0.25);
-  return fillShaded(outline, (_x, _y, into, across) => {
-    const towards = across * side - 0.25;
-    const tone = towards < 0 ? shadow : light.glow;
-    for (let c = 0; c < 3; c++) into[c] = tone[c] as number;
-    into[3] = Math.abs(towards) * 0.35;
-  });
-}
+const CONCRETE = hexes("8791a3 a08f86 6f7d92 947f8c");
 
-/** The beam of a lamp at the first point of the outline. */
-function beam({ light, width }: Stage, outline: Outline, color: Rgb, opacity: number): Layer {
-  const [from] = outline[0]?.[0] ?? [0];
-  const length = Math.max(width * 0.2, ...(outline[0] ?? []).map(([x]) => Math.abs(x - from)));
-  return fillShaded(outline, (x, _y, into) => {
-    into.set(color);
-    into[3] = opacity * light.lamps * Math.max(0, 1 - Math.abs(x - from) / length) ** 2;
-  });
+/**
+ * Plants or towers along the crest, in a few colours.
+ * @param many how many to the size of the picture
+ * @param tall as a share of the size of the picture
+ * @param far from 0 (here) to 1 (lost in haze)
+ * @param down how far below the crest, as a share of what is below it
+ */
+export function row(
+  kind: "trees" | "flowers" | SceneryName,
+  many: number,
+  tall: number,
+  far: number,
+  down = 0,
+): Part {
+  return (stage) => {
+    const { width, height, unit, noise, accent, subject, subjectX, land, isWinter, crest } = stage;
+    const name = kind === "trees" ? stage.trees : kind === "flowers" ? stage.flowers : kind;
+    if (isExcluded(stage, `${kind} ${name} ${name === "pine" ? "tree" : kind.slice(0, -1)}`)) return [];
+    const draw = stage.random(`row ${kind} ${far}`);
+    const isBuilt = kind === "tower" || kind === "block";
+    const snow = isWinter && kind !== "grass" ? 0.35 : 0;
+    const leaves = land.foliage.map((leaf) => mix(brighter(leaf, 0.8), SNOW, snow));
+    const petals =
+      accent && !subject ? [accent, brighter(accent, 0.8), mix(accent, SNOW, 0.25)] : land.blossom;
+    const colors = isBuilt ? CONCRETE : kind === "flowers" ? petals : leaves;
+    const groups = colors.map((main) => ({ main, places: [] as Place[] }));
+    const count = Math.min(400, Math.ceil((width / unit) * many));
+    const size = Math.min(unit * tall, height * 0.5) / 100;
+    for (let i = 0; i < count; i++) {
+      const x = width * ((i + draw.between(-0.2, 1.2)) / count);
+      const y = crest(x) + (height - crest(x)) * down + size * draw.between(2, isBuilt ? 4 : 20);
+      // Pines stand in groups, and not where the subject stands.
+      const isInTheWay = stage.isGrounded && far < 0.15 && Math.abs(x - subjectX) < unit * 0.24;
+      if (kind === "pine" && (isInTheWay || noise(x / (unit * 0.22) + far * 70, 5.5) < -0.25)) continue;
+      const group = groups[Math.floor(draw.between(0, groups.length))];
+      group?.places.push({ x, y, unit: size * draw.between(0.6, 1.12), facing: draw.chance(0.5) ? 1 : -1 });
+    }
+    return groups.flatMap(({ main, places }) =>
+      paintDrawing(stage, SCENERY[name], main, places, far + 0.001),
+    );
+  };
 }

@@ -1,153 +1,73 @@
-import { type Field, softField, softStep } from "../canvas/field.ts";
-import { fill, glow } from "../canvas/fill.ts";
-import type { Layer } from "../canvas/layer.ts";
-import { circle, type Point, ribbon } from "../canvas/outline.ts";
-import { brighter, gradient, hex, hexes, mix } from "../canvas/rgb.ts";
-import { fractal } from "../random.ts";
+import { hexes, mix } from "../canvas/color.ts";
+import { fill, glow, type Layer } from "../canvas/fill.ts";
+import { circle, ellipse } from "../canvas/outline.ts";
+import { fractal, type Sampler, softField } from "../random.ts";
 import { SNOW } from "./drawing.ts";
-import { isExcluded, type Stage } from "./stage.ts";
+import { covering, isExcluded, type Part, type Stage } from "./stage.ts";
 
 const STARLIGHT = hexes("ffffff cfe0ff fff0d0");
-/** Pairs of warm and cold gas. */
-const NEBULAE = ["7a3fa8 1f6fa8", "c0407a 3a3fb0", "1f8f8a 5a3fb8", "d06a3a 7a2f8f"] as const;
 
-/** The sky from the top of the frame to `bottom`, with clouds, stars, sun or moon. */
-export function sky(stage: Stage, bottom: number): Layer[] {
-  const { light, orb, unit, horizon, width } = stage;
+/** The sky down to what covers it, with clouds, stars, sun or moon. */
+export const sky: Part = (stage) => {
+  const { light, orb, unit, horizon, width, height, noise, random } = stage;
   const isNight = light.stars === 1;
   const reach = (unit * (isNight ? 0.16 : 0.3)) ** 2;
-  const cloudsAt = clouds(stage);
-  let row = Number.NaN;
-  let [air, cloud] = [light.haze, light.cloud];
-  const field = softField(width, softStep(width), 3, (x, y, into, at) => {
-    const level = y / horizon;
-    if (y !== row) [air, cloud] = [gradient(light.sky, level), mix(light.cloud, light.glow, level * 0.5)];
-    row = y;
-    const share = 0.85 / (1 + ((x - orb.x) ** 2 + (y - orb.y) ** 2 * 1.7) / reach);
-    const cover = level > 1 ? 0 : cloudsAt(x, y);
-    for (let c = 0; c < 3; c++) {
-      const plain = (air[c] as number) + ((light.glow[c] as number) - (air[c] as number)) * share;
-      into[at + c] = plain + ((cloud[c] as number) - plain) * cover;
-    }
-  });
-  const hasOrb = !isExcluded(stage, isNight ? "moon" : "sun");
-  return [
-    backdrop(field, bottom),
-    ...stars(stage, light.stars, horizon),
-    ...(hasOrb ? orbLayers(stage) : []),
-  ];
-}
-
-/** Deep space. */
-export function nebula(stage: Stage): Layer[] {
-  const { unit, noise, height, width } = stage;
-  const draw = stage.random("nebula");
-  const [warm, cold = warm] = hexes(draw.pick(NEBULAE));
-  const dark = hex("060714");
-  const offset = draw.between(0, 200);
-  const span = unit * draw.between(0.32, 0.5);
-  const field = softField(width, softStep(width), 3, (x, y, into, at) => {
-    const bend = unit * 0.2 * noise(offset, y / span);
-    const hue = 0.5 + 0.9 * noise(x / span / 1.4 + offset, y / span / 1.4);
-    const cloud = 0.5 + 0.7 * fractal(noise, (x + bend) / span + offset, y / span, 5);
-    const gas = Math.min(1, Math.max(0, cloud) ** 2.2 * 1.05);
-    const share = Math.min(1, Math.max(0, hue));
-    for (let c = 0; c < 3; c++) {
-      const tone = (cold[c] as number) + ((warm[c] as number) - (cold[c] as number)) * share;
-      const color = (dark[c] as number) + (tone - (dark[c] as number)) * gas;
-      into[at + c] = color + 90 * Math.max(0, gas - 0.6);
-    }
-  });
-  return [backdrop(field, height), ...stars(stage, 1, height * 2)];
-}
-
-/** A layer that a field of colours paints all over. */
-function backdrop(field: Field, bottom: number): Layer {
-  return { top: 0, bottom: Math.ceil(bottom), paint: ({ pixels }, y) => field(y, pixels) };
-}
-
-function orbLayers({ light, orb: { x, y, radius } }: Stage): Layer[] {
-  const disc = [glow(x, y, radius * 2.6, light.orb, 0.5), fill([circle(x, y, radius)], light.orb)];
-  if (light.stars < 1) return disc;
-  const plains = [
-    circle(x - 0.3 * radius, y - 0.25 * radius, 0.3 * radius),
-    circle(x + 0.22 * radius, y + 0.1 * radius, 0.24 * radius),
-    circle(x - 0.2 * radius, y + 0.42 * radius, 0.2 * radius),
-  ];
-  return [...disc, fill(plains, brighter(light.orb, 0.86), 0.7)];
-}
-
-/** How much cloud there is at a place, 0 to 1. */
-function clouds(stage: Stage): (x: number, y: number) => number {
-  const { unit, horizon, noise, light } = stage;
-  if (isExcluded(stage, "cloud")) return () => 0;
-  const draw = stage.random("clouds");
+  const draw = random("clouds");
   const isOvercast = light.lamps === 1 && light.stars === 0;
-  const cover = draw.between(-0.02, 0.22) - (isOvercast ? 0.2 : 0);
+  const clear = isExcluded(stage, "cloud") ? 1 : draw.between(-0.02, 0.22) - (isOvercast ? 0.2 : 0);
   const [drift, flatness] = [draw.between(0, 90), draw.between(2.4, 4)];
-  return (x, y) => {
-    const level = y / horizon;
+  const stops = light.sky.length - 1;
+  const sample: Sampler = (x, y, into, at) => {
+    const level = Math.min(y / horizon, 1);
+    const stop = Math.min(stops - 1, Math.floor(level * stops));
+    const [upper, lower] = [light.sky[stop] ?? light.haze, light.sky[stop + 1] ?? light.haze];
+    const share = 0.85 / (1 + ((x - orb.x) ** 2 + (y - orb.y) ** 2 * 1.7) / reach);
     const flat = unit * (0.2 - 0.14 * level);
-    const amount = fractal(noise, x / (flat * flatness) + drift, y / flat, 4) - cover;
-    return Math.min(0.85, Math.max(0, amount * 2.6)) * (1 - level * 0.35);
+    const amount = y > horizon ? 0 : fractal(noise, x / (flat * flatness) + drift, y / flat, 4) - clear;
+    const cover = Math.min(0.85, Math.max(0, amount * 2.6)) * (1 - level * 0.35);
+    const plain = mix(mix(upper, lower, level * stops - stop), light.glow, share);
+    into.set(mix(plain, mix(light.cloud, light.glow, level * 0.5), cover), at);
   };
-}
+  const shine = glow(orb.x, orb.y, orb.radius * 2.6, light.orb, 0.5);
+  const disc = fill([circle(orb.x, orb.y, orb.radius)], light.orb);
+  const isDark = isExcluded(stage, isNight ? "moon" : "sun");
+  const field = softField(width, 3, sample);
+  const air: Layer = { top: 0, bottom: height, paint: ({ pixels }, y) => field(y, pixels) };
+  return [covering(stage, air, 0), ...stars(stage), ...(isDark ? [] : [shine, disc])];
+};
 
-/** Stars down to `bottom`; `amount` 1 is a clear night, 0 is none. */
-function stars(stage: Stage, amount: number, bottom: number): Layer[] {
-  if (amount <= 0 || isExcluded(stage, "star")) return [];
-  const { width, unit } = stage;
+function stars(stage: Stage): Layer[] {
+  const { width, unit, horizon, light } = stage;
+  const amount = light.stars;
+  if (amount === 0 || isExcluded(stage, "star")) return [];
   const draw = stage.random("stars");
-  const count = Math.round(Math.min(2400, (260 * width * bottom) / unit ** 2) * amount);
+  const count = Math.round(Math.min(2400, (260 * width * horizon) / unit ** 2) * amount);
   // The square root thins the sky out towards the hazy horizon.
-  const place = (): Point => [draw.between(0, width), bottom * (1 - Math.sqrt(1 - draw.next())) * 0.98];
   const dots = (many: number, from: number, to: number) =>
-    Array.from({ length: many }, () => circle(...place(), unit * draw.between(from, to)));
-  const sparks = Array.from({ length: Math.ceil(count / 40) }, () =>
-    glow(...place(), unit * draw.between(0.006, 0.014), draw.pick(STARLIGHT), 0.9),
-  );
+    Array.from({ length: many }, () => {
+      const y = horizon * (1 - Math.sqrt(1 - draw.next())) * 0.98;
+      return circle(draw.between(0, width), y, unit * draw.between(from, to));
+    });
   return [
     fill(dots(count, 0.0008, 0.0014), draw.pick(STARLIGHT), 0.55 * amount),
     fill(dots(Math.ceil(count / 5), 0.0014, 0.0026), draw.pick(STARLIGHT), 0.9 * amount),
-    ...sparks,
   ];
 }
 
-/** Drops of rain or flakes of snow: how many to the size of the picture, how large, how dense. */
-const FALLING = {
-  snow: [
-    [260, 0.0022, 0.75],
-    [90, 0.0042, 0.9],
-    [16, 0.008, 0.55],
-  ],
-  rain: [
-    [240, 0.0032, 0.35],
-    [60, 0.006, 0.35],
-  ],
-} as const;
-
-/** What falls in front of everything. */
-export function weather(stage: Stage): Layer[] {
-  const { width, height, unit, light, setting } = stage;
-  const kind = stage.weather;
-  if (kind === undefined || kind === "mist" || setting === "space") return [];
-  const draw = stage.random("weather");
-  const slant = draw.between(-2.4, 2.4);
-  const color = kind === "snow" ? mix(SNOW, light.haze, 0.1) : mix(light.haze, hex("ffffff"), 0.4);
-  return FALLING[kind].map(([many, size, opacity]) => {
-    const count = Math.min(900, Math.ceil(((width * height) / unit ** 2) * many));
-    const drops = Array.from({ length: count }, () => {
-      const [x, y] = [draw.between(0, width), draw.between(0, height)];
-      const length = unit * size * draw.between(0.6, 1.3);
-      if (kind === "snow") return circle(x, y, length);
-      return ribbon(
-        [
-          [x, y],
-          [x + slant * length, y + length * 12],
-        ],
-        () => Math.max(0.7, length * 0.3),
-      );
-    });
-    return fill(drops, color, opacity);
+/** Rain or snow, which falls in front of everything. */
+export const weather: Part = ({ width, height, unit, light, weather: kind, random }) => {
+  if (kind === undefined || kind === "mist") return [];
+  const draw = random("weather");
+  const slant = draw.between(-12, 12);
+  const many = (width * height * 300) / unit ** 2;
+  const drops = Array.from({ length: Math.min(900, Math.ceil(many)) }, () => {
+    const [x, y, size] = [
+      draw.between(0, width),
+      draw.between(0, height),
+      unit * draw.between(0.0016, 0.005),
+    ];
+    if (kind === "snow") return circle(x, y, size);
+    return ellipse(x, y, Math.max(0.5, size * 0.15), size * 6, slant, 8);
   });
-}
+  return [fill(drops, mix(SNOW, light.haze, kind === "snow" ? 0.1 : 0.4), kind === "snow" ? 0.8 : 0.4)];
+};

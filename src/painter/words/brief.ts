@@ -1,23 +1,17 @@
-import { mix, type Rgb, tuned } from "../canvas/rgb.ts";
+import { hex, type Rgb } from "../canvas/color.ts";
+import { SUBJECTS, type Subject } from "../data/drawings.ts";
 import {
-  GRADES,
-  type Grade,
   LANDS,
   type Land,
   type LandName,
   LIGHTS,
   type Light,
   type LightName,
-  modelStyle,
-  type StyleName,
-} from "../data/palettes.ts";
-import type { SceneryName } from "../data/scenery.ts";
-import { type PictureSubject, readSubject } from "../data/subject.ts";
-import { SUBJECTS } from "../data/subjects.ts";
-import type { PlantName } from "../data/surroundings.ts";
+  type SettingName,
+} from "../data/moods.ts";
 import { type Random, seededRandom } from "../random.ts";
 import * as table from "./vocabulary.ts";
-import { firstMeaning, meaning, type Words, wordsOf } from "./vocabulary.ts";
+import { find, singular } from "./vocabulary.ts";
 
 /** What a picture is made for. Whatever the prompt leaves open follows from all of it together. */
 export interface PictureRequest {
@@ -37,114 +31,89 @@ export interface Brief {
   readonly land: Land;
   /** The colours that the prompt names, in order. */
   readonly colors: readonly Rgb[];
-  /** The colour that the prompt gives the subject. */
+  /** The colour that the prompt gives what it is about. */
   readonly accent: Rgb | undefined;
-  readonly grade: Grade | undefined;
-  readonly style: StyleName;
-  readonly setting: SceneryName;
-  readonly subject: PictureSubject | undefined;
-  readonly flower: PlantName | undefined;
-  readonly weather: table.Weather | undefined;
-  /** The moon is what the picture is about. */
-  readonly moonlit: boolean;
-  /** Words that say what is to be seen. */
-  readonly content: readonly string[];
+  /** How vivid colours are: 0 for none, 1 leaves them as they are. */
+  readonly vivid: number;
+  readonly style: table.StyleName;
+  readonly setting: SettingName;
+  readonly subject: Subject | undefined;
+  readonly weather: table.WeatherName | undefined;
   /** Words for what is not to be seen, in the singular as well. */
   readonly excluded: ReadonlySet<string>;
 }
 
-export function readBrief(spec: PictureRequest): Brief {
-  const { prompt, model, references, taskId, index } = spec;
-  const words = wordsOf(prompt);
-  const { wanted, excluded } = words;
+export function readBrief({ prompt, model, references, taskId, index }: PictureRequest): Brief {
+  const { wanted, excluded } = wordsOf(prompt);
+  const isColorless = excluded.has("color") || excluded.has("colour");
   const seed = [index, prompt, model, taskId, references].join("\n");
   const draw = seededRandom(`brief\n${seed}`);
-  const name = firstMeaning(wanted, table.SUBJECT_WORDS);
-  const flower = firstMeaning(wanted, table.FLOWER_WORDS);
-  const named = name && readSubject(SUBJECTS[name]);
-  const [home = "forms", ...homes] = named?.homes ?? (flower ? ["meadow"] : []);
-  const setting = settingOf(wanted) ?? draw.pick<SceneryName>([home, ...homes]);
-  const usual = setting === "space" && !excluded.has("planet") ? readSubject(SUBJECTS.planet) : undefined;
-  const land = firstMeaning(wanted, table.LAND_WORDS) ?? draw.pick(["summer", "summer", "spring", "autumn"]);
-  const light = firstMeaning(wanted, table.LIGHT_WORDS) ?? usualLight(setting, land, draw);
-  const tune = tuning(model, references, draw);
+  const subject = find(wanted, table.SUBJECT_WORDS);
+  const setting = find(wanted, table.SETTING_WORDS) ?? (subject ? SUBJECTS[subject].home : "shapes");
+  const land = find(wanted, table.LAND_WORDS) ?? draw.pick(["summer", "summer", "spring", "autumn"]);
+  const light = find(wanted, table.LIGHT_WORDS) ?? usualLight(setting, land, draw);
+  const colors = wanted.map((word) => find([word], table.COLOR_WORDS));
   return {
     seed,
-    // Nothing in space lies in the shadow of the night.
-    light: recolored({ ...LIGHTS[light], ...(setting === "space" && { tint: [0.9, 0.9, 0.95] }) }, tune),
-    land: recolored({ ...LANDS[land], ...(excluded.has("snow") && { snow: 0 }) }, tune),
-    colors: wanted.map((word) => meaning(word, table.COLOR_WORDS)).filter(isColor),
-    accent: accentOf(wanted),
-    grade: gradeOf(words),
-    style: styleOf(wanted) ?? modelStyle(model).style,
+    light: LIGHTS[light],
+    land: { ...LANDS[land], ...(excluded.has("snow") && { snow: 0 }) },
+    colors: colors.flatMap((digits) => (digits ? [hex(digits)] : [])),
+    accent: accentOf(wanted, colors),
+    vivid: isColorless ? 0 : Number(find(wanted, table.VIVID_WORDS) ?? 1),
+    style: styleOf(wanted, model),
     setting,
-    subject: named ?? usual,
-    flower,
-    weather: firstMeaning(wanted, table.WEATHER_WORDS),
-    moonlit: wanted.includes("moon"),
-    content: wanted.filter((word) => !table.SMALL_WORDS.has(word)),
+    subject: subject && SUBJECTS[subject],
+    weather: find(wanted, table.WEATHER_WORDS),
     excluded,
   };
 }
 
-/** A lake in the mountains is both, so it is asked for first. */
-function settingOf(wanted: readonly string[]): SceneryName | undefined {
-  const setting = firstMeaning(wanted, table.SETTING_WORDS);
-  return setting === "mountains" && wanted.includes("lake") ? "lake" : setting;
-}
-
-/** "Oil" says more than the "painting" it stands next to, wherever the two are. */
-function styleOf(wanted: readonly string[]): StyleName | undefined {
-  const telling = wanted.filter((word) => word !== "painting" && word !== "drawing");
-  return firstMeaning(telling, table.STYLE_WORDS) ?? firstMeaning(wanted, table.STYLE_WORDS);
-}
-
-function gradeOf({ wanted, excluded }: Words): Grade | undefined {
-  const name = firstMeaning(wanted, table.GRADE_WORDS);
-  const colorless = excluded.has("color") || excluded.has("colour");
-  return colorless ? GRADES.noir : name && GRADES[name];
-}
-
-/** The colour right before the subject; else the first one that does not belong to its surroundings. */
-function accentOf(wanted: readonly string[]): Rgb | undefined {
-  let first: Rgb | undefined;
-  for (const [i, word] of wanted.entries()) {
-    const color = table.SUBJECT_WORDS.has(word) ? undefined : meaning(word, table.COLOR_WORDS);
-    const next = wanted.slice(i + 1, i + 3);
-    if (color === undefined) continue;
-    if (firstMeaning(next, table.SUBJECT_WORDS)) return color;
-    if (!firstMeaning(next.slice(0, 1), table.SETTING_WORDS)) first ??= color;
-  }
-  return first;
-}
-
-function usualLight(setting: SceneryName, land: LandName, draw: Random): LightName {
-  if (setting === "space") return "night";
+function usualLight(setting: SettingName, land: LandName, draw: Random): LightName {
   if (setting === "city") return draw.pick(["dusk", "night", "dusk", "dawn"]);
   if (land === "winter") return draw.pick(["day", "day", "dawn", "dusk"]);
   return draw.pick(["day", "dusk", "golden", "dawn", "day"]);
 }
 
-type Tune = (color: Rgb) => Rgb;
-
-/** How a model sees colours, as a film does, and what the reference images add to that. */
-function tuning(model: string, references: string, draw: Random): Tune {
-  const { warmth, vivid } = modelStyle(model);
-  const added = seededRandom(`references\n${references}`);
-  const turn = draw.between(-0.1, 0.1) + (references === "" ? 0 : added.between(-0.5, 0.5));
-  const cast: Rgb = warmth > 0 ? [255, 196, 120] : [96, 150, 235];
-  return (color) => mix(tuned(color, turn, vivid), cast, Math.abs(warmth));
+/** The colour right before the subject; else the first one that does not belong to its surroundings. */
+function accentOf(wanted: readonly string[], colors: readonly (string | undefined)[]): Rgb | undefined {
+  const places = colors.flatMap((digits, at) => (digits ? [{ digits, next: wanted.slice(at + 1) }] : []));
+  const named =
+    places.find(({ next }) => find(next.slice(0, 2), table.SUBJECT_WORDS)) ??
+    places.find(({ next }) => !find(next.slice(0, 1), table.SETTING_WORDS));
+  return named && hex(named.digits);
 }
 
-function isColor(value: unknown): value is Rgb {
-  return Array.isArray(value) && typeof value[0] === "number";
+/** "Oil" says more than the "painting" it stands next to; where a prompt names no style, each model has one. */
+function styleOf(wanted: readonly string[], model: string): table.StyleName {
+  const telling = wanted.filter((word) => word !== "painting" && word !== "drawing");
+  const named = find(telling, table.STYLE_WORDS) ?? find(wanted, table.STYLE_WORDS);
+  if (named) return named;
+  if (model.includes("beta/") || model.includes("z-image")) return "watercolor";
+  if (model.includes("beta")) return "oil";
+  return model.includes("delta") ? "poster" : "plain";
 }
 
-/** The same with all colours tuned. A tint is no colour, and stays as it is. */
-function recolored<T extends Light | Land>(of: T, tune: Tune): T {
-  const entries = Object.entries(of).map(([key, value]) => {
-    if (key === "tint" || !Array.isArray(value)) return [key, value];
-    return [key, isColor(value) ? tune(value) : value.map(tune)];
-  });
-  return { ...of, ...Object.fromEntries(entries) };
+const NEGATOR = /^(no|not|without|never|except|excluding|minus|avoid|nor|neither|don't)$/;
+/** What follows one of these is asked for again. */
+const TURN = /^(but|with|in|on|at|by|near|under|over|behind|beside|only|just|instead|while|[^\p{L}]+)$/u;
+
+/** "No clouds or people, but a red fox" wants a red fox, and rules out clouds and people. */
+export function wordsOf(prompt: string): { wanted: string[]; excluded: Set<string> } {
+  const text = prompt
+    .toLowerCase()
+    .replaceAll("’", "'")
+    .replace(/\b(black\s*(and|&|n|\/)\s*white|b\s*&\s*w)\b/g, "monochrome")
+    .replace(/\b(\p{L}+?)(?:-free|less)\b/gu, ", no $1,");
+  const wanted: string[] = [];
+  const excluded = new Set<string>();
+  let negated = false;
+  let last = "";
+  for (const [token] of text.matchAll(/\p{L}[\p{L}']*|[.,;:!?()\n]/gu)) {
+    if (NEGATOR.test(token)) negated = true;
+    else if (TURN.test(token) || (last === "and" && /^(an?|the)$/.test(token))) negated = false;
+    else if (negated) excluded.add(token).add(singular(token));
+    else wanted.push(token);
+    last = token;
+  }
+  return { wanted, excluded };
 }

@@ -1,32 +1,48 @@
 import { describe, expect, test } from "vitest";
-import { readSubject } from "../../../src/painter/data/subject.ts";
-import { SUBJECTS } from "../../../src/painter/data/subjects.ts";
-import { readBrief } from "../../../src/painter/words/brief.ts";
+import { SUBJECTS } from "../../../src/painter/data/drawings.ts";
+import { readBrief, wordsOf } from "../../../src/painter/words/brief.ts";
 import { orderFor } from "../picture-spec.ts";
 
 const brief = (prompt: string) => readBrief(orderFor(prompt));
 
+describe("the words of a prompt", () => {
+  test.each([
+    ["a red fox", "a red fox", ""],
+    ["no clouds or people, but a red fox", "a red fox", "clouds cloud or people"],
+    ["a beach without people or cars at dawn", "a beach dawn", "people or cars car"],
+    ["no clouds and a red fox", "red fox", "clouds cloud and"],
+    ["a cloudless sky, smoke-free", "a sky", "cloud smoke"],
+    ["not a fox. A cat", "a cat", "a fox"],
+    ["black and white photo", "monochrome photo", ""],
+    ["in color, not black & white", "color", "monochrome"],
+    ["don’t draw trees", "", "draw trees tree"],
+  ])("of %j: %j are wanted, %j are ruled out", (prompt, wanted, excluded) => {
+    const words = wordsOf(prompt);
+    expect(words.wanted.join(" ")).toBe(wanted);
+    expect([...words.excluded].join(" ")).toBe(excluded);
+  });
+});
+
 describe("a prompt", () => {
   test("names subject, light and style", () => {
     const read = brief("A Lighthouse at DUSK, oil painting");
-    expect(read).toMatchObject({ subject: readSubject(SUBJECTS.lighthouse), setting: "sea", style: "oil" });
+    expect(read).toMatchObject({ subject: SUBJECTS.lighthouse, setting: "sea", style: "oil" });
     expect(read.light.lamps).toBe(1);
   });
 
   test("names setting, season and colour besides the subject", () => {
     const read = brief("three red foxes in a snowy forest");
-    expect(read).toMatchObject({ subject: readSubject(SUBJECTS.fox), setting: "forest", land: { snow: 1 } });
+    expect(read).toMatchObject({ subject: SUBJECTS.fox, setting: "forest", land: { snow: 1 } });
     expect(read.accent).toEqual([210, 59, 47]);
   });
 
   test.each([
-    ["a mountain lake", "lake"],
+    ["a mountain lake", "mountains"],
     ["skylines", "city"],
     ["wolves in the woods", "forest"],
     ["a field of sunflowers", "meadow"],
-    ["saturn", "space"],
-    ["an abstract pattern", "forms"],
-    ["a cup of coffee", "table"],
+    ["an abstract pattern", "shapes"],
+    ["a boat", "sea"],
   ])("%j is set in: %s", (prompt, setting) => {
     expect(brief(prompt).setting).toBe(setting);
   });
@@ -34,8 +50,7 @@ describe("a prompt", () => {
   test.each(["sandbox", "xyzzy", "", "freedom of speech"])(
     "%j, which names nothing to draw, gives a composition",
     (prompt) => {
-      expect(["forms", "sheets"]).toContain(brief(prompt).setting);
-      expect(brief(prompt).subject).toBeUndefined();
+      expect(brief(prompt)).toMatchObject({ setting: "shapes", subject: undefined });
     },
   );
 
@@ -51,6 +66,13 @@ describe("a prompt", () => {
     }
   });
 
+  test("that names no style gets that of the model", () => {
+    const styles = ["vendor1/alpha-2", "beta/4.5-edit", "vendor2/beta-v5.0", "delta-Image"].map(
+      (model) => readBrief(orderFor("a lake", { model })).style,
+    );
+    expect(styles).toEqual(["plain", "watercolor", "oil", "poster"]);
+  });
+
   test.each([
     ["a fox in the snow", "snow"],
     ["a house in the rain", "rain"],
@@ -62,9 +84,9 @@ describe("a prompt", () => {
 
   test("gives the subject the colour next to it, not that of its surroundings", () => {
     expect(brief("a blue sea and a red boat").accent).toEqual(brief("a red boat").accent);
-    expect(brief("a black cat").grade).toBeUndefined();
-    expect(brief("a cat, black and white").grade).toBeDefined();
-    expect(brief("a cat, no colours").grade).toBeDefined();
+    expect(brief("a black cat").vivid).toBe(1);
+    expect(brief("a cat, black and white").vivid).toBe(0);
+    expect(brief("a cat, no colours").vivid).toBe(0);
   });
 
   test("that rules out snow gets none, on the mountains either", () => {
@@ -78,14 +100,4 @@ describe("a prompt", () => {
       expect(brief(prompt).subject).toBeUndefined();
     },
   );
-});
-
-test("each model sees colours in its own way, and reference images change them", () => {
-  const skies = ["vendor1/alpha-2", "vendor1/alpha-pro", "gamma-image-2", "z-image"].map(
-    (model) => readBrief(orderFor("a lake at noon", { model })).light.sky,
-  );
-  const edited = ["a", "b"].map(
-    (references) => readBrief(orderFor("a lake at noon", { references })).light.sky,
-  );
-  expect(new Set([...skies, ...edited].map(String)).size).toBe(6);
 });

@@ -1,32 +1,4 @@
-import { hex, hexes, luminanceAt, type Rgb } from "../canvas/rgb.ts";
-import { seededRandom } from "../random.ts";
-
-/** The ways of painting. */
-export type StyleName = "plain" | "oil" | "watercolor" | "pixels" | "sketch" | "poster";
-
-/** How a model paints where the prompt does not say. */
-interface ModelStyle {
-  readonly style: StyleName;
-  /** From -1 (all blue) to 1 (all amber); 0 leaves colours as they are. */
-  readonly warmth: number;
-  /** Colourfulness; 1 leaves colours as they are. */
-  readonly vivid: number;
-}
-
-/** The style of each family of models; those of one family differ in colour. */
-const STYLES: readonly (readonly [family: string, style: StyleName])[] = [
-  ["alpha", "plain"],
-  ["beta/", "watercolor"],
-  ["beta", "oil"],
-  ["delta", "poster"],
-  ["z-image", "watercolor"],
-];
-
-export function modelStyle(model: string): ModelStyle {
-  const draw = seededRandom(`hand\n${model}`);
-  const style = STYLES.find(([family]) => model.includes(family))?.[1] ?? "plain";
-  return { style, warmth: draw.between(-0.12, 0.14), vivid: draw.between(0.82, 1.22) };
-}
+import { hexes, type Rgb } from "../canvas/color.ts";
 
 /** What grows and lies around, in plain daylight. */
 export interface Land {
@@ -52,8 +24,6 @@ export const LANDS = {
   spring: land("9cc0a8 6fa657 8d877c 4f93b0|8cc26a a9d17c 6fae62|f7a8c4 fbd3e0 fff2a8 b7a0ea|.4"),
   autumn: land("a98a76 8a5a2c 7d6a58 3f6478|d97a26 c4451f e6a92f a8351f|e8a13a c9472b f0d9a0 8f3a4e|.1"),
   winter: land("b4c6d8 e6eef4 8b95a0 5f86a3|5f7f86 7b979b 486a74|d8e6f2 f2c8d0 ffffff a9bfe0|1"),
-  desert: land("d9a57c d08a4a b5764a 4f9aa0|7f8a4f 98985a 6a7a48|f2a23a e8604b f7e3c0 d04a80|0"),
-  ocean: land("6f9db0 2f6b6f 6f7a80 1f7f9a|3f8a7f 56a38f 2f7068|f7e3b0 ff8f70 ffffff f2b84b|.1"),
 };
 
 export type LandName = keyof typeof LANDS;
@@ -62,6 +32,7 @@ export type LandName = keyof typeof LANDS;
 export interface Light {
   /** From the zenith down to the horizon. */
   readonly sky: readonly [Rgb, ...Rgb[]];
+  /** The sun or moon. */
   readonly orb: Rgb;
   readonly glow: Rgb;
   /** What distance fades into. */
@@ -80,11 +51,10 @@ export interface Light {
 /** Sky; orb, glow, haze, cloud; tint; altitude, stars, lamps. */
 function light(text: string): Light {
   const [sky = "", colors = "", tint = "", rest = ""] = text.split("|");
-  const [orb = "", glow = "", haze = "", cloud = ""] = colors.split(" ");
+  const [orb, glow = orb, haze = orb, cloud = orb] = hexes(colors);
   const [red = 1, green = 1, blue = 1] = tint.split(" ").map(Number);
   const [altitude = 0, stars = 0, lamps = 0] = rest.split(" ").map(Number);
-  const air = { sky: hexes(sky), orb: hex(orb), glow: hex(glow), haze: hex(haze), cloud: hex(cloud) };
-  return { ...air, tint: [red, green, blue], altitude, stars, lamps };
+  return { sky: hexes(sky), orb, glow, haze, cloud, tint: [red, green, blue], altitude, stars, lamps };
 }
 
 export const LIGHTS = {
@@ -99,41 +69,5 @@ export const LIGHTS = {
 
 export type LightName = keyof typeof LIGHTS;
 
-/** Changes red, green and blue of one pixel, the first of them at index `at`. */
-export type Grade = (pixels: Uint8ClampedArray, at: number) => void;
-
-export type GradeName = "noir" | "sepia" | "pastel" | "vivid";
-
-/** Treatments of the finished picture. */
-export const GRADES: Readonly<Record<GradeName, Grade>> = {
-  noir: (pixels, at) => {
-    const share = luminanceAt(pixels, at) / 255;
-    const grey = 255 * share * (0.45 + 0.55 * share * (3 - 2 * share));
-    for (let i = at; i < at + 3; i++) pixels[i] = grey;
-  },
-  sepia: (pixels, at) => {
-    const grey = luminanceAt(pixels, at) * 0.86 + 24;
-    pixels[at] = grey * 1.06 + 8;
-    pixels[at + 1] = grey * 0.9;
-    pixels[at + 2] = grey * 0.68;
-  },
-  pastel: (pixels, at) => {
-    for (let i = at; i < at + 3; i++) pixels[i] = 118 + (pixels[i] as number) * 0.54;
-  },
-  vivid: (pixels, at) => {
-    const grey = luminanceAt(pixels, at);
-    for (let i = at; i < at + 3; i++) pixels[i] = grey + ((pixels[i] as number) - grey) * 1.5;
-  },
-};
-
-/** Palettes of compositions for prompts that name no colours. */
-export const PALETTES = [
-  "264653 2a9d8f e9c46a f4a261 e76f51",
-  "1d3557 457b9d a8dadc e63946 f1c453",
-  "5f0f40 9a031e fb8b24 e36414 0f4c5c",
-  "3d405b 81b29a f2cc8f e07a5f 6d597a",
-  "22577a 38a3a5 57cc99 c7f9cc f6bd60",
-  "355070 6d597a b56576 e56b6f eaac8b",
-  "283618 606c38 dda15e bc6c25 8ab17d",
-  "2b2d42 8d99ae ef233c f2b134 4f6d7a",
-] as const;
+/** The places that can be painted. */
+export type SettingName = "sea" | "mountains" | "city" | "forest" | "meadow" | "shapes";
