@@ -50,7 +50,9 @@ export const SUBMITTING_MUTANTS: Mutant[] = [
       instead(
         "finishTask",
         "awaitTask",
-        `$.then((end) => end.outcome === "timeout" ? { outcome: "failed", errorCode: null } : end)`,
+        `$.then((end) => end.outcome === "timeout"
+           ? { outcome: "ended", task: { status: "failed", errorCode: null }, seenMs: 0, pendingMs: null }
+           : end)`,
       ),
     ],
     shows: { scenario: TIMED_OUT, at: UNDISTURBED },
