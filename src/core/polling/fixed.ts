@@ -20,14 +20,19 @@ export const defaultSchedule: PollingSchedule = {
   nextDelayMs: (elapsedMs) => (elapsedMs < YOUNG_MS ? WHILE_YOUNG_MS : LATER_MS),
 };
 
+const LATE_MS = 500;
+const WHILE_LATE_MS = 250;
+
 /**
- * For a service whose tasks are known to take `taskMs`: the first poll comes then. A task that takes longer gets the
- * default schedule.
+ * For a service whose tasks are known to take `taskMs`: the first poll comes then, or soon after where the wait begins
+ * late. A task that takes half a second longer gets the default schedule.
  */
 export function expectedSchedule(taskMs: number): PollingSchedule {
   return {
-    nextDelayMs: (elapsedMs) =>
-      elapsedMs < taskMs ? taskMs - elapsedMs : defaultSchedule.nextDelayMs(elapsedMs),
+    nextDelayMs(elapsedMs) {
+      if (elapsedMs < taskMs) return taskMs - elapsedMs;
+      return elapsedMs < taskMs + LATE_MS ? WHILE_LATE_MS : defaultSchedule.nextDelayMs(elapsedMs);
+    },
   };
 }
 

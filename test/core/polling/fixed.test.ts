@@ -46,8 +46,12 @@ describe("the schedule of a service that is known to take 600 ms", () => {
     expect([0, 1, 599].map((age) => expectedSchedule(600).nextDelayMs(age))).toEqual([600, 599, 1]);
   });
 
-  it("is the automatic one for tasks that take longer", () => {
-    for (const age of [600, 601, 30_000, 100_000, Number.POSITIVE_INFINITY])
+  it("polls soon where the wait begins only after that, as on a busy machine", () => {
+    expect([600, 601, 1099].map((age) => expectedSchedule(600).nextDelayMs(age))).toEqual([250, 250, 250]);
+  });
+
+  it("is the automatic one for tasks that take half a second longer", () => {
+    for (const age of [1100, 30_000, 100_000, Number.POSITIVE_INFINITY])
       expect(expectedSchedule(600).nextDelayMs(age)).toBe(defaultSchedule.nextDelayMs(age));
     expect(mostWithin(pollTimes(expectedSchedule(600), 600_000), 180_000)).toBeLessThanOrEqual(60);
   });
