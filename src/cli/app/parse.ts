@@ -78,6 +78,6 @@ function linesOf(text: string, json: boolean, context: Context): string[] {
 /** Help or the version, as text or as the one JSON document. */
 async function showLines(lines: readonly string[], json: boolean, console: Console): Promise<void> {
   if (json) return console.json({ ok: true, text: lines.join("\n") });
-  const style = await console.style("stdout");
+  const style = console.style("stdout");
   await console.result(lines, (line) => (isHeading(line) ? style("heading", line) : line));
 }

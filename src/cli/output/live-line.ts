@@ -48,7 +48,7 @@ async function createLiveLine(console: Console, context: Context, paint: Paint):
   const { default: ora } = await import("ora");
   const { columnsOf, cutTo } = await import("../text/columns.ts");
   const { stderr } = context;
-  const hasColors = (await console.style("stderr")) !== PLAIN;
+  const hasColors = console.style("stderr") !== PLAIN;
   const spinner: Ora = ora({
     stream: stderr as unknown as NodeJS.WritableStream,
     discardStdin: false,

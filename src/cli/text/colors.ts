@@ -21,15 +21,18 @@ export type TextStyle = (name: TextStyleName, text: string) => string;
 
 export const PLAIN: TextStyle = (_name, text) => text;
 
-/** The styles in colour. Loaded late: most output has none. */
-export async function loadStyle(): Promise<TextStyle> {
+/** The styles in colour, once they are loaded. */
+export let inColor: TextStyle = PLAIN;
+
+/** Loads the styles in colour, where a stream takes any: most output has none. */
+export async function loadColors(streams: readonly OutputStream[], env: Environment): Promise<void> {
+  if (inColor !== PLAIN || !streams.some((stream) => takesColors(stream, env))) return;
   try {
     const { Chalk } = await import("chalk");
     const chalk = new Chalk({ level: 1 });
-    return (name, text) => chalk[TEXT_STYLES[name]](text);
+    inColor = (name, text) => chalk[TEXT_STYLES[name]](text);
   } catch {
     // An update has replaced the program's files while it ran: what is to be said matters more than its colour.
-    return PLAIN;
   }
 }
 

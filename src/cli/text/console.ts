@@ -1,7 +1,7 @@
 import type { Environment } from "../../client/this-process.ts";
 import { InterruptedError } from "../../core/errors.ts";
 import { jsonSafe, printable } from "../../lib/escape.ts";
-import { labelPaint, loadStyle, type Paint, PLAIN, type TextStyle, takesColors } from "./colors.ts";
+import { inColor, labelPaint, type Paint, PLAIN, type TextStyle, takesColors } from "./colors.ts";
 import { fold, foldQuestion, prepareFolding, type WholeLine } from "./fit.ts";
 import {
   isClosedPipe,
@@ -46,8 +46,7 @@ export class Console {
   readonly #streams: Streams;
   readonly #warned = new Set<string>();
   readonly #color: boolean;
-  #loading: Promise<TextStyle> | null = null;
-  /** The last of the writes that wait for each other; null if none waits for colours to be loaded. */
+  /** The last of the writes that wait for each other; null if none has had to wait. */
   #lastTurn: Promise<unknown> | null = null;
   readonly quiet: boolean;
   /** Whether standard error is for a program: every line on it is a JSON document. */
@@ -65,31 +64,24 @@ export class Console {
   }
 
   /** How to colour what goes to a stream. */
-  async style(stream: "stdout" | "stderr"): Promise<TextStyle> {
-    if (!this.takesColors(stream)) return PLAIN;
-    this.#loading ??= loadStyle();
-    return this.#loading;
-  }
-
-  /**
-   * Writes at once if there are no colours, so that the text is out before the next step. With colours the first line
-   * waits until they are loaded, and later lines wait for it.
-   * @param ready what this line has to wait for besides; null for nothing
-   */
-  #inTurn<Result>(
-    stream: "stdout" | "stderr",
-    write: (style: TextStyle) => Promise<Result>,
-    ready: Promise<unknown> | null = null,
-  ): Promise<Result> {
-    if (this.#lastTurn === null && ready === null && !this.takesColors(stream)) return write(PLAIN);
-    const turn = Promise.all([this.style(stream), ready, this.#lastTurn]).then(([style]) => write(style));
-    this.#lastTurn = turn.catch(() => {});
-    return turn;
+  style(stream: "stdout" | "stderr"): TextStyle {
+    return this.takesColors(stream) ? inColor : PLAIN;
   }
 
   /** Whether what goes to a stream may have colours. */
   takesColors(stream: "stdout" | "stderr"): boolean {
     return this.#color && takesColors(this.#streams[stream], this.#streams.env);
+  }
+
+  /**
+   * Writes at once, so that the text is out before the next step; where an earlier line waits, after that one.
+   * @param ready what this line has to wait for; null for nothing
+   */
+  #inTurn<Result>(write: () => Promise<Result>, ready: Promise<unknown> | null = null): Promise<Result> {
+    if (this.#lastTurn === null && ready === null) return write();
+    const turn = Promise.all([ready, this.#lastTurn]).then(write);
+    this.#lastTurn = turn.catch(() => {});
+    return turn;
   }
 
   /** Whether anything has gone to standard output as a result. */
@@ -156,7 +148,7 @@ export class Console {
     const last = finished.get(this.#streams);
     if (last !== undefined && last !== this) return true;
     answered.add(this.#streams);
-    const error = await this.#inTurn("stdout", () => this.#write("stdout", safe + end));
+    const error = await this.#inTurn(() => this.#write("stdout", safe + end));
     if (error instanceof InterruptedError) throw unreadError(error);
     if (error && !isClosedPipe(error)) throw new OutputError(error);
     return error === null;
@@ -173,25 +165,22 @@ export class Console {
 
   /** A picture in the terminal, as the escape sequences that were made for it. */
   async picture(sequences: string): Promise<void> {
-    await this.#inTurn("stdout", () => this.#write("stdout", sequences));
+    await this.#inTurn(() => this.#write("stdout", sequences));
   }
 
   /** A question; the answer is typed on the same line. */
   async question(text: string): Promise<void> {
-    await this.#inTurn(
-      "stderr",
-      async () => {
-        this.beforeWrite();
-        const { stderr } = this.#streams;
-        await writeTo(stderr, foldQuestion(printable(text), stderr));
-      },
-      prepareFolding([text], this.#streams.stderr),
-    );
+    const { stderr } = this.#streams;
+    const write = async () => {
+      this.beforeWrite();
+      await writeTo(stderr, foldQuestion(printable(text), stderr));
+    };
+    await this.#inTurn(write, prepareFolding([text], stderr));
   }
 
   /** Ends the line of a question that was left without an answer: the next message would take its place. */
   async endQuestion(): Promise<void> {
-    await this.#inTurn("stderr", async () => void (await writeTo(this.#streams.stderr, "\n")));
+    await this.#inTurn(() => writeTo(this.#streams.stderr, "\n"));
   }
 
   /** Clears so many rows of the terminal, from the one above the cursor upwards. */
@@ -216,7 +205,7 @@ export class Console {
   /** A JSON document on a line of standard error, also under `--quiet`: the user has asked for it. */
   async event(value: object): Promise<void> {
     const line = jsonSafe(JSON.stringify(value));
-    await this.#inTurn("stderr", () => this.#write("stderr", `${line}\n`));
+    await this.#inTurn(() => this.#write("stderr", `${line}\n`));
   }
 
   /** What even `--quiet` shows. @param paint colours its lines; by default their labels */
@@ -224,12 +213,13 @@ export class Console {
     if (this.events) return this.event(messageEvent("error", text));
     const { stderr } = this.#streams;
     const lines = linesOf(text);
-    const folded = () =>
-      lines.flatMap((line) =>
+    const write = () => {
+      const folded = lines.flatMap((line) =>
         typeof line === "string" ? fold(printable(line), stderr) : printable(line.whole),
       );
-    const write = (style: TextStyle) => this.#write("stderr", `${folded().map(paint(style)).join("\n")}\n`);
-    await this.#inTurn("stderr", write, prepareFolding(lines.map(textOf), stderr));
+      return this.#write("stderr", `${folded.map(paint(this.style("stderr"))).join("\n")}\n`);
+    };
+    await this.#inTurn(write, prepareFolding(lines.map(textOf), stderr));
   }
 
   async #write(stream: "stdout" | "stderr", text: string): Promise<Error | null> {

@@ -19,7 +19,7 @@ export async function showTable(
   styleOf: CellStyle = () => null,
 ): Promise<TableColumn[]> {
   const { fitted, leftOut } = layOut(columns, rows, roomOn(context.stdout));
-  const style = await console.style("stdout");
+  const style = console.style("stdout");
   const all = [columns.map(({ heading }) => heading), ...rows];
   // Some at a time: a history may have a hundred thousand.
   for (let from = 0; from < all.length; from += LINES_AT_ONCE) {

@@ -30,7 +30,7 @@ export async function createBatchProgress(
 ): Promise<BatchProgress> {
   const { console, context } = session;
   if (console.events) return eventLines(console);
-  const paint = barPaint(await console.style("stderr"));
+  const paint = barPaint(console.style("stderr"));
   const line = await createStatusLine(session, { paint, isBesideResults: true });
   const state: BatchState = { plan: null, unsaved: 0, cap, counts: new BatchCounts(nameOf), begun: 0 };
   const notes = new RowNotes();

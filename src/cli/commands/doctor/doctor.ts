@@ -97,7 +97,7 @@ const LONGEST_STATUS = Math.max(...Object.keys(STATUSES).map(({ length }) => len
 /** Shows the result of a check: a line, continued below its text where a terminal is too narrow. */
 async function createLines({ console, context }: Session): Promise<(result: NamedResult) => Promise<void>> {
   const { stdout, env } = context;
-  const style = await console.style("stdout");
+  const style = console.style("stdout");
   const hasMarks = stdout.isTTY === true && hasSymbols(env);
   const longestName = Math.max(...CHECKS.map(({ name }) => name.length));
   return async ({ name, status, message, hint }) => {

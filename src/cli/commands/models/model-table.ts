@@ -78,7 +78,7 @@ function referencesCell(references: Model["references"]): string {
 
 /** All that is known of one model. */
 export async function showModel(model: Model, session: Session): Promise<void> {
-  const style = await session.console.style("stdout");
+  const style = session.console.style("stdout");
   const columns = roomOn(session.context.stdout);
   const lines = factsOf(model).flatMap(([name, text]) =>
     besideTerm(`  ${name}`, [text.split(" ")], { columns, beside: 19, least: 20, indent: 6 }),
