@@ -14,7 +14,7 @@ import { status } from "../core/use-cases/status.ts";
 import { UsageError } from "../lib/error-types.ts";
 import type { GeneratorTerms } from "../models/check.ts";
 import type { Matrix } from "../models/matrix.ts";
-import { describeUnreadable, mayBeTask, type UnreadableEntry } from "../store/ledger-entry.ts";
+import { mayBeTask } from "../store/ledger-entry.ts";
 import type { Destination } from "../task/intent.ts";
 import { rowJson, summaryJson } from "./batch-json.ts";
 import { Listener } from "./calls.ts";
@@ -29,7 +29,7 @@ import type {
   ReuseOptions,
   StatusOptions,
 } from "./options.ts";
-import { historyEntry, ImggenFailure, reportJson, statusJson } from "./report-json.ts";
+import { historyEntry, ImggenFailure, reportJson, statusJson, unreadableFiles } from "./report-json.ts";
 import { type BatchRows, batchFrom, checkedFrom, waitFrom } from "./request.ts";
 import type {
   BatchRow,
@@ -172,9 +172,4 @@ export class Operations {
     if (output === "-") throw new UsageError('output takes a file or a folder, not "-".');
     return resolveDestination({ output, name, overwrite, resolvePath, ...how });
   }
-}
-
-function unreadableFiles(entries: readonly UnreadableEntry[]): Pick<ResumeResult, "unreadable"> {
-  const files = entries.map((entry) => ({ file: entry.file, message: describeUnreadable(entry) }));
-  return files.length > 0 ? { unreadable: files } : {};
 }

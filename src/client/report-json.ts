@@ -1,12 +1,14 @@
 import { reportOf, reportStatus, type TaskReport } from "../core/task/report.ts";
 import type { Charged } from "../lib/error-types.ts";
 import type { OptionNames } from "../lib/wording.ts";
+import { describeUnreadable, type UnreadableEntry } from "../store/ledger-entry.ts";
 import type { TaskRecord } from "../task/record.ts";
 import type { SavedFile } from "../task/saved-file.ts";
 import { describeFailure } from "./failure.ts";
 import type {
   ErrorDetail,
   HistoryEntry,
+  ResumeResult,
   StatusResult,
   TaskFacts,
   TaskFailure,
@@ -43,6 +45,12 @@ export function statusJson(report: TaskReport, names: OptionNames): StatusResult
   const { files } = report;
   const urls = report.urls.map((url) => url.replace(/[?#].*$/s, ""));
   return { ...reportJson(report, names), status: reportStatus(report), urls, files };
+}
+
+/** The files of the ledger that cannot be read, where there are any. */
+export function unreadableFiles(entries: readonly UnreadableEntry[]): Pick<ResumeResult, "unreadable"> {
+  const files = entries.map((entry) => ({ file: entry.file, message: describeUnreadable(entry) }));
+  return files.length > 0 ? { unreadable: files } : {};
 }
 
 /** What a call throws: the failure document of the command line's `--json`, as an Error. It names options, not flags. */

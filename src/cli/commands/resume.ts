@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { EXIT_CODES, worstOf } from "../../client/exit-codes.ts";
 import { describeFailure } from "../../client/failure.ts";
-import { reportJson } from "../../client/report-json.ts";
+import { reportJson, unreadableFiles } from "../../client/report-json.ts";
 import { openLedger } from "../../client/session.ts";
 import { interruptedError } from "../../core/errors.ts";
 import { resolveFileDestination } from "../../core/images/destination.ts";
@@ -172,8 +172,7 @@ const MOST_IDS = 100;
 
 /** What a script gets of a `resume` of several tasks. */
 function resumedJson({ reports, unreadable }: Resumed, exitCode: number, session: Session): object {
-  const files = unreadable.map((entry) => ({ file: entry.file, message: describeUnreadable(entry) }));
-  const rest = files.length > 0 ? { unreadable: files } : {};
+  const rest = unreadableFiles(unreadable);
   const interrupted = reports.filter(isInterrupted);
   if (interrupted.length === 0)
     return { ok: exitCode === 0, tasks: reports.map((report) => reportJson(report, FLAG_NAMES)), ...rest };

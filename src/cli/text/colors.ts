@@ -1,3 +1,4 @@
+import type { ChalkInstance } from "chalk";
 import type { Environment } from "../../client/this-process.ts";
 import type { OutputStream } from "./output-stream.ts";
 
@@ -21,16 +22,17 @@ export type TextStyle = (name: TextStyleName, text: string) => string;
 
 export const PLAIN: TextStyle = (_name, text) => text;
 
+let chalk: ChalkInstance | null = null;
+
 /** The styles in colour, once they are loaded. */
-export let inColor: TextStyle = PLAIN;
+export const inColor: TextStyle = (name, text) => (chalk === null ? text : chalk[TEXT_STYLES[name]](text));
 
 /** Loads the styles in colour, where a stream takes any: most output has none. */
 export async function loadColors(streams: readonly OutputStream[], env: Environment): Promise<void> {
-  if (inColor !== PLAIN || !streams.some((stream) => takesColors(stream, env))) return;
+  if (chalk !== null || !streams.some((stream) => takesColors(stream, env))) return;
   try {
     const { Chalk } = await import("chalk");
-    const chalk = new Chalk({ level: 1 });
-    inColor = (name, text) => chalk[TEXT_STYLES[name]](text);
+    chalk = new Chalk({ level: 1 });
   } catch {
     // An update has replaced the program's files while it ran: what is to be said matters more than its colour.
   }
