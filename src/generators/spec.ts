@@ -1,10 +1,10 @@
 // The user's own generator as it is written on the command line, and everything else that is set about it.
 
 /** Which generator: its kind, and where it is. */
-export type GeneratorSpec = ServerSpec | CommandSpec;
+export type GeneratorSpec = ServerSpec<"openai"> | ServerSpec<"sdapi"> | CommandSpec;
 
-interface ServerSpec {
-  kind: "openai" | "sdapi";
+interface ServerSpec<Kind> {
+  kind: Kind;
   /** The spec in its canonical spelling, without a user name or password: it identifies the generator in the ledger. */
   name: string;
   /** Its base, with `/v1` where the given URL had no path, without a slash at its end; a query is kept. */

@@ -6,11 +6,13 @@ import type { SandboxReply } from "./reply.ts";
 
 type Picture = Extract<SandboxReply, { kind: "picture" }>;
 
-/** How a reply was sent: its HTTP status, 0 for none, and a note for the log. */
+/** How a reply was sent. */
 export interface Delivery {
+  /** The HTTP status; 0 if the connection was closed without a reply. */
   status: number;
+  /** The result, if there is more to say than the status. */
   note: string | null;
-  /** Whether the envelope says no, whatever the status. */
+  /** Whether the service said no, which it does with the status 200 too. */
   isRefused: boolean;
 }
 

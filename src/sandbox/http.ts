@@ -3,21 +3,15 @@ import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { Context } from "hono";
 import { Hono } from "hono/tiny";
-import { deliver } from "./deliver.ts";
+import { type Delivery, deliver } from "./deliver.ts";
 import type { FileAddress } from "./links.ts";
 import { invalidRequest, refusal, type SandboxReply, unknownError } from "./reply.ts";
 
 /** One request, for the sandbox's log. */
-export interface RequestLine {
+export interface RequestLine extends Delivery {
   method: string;
   /** Without the query, which may be a signature. */
   path: string;
-  /** The HTTP status; 0 if the connection was closed without a reply. */
-  status: number;
-  /** The result, if there is more to say than the status. */
-  note: string | null;
-  /** Whether the service said no, which it does with the status 200 too. */
-  isRefused: boolean;
 }
 
 const API = "/api/generate-image";

@@ -29,27 +29,44 @@ export interface SandboxRequest {
 /** The cost of a request for which section 8 gives no price; the real service may charge more. */
 const UNDOCUMENTED_CREDITS = 1;
 
+/** A request with a prompt, whose fields have the right types. Other fields are ignored. */
+export type RequestBody = SentFields & { prompt: string };
+
 /**
- * Reads a request body by sections 2.2 to 2.5 and 8. Ids, ratios and qualities count only in the document's
- * own spelling. Two refusals have keys of section 7; for the rest the document shows none.
+ * Checks a request body by sections 2.2 to 2.5 and 8. Ids, ratios and qualities count only in the document's own
+ * spelling. Two refusals have keys of section 7; for the rest the document shows none.
+ * @returns the body, with the model that it names; undefined where the matrix has none of that name
  */
-export function readRequest(
+export function checkBody(
   body: unknown,
   matrix: Matrix,
-): { valid: SandboxRequest } | { refused: SandboxReply } {
+  defaultModel?: string,
+): { request: RequestBody; model: Model | undefined } | { refused: SandboxReply } {
   const refused = (reply: SandboxReply) => ({ refused: reply });
   if (!isJsonObject(body)) return refused(invalidRequest("the body is not a JSON object"));
   if (isBlank(body.prompt)) return refused(refusal("image_generation.error.empty_prompt"));
   if (!isRequestBody(body)) return refused(invalidRequest("a field has the wrong type"));
-
-  const { prompt, model: id = DEFAULT_MODEL } = body;
+  const { prompt, model: id = defaultModel, maxImages = MAX_IMAGES.min } = body;
+  const { min, max } = MAX_IMAGES;
+  if (!Number.isInteger(maxImages) || maxImages < min || maxImages > max)
+    return refused(invalidRequest(`maxImages is not ${min} to ${max}`));
   const model = matrix.find((candidate) => candidate.id === id);
-  if (model === undefined) return refused(invalidRequest("no such model"));
-  if (Array.from(prompt).length > model.promptLimit) {
+  if (model === undefined) return { request: body, model };
+  if (Array.from(prompt).length > model.promptLimit)
     return refused(refusal("image_generation.error.prompt_too_long"));
-  }
   const broken = brokenRule(body, model);
-  return broken === undefined ? { valid: toRequest(body, model) } : refused(invalidRequest(broken));
+  return broken === undefined ? { request: body, model } : refused(invalidRequest(broken));
+}
+
+/** Reads the body of a request to the sandbox. */
+export function readRequest(
+  body: unknown,
+  matrix: Matrix,
+): { valid: SandboxRequest } | { refused: SandboxReply } {
+  const checked = checkBody(body, matrix, DEFAULT_MODEL);
+  if ("refused" in checked) return checked;
+  const { request, model } = checked;
+  return model ? { valid: toRequest(request, model) } : { refused: invalidRequest("no such model") };
 }
 
 function toRequest({ prompt, ratio, quality, maxImages, image }: RequestBody, model: Model): SandboxRequest {
@@ -65,9 +82,6 @@ function toRequest({ prompt, ratio, quality, maxImages, image }: RequestBody, mo
   };
 }
 
-type RequestBody = SentFields & { prompt: string };
-
-/** Other fields are ignored. */
 function isRequestBody(body: Readonly<Record<string, unknown>>): body is RequestBody {
   return body.prompt !== undefined && areSentFields(body);
 }
@@ -91,12 +105,9 @@ const quality: Rule = ({ quality: value }, { id, qualities }) => {
   return value === undefined || allowed.includes(value) ? undefined : `not a quality of ${id}`;
 };
 
-/** Sections 2.2, 2.4 and 2.5. A model that ignores the number still needs one within the field's bounds. */
+/** Sections 2.2, 2.4 and 2.5. The bounds of the field are checked before. */
 const maxImages: Rule = ({ maxImages: value }, model) => {
-  if (value === undefined) return undefined;
-  const { min, max } = MAX_IMAGES;
-  if (!Number.isInteger(value) || value < min || value > max) return "maxImages is not 1 to 15";
-  if (IGNORES_MAX_IMAGES.has(model.id) || model.maxImages === null) return undefined;
+  if (value === undefined || IGNORES_MAX_IMAGES.has(model.id) || model.maxImages === null) return undefined;
   return value <= model.maxImages ? undefined : `${model.id} makes one image`;
 };
 
@@ -114,7 +125,7 @@ const images: Rule = ({ image = [] }, { id, references }) => {
 const RULES: readonly Rule[] = [ratio, quality, maxImages, images];
 
 /** The first broken rule of a request; the prompt and the model are checked before. */
-export function brokenRule(request: Partial<GenerationRequest>, model: Model): string | undefined {
+function brokenRule(request: Partial<GenerationRequest>, model: Model): string | undefined {
   return RULES.map((rule) => rule(request, model)).find((why) => why !== undefined);
 }
 

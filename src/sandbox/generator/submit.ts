@@ -2,16 +2,13 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Reference } from "../../generators/generator.ts";
 import { inspectFileAt } from "../../lib/image/inspect.ts";
-import { isJsonObject } from "../../lib/json.ts";
-import { MAX_IMAGES, type Matrix } from "../../models/matrix.ts";
 import { REQUEST_ID_HEADER } from "../../task/intent.ts";
-import { areSentFields, type SentFields } from "../../task/request-fields.ts";
 import { readJson } from "../body.ts";
 import { pictureDimensions } from "../dimensions.ts";
 import { adopt } from "../queue/adopt.ts";
-import { invalidRequest, refusal, type SandboxReply, success } from "../reply.ts";
+import { invalidRequest, type SandboxReply, success } from "../reply.ts";
 import { newTaskId, taskIdFor } from "../task-id.ts";
-import { brokenRule } from "../valid-request.ts";
+import { checkBody, type RequestBody } from "../valid-request.ts";
 import { noteUse } from "./kept-files.ts";
 import type { GeneratorService } from "./service.ts";
 
@@ -24,10 +21,11 @@ export async function submit(request: Request, service: GeneratorService): Promi
   if (!runs) return invalidRequest("this process runs no tasks");
   const json = await readJson(request);
   if ("refused" in json) return json.refused;
-  const read = readBody(json.json, service.matrix);
-  if ("refused" in read) return read.refused;
-  const { prompt, model = options.model, ratio, quality, maxImages: imageCount = 1 } = read.valid;
-  const references = readReferences(read.valid, service.references);
+  // Only what the matrix has a row for is refused by its rules: what else it cannot do, a generator says itself.
+  const checked = checkBody(json.json, service.matrix);
+  if ("refused" in checked) return checked.refused;
+  const { prompt, model = options.model, ratio, quality, maxImages: imageCount = 1 } = checked.request;
+  const references = readReferences(checked.request, service.references);
   if (references === null) return invalidRequest(NO_REFERENCE, { detail: NO_REFERENCE });
   const requestId = request.headers.get(REQUEST_ID_HEADER);
   const taskId = requestId === null ? newTaskId() : taskIdFor(requestId);
@@ -49,30 +47,6 @@ export async function submit(request: Request, service: GeneratorService): Promi
   // The task exists by now: whatever goes wrong here, its id must be known.
   await adopt(taskId, service).catch(() => {});
   return success({ taskId }, `${taskId} ${model ?? ""}`.trimEnd());
-}
-
-type RequestBody = SentFields & { prompt: string };
-
-/**
- * Reads the body of a submit. Only what the matrix has a row for is refused by its rules: a generator is asked for
- * everything else, and says itself what it cannot do.
- */
-function readBody(body: unknown, matrix: Matrix): { valid: RequestBody } | { refused: SandboxReply } {
-  const refused = (reply: SandboxReply) => ({ refused: reply });
-  if (!isJsonObject(body)) return refused(invalidRequest("the body is not a JSON object"));
-  if (!areSentFields(body)) return refused(invalidRequest("a field has the wrong type"));
-  const { prompt = "", model: id, maxImages = MAX_IMAGES.min } = body;
-  if (prompt.trim() === "") return refused(refusal("image_generation.error.empty_prompt"));
-  const { min, max } = MAX_IMAGES;
-  if (!Number.isInteger(maxImages) || maxImages < min || maxImages > max) {
-    return refused(invalidRequest(`maxImages is not ${min} to ${max}`));
-  }
-  const model = matrix.find((candidate) => candidate.id === id);
-  if (model && Array.from(prompt).length > model.promptLimit) {
-    return refused(refusal("image_generation.error.prompt_too_long"));
-  }
-  const broken = model && brokenRule(body, model);
-  return broken === undefined ? { valid: { ...body, prompt } } : refused(invalidRequest(broken));
 }
 
 /**
