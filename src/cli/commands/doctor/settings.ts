@@ -84,10 +84,11 @@ export function storeKey(session: Session): string {
 /** The models that apply; the file that changes them, if there is one, is valid. */
 export async function checkModels(session: Session): Promise<CheckResult> {
   const setting = await settingOf("matrix", session);
-  await generatorOf(session);
+  const generator = await generatorOf(session);
   const file = setting?.value ?? null;
   try {
     const { length: count } = await session.matrix();
+    if (generator !== null && !setting) return ok("the generator's own, without prices", { file, count });
     const label = setting ? `with those in ${file} (${setting.label})` : "built in";
     return ok(`${count} models, ${label}`, { file, count });
   } catch (error) {

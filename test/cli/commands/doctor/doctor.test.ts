@@ -100,6 +100,12 @@ describe("imggen doctor", () => {
       });
   });
 
+  it("does not count built-in models where the user's own generator has others", async () => {
+    const spec = "command:cat {promptFile} {output}";
+    const { check } = await examined(await healthy(), { env: NO_ACCOUNT }, ["--generator", spec]);
+    expect(check("models")).toMatchObject({ status: "ok", message: "the generator's own, without prices" });
+  });
+
   it("says in words what its marks mean where a terminal has no other characters", async () => {
     const env = { ...NO_ACCOUNT, TERM: "linux", NO_COLOR: "1" };
     const { stdout } = await (await healthy()).run(["doctor"], { env, terminal: "stdout", columns: 200 });
