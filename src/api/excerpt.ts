@@ -19,17 +19,11 @@ export function excerptOf(body: string, maskKey: (text: string) => string): stri
  * the head. "" if nothing arrived.
  */
 export function refusedBody({ cause }: TransportError): string {
-  const text = String(refusedPacket(cause) ?? "");
+  // As Node's parser gives it with its error.
+  const text = cause instanceof Error && "rawPacket" in cause ? String(cause.rawPacket) : "";
   const end = text.indexOf(END_OF_HEAD);
   if (end !== -1) return text.slice(end + END_OF_HEAD.length);
   return text.startsWith("HTTP/") ? "" : text;
-}
-
-/** As Node's parser gives it with its error, or undici's. */
-function refusedPacket(error: unknown): unknown {
-  if (!(error instanceof Error)) return undefined;
-  if ("rawPacket" in error) return error.rawPacket;
-  return "data" in error ? error.data : undefined;
 }
 
 /** The first usable task id in an excerpt, however broken the rest is; null if there is none. */

@@ -7,8 +7,7 @@ import { type HttpClient, type HttpReply, wholeReply } from "./client.ts";
 import { connectionErrorText } from "./connection-errors.ts";
 import { excerptOf, refusedBody } from "./excerpt.ts";
 import { type PollReply, type ReplyContext, readPoll, readSubmit, type SubmitReply } from "./replies.ts";
-import type { HttpRequest } from "./transport.ts";
-import { TransportError } from "./transport.ts";
+import { type HttpRequest, TransportError } from "./transport.ts";
 
 export type { FailedPoll, PollReply, SubmitReply } from "./replies.ts";
 
@@ -40,7 +39,8 @@ export interface ImageService {
    */
   turn?(signal: AbortSignal): Promise<SubmitReply | null>;
   /**
-   * Submits a task: this is what costs credits. Never throws.
+   * Submits a task: this is what costs credits. Never throws. If the request may have left and there is no valid reply,
+   * the outcome is `unknown`.
    * @param id the ledger's for the request: the queue before the user's own generator can be asked for its task by it
    */
   submit(
@@ -49,7 +49,7 @@ export interface ImageService {
     onSent?: () => void,
     id?: string,
   ): Promise<SubmitReply>;
-  /** Polls a task once, for at most `timeoutMs`. Costs nothing. Never throws. */
+  /** Polls a task once, for at most `timeoutMs` (default: the poll timeout). Costs nothing. Never throws. */
   poll(taskId: string, timeoutMs: number | undefined, signal: AbortSignal): Promise<PollReply>;
 }
 
@@ -67,10 +67,6 @@ export class HttpImageService implements ImageService {
     return this.#options.submitTimeoutMs ?? SUBMIT_TIMEOUT_MS;
   }
 
-  /**
-   * Submits a task: this is what costs credits. Never throws. If the request may have left and there is no valid reply,
-   * the outcome is `unknown`.
-   */
   async submit(
     request: GenerationRequest,
     signal?: AbortSignal,
@@ -107,7 +103,6 @@ export class HttpImageService implements ImageService {
     return others;
   }
 
-  /** Polls a task once, for at most `timeoutMs` (default: the poll timeout). Costs nothing. Never throws. */
   async poll(taskId: string, timeoutMs = Infinity, signal?: AbortSignal): Promise<PollReply> {
     noteTask();
     try {

@@ -1,8 +1,8 @@
 import { linkSync, promises, readFileSync } from "node:fs";
 import { DiskFile } from "./disk-file.ts";
+import { whileInUse } from "./durable.ts";
 import { errorCode } from "./error-code.ts";
 import { readText } from "./read-file.ts";
-import { whileInUse } from "./while-in-use.ts";
 
 /** Errors of `link` on file systems without hard links (FAT, some network mounts); EISDIR is Windows on FAT. */
 const NO_HARD_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EXDEV", "EISDIR"]);

@@ -2,9 +2,8 @@ import { randomBytes } from "node:crypto";
 import { promises, renameSync } from "node:fs";
 import path from "node:path";
 import { DiskFile } from "./disk-file.ts";
-import { removeIfPossible, removeIfPresent, syncFolder } from "./durable.ts";
+import { removeIfPossible, removeIfPresent, syncFolder, whileInUse } from "./durable.ts";
 import { publishOnce } from "./publish.ts";
-import { whileInUse } from "./while-in-use.ts";
 
 /** Eight random hexadecimal digits, different in every process. */
 export function randomDigits(): string {

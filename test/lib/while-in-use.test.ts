@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { whileInUse, whileInUseSync } from "../../src/lib/while-in-use.ts";
+import { whileInUse, whileInUseSync } from "../../src/lib/durable.ts";
 
 /** A rename that answers with this code so many times, then works. */
 function failing(code: string, times: number) {

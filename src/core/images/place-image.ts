@@ -1,12 +1,11 @@
 import { createReadStream, promises } from "node:fs";
 import path from "node:path";
-import { removeIfPossible, removeIfPresent, syncFolder } from "../../lib/durable.ts";
+import { removeIfPossible, removeIfPresent, syncFolder, whileInUse } from "../../lib/durable.ts";
 import { isFileOf, sha256Of } from "../../lib/file-digest.ts";
 import { typeNamed } from "../../lib/image/format.ts";
 import { inspectBytes } from "../../lib/image/inspect.ts";
 import { publish } from "../../lib/publish.ts";
 import { readRegular } from "../../lib/read-file.ts";
-import { whileInUse } from "../../lib/while-in-use.ts";
 import { writeSynced } from "../../lib/write-whole.ts";
 import type { TaskDeps } from "../deps.ts";
 import { SaveFailedError } from "../errors.ts";
