@@ -150,14 +150,7 @@ function circles(): string[] {
 
 /** The files, or folders, that may name each library. */
 const OWNERS: Record<string, string[]> = {
-  undici: [
-    "api/interim.ts",
-    "api/proxy.ts",
-    "api/shared-connections.ts",
-    "api/pausable-client.ts",
-    "api/undici-settings.ts",
-    "api/undici.d.ts",
-  ],
+  undici: ["api/shared-connections.ts", "api/undici.d.ts"],
   "ipaddr.js": ["api/address.ts"],
   conf: ["store/settings-store.ts"],
   ora: ["cli/output/live-line.ts"],

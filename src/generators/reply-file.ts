@@ -84,7 +84,7 @@ export class ReplyFile implements ReplyReceiver {
     if (!this.#isSynced || this.#unsynced < SYNC_EVERY_BYTES) return;
     // What is on the disk early shortens the sync at the end.
     this.#unsynced = 0;
-    this.#syncing = this.#file.syncData().catch(() => {});
+    this.#syncing = this.#file.sync().catch(() => {});
   }
 
   /** Waits until the disk has it, where that was asked for. */

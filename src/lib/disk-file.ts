@@ -3,7 +3,6 @@ import {
   constants,
   createReadStream,
   fchmod,
-  fdatasync,
   fstatSync,
   fsync,
   open,
@@ -102,13 +101,6 @@ export class DiskFile {
   sync(): Promise<void> {
     return new Promise((resolve, reject) => {
       fsync(this.#fd, (error) => (error ? reject(error) : resolve()));
-    });
-  }
-
-  /** Waits until the disk has the file's bytes. */
-  syncData(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      fdatasync(this.#fd, (error) => (error ? reject(error) : resolve()));
     });
   }
 
