@@ -135,6 +135,16 @@ describe("what an account was charged, asked again and again", () => {
     expect(await spent()).toBe(5);
   });
 
+  it("loses nothing that is begun while several ask at once, whichever of them lists all", async () => {
+    const { clock, other, spent } = await twoLedgers();
+    for (let round = 1; round <= 20; round++) {
+      clock.advance(6_000);
+      await Promise.all([spent(), task(other, { credits: 1 }, accepted), spent(), spent()]);
+      await Promise.all([spent(), task(other, { credits: 2 }, ...end), spent()]);
+      expect(await Promise.all([spent(), spent()])).toEqual([3 * round, 3 * round]);
+    }
+  });
+
   it("is exact when it is counted again", async () => {
     const { clock, own, other, since } = await twoLedgers();
     const gone = await other.begin({ ...INTENT, credits: 7 });
