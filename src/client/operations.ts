@@ -3,6 +3,7 @@ import type { UseCaseDeps } from "../core/deps.ts";
 import { InterruptedError } from "../core/errors.ts";
 import { resolveDestination } from "../core/images/destination.ts";
 import { DEFAULT_TEMPLATE } from "../core/images/file-name.ts";
+import type { PrivateCopies } from "../core/references/private-copies.ts";
 import { reportOfId, type TaskReport } from "../core/task/report.ts";
 import { batch } from "../core/use-cases/batch.ts";
 import { generate } from "../core/use-cases/generate.ts";
@@ -30,7 +31,7 @@ import type {
   StatusOptions,
 } from "./options.ts";
 import { historyEntry, ImggenFailure, reportJson, statusJson, unreadableFiles } from "./report-json.ts";
-import { type BatchRows, batchFrom, checkedFrom, waitFrom } from "./request.ts";
+import { type BatchRows, batchFrom, checkedFrom, LABELS, waitFrom } from "./request.ts";
 import type {
   BatchRow,
   BatchSummary,
@@ -39,7 +40,7 @@ import type {
   StatusResult,
   TaskSuccess,
 } from "./results.ts";
-import { generatorInEffect } from "./service-in-effect.ts";
+import { copiesForGenerator, generatorInEffect } from "./service-in-effect.ts";
 import type { ClientSession } from "./session.ts";
 import { Workspace } from "./workspace.ts";
 
@@ -69,7 +70,7 @@ export class Operations {
       reuse,
       again,
     };
-    const spec = { checked, destination, wait, ...terms };
+    const spec = { checked, destination, wait, references: await this.#copies(), ...terms };
     const deps = this.#depsFor(options, signal);
     return this.#succeeded(deps.noted(await generate(spec, await deps.current())));
   }
@@ -77,7 +78,9 @@ export class Operations {
   /** @throws ImggenFailure where the earlier task has no image */
   async reuse(options: ReuseOptions, signal: AbortSignal): Promise<TaskSuccess | null> {
     const wait = waitFrom("reuse", options);
-    const { request } = checkedFrom(options, this.#matrix(), await this.#terms(options.model));
+    const checked = checkedFrom(options, this.#matrix(), await this.#terms(options.model));
+    const copies = await this.#copies();
+    const request = copies === null ? checked.request : await copies.known(checked.request);
     const destination = await this.#destination(options, { mayExist: true });
     const deps = this.#depsFor(options, signal);
     const earlier = await reuseEarlier(request, { wait, destination }, await deps.current());
@@ -91,7 +94,8 @@ export class Operations {
     onRow: (row: BatchRow) => Promise<void>,
   ): Promise<BatchSummary> {
     const { optionNames } = this.#session;
-    const checks = { matrix: this.#matrix(), generator: await this.#terms(options.model) };
+    const generator = await this.#terms(options.model);
+    const checks = { matrix: this.#matrix(), generator, copies: await this.#copies() };
     const spec = await batchFrom(rows, options, checks, this.#session);
     const deps = this.#depsFor(options, signal);
     const onEnd = (end: RowResult) => onRow(rowJson(end, optionNames));
@@ -146,6 +150,11 @@ export class Operations {
     const own = await generatorInEffect(this.#session);
     if (own === null) return null;
     return model === undefined ? termsAsked(own, this.#session) : termsUnasked(own, this.#session);
+  }
+
+  /** Of the files among reference images; null for a service, which takes URLs. */
+  #copies(): Promise<PrivateCopies | null> {
+    return copiesForGenerator(this.#session, LABELS.image);
   }
 
   #succeeded(report: TaskReport): TaskSuccess {

@@ -59,7 +59,7 @@ export interface RequestOptions {
   ratio?: string | undefined;
   /** `basic`, `high`, `1K`, `2K` or `4K`, as the model allows. */
   quality?: string | undefined;
-  /** URLs of reference images. */
+  /** URLs of reference images; with a generator of the user's own, files too. */
   image?: string | readonly string[] | undefined;
   maxImages?: number | undefined;
   /** False sends what the model matrix does not allow, or does not know. Default true. */

@@ -1,9 +1,10 @@
 import { type BatchSpec, DEFAULT_CONCURRENCY, MOST_CONCURRENCY } from "../core/batch/batch-spec.ts";
-import { checkRows } from "../core/batch/check-rows.ts";
+import { checkRows, type RowDefaults } from "../core/batch/check-rows.ts";
 import { outputFolder } from "../core/batch/row-files.ts";
 import { readRows } from "../core/manifest/read.ts";
 import { fixedSchedule, SHORTEST_POLL_INTERVAL_MS } from "../core/polling/fixed.ts";
 import type { WaitSettings } from "../core/polling/wait.ts";
+import type { PrivateCopies } from "../core/references/private-copies.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { checkRequest, type GeneratorTerms } from "../models/check.ts";
 import type { Matrix } from "../models/matrix.ts";
@@ -52,7 +53,7 @@ export type BatchRows = Iterable<BatchRowOptions> | AsyncIterable<BatchRowOption
 export async function batchFrom(
   rows: BatchRows,
   options: BatchOptions,
-  { matrix, generator }: { matrix: Matrix; generator: GeneratorTerms | null },
+  checks: Pick<RowDefaults, "matrix" | "generator"> & { copies: PrivateCopies | null },
   { settings, optionNames: names, context }: ClientSession,
 ): Promise<BatchSpec> {
   const { output, name, overwrite = false, concurrency = DEFAULT_CONCURRENCY } = options;
@@ -63,8 +64,7 @@ export async function batchFrom(
   const validate = options.validate !== false;
   const { prompt: _none, ...values } = inputFrom({ ...options, prompt: "" });
   const defaults = {
-    matrix,
-    generator,
+    ...checks,
     values,
     labels: LABELS,
     names,
@@ -75,6 +75,7 @@ export async function batchFrom(
   const { rows: checked } = await checkRows(readRows(rows), defaults);
   return {
     rows: checked,
+    copies: checks.copies,
     output: folder,
     wait: waitFrom("batch", options),
     concurrency,
@@ -85,7 +86,7 @@ export async function batchFrom(
     cap: options.maxCredits ?? null,
     yes: options.yes === true,
     confirmAbove: await settings.confirmAbove(),
-    matrix,
+    matrix: checks.matrix,
     allowUndocumented: !validate,
     nameOf: ({ line }) => `row ${line}`,
   };

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
+import type { PrivateCopies } from "../core/references/private-copies.ts";
 import type { OwnGenerator } from "./own-generator.ts";
 import type { ClientSession } from "./session.ts";
 
@@ -22,4 +23,21 @@ export function generatorFolder(stateFolder: string, name: string): string {
 /** Where the queue before a generator takes reference images from that are files. */
 export function referencesFolder(stateFolder: string, name: string): string {
   return path.join(generatorFolder(stateFolder, name), "references");
+}
+
+/**
+ * Copies of the files among reference images for the user's own generator, which gets the files themselves; null where a
+ * service takes URLs.
+ * @param label how messages name a reference image
+ */
+export async function copiesForGenerator(
+  session: Pick<ClientSession, "settings" | "context" | "folders">,
+  label: string,
+  { resolvePath = session.context.resolvePath, checksUrls = false } = {},
+): Promise<PrivateCopies | null> {
+  const own = await generatorInEffect(session);
+  if (own === null) return null;
+  const { PrivateCopies } = await import("../core/references/private-copies.ts");
+  const folder = referencesFolder(session.folders.state, own.spec.name);
+  return new PrivateCopies({ folder, checksUrls, label, resolvePath });
 }

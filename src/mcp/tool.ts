@@ -75,7 +75,9 @@ export function requestSchema(matrix: Matrix) {
       .array(z.string())
       .min(1)
       .optional()
-      .describe("http(s) URLs of reference images, for a model that edits."),
+      .describe(
+        "http(s) URLs of reference images, for a model that edits; with a generator of the user's own, files below the output folder too.",
+      ),
     maxImages: z
       .int()
       .min(MAX_IMAGES.min)

@@ -1,7 +1,10 @@
+import { cp, writeFile } from "node:fs/promises";
+import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type ClientOptions, createClient } from "../../src/client/index.ts";
 import { CANARY } from "../support/canary.ts";
 import { generatorWorld, makesImage, refuses } from "../support/generator-world.ts";
+import { png } from "../support/images.ts";
 import { inTurn, pause, silence } from "../support/scripts.ts";
 import { failureOf } from "./client-world.ts";
 
@@ -33,6 +36,20 @@ describe("a client of the user's own generator", () => {
     const batch = client().batch([{ prompt: "a fox" }, { prompt: "a bear" }], { output });
     for await (const row of batch) expect(row).toMatchObject({ ok: true, credits: 0 });
     expect(prompts().sort()).toEqual(["a bear", "a fox"]);
+  });
+
+  it("gives it reference images from files, and knows the request again by their bytes", async () => {
+    const { client, output, home, generator } = await world();
+    const image = path.join(home, "fox.png");
+    await writeFile(image, png());
+    const made = client();
+    const first = await made.generate({ prompt: "a fox", image, output });
+    await cp(image, `${image}.moved.png`);
+    const moved = { prompt: "a fox", image: `${image}.moved.png` };
+    expect(await made.reuse({ ...moved, output })).toMatchObject({ reused: true, taskId: first.taskId });
+    for await (const row of made.batch([{ prompt: "a bear", image }], { output }))
+      expect(row).toMatchObject({ ok: true });
+    expect(generator.submits().map(({ target }) => target)).toEqual(["/v1/images/edits", "/v1/images/edits"]);
   });
 
   it("that costs money throws an unknown outcome where a reply is lost, and sends nothing again", async () => {

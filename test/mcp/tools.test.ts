@@ -9,6 +9,7 @@ import { MODELS } from "../../src/models/matrix.ts";
 import { FIELD_NAMES } from "../../src/task/request-fields.ts";
 import { inspect } from "../lib/image/builders.ts";
 import { CANARY } from "../support/canary.ts";
+import { generatorWorld } from "../support/generator-world.ts";
 import { png } from "../support/images.ts";
 import { runCommand } from "../support/in-process.ts";
 import { liveService } from "../support/live-server.ts";
@@ -268,6 +269,37 @@ describe("generate_image", () => {
     expect(document.request).toEqual({ prompt: PROMPT, model: "gamma-image-2", quality: "2K" });
     expect(String(document.files?.["0"]?.path)).toContain(path.join(folders.cwd, "elsewhere"));
   });
+});
+
+describe("generate_image with a generator of the user's own", () => {
+  async function generatorAgent() {
+    const { generator } = await generatorWorld();
+    const folders = await mcpFolders();
+    const { call } = await agent({ ...folders, flags: ["--generator", generator.origin] });
+    return { ...folders, generator, call };
+  }
+
+  it("takes the files of its output folder as reference images", async () => {
+    const { call, cwd, generator } = await generatorAgent();
+    await writeFile(path.join(cwd, "fox.png"), png());
+    for (const image of ["fox.png", path.join(cwd, "fox.png")]) {
+      const { document } = await call("generate_image", { prompt: "a fox in snow", image: [image] });
+      expect(document).toMatchObject({ ok: true, credits: 0 });
+    }
+    expect(generator.submits().map(({ target }) => target)).toEqual(["/v1/images/edits"]);
+  });
+
+  it.each(["../secret.png", "link.png", "/etc/hostname", "file:///etc/hostname"])(
+    "sends it no other file of the user's: %s",
+    async (image) => {
+      const { call, cwd, generator } = await generatorAgent();
+      await writeFile(path.join(cwd, "../secret.png"), png());
+      await symlink("../secret.png", path.join(cwd, "link.png"));
+      const { document } = await call("generate_image", { prompt: "a fox", image: [image] });
+      expect(document).toMatchObject({ ok: false, charged: "no", error: { type: "usage" } });
+      expect(generator.submits()).toEqual([]);
+    },
+  );
 });
 
 describe("an agent's mistakes cost no more than the session's cap", () => {

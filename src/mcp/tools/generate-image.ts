@@ -7,6 +7,7 @@ import { outputNameProblem } from "../../core/manifest/output-name.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { isBelow } from "../../lib/is-below.ts";
 import type { Matrix } from "../../models/matrix.ts";
+import { isLocalFile } from "../../models/rules/images.ts";
 import { PREVIEW_SCHEMA, withPreviews } from "../answer.ts";
 import type { Call } from "../jobs.ts";
 import { requestSchema, type Toolbox, tool } from "../tool.ts";
@@ -50,7 +51,8 @@ export const generateImage = (matrix: Matrix) =>
       const { output: given, reuse, allowUndocumentedCost, ...fields } = args;
       const place = await placeBelow(toolbox.output, given);
       const output = given === undefined ? undefined : place;
-      const request = { ...defaults, ...fields };
+      const image = fields.image && (await imagesBelow(toolbox.output, fields.image));
+      const request = { ...defaults, ...fields, image };
       const estimate = client.estimate(request);
       const key = JSON.stringify([estimate.request, output ?? null]);
       const running = reuse ? jobs.withKey(key) : undefined;
@@ -98,6 +100,26 @@ async function placeBelow(folder: string, output: string | undefined): Promise<s
   if (!isBelow(await realFolder(target), await realFolder(folder)))
     throw refused(output, "a link in it leads out of the output folder", folder);
   return /(?:^|\/)\.?$/.test(name) ? `${target}/` : target;
+}
+
+/**
+ * A call's reference images. The user's own generator takes files too, from an agent those of the session's folder alone:
+ * it must not send others of the user's files anywhere.
+ * @throws UsageError for a file that is outside, by its name or through a link
+ */
+async function imagesBelow(folder: string, images: readonly string[]): Promise<string[]> {
+  const real = await realFolder(folder);
+  const found: string[] = [];
+  for (const image of images) {
+    const file = isLocalFile(image) ? await realFolder(path.resolve(folder, image)) : image;
+    if (isLocalFile(image) && !isBelow(file, real)) {
+      throw new UsageError(`image ${JSON.stringify(image)} is outside the output folder.`, {
+        hint: `Nothing was sent. Give a URL or, with a generator of the user's own, a file below ${folder}.`,
+      });
+    }
+    found.push(file);
+  }
+  return found;
 }
 
 function refused(output: string, problem: string, folder: string): UsageError {

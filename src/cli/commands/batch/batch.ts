@@ -108,10 +108,10 @@ function absolute(images: readonly string[] | undefined, { resolvePath }: Contex
 /** Copies of the rows' reference images for the user's own generator. A relative path is one from the manifest's folder. */
 async function rowCopies(manifest: string, session: Session): Promise<PrivateCopies | null> {
   const { resolvePath } = session.context;
-  const { copiesForGenerator } = await import("../generate/references.ts");
-  const beside = (file: string) =>
+  const { copiesForGenerator } = await import("../../../client/service-in-effect.ts");
+  const besideManifest = (file: string) =>
     manifest === "-" ? resolvePath(file) : path.resolve(path.dirname(resolvePath(manifest)), file);
-  return copiesForGenerator(session, "image", beside);
+  return copiesForGenerator(session, "image", { resolvePath: besideManifest });
 }
 
 /** The last line for a script, or the last lines for a person. */

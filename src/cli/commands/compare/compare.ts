@@ -94,8 +94,8 @@ async function runCompare(session: Session, given: string, flags: CompareOptions
 
 /** Copies of the reference images that are files, which the user's own generator takes. */
 async function copiesOf(session: Session) {
-  const { copiesForGenerator } = await import("../generate/references.ts");
-  return copiesForGenerator(session, FLAG_LABELS.image, session.context.resolvePath);
+  const { copiesForGenerator } = await import("../../../client/service-in-effect.ts");
+  return copiesForGenerator(session, FLAG_LABELS.image);
 }
 
 /** The values of one axis: the flag's, or the one that the settings name. @throws UsageError if the flag names none */

@@ -1,4 +1,4 @@
-import type { PrivateCopies } from "../../../core/references/private-copies.ts";
+import { copiesForGenerator } from "../../../client/service-in-effect.ts";
 import { type ReferenceFile, readReferenceFile } from "../../../core/references/reference-file.ts";
 import { ReferenceImages, type RequestReferences } from "../../../core/references/reference-images.ts";
 import { parseUploadCommand } from "../../../core/references/upload-command.ts";
@@ -22,7 +22,7 @@ export async function openReferences(
 ): Promise<{ references: RequestReferences; warnings: string[] }> {
   const { settings, context, folders } = session;
   const label = FLAG_LABELS.image;
-  const copies = await copiesForGenerator(session, label, context.resolvePath, checkImages);
+  const copies = await copiesForGenerator(session, label, { checksUrls: checkImages });
   if (copies !== null) return { references: copies, warnings: [] };
   const setting = await settings.get("uploadCommand");
   const command = setting === undefined ? null : parseUploadCommand(setting.value, setting.label);
@@ -37,25 +37,6 @@ export async function openReferences(
     env: context.env,
   });
   return { references, warnings: files.flatMap(({ warning }) => warning ?? []) };
-}
-
-/**
- * Copies of the files among reference images for the user's own generator, which gets the files themselves; null where a
- * service takes URLs.
- * @param resolvePath makes the path of a file absolute
- */
-export async function copiesForGenerator(
-  session: Session,
-  label: string,
-  resolvePath: Context["resolvePath"],
-  checksUrls = false,
-): Promise<PrivateCopies | null> {
-  const own = await session.ownGenerator();
-  if (own === null) return null;
-  const { PrivateCopies } = await import("../../../core/references/private-copies.ts");
-  const { referencesFolder } = await import("../../../client/service-in-effect.ts");
-  const folder = referencesFolder(session.folders.state, own.spec.name);
-  return new PrivateCopies({ folder, checksUrls, label, resolvePath });
 }
 
 /** @throws UsageError if one cannot be used */

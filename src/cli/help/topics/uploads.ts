@@ -4,7 +4,7 @@ export const TOPIC: Topic = [
   "The service takes reference images as https:// URLs. For a file, generate runs a command of yours that uploads it and prints its URL:",
   "    imggen config set uploadCommand '/home/ada/bin/upload {file}'",
   '    imggen generate "the fox in snow" -m gamma-image-2 --image fox.png',
-  "batch, compare, mcp and the library take URLs only; with a generator of your own, batch and compare take files too.",
+  "batch, compare, mcp and the library take URLs only. A generator of your own takes files everywhere, from agents those below their output folder.",
   "",
   "The command:",
   ["{file}", "required: the file's absolute path takes its place"],
