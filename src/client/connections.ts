@@ -140,7 +140,8 @@ export class Connections {
     const { baseUrl, apiKey, hold, taskOf } = service;
     const connection = this.#connect({ baseUrl, apiKey, identity }, {}, { ofGenerator: true });
     const { isPaid, concurrency, timeoutMs } = options;
-    return { ...connection, generator: { name: spec.name, isPaid, concurrency, timeoutMs, hold, taskOf } };
+    const queue = { id: keyFingerprint(apiKey), concurrency, timeoutMs, hold, taskOf };
+    return { ...connection, generator: { name: spec.name, isPaid, ...queue } };
   }
 
   #sandboxConnection(): Promise<Connection> {

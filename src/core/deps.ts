@@ -27,6 +27,8 @@ export interface Connection {
 
 /** The queue before the user's own generator, in this process. */
 export interface OwnQueue {
+  /** Which queue it is: another one once its folder was removed, and made again. */
+  id: string;
   /** The generator's name, as it can be given again. */
   name: string;
   isPaid: boolean;
@@ -39,11 +41,8 @@ export interface OwnQueue {
    * @returns whether a request of it may have been sent, by whichever process
    */
   hold(taskId: string): boolean;
-  /**
-   * The task of a submit, by the ledger's id of its request; null: no submit of it has got there, undefined: not known.
-   * @throws if its record is damaged
-   */
-  taskOf(requestId: string): Promise<string | null | undefined>;
+  /** The task of a submit, by the ledger's id of its request; null if it has none. @throws if its record is damaged */
+  taskOf(requestId: string): Promise<string | null>;
 }
 
 /** What a use case depends on: the ledger, and what the tasks of each account need. */

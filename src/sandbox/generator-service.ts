@@ -71,11 +71,8 @@ export interface RunningGeneratorService {
    * @returns whether a request of it may have been sent, by whichever process
    */
   hold(taskId: string): boolean;
-  /**
-   * The task of a submit of this user's programs, by the id that the submit carried; null if none has got here, undefined
-   * if that is not known. @throws if its record is damaged
-   */
-  taskOf(requestId: string): Promise<string | null | undefined>;
+  /** The task of a submit that carried an id; null if there is none. @throws if its record is damaged */
+  taskOf(requestId: string): Promise<string | null>;
   /**
    * Begins nothing new. Without a grace, in milliseconds, free requests are given up and paid ones are waited for; with
    * one, all are waited for so long, and then given up. Tasks that were not begun stay queued for other processes.
@@ -98,7 +95,7 @@ export async function startGeneratorService(
   options: GeneratorServiceOptions,
 ): Promise<RunningGeneratorService> {
   const { folder, generator, matrix, runs, adoptsAll = false } = options;
-  const { apiKey, secret, queue, isNew, ...parts } = await openQueue(options);
+  const { apiKey, secret, queue, ...parts } = await openQueue(options);
   const { server, port, origin, close } = await listenOnLoopback(options.port ?? 0);
   const references = adoptsAll ? null : referencesFolder(folder);
   const service: GeneratorService = {
@@ -120,11 +117,7 @@ export async function startGeneratorService(
     apiKey,
     port,
     hold: (taskId) => queue.hold(taskId),
-    async taskOf(requestId) {
-      const found = await parts.tasks.find(taskIdFor(requestId));
-      // Where the folder is new, those of earlier submits may have been removed.
-      return found?.task.taskId ?? (isNew ? undefined : null);
-    },
+    taskOf: async (requestId) => (await parts.tasks.find(taskIdFor(requestId)))?.task.taskId ?? null,
     async close(onWait, graceMs) {
       stop.abort();
       await adopting;
@@ -146,8 +139,7 @@ async function openQueue(options: GeneratorServiceOptions) {
   const within = (name: string) => path.join(folder, name);
   const folders = ["claims", "collected", "slots", "waiting"].map(within);
   await Promise.all([...folders, referencesFolder(folder)].map((each) => makeFolder(each, 0o700)));
-  const isNew = !isPresent(within("spec"));
-  if (isNew) await createWhole(within("spec"), `${spec.name}\n`, 0o600);
+  if (!isPresent(within("spec"))) await createWhole(within("spec"), `${spec.name}\n`, 0o600);
   const tasks = await QueuedTasks.at(within("tasks"));
   const pause = new SharedPause(folder, processes);
   const slotLimits = { concurrency, forMs: timeoutMs + SLOT_MARGIN_MS };
@@ -172,7 +164,7 @@ async function openQueue(options: GeneratorServiceOptions) {
     loadSecret(within("key"), "sk-"),
     loadSecret(within("secret")),
   ]);
-  return { tasks, collected, pause, slots, queue, claims, apiKey, secret, isNew };
+  return { tasks, collected, pause, slots, queue, claims, apiKey, secret };
 }
 
 function operationsOf(service: GeneratorService): Operations {

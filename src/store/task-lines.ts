@@ -66,6 +66,7 @@ const LINES: { [Type in EventType]: Fields<Omit<Extract<TaskEvent, { type: Type 
     service: z.object({ baseUrl: text, keyId: text }),
     credits: numberOrNull,
     destination,
+    queue: z.exactOptional(text),
   },
   rate_limited: { at: text, why: text, until: text },
   submitting: { at: text, until: text },

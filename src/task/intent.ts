@@ -27,6 +27,8 @@ export interface Intent {
   /** Documented cost; null if the service's document gives none. */
   credits: number | null;
   destination: Destination;
+  /** The queue before the user's own generator that gets the request, with its id; absent for other services. */
+  queue?: string;
 }
 
 /** Whether two intents are the same request to the same account. */

@@ -1,4 +1,5 @@
 import { isoTime } from "../../lib/clock.ts";
+import { isSameMachine } from "../../lib/processes.ts";
 import type { OwnedTask } from "../../store/owners.ts";
 import type { TaskDeps } from "../deps.ts";
 import { TaskWriter } from "./task-writer.ts";
@@ -7,18 +8,22 @@ const ENDED_BEFORE = "imggen ended before the request had reached the generator'
 
 /**
  * Finds out what came of a submit whose process ended before it had the reply, where the service is the queue on this
- * machine: the queue keeps a task under the id of its request. Where it has none, and its process is gone, none can come.
+ * machine: the queue keeps a task under the id of its request. Where it has none, none can come if it is the queue that was
+ * to get the request, and the process is seen to be gone: one on another machine, or in a container, may only be held up.
  * @returns whether that is known and written down; then the task is not this process's any longer
  */
 export async function askQueue(
   owned: OwnedTask,
   { connection, ledger, clock }: Pick<TaskDeps, "connection" | "ledger" | "clock">,
 ): Promise<boolean> {
-  const { id, state } = owned.record;
+  const { id, state, intent, owner } = owned.record;
   if (state.name !== "intent" && state.name !== "unknown") return false;
-  const taskId = await connection.generator?.taskOf(id).catch(() => undefined);
+  const queue = connection.generator;
+  const taskId = await queue?.taskOf(id).catch(() => undefined);
+  if (taskId === undefined) return false;
   // The process that has noted an unknown outcome may be alive, and its submit on the way.
-  if (taskId === undefined || (taskId === null && state.name === "unknown")) return false;
+  const isGone = state.name === "intent" && owner !== null && isSameMachine(owner, ledger.processes.self);
+  if (taskId === null && !(isGone && intent.queue === queue?.id)) return false;
   const writer = new TaskWriter(ledger, owned, () => {});
   const at = isoTime(clock.now());
   const isWritten = await writer.write(

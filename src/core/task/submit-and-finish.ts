@@ -39,7 +39,8 @@ export async function submitNew(spec: TaskSpec, deps: TaskDeps): Promise<TaskRep
 /** The intent that is recorded before a request is submitted. */
 export function intentOf({ checked, destination }: TaskSpec, { connection }: TaskDeps): Intent {
   const { request, credits } = checked;
-  return { request, service: connection.identity, credits, destination };
+  const { identity: service, generator } = connection;
+  return { request, service, credits, destination, ...(generator && { queue: generator.id }) };
 }
 
 /** For how long an intent covers the first attempt to submit it. */

@@ -75,15 +75,17 @@ export async function removeOldReferences(
   tasks: QueuedTasks,
   { now }: Pick<Clock, "now">,
 ): Promise<void> {
-  const isOld = (file: string) => statSync(file).mtimeMs <= now() - KEPT_MS;
-  const old = readdirSync(folder)
-    .map((name) => path.join(folder, name))
-    .filter(isOld);
+  const isOld = (name: string) => statSync(path.join(folder, name)).mtimeMs <= now() - KEPT_MS;
+  const old = readdirSync(folder).filter(isOld);
   if (old.length === 0) return;
   const open = await Promise.all(tasks.openIds().map((taskId) => tasks.find(taskId)));
   const references = open.flatMap((found) => found?.task.references ?? []);
-  const needed = new Set(references.map((reference) => ("file" in reference ? reference.file : null)));
-  for (const file of old) if (!needed.has(file)) removeIfPossible(file);
+  // By name: a task that another machine or a container submitted may have another path to this folder.
+  const needed = new Set(
+    references.map((reference) => ("file" in reference ? path.basename(reference.file) : null)),
+  );
+  // A request may have come, and noted its use, since the names were read.
+  for (const name of old) if (!needed.has(name) && isOld(name)) removeIfPossible(path.join(folder, name));
 }
 
 interface FileDeps {

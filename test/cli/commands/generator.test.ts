@@ -348,17 +348,22 @@ describe("reference images that are files", () => {
 });
 
 describe("a request whose process was killed around its submit", () => {
-  /** A world with a task in its queue, of whose submit the ledger has only what it had before the reply. */
-  async function killed() {
+  type Line = Record<string, unknown> & { owner: object };
+
+  /**
+   * A world with a task in its queue, of whose submit the ledger has only what it had before the reply.
+   * @param differs what its first line says otherwise
+   */
+  async function killed(differs: (intent: Line) => object = () => ({})) {
     const world = await generatorWorld(inTurn(refuses(401, "invalid_api_key"), makesImage));
     const { document } = await world.json(["generate", "a fox", "--generator-paid"]);
     const folder = path.join(world.home, "state", "tasks", "open");
     const [name = ""] = (await openEnds(world.home)).filter((each) => each.endsWith(".jsonl"));
     const file = path.join(folder, name);
     const [line = ""] = (await readFile(file, "utf8")).split("\n");
-    const intent = JSON.parse(line);
+    const intent: Line = JSON.parse(line);
     const gone = { ...intent, owner: { ...intent.owner, pid: 4_000_000 } };
-    await writeFile(file, `${JSON.stringify(gone)}\n`);
+    await writeFile(file, `${JSON.stringify({ ...gone, ...differs(gone) })}\n`);
     const taskId = String(document.taskId);
     const queue = (await readdir(path.join(world.home, "state", "generators")))[0] ?? "";
     const forget = () =>
@@ -385,6 +390,23 @@ describe("a request whose process was killed around its submit", () => {
       expect(await json(["resume", "--generator-paid"])).toMatchObject({ code: 0, document: { tasks: [] } });
     },
   );
+
+  const LONG_AGO = { until: "2020-01-01T00:00:00.000Z" };
+  it.each([
+    ["an earlier release submitted it, without its id", () => ({ queue: undefined })],
+    ["it went to a queue whose folder was removed since", () => ({ queue: "0123456789abcdef" })],
+    [
+      "its process was on another machine, and may only be held up",
+      ({ owner }: Line) => ({ owner: { ...owner, host: "another" }, ...LONG_AGO }),
+    ],
+  ])("may have been sent although the queue has no task of it, where %s", async (_where, differs) => {
+    const { json, forget, prompts } = await killed(differs);
+    await forget();
+    const unknown = { code: 9, document: { charged: "unknown" } };
+    expect(await json(["generate", "a fox", "--generator-paid"])).toMatchObject(unknown);
+    expect(await json(["resume", "--generator-paid"])).toMatchObject({ code: 9 });
+    expect(prompts()).toEqual(["a fox"]);
+  });
 });
 
 it("compare makes the images of several models that only the generator knows", async () => {

@@ -104,6 +104,22 @@ describe("a request", () => {
     expect(copies.filter((copy) => existsSync(copy))).toEqual([]);
   });
 
+  it("keeps the copies that an unfinished task needs where the folder has another path, as in a container", async () => {
+    const folder = await temporaryFolder();
+    const first = await liveGenerator({
+      folder,
+      generator: scriptedGenerator((_job, deps) => endless(deps)),
+    });
+    const copy = path.join(folder, "references", "a.png");
+    await writeFile(copy, png());
+    await first.accepted({ prompt: "a fox", image: pathToFileURL(copy).href });
+    await first.close();
+    const mounted = path.join(await temporaryFolder(), "mounted");
+    await symlink(folder, mounted);
+    await liveGenerator({ folder: mounted, clock: later(2 * MONTH_MS) });
+    expect(existsSync(copy)).toBe(true);
+  });
+
   it("of another program may name no file at all", async () => {
     const { submit, folder } = await liveGenerator({ adoptsAll: true });
     const copy = path.join(folder, "references", "a.png");
