@@ -9,8 +9,9 @@ const { version } = JSON.parse(readFileSync(new URL("package.json", import.meta.
 
 // A file costs half a millisecond to find and load, so what always loads together is one: what every start needs;
 // what reads settings or models, which needs no node:crypto (3 ms); what checks a request; what reads the ledger; what
-// submits. Each takes along what it imports and no file before it has taken. The figures say how much longer a command takes without the group,
-// measured where `--version` takes 67 ms; what follows a submit has no group, as nothing that is felt comes of one.
+// submits. Each takes along what it imports and no file before it has taken. The figures say how much longer a command
+// takes without the group, measured where `--version` takes 67 ms; what follows a submit has no group, because nobody
+// would notice one.
 const TOGETHER = {
   // 8 ms of --version, 10 ms of --help.
   start: "cli/(app/main|session/command|text/fit)",

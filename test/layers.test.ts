@@ -153,7 +153,7 @@ const OWNERS: Record<string, string[]> = {
   undici: ["api/shared-connections.ts", "api/undici.d.ts"],
   "ipaddr.js": ["api/address.ts"],
   conf: ["store/settings-store.ts"],
-  ora: ["cli/output/live-line.ts"],
+  ora: ["cli/output/status-line.ts"],
   chalk: ["cli/text/colors.ts"],
   commander: ["cli/"],
   "string-width": ["cli/text/columns.ts"],
@@ -205,7 +205,7 @@ describe("text that goes out", () => {
   it("is escaped by the console and the spinner; tables measure it and hints quote it escaped", () => {
     const escaping = FILES.filter(({ imports }) => imports.some(({ to }) => to === "lib/escape.ts"));
     const owners = [
-      "cli/output/live-line.ts",
+      "cli/output/status-line.ts",
       "cli/text/console.ts",
       "cli/text/table.ts",
       "lib/shell-word.ts",

@@ -93,7 +93,10 @@ async function secured(target: URL, way: Way, signal: AbortSignal): Promise<Sock
   return opened(socket, "secureConnect", signal);
 }
 
-/** Without the brackets of an IPv6 address. A dot at the end of a name stays: it keeps the resolver from trying the name within other domains. */
+/**
+ * Without the brackets of an IPv6 address. A dot at the end of a name stays: it keeps the resolver from trying the name
+ * within other domains.
+ */
 function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, "");
 }

@@ -42,7 +42,7 @@ export interface ConnectionsOptions {
 }
 
 /**
- * Connections to accounts, made when they are first needed and closed together. Where a caller `onlyLooks`, the queue
+ * Connections to accounts, made when they are first needed and closed together. Where a caller `onlyPolls`, the queue
  * before the user's own generator says how tasks stand, and runs none.
  */
 export class Connections {
@@ -50,7 +50,7 @@ export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #closers: (() => Promise<void>)[] = [];
   #sandbox: Promise<Connection> | undefined;
-  /** By whether their queues only look, and the names of the generators. */
+  /** By whether the caller only polls, and the names of the generators. */
   readonly #generators = new Map<string, Promise<Connection>>();
   readonly #accounts = new Map<string, Connection>();
 
@@ -60,21 +60,21 @@ export class Connections {
   }
 
   /** The current account: the embedded sandbox under `--sandbox`, else the user's own generator, or the configured service. */
-  async current(onlyLooks: boolean): Promise<Connection> {
+  async current(onlyPolls: boolean): Promise<Connection> {
     if (this.#session.isSandbox) return this.#sandboxConnection();
     const own = await generatorInEffect(this.#session);
-    return own ? this.#generatorConnection(own, onlyLooks) : this.#configuredConnection();
+    return own ? this.#generatorConnection(own, onlyPolls) : this.#configuredConnection();
   }
 
   /** A task's own account, of whichever profile. The sandbox is always available. @throws OtherAccountError */
-  async of(identity: ServiceIdentity, taskId: string, onlyLooks: boolean): Promise<Connection> {
+  async of(identity: ServiceIdentity, taskId: string, onlyPolls: boolean): Promise<Connection> {
     if (identity.baseUrl === SANDBOX_SERVICE) return this.#sandboxConnection();
     if (this.#session.isSandbox) {
       throw new UsageError(`Task ${taskId} is not one of the sandbox.`, {
         hint: ({ sandbox }) => `Omit ${sandbox}.`,
       });
     }
-    if (identity.keyId === GENERATOR_KEY_ID) return this.#generatorOf(identity, onlyLooks);
+    if (identity.keyId === GENERATOR_KEY_ID) return this.#generatorOf(identity, onlyPolls);
     try {
       const connection = await this.#configuredConnection();
       requireSameAccount(identity, connection.identity, taskId);
@@ -113,27 +113,27 @@ export class Connections {
   }
 
   /** A stored task's own generator: the one in effect, or any other as it is without settings. */
-  async #generatorOf({ baseUrl: name }: ServiceIdentity, onlyLooks: boolean): Promise<Connection> {
-    const known = this.#generators.get(`${onlyLooks} ${name}`);
+  async #generatorOf({ baseUrl: name }: ServiceIdentity, onlyPolls: boolean): Promise<Connection> {
+    const known = this.#generators.get(`${onlyPolls} ${name}`);
     if (known) return known;
     const own = await generatorInEffect(this.#session);
-    if (own?.spec.name === name) return this.#generatorConnection(own, onlyLooks);
+    if (own?.spec.name === name) return this.#generatorConnection(own, onlyPolls);
     const { generatorNamed } = await import("./own-generator.ts");
-    return this.#generatorConnection(generatorNamed(name, this.#session), onlyLooks);
+    return this.#generatorConnection(generatorNamed(name, this.#session), onlyPolls);
   }
 
-  #generatorConnection(own: OwnGenerator, onlyLooks: boolean): Promise<Connection> {
-    const key = `${onlyLooks} ${own.spec.name}`;
-    const opened = this.#generators.get(key) ?? this.#startGenerator(own, onlyLooks);
+  #generatorConnection(own: OwnGenerator, onlyPolls: boolean): Promise<Connection> {
+    const key = `${onlyPolls} ${own.spec.name}`;
+    const opened = this.#generators.get(key) ?? this.#startGenerator(own, onlyPolls);
     this.#generators.set(key, opened);
     opened.catch(() => this.#generators.delete(key));
     return opened;
   }
 
   /** Starts the queue before a generator, inside this process, as a service on loopback. */
-  async #startGenerator(own: OwnGenerator, onlyLooks: boolean): Promise<Connection> {
+  async #startGenerator(own: OwnGenerator, onlyPolls: boolean): Promise<Connection> {
     const { startGenerator } = await import("./start-generator.ts");
-    const service = await startGenerator(own, this.#session, { runs: !onlyLooks });
+    const service = await startGenerator(own, this.#session, { runs: !onlyPolls });
     this.#closers.push(() => service.close((count) => this.#session.onPaidReplies?.(count)));
     const { spec, options } = own;
     const identity = { baseUrl: spec.name, keyId: GENERATOR_KEY_ID };

@@ -166,11 +166,11 @@ export class Operations {
   #depsFor(
     options: CallOptions,
     signal: AbortSignal,
-    onlyLooks = false,
+    onlyPolls = false,
   ): UseCaseDeps & Pick<Listener, "noted"> {
     const { onProgress, noted } = new Listener(options.onProgress);
     const writeOut = () => Promise.reject(new InterruptedError(null));
-    return { ...this.#workspace.depsFor({ signal, onProgress, writeOut }, onlyLooks), noted };
+    return { ...this.#workspace.depsFor({ signal, onProgress, writeOut }, onlyPolls), noted };
   }
 
   #destination(

@@ -41,9 +41,9 @@ export class Workspace {
 
   /**
    * What one caller's tasks need: the same for every task of an account.
-   * @param onlyLooks whether a queue before the user's own generator is to say how tasks stand, and run none
+   * @param onlyPolls whether a queue before the user's own generator is to say how tasks stand, and run none
    */
-  depsFor(caller: Caller, onlyLooks = false): UseCaseDeps {
+  depsFor(caller: Caller, onlyPolls = false): UseCaseDeps {
     // Every task that is waited for adds a listener, so a large number is not a leak.
     setMaxListeners(0, caller.signal);
     const known = new Map<Connection, Promise<TaskDeps>>();
@@ -57,8 +57,8 @@ export class Workspace {
     return {
       ledger: this.ledger,
       signal: caller.signal,
-      current: async () => at(await this.#connections.current(onlyLooks)),
-      depsFor: async (service, taskId) => at(await this.#connections.of(service, taskId, onlyLooks)),
+      current: async () => at(await this.#connections.current(onlyPolls)),
+      depsFor: async (service, taskId) => at(await this.#connections.of(service, taskId, onlyPolls)),
     };
   }
 

@@ -76,7 +76,7 @@ export interface GeneratorDeps {
 export type GeneratorFailure =
   /** The request was certainly never sent: the task stays queued, and is tried again after a wait. */
   | { kind: "unreachable" }
-  /** Key, credit or limit of the account: no other request would fare better until the user has mended it. */
+  /** Key, credit or limit of the account: no other request would fare better until the user has fixed it. */
   | { kind: "account"; key: "login_required" | "my_credits.no_credits_description" }
   /** Nothing was made. The same task is sent again, not before this time has passed, in milliseconds. */
   | { kind: "busy"; retryAfterMs: number | null }

@@ -1,7 +1,10 @@
 import { BlockList, isIP } from "node:net";
 import { bareHost, isLoopbackHost } from "../api/address.ts";
 
-/** Private networks: of homes and companies (RFC 1918, 4193), of a link (RFC 3927), of carriers and overlays such as Tailscale (RFC 6598). */
+/**
+ * Private networks: of homes and companies (RFC 1918, 4193), of a link (RFC 3927), of carriers and overlays such as
+ * Tailscale (RFC 6598).
+ */
 const PRIVATE = new BlockList();
 for (const [network, bits] of [
   ["10.0.0.0", 8],

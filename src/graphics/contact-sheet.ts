@@ -125,7 +125,7 @@ async function text(content: string, width: number): Promise<Part> {
   };
 }
 
-/** The library parses the text as markup, so markup in it is escaped. It refuses a text of blanks alone. */
+/** The library parses the text as markup, so markup in it is escaped. It refuses a text of spaces alone. */
 function escapeMarkup(content: string): string {
   const escaped = content.replace(/[&<>]/g, (character) => `&#${character.charCodeAt(0)};`);
   return escaped.trim() === "" ? "-" : escaped;

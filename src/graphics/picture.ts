@@ -79,7 +79,8 @@ function sixelPicture({ data, width, height }: Pixels): string {
 const GAP = 8;
 
 /**
- * Several images as one picture that fits a terminal: in as many columns as let them be largest, with as few rows as that takes.
+ * Several images as one picture that fits a terminal: in as many columns as let them be largest, with as few rows as
+ * that takes.
  * @throws UndecodableError
  */
 export async function gridOf(shown: readonly Shown[], screen: Screen): Promise<Shown> {

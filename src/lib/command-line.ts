@@ -6,7 +6,7 @@ const SHELL_OPERATORS: ReadonlySet<string> = new Set(["|", "||", "&&", "&", ";",
 const SHELLS = /^(?:(?:ba|da|z|k|fi)?sh|cmd|powershell|pwsh)(?:\.exe)?$/i;
 
 /**
- * Splits a command into words, by rules that are the same on every platform: blanks separate words; between two single
+ * Splits a command into words, by rules that are the same on every platform: spaces separate words; between two single
  * or two double quotes everything stands for itself. Nothing else is special, backslashes and `$` neither.
  * @returns the words, or what is wrong, as a phrase
  */
@@ -37,7 +37,10 @@ export function shellOperator(words: readonly string[]): string | undefined {
   return words.find((word) => SHELL_OPERATORS.has(word));
 }
 
-/** Whether a placeholder stands inside a script for a shell (`sh -c "paint {prompt}"`), where its value could be run as code. */
+/**
+ * Whether a placeholder stands inside a script for a shell (`sh -c "paint {prompt}"`), where its value could be run as
+ * code.
+ */
 export function isInShellScript(placeholder: string, [program = "", ...args]: readonly string[]): boolean {
   const name = path.posix.basename(program.replaceAll("\\", "/"));
   return SHELLS.test(name) && args.some((word) => /\s/.test(word) && word.includes(placeholder));

@@ -31,7 +31,7 @@ function lastLines(said: string): string {
   return `: ${lines.length > MOST_CHARACTERS ? `…${lines.slice(-MOST_CHARACTERS)}` : lines}`;
 }
 
-/** The lines of a text that are not blank, without the blanks around them. */
+/** The lines of a text that are not blank, without the spaces around them. */
 export function linesOf(text: string): string[] {
   return text
     .split(/\r?\n|\r/)

@@ -22,7 +22,10 @@ function withoutUser(text: string): string {
 /** Replaces the hidden part of an API key. */
 export const KEY_MASK = "sk-…";
 
-/** An API key for display: `sk-…` and its last four characters, or only `sk-…` if the key is short. Of another secret without `sk-`. */
+/**
+ * An API key for display: `sk-…` and its last four characters, or only `sk-…` if the key is short. Of another secret
+ * without `sk-`.
+ */
 export function maskKey(key: string): string {
   const mask = key.startsWith("sk-") ? KEY_MASK : "…";
   return key.length < LONG_ENOUGH ? mask : `${mask}${key.slice(-4)}`;

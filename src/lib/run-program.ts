@@ -3,7 +3,10 @@ import { platform } from "node:os";
 import type { Readable } from "node:stream";
 import { signalGroup } from "./processes.ts";
 
-/** The environment of a program of the user's, without the variables that it must not see: names of any letter case, as on Windows. */
+/**
+ * The environment of a program of the user's, without the variables that it must not see: names of any letter case, as
+ * on Windows.
+ */
 export function environmentWithout(
   hidden: RegExp,
   env: Readonly<Record<string, string | undefined>>,

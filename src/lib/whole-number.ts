@@ -1,6 +1,10 @@
 import { UsageError } from "./error-types.ts";
 
-/** A whole number within limits. @param limits.shown the limits as messages give them, where others are checked later @throws UsageError naming what it was given as */
+/**
+ * A whole number within limits.
+ * @param limits.shown the limits as messages give them, where others are checked later
+ * @throws UsageError naming what it was given as
+ */
 export function wholeNumberOption(
   label: string,
   text: string,

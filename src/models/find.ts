@@ -23,8 +23,8 @@ export function resolveModel(name: string, matrix: Matrix): Model | undefined {
 }
 
 /**
- * The ids near to an unknown name, best first, if there are any: those that contain it, then by the edit distance to a part of the id
- * (`gama`: `gamma-image-2`), then by the edit distance to the whole id.
+ * The ids near to an unknown name, best first, if there are any: those that contain it, then by the edit distance to a
+ * part of the id (`gama`: `gamma-image-2`), then by the edit distance to the whole id.
  */
 export function nearestModels(name: string, matrix: Matrix, count = 3): string[] {
   // A long text pasted by mistake need not be compared to its end.

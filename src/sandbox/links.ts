@@ -15,9 +15,6 @@ export interface Link {
 /** How long a result URL is valid. */
 export const LINK_SECONDS = 3600;
 
-/** The `errorCode` of a failed task; the document names none. */
-export const FAILURE_CODE = 1001;
-
 /** The result of a task (section 2.3): the signed URL of its one image as a string, several as an array. */
 export function resultUrl(
   { origin, secret }: { origin: string; secret: string },

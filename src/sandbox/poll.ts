@@ -1,5 +1,5 @@
-import { FAILURE_CODE, LINK_SECONDS, resultUrl } from "./links.ts";
-import { invalidRequest, type SandboxReply, success, unknownError } from "./reply.ts";
+import { LINK_SECONDS, resultUrl } from "./links.ts";
+import { FAILURE_CODE, invalidRequest, type SandboxReply, success, unknownError } from "./reply.ts";
 import type { Account } from "./state/accounts.ts";
 import type { SandboxService } from "./state/state.ts";
 import type { Task } from "./state/tasks.ts";

@@ -8,6 +8,9 @@ export type ErrorKey =
   | "my_credits.no_credits_description"
   | "SUBSCRIPTION_REQUIRED";
 
+/** The `errorCode` of a failed task; the document names none. */
+export const FAILURE_CODE = 1001;
+
 /** An answer of the sandbox, before it is sent over HTTP. A `note` is for its own log, never for the client. */
 export type SandboxReply = { note: string | null } & (
   | { kind: "envelope"; status: number; headers: Record<string, string>; body: Envelope }

@@ -83,7 +83,11 @@ export class LedgerFiles {
     return this.entries(() => true);
   }
 
-  /** As `newestFirst`. @param wanted which finished tasks to read, by their names @param since an id: no finished task that is older */
+  /**
+   * As `newestFirst`.
+   * @param wanted which finished tasks to read, by their names
+   * @param since an id: no finished task that is older
+   */
   protected async *entries(wanted: (name: string) => boolean, since = ""): AsyncGenerator<LedgerEntry> {
     const open = (await this.unfinished()).reverse();
     const idAt = (entry: LedgerEntry) => idOfName(path.basename(entry.file)) ?? path.basename(entry.file);
@@ -102,7 +106,10 @@ export class LedgerFiles {
     return done ? undefined : value;
   }
 
-  /** @throws StateFolderError in place of a system error. Any other error is not of the folder: an id that fits several tasks. */
+  /**
+   * @throws StateFolderError in place of a system error. Any other error is not of the folder: an id that fits several
+   * tasks.
+   */
   protected async guarded<Result>(action: () => Promise<Result>): Promise<Result> {
     try {
       return await action();

@@ -4,7 +4,7 @@ import { openLedger } from "../../client/session.ts";
 import { buildGallery, type Gallery } from "../../gallery/build.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { addOpenOption, openImages } from "../flags/view-flags.ts";
-import { createStatusLine } from "../output/live-line.ts";
+import { createStatusLine } from "../output/status-line.ts";
 import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 

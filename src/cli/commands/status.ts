@@ -63,7 +63,7 @@ async function runStatus(session: Session, ids: string[], flags: StatusFlags): P
   const shown = new TasksShown(session);
   const options = {
     requestTimeoutMs: requestTimeout(flags),
-    onlyLooks: spec.wait === null && destination === null,
+    onlyPolls: spec.wait === null && destination === null,
   };
   const reports = await withTasksShown(session, options, shown, async (deps) => {
     const tasks = await namedTasks(ids, resolvePath, deps.ledger);

@@ -14,7 +14,7 @@ export const TOPIC_NAMES = [
 
 export type TopicName = (typeof TOPIC_NAMES)[number];
 
-/** A paragraph, a heading (`Budget:`) or, after four blanks, a line that is shown as it is; or a term and its text. */
+/** A paragraph, a heading (`Budget:`) or, after four spaces, a line that is shown as it is; or a term and its text. */
 type Block = string | readonly [term: string, text: string];
 
 export type Topic = readonly Block[];

@@ -7,7 +7,7 @@ import type { Session } from "../session/session.ts";
 import type { Console } from "../text/console.ts";
 import { claimedText, continuingText } from "../text/phrases.ts";
 import { eventProgress } from "./event-lines.ts";
-import { createStatusLine, type StatusLineOptions } from "./live-line.ts";
+import { createStatusLine, type StatusLineOptions } from "./status-line.ts";
 import { lineOf, newView, type RequestFacts, showInView, type TaskView } from "./task-view.ts";
 
 /** Shows the progress of a task: a spinner on a terminal, a few plain lines elsewhere. */
@@ -134,11 +134,11 @@ class TaskNotes {
 
 /**
  * Runs tasks, each at its own account, shows their progress, and closes everything afterwards.
- * @param options.onlyLooks whether a queue before the user's own generator is to say how tasks stand, and run none
+ * @param options.onlyPolls whether a queue before the user's own generator is to say how tasks stand, and run none
  */
 export async function withTasksShown<Result>(
   session: Session,
-  { onlyLooks, ...options }: WorkspaceOptions & { onlyLooks?: boolean },
+  { onlyPolls, ...options }: WorkspaceOptions & { onlyPolls?: boolean },
   progress: Progress,
   work: (deps: UseCaseDeps) => Promise<Result>,
 ): Promise<Result> {
@@ -150,7 +150,7 @@ export async function withTasksShown<Result>(
         onProgress: (event) => progress.show(event),
         writeOut: (bytes) => session.console.imageBytes(bytes),
       },
-      onlyLooks,
+      onlyPolls,
     );
     return await work(deps);
   } finally {

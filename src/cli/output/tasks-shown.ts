@@ -3,7 +3,7 @@ import type { TaskProgressEvent } from "../../core/task/progress-events.ts";
 import type { TaskReport } from "../../core/task/report.ts";
 import { shortTaskIds } from "../../task/short-task-id.ts";
 import type { Session } from "../session/session.ts";
-import { createStatusLine } from "./live-line.ts";
+import { createStatusLine } from "./status-line.ts";
 import { createProgress, type Progress, tellOfTask } from "./task-progress.ts";
 
 /** How a command shows the tasks that it was given or has found: one as everywhere, several together. */

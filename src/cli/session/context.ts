@@ -36,6 +36,9 @@ export interface Context extends ProcessContext {
   edit: (text: string) => Promise<string>;
   /** Whether this process may draw on the terminal. After a shell's `bg` it may not: the prompt is there. */
   isInForeground: () => boolean;
-  /** Calls `before` before Ctrl-Z stops the program, and `after` when it continues. @returns a function that removes the listeners */
+  /**
+   * Calls `before` before Ctrl-Z stops the program, and `after` when it continues.
+   * @returns a function that removes the listeners
+   */
   onSuspend: (before: () => void, after: () => void) => () => void;
 }

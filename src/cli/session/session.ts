@@ -185,7 +185,10 @@ export class Session implements ClientSession {
     void this.console.note(`The sandbox's painter does not know "${noun}".`);
   };
 
-  /** What `--verbose` logs: a line for each exchange with the service, without queries and without the key; not under `--quiet`. */
+  /**
+   * What `--verbose` logs: a line for each exchange with the service, without queries and without the key; not under
+   * `--quiet`.
+   */
   get onExchange(): ClientSession["onExchange"] {
     if (!this.options.verbose) return undefined;
     return ({ method, url, result, elapsedMs }) => {

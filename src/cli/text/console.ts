@@ -108,7 +108,7 @@ export class Console {
   }
 
   /**
-   * One line of the result, its fields two blanks apart. A path is written as it is where a script reads it, and
+   * One line of the result, its fields two spaces apart. A path is written as it is where a script reads it, and
    * escaped on a terminal. @throws OutputError as `result` does
    */
   async resultLine(...fields: readonly (string | PathField)[]): Promise<void> {

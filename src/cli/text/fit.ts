@@ -1,4 +1,4 @@
-/** A line that is never folded, because it names what is to be copied in one piece: a path with blanks in it, say. */
+/** A line that is never folded, because it names what is to be copied in one piece: a path with spaces in it, say. */
 export interface WholeLine {
   whole: string;
 }
@@ -46,7 +46,7 @@ export function pieces(text: string): string[] {
   return text.match(PIECE) ?? [];
 }
 
-/** A question, folded as messages are. The blank at its end stays: the answer is typed after it. */
+/** A question, folded as messages are. The space at its end stays: the answer is typed after it. */
 export function foldQuestion(question: string, stream: Parameters<typeof roomOn>[0]): string {
   const text = question.trimEnd();
   return fold(text, stream).join("\n") + question.slice(text.length);
@@ -69,9 +69,9 @@ export function roomOn({ isTTY, columns }: { isTTY?: boolean; columns?: number }
 
 interface Wrapping {
   columns: number;
-  /** Blanks before each line. */
+  /** Spaces before each line. */
   indent: number;
-  /** More blanks before all but the first. Default: none. */
+  /** More spaces before all but the first. Default: none. */
   hanging?: number;
   /** What every line but the last ends with. Default: nothing. */
   end?: string;
@@ -104,7 +104,7 @@ interface TermLayout {
   beside: number;
   /** With less room than this it stands below the term. */
   least: number;
-  /** Blanks before it there. */
+  /** Spaces before it there. */
   indent: number;
 }
 

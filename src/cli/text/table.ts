@@ -58,7 +58,7 @@ export type TableCell = string | { path: string };
 
 /** How many lines are fitted and written at a time. */
 const LINES_AT_ONCE = 1000;
-/** Blanks between two columns. */
+/** Spaces between two columns. */
 const BETWEEN = 2;
 /** In fewer columns than this most cells would say nothing. */
 const DEFAULT_LEAST = 6;

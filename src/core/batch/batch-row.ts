@@ -18,7 +18,7 @@ export interface CheckedRow {
   /** Identifies the row by its content, not by its line; equal rows are distinguished by a count. */
   key: string;
   /**
-   * The key that releases gave the row that did not cut the blanks around its prompt; absent if there are none. A row
+   * The key that releases gave the row that did not cut the spaces around its prompt; absent if there are none. A row
    * that such a release submitted keeps it.
    */
   uncutKey?: string;
@@ -43,7 +43,7 @@ export function underKnownKeys(
 ): readonly CheckedRow[] {
   const isUncut = ({ uncutKey }: CheckedRow) => uncutKey !== undefined && isClaimed(uncutKey);
   if (!rows.some(isUncut)) return rows;
-  // Such a row was not counted among its equals without blanks.
+  // Such a row was not counted among its equals without these spaces.
   const keys = new RowKeys();
   return rows.map((row) => {
     const key = isUncut(row) ? row.uncutKey : keys.next(row.key.replace(/-\d+$/, ""));

@@ -5,8 +5,8 @@ import { sweepClaims, takeClaim } from "../../lib/claim.ts";
 import { isSameMachine, type Processes } from "../../lib/processes.ts";
 
 /**
- * The names of a run's images and sidecars under --overwrite. It replaces files that existed before the run, never an image of the
- * same run or batch: if such an image has the name, the next one gets a number, as without --overwrite.
+ * The names of a run's images and sidecars under --overwrite. It replaces files that existed before the run, never an
+ * image of the same run or batch: if such an image has the name, the next one gets a number, as without --overwrite.
  */
 export class RunFileNames {
   readonly #beganMs: number;

@@ -82,8 +82,8 @@ export class RateLimiter {
 const POLLS_AT_ONCE = 32;
 
 /**
- * A service whose polls, of many tasks, have limited concurrency; the others wait in the order in which they came. After a 429 none
- * is sent until the time that the service asked for has passed.
+ * A service whose polls, of many tasks, have limited concurrency; the others wait in the order in which they came.
+ * After a 429 none is sent until the time that the service asked for has passed.
  */
 export function withLimitedPolls(service: ImageService, deps: RateLimiterDeps): ImageService {
   const rateLimiter = new RateLimiter(deps);

@@ -14,7 +14,7 @@ export type RawValues = Partial<Record<ManifestColumn, unknown>>;
 
 const BY_PLAIN_NAME = new Map(MANIFEST_COLUMNS.map((column) => [column.toLowerCase(), column]));
 
-/** The column that a name is for: in any case, with blanks, `-` or `_` between words. */
+/** The column that a name is for: in any case, with spaces, `-` or `_` between words. */
 export function columnOf(name: string): ManifestColumn | undefined {
   return BY_PLAIN_NAME.get(name.toLowerCase().replace(/[\s_-]/g, ""));
 }

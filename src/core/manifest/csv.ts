@@ -85,7 +85,10 @@ class RecordReader {
     if (!this.#problems.some((problem) => problem.line === line)) this.#problems.push({ line, message });
   }
 
-  /** Reads from an offset in a line to the end of a cell, or of a part of one. @returns the next offset; past the line's end at its end */
+  /**
+   * Reads from an offset in a line to the end of a cell, or of a part of one.
+   * @returns the next offset; past the line's end at its end
+   */
   #readCell(line: number, text: string, from: number): number {
     if (this.#quoted === null && text[from] !== '"') {
       const next = text.indexOf(this.#separator, from);

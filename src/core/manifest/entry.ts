@@ -47,7 +47,7 @@ interface ManifestRow {
   /** Where the row starts; the manifest's first line is 1. */
   line: number;
   values: RowValues;
-  /** Its prompt with the blanks around it that were cut; absent if there were none. */
+  /** Its prompt with the spaces around it that were cut; absent if there were none. */
   uncut?: string;
 }
 

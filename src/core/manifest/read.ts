@@ -60,7 +60,7 @@ async function* readDetected(
 
 const BLANK_OR_COMMENT = /^\s*(?:#|$)/;
 
-/** One prompt on each line, without the blanks around it. Blank lines and lines that begin with `#` are skipped. */
+/** One prompt on each line, without the spaces around it. Blank lines and lines that begin with `#` are skipped. */
 async function* readPrompts(lines: AsyncIterable<ManifestLine>): AsyncGenerator<Found> {
   for await (const { number: line, text, problem } of lines) {
     if (problem !== null) yield { line, message: problem };

@@ -38,7 +38,10 @@ export function waitTimeoutMs(
 
 export interface WaitSpec {
   schedule: PollingSchedule;
-  /** How long to wait from now, milliseconds; from its begin for a task in a queue. The last poll comes at the end of the wait. */
+  /**
+   * How long to wait from now, milliseconds; from its begin for a task in a queue. The last poll comes at the end of
+   * the wait.
+   */
   timeoutMs: number;
   /** How old the task is already. */
   ageMs: number;
@@ -55,7 +58,10 @@ export type WaitResult =
   | { outcome: "ended"; task: EndedState; seenMs: number; pendingMs: number | null }
   /** The service answered with an error; the task itself may still complete. */
   | { outcome: "refused"; error: ImggenError }
-  /** `lastFailure`: the last poll, if it failed. `wasSeen`: whether any poll saw the task. `queue`: what its queue said of it last. */
+  /**
+   * `lastFailure`: the last poll, if it failed. `wasSeen`: whether any poll saw the task. `queue`: what its queue said
+   * of it last.
+   */
   | { outcome: "timeout"; lastFailure: FailedPoll | null; wasSeen: boolean; queue?: QueueFacts }
   | { outcome: "interrupted" };
 

@@ -22,7 +22,10 @@ export async function recentTasks(
   return { records, unreadable };
 }
 
-/** Every task that a filter lets through, newest first, each read only when it is asked for; and the files that cannot be read. */
+/**
+ * Every task that a filter lets through, newest first, each read only when it is asked for; and the files that cannot
+ * be read.
+ */
 export async function* chargedTasks(
   ledger: Ledger,
   filter: HistoryFilter,

@@ -33,9 +33,10 @@ export interface ReuseSpec {
 const READ_AGAIN_MS = 100;
 
 /**
- * Reuses an earlier task for the same request: finishes it if it is unfinished, copies its images where they are wanted,
- * and downloads them again if the files are gone. Waits for another process that is submitting the request or finishing its task, and returns the same
- * result. Submits nothing. If the only earlier task has an unknown outcome, the report says so.
+ * Reuses an earlier task for the same request: finishes it if it is unfinished, copies its images where they are
+ * wanted, and downloads them again if the files are gone. Waits for another process that is submitting the request or
+ * finishing its task, and returns the same result. Submits nothing. If the only earlier task has an unknown outcome,
+ * the report says so.
  * @returns null if the request was never charged
  * @throws UsageError if the images are wanted at a path that another file has
  */

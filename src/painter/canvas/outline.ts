@@ -35,7 +35,7 @@ export function ellipse(
 }
 
 /**
- * Reads shapes in a notation like that of SVG paths; numbers are separated by blanks, and contours close by
+ * Reads shapes in a notation like that of SVG paths; numbers are separated by spaces, and contours close by
  * themselves. `M`, `L` and `C` are as in SVG, absolute; `R x y width height` is a rectangle,
  * `O x y across down [degrees]` an ellipse around a point.
  */

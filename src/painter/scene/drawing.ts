@@ -49,7 +49,7 @@ export function paintDrawing(
     if (opacity === 0 || shapes === "" || places.length === 0 || (name === "snow" && !isWinter)) return [];
     let color = colorOf(stage, name, main);
     for (const sign of shades) color = sign === "-" ? brighter(color, 0.8) : mix(color, CREAM, 0.4);
-    // Whom the picture is about may be a little brighter than the light allows, and so are windows.
+    // The subject may be a little brighter than the light allows, and so are windows.
     const own = unlit ? 1 : name === "lit" ? light.lamps * (1 - distance) : distance === 0 ? 0.25 : 0;
     color = mix(lit(stage, color, distance), color, own);
     if (signs.includes("*")) return places.map((place) => glowAt(place, shapes, color, opacity));

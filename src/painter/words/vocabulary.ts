@@ -1,7 +1,7 @@
 import type { SubjectName } from "../data/drawings.ts";
 import type { LandName, LightName, SettingName } from "../data/moods.ts";
 
-/** Words that stand for a thing, in lower case and in the singular, separated by blanks. */
+/** Words that stand for a thing, in lower case and in the singular, separated by spaces. */
 type Vocabulary<T extends string> = Readonly<Record<T, string>>;
 
 // Where a word could stand for two things of one table, it is listed under the one that more prompts mean.

@@ -1,9 +1,9 @@
 import { isJsonObject } from "../../lib/json.ts";
 import type { Usage } from "../../task/lifecycle.ts";
-import { FAILURE_CODE, LINK_SECONDS, resultUrl } from "../links.ts";
+import { LINK_SECONDS, resultUrl } from "../links.ts";
 import type { QueuedTask } from "../queue/task-folder.ts";
 import type { EndedState, StoredImage } from "../queue/task-state.ts";
-import { type SandboxReply, success } from "../reply.ts";
+import { FAILURE_CODE, type SandboxReply, success } from "../reply.ts";
 import type { GeneratorService } from "./service.ts";
 
 type LinkFacts = Pick<GeneratorService, "secret" | "clock"> & { origin: string };

@@ -19,6 +19,6 @@ export interface GeneratorService extends AdoptDeps {
   collected: CollectedImages;
   slots: GeneratorSlots;
   pause: SharedPause;
-  /** Whether this process runs tasks, or only looks at them. */
+  /** Whether this process runs tasks, or only answers polls. */
   runs: boolean;
 }

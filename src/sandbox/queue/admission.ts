@@ -7,7 +7,7 @@ export type Condition =
   | { name: "open" }
   /** The generator cannot be reached, or is busy. Nothing is used up; the same task is sent again. */
   | { name: "waiting"; detail: string; untilMs: number; failures: number }
-  /** The account is refused: every request would be, until the user has mended it. */
+  /** The account is refused: every request would be, until the user has fixed it. */
   | { name: "refused"; key: AccountKey; detail: string; untilMs: number; failures: number }
   /** Nothing new is begun. */
   | { name: "closing" };
@@ -25,7 +25,7 @@ interface AdmissionDeps {
 export class Admission {
   readonly #deps: AdmissionDeps;
   #condition: Condition = { name: "open" };
-  /** Pauses of other processes that are not newer may be mended. Milliseconds since the epoch. */
+  /** Pauses of other processes that are not newer may be over. Milliseconds since the epoch. */
   #mendedAt: number;
 
   constructor(deps: AdmissionDeps) {

@@ -37,7 +37,7 @@ export class SharedPause {
     removeIfPossible(this.#file);
   }
 
-  /** The pause that was begun after this moment, milliseconds since the epoch: not an older one, which may be mended. */
+  /** The pause that was begun after this moment, milliseconds since the epoch: an older one may be over. */
   async since(atMs: number): Promise<Pause | null> {
     const pause = await this.#read();
     return pause !== null && pause.at > atMs ? pause : null;

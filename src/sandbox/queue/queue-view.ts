@@ -15,8 +15,8 @@ export type QueueView =
 
 const CLOSED = "The generator may still be at work on a request that timed out.";
 
-/** What a task of a queue waits for. */
-interface QueueStand {
+/** What decides how a waiting task is shown. */
+interface QueueState {
   condition: Condition;
   /** How many tasks are before it. */
   ahead: number;
@@ -24,7 +24,7 @@ interface QueueStand {
   noSlot: SlotResult["none"];
 }
 
-export function viewOf(entry: Entry, { condition, ahead, noSlot }: QueueStand): QueueView {
+export function viewOf(entry: Entry, { condition, ahead, noSlot }: QueueState): QueueView {
   const { phase, folder } = entry;
   if (phase.name === "running")
     return { name: "processing", progress: progressOf(entry, phase), detail: null };

@@ -4,7 +4,7 @@ import type { BatchPlan } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { formatDuration } from "../../../lib/duration.ts";
 import { eventProgress, rowLine } from "../../output/event-lines.ts";
-import { createStatusLine } from "../../output/live-line.ts";
+import { createStatusLine } from "../../output/status-line.ts";
 import { type Progress, tellLedgerWarning } from "../../output/task-progress.ts";
 import type { Session } from "../../session/session.ts";
 import type { Paint, TextStyle } from "../../text/colors.ts";

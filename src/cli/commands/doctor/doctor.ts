@@ -5,7 +5,7 @@ import { inOrder } from "../../../lib/concurrency.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { VERSION } from "../../../lib/version.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
-import { createStatusLine } from "../../output/live-line.ts";
+import { createStatusLine } from "../../output/status-line.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 import { hasSymbols, type Paint, type TextStyleName } from "../../text/colors.ts";

@@ -56,7 +56,7 @@ interface Reading {
   filter: HistoryFilter;
   /** How many tasks were passed over because they are at another service. */
   elsewhere: number;
-  /** Whether tasks are only counted: what cannot be read is no more said. */
+  /** Whether tasks are only counted: no more unreadable entries are named. */
   isCounting: boolean;
 }
 
