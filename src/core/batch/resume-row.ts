@@ -8,7 +8,6 @@ import type { SavedFile } from "../../task/saved-file.ts";
 import { ofOneAccount, type UseCaseDeps } from "../deps.ts";
 import { ClaimedError, requireSameAccount } from "../errors.ts";
 import { AdmittedService } from "../limits/admission.ts";
-import { askQueue } from "../task/ask-queue.ts";
 import { dismissTask, recordNotSent } from "../task/dismiss.ts";
 import { reportOf } from "../task/report.ts";
 import { finishOwned, type ResumeSpec, resumeFound } from "../task/resume.ts";
@@ -79,13 +78,6 @@ async function unknownRow(row: PlannedRow, record: TaskRecord, run: BatchContext
     return adoptReplacement(record.state.replacement, row, run);
   // If the outcome became unknown after this run was planned, the user decides again.
   const resubmits = row.resubmit === record.id;
-  if (run.deps.connection.generator && (name === "intent" || name === "unknown")) {
-    const asked = await run.deps.ledger.claim(record);
-    if (asked === "elsewhere") return "elsewhere";
-    if (asked === "finished") return finishedElsewhere(row, record, run);
-    if (await askQueue(asked, run.deps)) return "again";
-    await asked.release();
-  }
   if ((name === "unknown" || name === "lost") && !resubmits) return leftUnknown(row, record);
   if (name !== "dismissed") {
     const owned = await run.deps.ledger.claim(record);

@@ -1,6 +1,9 @@
+import { isDeepStrictEqual } from "node:util";
 import { isoTime } from "../../lib/clock.ts";
 import { isSameMachine } from "../../lib/processes.ts";
 import type { OwnedTask } from "../../store/owners.ts";
+import type { Intent } from "../../task/intent.ts";
+import { isUnknown } from "../../task/record.ts";
 import type { TaskDeps } from "../deps.ts";
 import { TaskWriter } from "./task-writer.ts";
 
@@ -32,4 +35,17 @@ export async function askQueue(
   if (!isWritten) return false;
   await (taskId === null ? writer.finish() : writer.release());
   return true;
+}
+
+/** Finds out as `askQueue` what came of each submit of unknown outcome, before it is planned what to submit. */
+export async function askQueueOfAll(deps: TaskDeps, isWanted: (intent: Intent) => boolean): Promise<void> {
+  const { connection, ledger } = deps;
+  if (!connection.generator) return;
+  for (const entry of await ledger.unfinished()) {
+    if (entry.kind !== "task" || !isUnknown(entry.record)) continue;
+    const { intent } = entry.record;
+    if (!isDeepStrictEqual(intent.service, connection.identity) || !isWanted(intent)) continue;
+    const owned = await ledger.claim(entry.record);
+    if (typeof owned !== "string" && !(await askQueue(owned, deps))) await owned.release();
+  }
 }

@@ -11,7 +11,7 @@ import { ofOneAccount, type TaskDeps } from "../deps.ts";
 import { ClaimedError, SaveFailedError } from "../errors.ts";
 import { requireFree } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
-import { askQueue } from "./ask-queue.ts";
+import { askQueueOfAll } from "./ask-queue.ts";
 import { mentionedTaskId, reportOf, type TaskReport } from "./report.ts";
 import type { TaskSpec } from "./submit-and-finish.ts";
 
@@ -33,7 +33,8 @@ export async function continueEarlier(
   deps: TaskDeps,
   warn: (message: string) => Promise<void>,
 ): Promise<TaskReport | null> {
-  if (deps.connection.generator) await settleTwins(request, deps);
+  const wanted = { request, service: deps.connection.identity };
+  await askQueueOfAll(deps, (intent) => isSameRequest(intent, wanted));
   const twins = await unfinishedTwins(request, deps);
   const charged = twins.filter(({ state }) => isResumable(state.name));
   const isRecent = ({ submittedAt }: TaskRecord) => deps.clock.now() - Date.parse(submittedAt) <= LONGEST_MS;
@@ -64,14 +65,6 @@ async function unfinishedTwins(
   return entries.flatMap((entry) =>
     entry.kind === "task" && isSameRequest(entry.record.intent, wanted) ? [entry.record] : [],
   );
-}
-
-/** The queue before the user's own generator knows what came of a submit whose process was killed. */
-async function settleTwins(request: GenerationRequest, deps: TaskDeps): Promise<void> {
-  for (const record of (await unfinishedTwins(request, deps)).filter(isUnknown)) {
-    const owned = await deps.ledger.claim(record);
-    if (typeof owned !== "string" && !(await askQueue(owned, deps))) await owned.release();
-  }
 }
 
 /**

@@ -354,9 +354,11 @@ describe("a request whose process was killed around its submit", () => {
    * A world with a task in its queue, of whose submit the ledger has only what it had before the reply.
    * @param differs what its first line says otherwise
    */
-  async function killed(differs: (intent: Line) => object = () => ({})) {
+  async function killed(differs: (intent: Line) => object = () => ({}), command = ["generate", "a fox"]) {
     const world = await generatorWorld(inTurn(refuses(401, "invalid_api_key"), makesImage));
-    const { document } = await world.json(["generate", "a fox", "--generator-paid"]);
+    await writeFile(path.join(world.cwd, "foxes.txt"), "a fox\n");
+    const { stdout } = await world.run([...command, "--generator-paid", "--json"]);
+    const document = JSON.parse(stdout.split("\n")[0] ?? "");
     const folder = path.join(world.home, "state", "tasks", "open");
     const [name = ""] = (await openEnds(world.home)).filter((each) => each.endsWith(".jsonl"));
     const file = path.join(folder, name);
@@ -390,6 +392,21 @@ describe("a request whose process was killed around its submit", () => {
       expect(await json(["resume", "--generator-paid"])).toMatchObject({ code: 0, document: { tasks: [] } });
     },
   );
+
+  it("is counted by a batch among what is to be submitted, where it was never sent", async () => {
+    const { run, forget, prompts } = await killed(undefined, ["batch", "foxes.txt"]);
+    await forget();
+    const { code, stderr } = await run(["batch", "foxes.txt", "--generator-paid"]);
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining("1 to submit") });
+    expect(prompts()).toEqual(["a fox", "a fox"]);
+  });
+
+  it("is finished by a batch, where the queue has it", async () => {
+    const { run, prompts } = await killed(undefined, ["batch", "foxes.txt"]);
+    const { code, stderr } = await run(["batch", "foxes.txt", "--generator-paid"]);
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining("nothing to submit") });
+    expect(prompts()).toEqual(["a fox", "a fox"]);
+  });
 
   const LONG_AGO = { until: "2020-01-01T00:00:00.000Z" };
   it.each([
