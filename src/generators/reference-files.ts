@@ -3,11 +3,12 @@ import { guardedLookup } from "../api/address.ts";
 import { HttpClient } from "../api/client.ts";
 import { download } from "../api/download.ts";
 import type { Proxies } from "../api/proxies.ts";
+import { backoffMs, REFERENCE } from "../api/retry.ts";
 import type { Clock } from "../lib/clock.ts";
 import { errorText } from "../lib/error-text.ts";
 import { inspectBytes } from "../lib/image/inspect.ts";
 import { withoutQuery } from "../lib/redact.ts";
-import { GeneratorError, type GeneratorJob, type Reference } from "./generator.ts";
+import { GeneratorError, type GeneratorJob, type Reference, TimeLimitError } from "./generator.ts";
 
 export interface ReferenceDeps {
   /** Whose images they are for: one on the public internet has none fetched from a private network. */
@@ -17,6 +18,12 @@ export interface ReferenceDeps {
   signal: AbortSignal;
 }
 
+/** A host that says nothing for so long has failed once. */
+const IDLE_TIMEOUT_MS = 15_000;
+
+/** The longest Retry-After of a reference image's host that is waited for. */
+const MOST_PATIENCE_MS = 20_000;
+
 /** A reference image in a file of its own, whole and of a known type. */
 export type LocalReference = Extract<Reference, { file: string }>;
 
@@ -24,7 +31,7 @@ export type LocalReference = Extract<Reference, { file: string }>;
  * A job's reference images as files, named `stem` with a number and the extension of their type. Those on the web are
  * downloaded by the rules for result URLs. Each is checked, because servers skip an image that they cannot read without
  * a word.
- * @throws GeneratorError: nothing was sent to the generator. The signal's reason
+ * @throws GeneratorError: nothing was sent to the generator
  */
 export async function referenceFiles(
   { references }: Pick<GeneratorJob, "references">,
@@ -67,19 +74,55 @@ async function bytesOf(
       throw new GeneratorError(`${name} cannot be read: ${errorText(error)}.`, { kind: "refused" });
     });
   }
-  // Node reads data: URLs by itself, in all their spellings.
-  if (/^data:/i.test(reference.url)) return Buffer.from(await (await fetch(reference.url)).arrayBuffer());
-  const chunks: Buffer[] = [];
-  const reply = await download(
-    reference.url,
-    { write: (chunk) => void chunks.push(chunk) },
-    { http, clock: deps.clock, serviceUrl: deps.generatorUrl, maskKey: (text) => text, signal: deps.signal },
-  );
-  deps.signal.throwIfAborted();
-  if (reply.outcome === "done") return Buffer.concat(chunks);
-  const message = `${name} could not be downloaded: ${reply.why}.`;
-  if (reply.outcome !== "retry") throw new GeneratorError(message, { kind: "refused" });
-  throw new GeneratorError(message, { kind: "busy", retryAfterMs: reply.retryAfterMs });
+  if (/^data:/i.test(reference.url)) return decodedData(reference.url, name);
+  return downloaded(reference.url, name, http, deps);
+}
+
+/** Node reads data: URLs by itself, in all their spellings. */
+async function decodedData(url: string, name: string): Promise<Buffer> {
+  try {
+    return Buffer.from(await (await fetch(url)).arrayBuffer());
+  } catch {
+    throw new GeneratorError(`${name} cannot be read.`, { kind: "refused" });
+  }
+}
+
+/** Whatever is wrong with a reference image is so for its own job alone: the generator itself is not in trouble. */
+async function downloaded(
+  url: string,
+  name: string,
+  http: HttpClient,
+  { clock, generatorUrl, signal }: ReferenceDeps,
+): Promise<Buffer> {
+  const refused = (why: string) =>
+    new GeneratorError(`${name} could not be downloaded: ${why}.`, { kind: "refused" });
+  const checkSignal = () => {
+    if (!signal.aborted) return;
+    if (signal.reason instanceof TimeLimitError) throw refused("the time for the image was over");
+    throw new GeneratorError(`${name} was not waited for.`, { kind: "busy", retryAfterMs: null });
+  };
+  for (let failures = 1; ; failures++) {
+    const chunks: Buffer[] = [];
+    const reply = await download(
+      url,
+      { write: (chunk) => void chunks.push(chunk) },
+      {
+        http,
+        clock,
+        serviceUrl: generatorUrl,
+        maskKey: (text) => text,
+        idleTimeoutMs: IDLE_TIMEOUT_MS,
+        signal,
+      },
+    );
+    checkSignal();
+    if (reply.outcome === "done") return Buffer.concat(chunks);
+    if (reply.outcome !== "retry") throw refused(reply.why);
+    if (failures === REFERENCE.attempts) throw refused(`${reply.why}, ${failures} times`);
+    const delayMs = backoffMs(REFERENCE, failures, reply.retryAfterMs);
+    if (delayMs > MOST_PATIENCE_MS) throw refused(`${reply.why}, try again later`);
+    await clock.sleep(delayMs, signal).catch(checkSignal);
+  }
 }
 
 function checked(bytes: Buffer, name: string) {

@@ -104,7 +104,7 @@ interface SdapiRequest {
 /**
  * What a server of AUTOMATIC1111's form is asked for: nothing but what the request says and the user has set, so that
  * the server's own defaults rule the rest.
- * @throws GeneratorError for a reference image that cannot be used, or the signal's reason
+ * @throws GeneratorError for a reference image that cannot be used
  */
 async function imageRequest(job: GeneratorJob, deps: ReferenceDeps): Promise<SdapiRequest> {
   const { prompt, width, height, model, fields } = job;

@@ -67,6 +67,21 @@ describe("a generator's command", () => {
     expect(error.hint).toBe("Nothing was charged. Check the path of its program.");
   });
 
+  it("whose reference image is not to be had fails with what is wrong with it, and holds no other task up", async () => {
+    const { world, env, lines } = await commandWorld(
+      `echo $# >> "$log"; ${COPY}`,
+      "{promptFile} {output} {image}",
+    );
+    const lost = world.generate(["--image", "http://no-such-host.invalid/fox.png"], { env });
+    const other = await world.generate(["--again"], { env });
+    expect(await world.aftermath(await lost)).toMatchObject({ ...FAILED, files: [expect.anything()] });
+    expect(JSON.parse((await lost).stdout).error.message).toMatch(
+      /The reference image http:\/\/no-such-host\.invalid\/fox\.png could not be downloaded: .*, 3 times/,
+    );
+    expect(other.code).toBe(0);
+    expect(await lines()).toEqual(["2"]);
+  });
+
   it("that is paid for and fails may have been charged: exit 9, and it is not run again", async () => {
     const { world, env, lines } = await commandWorld('echo run >> "$log"; exit 1');
     const flags = ["--generator-paid"];

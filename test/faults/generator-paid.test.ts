@@ -7,10 +7,10 @@ import { inTurn, pause, silence } from "../support/scripts.ts";
 import { handlesSignals, startedWhen } from "../support/started.ts";
 
 /** A paid generator, whose replies to requests for an image are these, and a key for it. */
-async function paidWorld(...replies: Behaviour[]) {
-  const generate = inTurn(...replies);
+async function paidWorld(...behaviours: Behaviour[]) {
+  const behave = inTurn(...behaviours);
   const server = await liveServer((request, socket) =>
-    request.method === "POST" ? generate(request, socket) : void socket.write(response(200, '{"data":[]}')),
+    request.method === "POST" ? behave(request, socket) : void socket.write(response(200, '{"data":[]}')),
   );
   const world = await programWorld(null);
   const env = {
@@ -20,19 +20,20 @@ async function paidWorld(...replies: Behaviour[]) {
     IMGGEN_BASE_URL: undefined,
   };
   const args = world.generateArgs(["--generator-paid", "--generator-model", "flux"]);
+  const generate = (...more: string[]) => world.run([...args, ...more], { env });
   const underWay = async () => {
     const started = await startedWhen(world, () => server.submits().length === 1, args, { env });
     await handlesSignals(started.program);
     return started;
   };
   const resume = () => world.afterResume(["--generator-paid"], { env });
-  return { world, server, underWay, resume };
+  return { world, server, generate, underWay, resume };
 }
 
 const SAVED = { exit: 0, type: null, files: [expect.stringMatching(/\.png$/)] };
 
-describe("a paid request that is under way", () => {
-  it("is waited for after Ctrl-C, which says so; resume saves its image, and sends nothing", async () => {
+describe("a paid request", () => {
+  it("that is under way is waited for after Ctrl-C, which says so; resume saves its image, and sends nothing", async () => {
     const soon: Behaviour = async (request, socket) => {
       await pause(1500);
       await makesImage(request, socket);
@@ -47,7 +48,7 @@ describe("a paid request that is under way", () => {
     expect(server.submits()).toHaveLength(1);
   });
 
-  it("is given up at the second Ctrl-C: its outcome is unknown, and it is never sent again by itself", async () => {
+  it("that is under way is given up at the second Ctrl-C: its outcome is unknown, and it is never sent again by itself", async () => {
     const { world, server, underWay, resume } = await paidWorld(silence, makesImage);
     const { program, end } = await underWay();
     program.kill("SIGINT");
@@ -60,12 +61,23 @@ describe("a paid request that is under way", () => {
     expect(await world.files()).toEqual([]);
   });
 
-  it("is one of unknown outcome where its imggen was killed", async () => {
+  it("that is under way is one of unknown outcome where its imggen was killed", async () => {
     const { server, underWay, resume } = await paidWorld(silence, makesImage);
     const { program, end } = await underWay();
     program.kill("SIGKILL");
     await end;
     expect(await resume()).toMatchObject({ exit: 9, open: ["lost"] });
     expect(server.submits()).toHaveLength(1);
+  });
+
+  it("is not sent where its reference image's host never answers: exit 5, nothing charged", async () => {
+    const { world, server, generate } = await paidWorld(makesImage);
+    const host = await liveServer(silence);
+    const run = await generate("--image", `${host.origin}/fox.png`, "--generator-timeout", "1s");
+    expect(await world.aftermath(run)).toMatchObject({ exit: 5, type: "generation_failed", charged: "no" });
+    expect(JSON.parse(run.stdout).error.message).toMatch(
+      /fox\.png could not be downloaded: the time .* over/,
+    );
+    expect(server.submits()).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
-import type { Reference } from "../../src/generators/generator.ts";
+import { type Reference, TimeLimitError } from "../../src/generators/generator.ts";
 import { type ReferenceDeps, referenceFiles } from "../../src/generators/reference-files.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { PICTURE } from "../support/images.ts";
@@ -52,14 +52,46 @@ it.each([
   await rejects(filesOf([{ url }]), "refused", message);
 });
 
-it("refuses one that is gone, and leaves the job for later where its server is in trouble", async () => {
-  const statuses = [404, 503];
-  const server = await liveServer((_request, socket) => {
-    socket.write(response(statuses.shift() ?? 500, "", { "retry-after": "7" }));
-  });
-  const url = `${server.origin}/fox.png`;
-  await rejects(filesOf([{ url }]), "refused", /HTTP 404/);
-  await rejects(filesOf([{ url }]), "busy", /HTTP 503/);
+/** Nothing is waited for; `waits` are the waits in milliseconds. */
+function hurriedClock() {
+  const waits: number[] = [];
+  const sleep = async (ms: number) => void waits.push(ms);
+  return { waits, clock: { ...systemClock, sleep } };
+}
+
+it("asks a server in trouble again, not before it says", async () => {
+  const replies = [response(503, "", { "retry-after": "7" }), response(500, ""), response(200, PICTURE)];
+  const server = await liveServer((_request, socket) => void socket.write(replies.shift() ?? ""));
+  const { waits, clock } = hurriedClock();
+  const { files } = await filesOf([{ url: `${server.origin}/fox.png` }], { clock });
+  expect(files).toHaveLength(1);
+  expect([waits[0], waits.length]).toEqual([7000, 2]);
+});
+
+it.each([
+  ["is gone", response(404, ""), /HTTP 404\.$/, 1],
+  ["is in trouble for ever", response(503, ""), /HTTP 503, 3 times\.$/, 3],
+  [
+    "is to be had in an hour",
+    response(503, "", { "retry-after": "3600" }),
+    /HTTP 503, try again later\.$/,
+    1,
+  ],
+])("refuses one that %s: no other job has to wait for it", async (_what, reply, message, requests) => {
+  const server = await liveServer((_request, socket) => void socket.write(reply));
+  const { clock } = hurriedClock();
+  await rejects(filesOf([{ url: `${server.origin}/fox.png` }], { clock }), "refused", message);
+  expect(server.requests).toHaveLength(requests);
+});
+
+it("refuses one whose host does not exist", async () => {
+  const { clock } = hurriedClock();
+  const references = [{ url: "http://no-such-host.invalid/fox.png" }];
+  await rejects(filesOf(references, { clock }), "refused", /could not be downloaded: .*, 3 times\.$/);
+});
+
+it("refuses a data: URL that cannot be decoded", async () => {
+  await rejects(filesOf([{ url: "data:image/png;base64" }]), "refused", /in a data: URL cannot be read\.$/);
 });
 
 it("refuses a file that is gone", async () => {
@@ -75,11 +107,20 @@ it("fetches nothing from a private network for a generator on the internet", asy
   expect(server.requests).toEqual([]);
 });
 
-it("ends where the job is given up", async () => {
+it.each([
+  ["leaves the job for later where it is given up", new Error("given up"), "busy", /was not waited for/],
+  [
+    "refuses one for which a job's time is too short",
+    new TimeLimitError("over"),
+    "refused",
+    /the time .* over/,
+  ],
+])("%s: nothing has been sent", async (_what, reason, kind, message) => {
   const server = await liveServer(() => {});
   const stop = new AbortController();
   const running = filesOf([{ url: `${server.origin}/fox.png` }], { signal: stop.signal });
+  const rejected = rejects(running, kind, message);
   await expect.poll(() => server.requests.length).toBe(1);
-  stop.abort(new Error("given up"));
-  await expect(running).rejects.toThrow("given up");
+  stop.abort(reason);
+  await rejected;
 });

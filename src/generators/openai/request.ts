@@ -26,7 +26,7 @@ export interface RequestContext extends Pick<GeneratorDeps, "proxies" | "clock">
 
 /**
  * The request for a job: what the server's form and the user ask for, and nothing else.
- * @throws GeneratorError (refused) for a reference image that cannot be used; or the signal's reason
+ * @throws GeneratorError for a reference image that cannot be used
  */
 export async function imageRequest(job: GeneratorJob, context: RequestContext): Promise<ImageRequest> {
   const { form } = context;
