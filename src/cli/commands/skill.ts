@@ -4,8 +4,8 @@ import type { Command } from "commander";
 import { errorCode } from "../../lib/error-code.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { readText } from "../../lib/read-file.ts";
-import { replaceWhole } from "../../lib/write-whole.ts";
+import { readRegular } from "../../lib/read-file.ts";
+import { createWhole, replaceWhole } from "../../lib/write-whole.ts";
 import { SKILL_HEAD, SKILL_NAME, skillText } from "../help/skill.ts";
 import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
@@ -39,7 +39,8 @@ async function installSkill(session: Session, folder: string = DEFAULT_FOLDER): 
   const { console, context, options } = session;
   const file = path.join(context.resolvePath(folder), SKILL_NAME, "SKILL.md");
   try {
-    await requireOurs(file);
+    const kept = await keepEarlier(file);
+    if (kept !== null) await console.note(`What was in it is kept in ${kept}`);
     await promises.mkdir(path.dirname(file), { recursive: true });
     await replaceWhole(file, skillText(), 0o666);
   } catch (error) {
@@ -54,14 +55,30 @@ async function installSkill(session: Session, folder: string = DEFAULT_FOLDER): 
   return 0;
 }
 
-/** An earlier release's file is replaced, and no other. @throws UsageError, or the disk's error */
-async function requireOurs(file: string): Promise<void> {
-  const text = await readText(file).catch((error) => {
-    if (errorCode(error) === "ENOENT") return SKILL_HEAD;
+/**
+ * Keeps a copy of this skill with another text: whether it is an earlier release's or the user's, nobody can tell.
+ * @returns the copy; null if there is nothing to keep. @throws UsageError for another skill, or the disk's error
+ */
+async function keepEarlier(file: string): Promise<string | null> {
+  const earlier = bytesOf(file);
+  if (earlier === null) return null;
+  const text = earlier.toString("utf8");
+  if (text === skillText()) return null;
+  if (!text.startsWith(SKILL_HEAD))
+    throw new UsageError(`${file} is another skill, so it is not replaced.`, {
+      hint: "Name another folder: imggen skill install <dir>",
+    });
+  for (let number = 1; ; number++) {
+    const copy = number === 1 ? `${file}.bak` : `${file}.bak${number}`;
+    if (await createWhole(copy, earlier, 0o666)) return copy;
+  }
+}
+
+function bytesOf(file: string): Buffer | null {
+  try {
+    return readRegular(file);
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return null;
     throw error;
-  });
-  if (text.startsWith(SKILL_HEAD)) return;
-  throw new UsageError(`${file} is another skill, so it is not replaced.`, {
-    hint: "Name another folder: imggen skill install <dir>",
-  });
+  }
 }

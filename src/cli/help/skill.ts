@@ -4,7 +4,7 @@ import { exitCodeTable } from "./exit-code-table.ts";
 /** The name of the skill, and of its folder. */
 export const SKILL_NAME = "imggen";
 
-/** How the file begins. A file that begins otherwise was not written by `skill install`, and is not replaced. */
+/** How the file begins. A file that begins otherwise is another skill. */
 export const SKILL_HEAD = `---\nname: ${SKILL_NAME}\n`;
 
 /** What a coding agent has to know to use imggen, as an agent skill. Its commands are run by a test. */

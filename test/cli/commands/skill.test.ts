@@ -1,4 +1,4 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { runCommand } from "../../support/in-process.ts";
@@ -31,12 +31,30 @@ it("imggen skill install writes it where Claude Code looks, or into the folder t
   }
 });
 
-it("it replaces what an earlier release wrote, and no other file", async () => {
+it("it keeps a copy of what it replaces, every time, because the user may have added to it", async () => {
+  const { run, home } = await skillWorld();
+  const { stdout: text } = await run();
+  const folder = path.join(home, "skills", "imggen");
+  const file = path.join(folder, "SKILL.md");
+  await run("install", "skills");
+  for (const [addition, name] of [
+    ["Use gamma.", "SKILL.md.bak"],
+    ["Use delta.", "SKILL.md.bak2"],
+  ] as const) {
+    await appendFile(file, addition);
+    const { code, stdout, stderr } = await run("install", "skills");
+    const copy = path.join(folder, name);
+    expect([code, stdout, stderr]).toEqual([0, `${file}\n`, `What was in it is kept in ${copy}\n`]);
+    expect([await readFile(copy, "utf8"), await readFile(file, "utf8")]).toEqual([text + addition, text]);
+  }
+  expect(await run("install", "skills")).toMatchObject({ code: 0, stderr: "" });
+  expect((await readdir(folder)).sort()).toEqual(["SKILL.md", "SKILL.md.bak", "SKILL.md.bak2"]);
+});
+
+it("it replaces no other skill", async () => {
   const { run, home } = await skillWorld();
   const file = path.join(home, "skills", "imggen", "SKILL.md");
   await mkdir(path.dirname(file), { recursive: true });
-  await writeFile(file, "---\nname: imggen\ndescription: old\n---\n");
-  expect(await run("install", "skills")).toMatchObject({ code: 0 });
   await writeFile(file, "# my own\n");
   const { code, stdout } = await run("install", "skills", "--json");
   expect([code, JSON.parse(stdout).error.message]).toEqual([
