@@ -93,19 +93,21 @@ const NOTED_EXAMPLE = /^( {2}\$ .*?\S) {3,}(\S.*)$/;
 const SHELL_WORD = /(?:--?[a-z][\w-]* (?![-|]))?(?:[^\s"']|"[^"]*"|'[^']*')+/gi;
 
 const WORD_INDENT = 6;
+/** What every line of a command but the last ends with. */
+const CONTINUED = " \\";
 
 function fitLine(line: string, columns: number): string[] {
   if (line.length <= columns) return [line];
   if (!line.startsWith("  $ "))
     return wrapWords(line.match(/\S+/g) ?? [], { columns, indent: line.search(/\S/), hanging: 2 });
   const words = (line.slice(4).match(SHELL_WORD) ?? []).flatMap((word) =>
-    word.startsWith("-") && word.length + WORD_INDENT > columns ? word.split(" ") : [word],
+    word.startsWith("-") && word.length + WORD_INDENT + CONTINUED.length > columns ? word.split(" ") : [word],
   );
   const [first = "", ...more] = wrapWords(words, {
     columns,
     indent: WORD_INDENT - 2,
     hanging: 2,
-    end: " \\",
+    end: CONTINUED,
   });
   return [`  $ ${first.trimStart()}`, ...more];
 }

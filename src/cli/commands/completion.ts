@@ -7,10 +7,14 @@ import type { Session } from "../session/session.ts";
 
 const EXAMPLES = `
 To load it in every new shell:
-  bash        in ~/.bashrc: source <(imggen completion bash)
-  zsh         in ~/.zshrc, below compinit: source <(imggen completion zsh)
-  fish        in ~/.config/fish/config.fish: imggen completion fish | source
-  powershell  in $PROFILE: imggen completion powershell | Out-String | Invoke-Expression
+  bash, in ~/.bashrc:
+    source <(imggen completion bash)
+  zsh, in ~/.zshrc, below compinit:
+    source <(imggen completion zsh)
+  fish, in ~/.config/fish/config.fish:
+    imggen completion fish | source
+  powershell, in $PROFILE:
+    imggen completion powershell | Out-String | Invoke-Expression
 
 Examples:
   $ imggen completion bash

@@ -16,10 +16,11 @@ interface SandboxFlags {
 const EXAMPLES = `
 Fault injection:
   To test a script, put one of these into a prompt.
-  [sandbox:fail]        [sandbox:slow=30s]  [sandbox:no-credits]
-  [sandbox:429]         [sandbox:500]       [sandbox:drop]
-  [sandbox:truncate]    [sandbox:html]      [sandbox:expired]
-  [sandbox:subscription]
+  [sandbox:fail]        [sandbox:slow=30s]
+  [sandbox:no-credits]  [sandbox:subscription]
+  [sandbox:429]         [sandbox:500]
+  [sandbox:drop]        [sandbox:truncate]
+  [sandbox:html]        [sandbox:expired]
 
 Examples:
   $ imggen sandbox

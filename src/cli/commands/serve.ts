@@ -15,13 +15,14 @@ interface ServeFlags {
   grace?: string;
 }
 
-const EXAMPLES = `
-It also runs the tasks that ended commands have left in the generator's queue.
-After Ctrl-C or SIGTERM, tasks that run are finished and the others stay queued. A paid
-request that is still running after --grace is given up: its outcome is unknown.
+const MORE = [
+  "It also runs the tasks that ended commands have left in the generator's queue.",
+  "After Ctrl-C or SIGTERM, tasks that run are finished and the others stay queued. A paid request that is still running after --grace is given up: its outcome is unknown.",
+  "It listens on 127.0.0.1 alone, and answers only to the key that it prints.",
+];
 
-It listens on 127.0.0.1 alone, and answers only to the key that it prints. For other
-machines, put a reverse proxy with TLS before it, such as nginx:
+const EXAMPLES = `
+For other machines, a reverse proxy with TLS, such as nginx:
   location ~ ^/(api|files)/ {
     proxy_pass http://127.0.0.1:8787;
     proxy_set_header Host $http_host;
@@ -34,6 +35,7 @@ Examples:
 
 export function register(command: Command, runWith: RunWith): void {
   command
+    .description([command.description(), ...MORE].join("\n"))
     .option("--port <n>", "port on 127.0.0.1 (default: any free one)")
     .option("--grace <duration>", "how long running tasks may take after Ctrl-C or SIGTERM (default: 30s)")
     .addHelpText("after", EXAMPLES)

@@ -3,7 +3,7 @@ import { runCommand } from "../../support/in-process.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const COMMANDS =
-  "generate batch compare rerun status resume history models login logout config sandbox completion".split(
+  "generate batch compare rerun status resume history models login logout config sandbox serve doctor completion".split(
     " ",
   );
 
@@ -69,6 +69,18 @@ describe("help on a terminal", () => {
     for (const words of [[], ...COMMANDS.map((command) => [command]), ["config", "set"]]) {
       const tooLong = (await help(words, columns)).split("\n").filter((line) => line.length > columns);
       expect(tooLong, words.join(" ")).toEqual([]);
+    }
+  });
+
+  it.each([100, 60])("of %d columns breaks no sentence before a line is full", async (columns) => {
+    for (const command of COMMANDS) {
+      const lines = (await help([command], columns)).split("\n");
+      const broken = lines.filter((line, at) => {
+        const [word = ""] = lines[at + 1]?.split(" ") ?? [];
+        const isWithin = /^[A-Z].*[^.:]$/.test(line) && word !== "";
+        return isWithin && line.length + 1 + word.length <= columns;
+      });
+      expect(broken, command).toEqual([]);
     }
   });
 

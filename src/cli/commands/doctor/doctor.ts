@@ -27,8 +27,7 @@ export function register(command: Command, runWith: RunWith): void {
   command
     .description(
       "Check the installation, the account and the network, and say what to do about what is wrong.\n" +
-        "It costs nothing and changes nothing. The exit code is 0 if all is well or there are only\n" +
-        "warnings, and 2 if something must be fixed.",
+        "It costs nothing and changes nothing. The exit code is 0 if all is well or there are only warnings, and 2 if something must be fixed.",
     )
     .addHelpText("after", EXAMPLES)
     .action(runWith(runDoctor));
