@@ -2,7 +2,7 @@ import { drawPicture } from "../../src/painter/picture.ts";
 import type { PictureRequest } from "../../src/painter/words/brief.ts";
 
 /** What a picture is made for, with everything but the prompt filled in. */
-export function orderFor(prompt: string, rest: Partial<PictureRequest> = {}): PictureRequest {
+export function requestFor(prompt: string, rest: Partial<PictureRequest> = {}): PictureRequest {
   return { prompt, model: "vendor1/alpha-2", references: "", taskId: "task_1", index: 0, ...rest };
 }
 
@@ -17,6 +17,6 @@ export async function draw(
   { width = 64, height = 64, ...rest }: Partial<PictureRequest & Size> = {},
 ): Promise<Buffer> {
   const chunks: Buffer[] = [];
-  for await (const chunk of drawPicture({ ...orderFor(prompt, rest), width, height })) chunks.push(chunk);
+  for await (const chunk of drawPicture({ ...requestFor(prompt, rest), width, height })) chunks.push(chunk);
   return Buffer.concat(chunks);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { drawPicture } from "../../src/painter/picture.ts";
 import type { PictureRequest } from "../../src/painter/words/brief.ts";
-import { draw, orderFor } from "./picture-spec.ts";
+import { draw, requestFor } from "./picture-spec.ts";
 import { decodePng } from "./png-decode.ts";
 
 const LIGHTHOUSE = "a lighthouse at dusk, oil painting";
@@ -151,7 +151,7 @@ describe("a picture of the sandbox", () => {
 describe("drawing", () => {
   test("hands out the file in pieces", async () => {
     let pieces = 0;
-    for await (const _ of drawPicture({ ...orderFor("sea"), width: 600, height: 600 })) pieces++;
+    for await (const _ of drawPicture({ ...requestFor("sea"), width: 600, height: 600 })) pieces++;
     expect(pieces).toBeGreaterThan(4);
   });
 
@@ -171,7 +171,7 @@ describe("drawing", () => {
 
   test("can be given up half way", async () => {
     let first: Buffer | undefined;
-    for await (const piece of drawPicture({ ...orderFor("sea"), width: 2048, height: 2048 })) {
+    for await (const piece of drawPicture({ ...requestFor("sea"), width: 2048, height: 2048 })) {
       first = piece;
       break;
     }

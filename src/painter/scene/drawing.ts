@@ -16,8 +16,16 @@ export const SNOW = hex("f4f8ff");
 const CREAM = hex("f6ead8");
 
 const INKS: Readonly<Record<string, Rgb>> = {
-  ...{ ink: hex("26202a"), white: hex("fdfaf4"), cream: CREAM, pink: hex("e39a94"), gold: hex("e0a93a") },
-  ...{ red: hex("c9382f"), bark: hex("5f4636"), stone: hex("d8cdbd"), lamp: hex("fff1b8"), snow: SNOW },
+  ink: hex("26202a"),
+  white: hex("fdfaf4"),
+  cream: CREAM,
+  pink: hex("e39a94"),
+  gold: hex("e0a93a"),
+  red: hex("c9382f"),
+  bark: hex("5f4636"),
+  stone: hex("d8cdbd"),
+  lamp: hex("fff1b8"),
+  snow: SNOW,
 };
 
 /** A colour of a drawing by its name, as it is in daylight. */

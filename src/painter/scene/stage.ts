@@ -47,7 +47,13 @@ export function buildStage(brief: Brief, width: number, height: number): Stage {
   const orbX = width * (0.5 + side * draw.between(0.14, 0.32));
   return {
     ...brief,
-    ...{ width, height, unit, horizon, side, isWinter, random },
+    width,
+    height,
+    unit,
+    horizon,
+    side,
+    isWinter,
+    random,
     orb: { x: orbX, y: horizon * (1 - altitude), radius: unit * draw.between(0.045, 0.07) },
     subjectX: width * (0.5 - side * draw.between(0.06, 0.21)),
     isGrounded: brief.subject?.isAfloat === false,

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
 import { blankRow, fill, type Layer } from "../../../src/painter/canvas/fill.ts";
-
 import { circle, rectangle } from "../../../src/painter/canvas/outline.ts";
 
 /** The red values of some rows, with the layer painted in white on black. */

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { SUBJECTS } from "../../../src/painter/data/drawings.ts";
 import { readBrief, wordsOf } from "../../../src/painter/words/brief.ts";
-import { orderFor } from "../picture-spec.ts";
+import { requestFor } from "../picture-spec.ts";
 
-const brief = (prompt: string) => readBrief(orderFor(prompt));
+const brief = (prompt: string) => readBrief(requestFor(prompt));
 
 describe("the words of a prompt", () => {
   test.each([
@@ -62,13 +62,13 @@ describe("a prompt", () => {
     ["minimalist poster", "poster"],
   ])("%j asks for the style %s, whatever the model", (prompt, style) => {
     for (const model of ["vendor1/alpha-2", "delta-Image", "z-image"]) {
-      expect(readBrief(orderFor(prompt, { model })).style).toBe(style);
+      expect(readBrief(requestFor(prompt, { model })).style).toBe(style);
     }
   });
 
   test("that names no style gets that of the model", () => {
     const styles = ["vendor1/alpha-2", "beta/4.5-edit", "vendor2/beta-v5.0", "delta-Image"].map(
-      (model) => readBrief(orderFor("a lake", { model })).style,
+      (model) => readBrief(requestFor("a lake", { model })).style,
     );
     expect(styles).toEqual(["plain", "watercolor", "oil", "poster"]);
   });

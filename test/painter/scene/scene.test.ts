@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { blankRow, paintLayers } from "../../src/painter/canvas/fill.ts";
-import { SCENERY, SHAPES, SUBJECTS } from "../../src/painter/data/drawings.ts";
-import { composeScene } from "../../src/painter/scene/scene.ts";
-import { buildStage } from "../../src/painter/scene/stage.ts";
-import { type Brief, readBrief } from "../../src/painter/words/brief.ts";
-import { SETTING_WORDS } from "../../src/painter/words/vocabulary.ts";
-import { orderFor } from "./picture-spec.ts";
+import { blankRow, paintLayers } from "../../../src/painter/canvas/fill.ts";
+import { SCENERY, SHAPES, SUBJECTS } from "../../../src/painter/data/drawings.ts";
+import { composeScene } from "../../../src/painter/scene/scene.ts";
+import { buildStage } from "../../../src/painter/scene/stage.ts";
+import { type Brief, readBrief } from "../../../src/painter/words/brief.ts";
+import { SETTING_WORDS } from "../../../src/painter/words/vocabulary.ts";
+import { requestFor } from "../picture-spec.ts";
 
 function paint(brief: Brief, width: number, height: number): number[] {
   const layers = composeScene(buildStage(brief, width, height));
@@ -29,7 +29,7 @@ test("every line of every drawing can be read", () => {
 const SUBJECT_NAMES = Object.keys(SUBJECTS) as (keyof typeof SUBJECTS)[];
 
 describe.each(Object.keys(SETTING_WORDS) as (keyof typeof SETTING_WORDS)[])("the setting %s", (setting) => {
-  const brief = { ...readBrief(orderFor("noon")), setting };
+  const brief = { ...readBrief(requestFor("noon")), setting };
   const sizes = [
     [32, 32],
     [16, 80],
@@ -49,7 +49,7 @@ describe.each(Object.keys(SETTING_WORDS) as (keyof typeof SETTING_WORDS)[])("the
 
 test("a fox in the snow has snow on the ground, and none where the prompt rules it out", () => {
   const whites = (prompt: string) => {
-    const pixels = paint({ ...readBrief(orderFor(prompt)), setting: "meadow" }, 96, 96).slice(60 * 96 * 3);
+    const pixels = paint({ ...readBrief(requestFor(prompt)), setting: "meadow" }, 96, 96).slice(60 * 96 * 3);
     return pixels.filter((_, at) => at % 3 === 0 && Math.min(...pixels.slice(at, at + 3)) > 150).length;
   };
   expect(whites("a fox in the snow at noon")).toBeGreaterThan(2 * whites("a fox at noon, no snow"));
@@ -63,9 +63,9 @@ test.each([
   ["the sea at night", "no moon"],
   ["the sea at night", "starless"],
 ])("%s: what %j rules out is not painted", (prompt, exclusion) => {
-  const brief = readBrief(orderFor(prompt));
+  const brief = readBrief(requestFor(prompt));
   const difference = (other: string) => {
-    const without = paint({ ...brief, excluded: readBrief(orderFor(other)).excluded }, 48, 48);
+    const without = paint({ ...brief, excluded: readBrief(requestFor(other)).excluded }, 48, 48);
     return paint(brief, 48, 48).filter((value, i) => Math.abs(value - (without[i] ?? 0)) > 2).length;
   };
   expect(difference(exclusion)).toBeGreaterThan(20);
