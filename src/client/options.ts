@@ -171,7 +171,7 @@ export const OPTIONS = {
     resubmitUnknown: "flag",
     retryFailed: "flag",
   },
-  reuse: { ...REQUEST, ...WAIT, output: "text", overwrite: "flag" },
+  reuse: { ...REQUEST, ...WAIT, output: "path", overwrite: "flag" },
   history: {
     signal: "signal",
     limit: "number",

@@ -70,6 +70,8 @@ describe("an empty path", () => {
       Object.entries(kinds).flatMap(([name, kind]) => (kind === "path" ? [[call, name] as const] : [])),
     );
     expect(paths).toContainEqual(["createClient", "home"]);
+    const outputs = Object.entries(OPTIONS).filter(([, kinds]) => "output" in kinds);
+    expect(paths).toEqual(expect.arrayContaining(outputs.map(([call]) => [call, "output"])));
     for (const [call, name] of paths)
       expect(() => checkOptions(call as keyof typeof OPTIONS, { [name]: "" })).toThrow(
         `${name} must be a path`,
