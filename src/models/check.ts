@@ -1,5 +1,6 @@
 import type { ImggenError } from "../lib/error-types.ts";
 import type { CheckedRequest, RequestInput } from "../task/request.ts";
+import type { FieldName } from "../task/request-fields.ts";
 import { estimateCost } from "./cost.ts";
 import { InvalidRequestError } from "./errors.ts";
 import { resolveModel } from "./find.ts";
@@ -29,6 +30,8 @@ export interface CheckOptions {
    * they are uploaded. Absent: only URLs are taken.
    */
   uploads?: boolean | undefined;
+  /** The fields that an earlier request has given. */
+  inherited?: readonly FieldName[] | undefined;
   /** The user's own generator, where it takes the place of the service; absent or null for the service. */
   generator?: GeneratorTerms | null | undefined;
 }
@@ -75,7 +78,8 @@ export function checkRequest(
   const name = input.model ?? DEFAULT_MODEL;
   const known = resolveModel(name, matrix);
   if (known !== undefined) {
-    const subject = { input, model: known, matrix, labels, uploads: options.uploads };
+    const { uploads, inherited } = options;
+    const subject = { input, model: known, matrix, labels, uploads, inherited };
     return options.validate === false ? sentAsGiven(subject) : validated(subject);
   }
   const unknown = unknownModelRefusal(name, labels.model, matrix);
@@ -111,12 +115,12 @@ function sentAsGiven(subject: RuleInput): CheckedRequest {
 function checkedForGenerator(
   { input, matrix, labels }: Omit<RuleInput, "model">,
   { isFree, defaultModel }: GeneratorTerms,
-  { validate }: CheckOptions,
+  { validate, inherited }: CheckOptions,
 ): CheckedRequest {
   const name = input.model ?? defaultModel;
   if (typeof name !== "string") throw name;
   const known = matrix.find(({ id }) => id === name) ?? unknownToUs(name);
-  const subject = { input, model: known, matrix, labels, uploads: true };
+  const subject = { input, model: known, matrix, labels, uploads: true, inherited };
   const broken = validate === false ? undefined : judge(subject).find(isRefusal);
   if (broken !== undefined) throw refused(broken);
   const guess = isFree ? undefined : price(subject);

@@ -1,6 +1,6 @@
 import { type Command, CommanderError } from "commander";
 import type { Description } from "../help/command-tree.ts";
-import { MANUAL, type TopicName, topicAsked } from "../help/topic-names.ts";
+import { type HELP, MANUAL, type TopicName, topicAsked } from "../help/topic-names.ts";
 import type { Context } from "../session/context.ts";
 import type { Console } from "../text/console.ts";
 import { isCommand, refusedGlobals } from "./commands.ts";
@@ -62,7 +62,7 @@ async function describeProgram(
   return describe(await build(true), words, refusedGlobals);
 }
 
-async function topicText(topic: TopicName, context: Context): Promise<string[]> {
+async function topicText(topic: TopicName | typeof HELP, context: Context): Promise<string[]> {
   const { topicText } = await import("../help/show-topic.ts");
   return topicText(topic, helpColumns(context.stdout));
 }

@@ -5,8 +5,10 @@ import { findEarlierRequest, type ImageOrigin } from "../../core/task/origin.ts"
 import { UsageError } from "../../lib/error-types.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import { checkRequest } from "../../models/check.ts";
+import { FLAG_LABELS, type Labels } from "../../models/rules/rule.ts";
 import { inputOf } from "../../models/wire.ts";
 import { GENERATOR_KEY_ID, SANDBOX_SERVICE } from "../../task/intent.ts";
+import { FIELD_NAMES, type FieldName } from "../../task/request-fields.ts";
 import {
   addGenerateOptions,
   addOutputOptions,
@@ -63,11 +65,18 @@ async function runRerun(session: Session, what: string, flags: RerunFlags): Prom
   const input = { ...inputOf(earlier.request), ...values };
   const generator = await session.generatorTerms({ model: input.model, dryRun: flags.dryRun });
   const uploads = await canUpload(generator ? input.image : values.image, session);
-  const options = { validate: flags.validate, uploads, generator };
+  const inherited = FIELD_NAMES.filter((name) => earlier.request[name] !== undefined);
+  const labels = labelsOf(inherited.filter((name) => name !== "prompt" && values[name] === undefined));
+  const options = { validate: flags.validate, labels, inherited, uploads, generator };
   const checked = checkRequest(input, await session.matrix(), options);
   // A request that was changed does not stand for the earlier one.
   const repeated = isDeepStrictEqual(checked.request, earlier.request) ? earlier.record : null;
   return runRequest(checked, { ...flags, again: true }, session, repeated);
+}
+
+/** How messages name what the earlier request has given, and no flag. */
+function labelsOf(fields: readonly FieldName[]): Partial<Labels> {
+  return Object.fromEntries(fields.map((name) => [name, `the request's ${FLAG_LABELS[name].slice(2)}`]));
 }
 
 /**

@@ -1,7 +1,7 @@
 import { besideTerm, wrapWords } from "../text/fit.ts";
 import { TOPIC as ENVIRONMENT } from "./environment.ts";
 import { TOPIC as EXIT_CODES } from "./exit-code-table.ts";
-import type { Topic, TopicName } from "./topic-names.ts";
+import { type HELP, TOPIC_NAMES, type Topic, type TopicName } from "./topic-names.ts";
 import { TOPIC as GENERATORS } from "./topics/generators.ts";
 import { TOPIC as JSON_OUTPUT } from "./topics/json.ts";
 import { TOPIC as SCALE } from "./topics/scale.ts";
@@ -45,7 +45,21 @@ const SANDBOX: Topic = [
   "Tasks, images and the balance survive between runs. To start over, delete the folder sandbox in the state folder.",
 ];
 
-const TOPICS: Readonly<Record<TopicName, Topic>> = {
+const OF_HELP: Topic = [
+  "Usage: imggen help [command|topic]",
+  "",
+  "Show help for a command or a topic; without either, list the commands. With --json, as one JSON document.",
+  "",
+  `Topics: ${TOPIC_NAMES.join(", ")}`,
+  "",
+  "Examples:",
+  "    $ imggen help generate",
+  "    $ imggen help exit-codes",
+  "    $ imggen help man | man -l -",
+];
+
+const TOPICS: Readonly<Record<TopicName | typeof HELP, Topic>> = {
+  help: OF_HELP,
   "exit-codes": EXIT_CODES,
   environment: ENVIRONMENT,
   json: JSON_OUTPUT,
@@ -62,7 +76,7 @@ const JSON_LINE = /^ {4,}["[{]/;
 const BETWEEN_JSON_VALUES = /(?<=[,:]) /;
 
 /** A topic as it is shown in so many columns. */
-export function topicText(name: TopicName, columns: number): string[] {
+export function topicText(name: TopicName | typeof HELP, columns: number): string[] {
   const topic = TOPICS[name];
   const terms = topic.flatMap((block) => (typeof block === "string" ? [] : [block[0].length]));
   const beside = Math.max(0, ...terms) + 4;

@@ -22,8 +22,12 @@ export type Topic = readonly Block[];
 /** The manual page, in roff: `imggen help man | man -l -`. */
 export const MANUAL = "man";
 
+/** What the help says of itself: the parser knows no help of `help`. */
+export const HELP = "help";
+
 /** The topic that a command line asks for: `help json`. */
-export function topicAsked(argv: readonly string[]): TopicName | typeof MANUAL | undefined {
+export function topicAsked(argv: readonly string[]): TopicName | typeof MANUAL | typeof HELP | undefined {
   const [first, name] = plainWords(argv);
-  return first === "help" ? ([...TOPIC_NAMES, MANUAL] as const).find((known) => known === name) : undefined;
+  if (first !== "help") return undefined;
+  return ([...TOPIC_NAMES, MANUAL, HELP] as const).find((known) => known === name);
 }

@@ -27,9 +27,7 @@ export function manifestFormat(file: string): ManifestFormat | "detect" {
   const format = BY_EXTENSION.get(extension.toLowerCase());
   if (format !== undefined) return format;
   const what = extension === "" ? "has no extension" : `ends in ${extension}`;
-  throw new UsageError(`${file} ${what}, so how to read it is not known.`, {
-    hint: MANIFEST_HINT,
-  });
+  throw new UsageError(`The format of ${file} is not recognised: it ${what}.`, { hint: MANIFEST_HINT });
 }
 
 /** The format of text without a file name, by its first line that is not blank; never CSV. */

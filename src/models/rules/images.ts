@@ -1,7 +1,7 @@
 import { findModels } from "../find.ts";
 import { MAX_IMAGES, type Matrix, type Model, type References } from "../matrix.ts";
 import { dropsMaxImages } from "../wire.ts";
-import { modelList, type Rule, refuse, shownUrl, warning } from "./rule.ts";
+import { modelList, type Rule, refuse, shownUrl, warning, withoutField } from "./rule.ts";
 
 const HOST_AND_PORT = /^[^/?#]+:\d+(?:[/?#]|$)/;
 const WINDOWS_DRIVE = /^[a-z]:/i;
@@ -9,7 +9,8 @@ const WINDOWS_DRIVE = /^[a-z]:/i;
 const FETCHED = /^(?:https?:\/\/[^/\\]|data:)/i;
 
 /** Sections 2.2, 2.4 and 8: how many reference images a model takes. */
-export const imageCount: Rule = ({ input, model, matrix, labels }) => {
+export const imageCount: Rule = (subject) => {
+  const { input, model, matrix, labels } = subject;
   const count = input.image?.length ?? 0;
   if (model.references === null) return undefined;
   const { min, max } = model.references;
@@ -18,10 +19,13 @@ export const imageCount: Rule = ({ input, model, matrix, labels }) => {
     return refuse(message, `give an image's URL; models that need none: ${modelList(openTo(0, matrix))}`);
   }
   if (max === null || count <= max) return undefined;
-  const most = max === 0 ? "no reference images" : `at most ${max} reference images`;
-  const [times, many] = count === 1 ? ["once", "one"] : [`${count} times`, `as many as ${count}`];
-  const message = `${labels.image} is given ${times}: ${model.id} takes ${most}`;
-  return refuse(message, `models that take ${many}: ${modelList(openTo(count, matrix))}`);
+  const others = `models that take ${count === 1 ? "one" : `as many as ${count}`}: ${modelList(openTo(count, matrix))}`;
+  if (max === 0) {
+    const message = `${labels.image} cannot be used: ${model.id} takes no reference images`;
+    return refuse(message, `${withoutField("image", subject)}; ${others}`);
+  }
+  const message = `${labels.image} is given ${count} times: ${model.id} takes at most ${max} reference images`;
+  return refuse(message, others);
 };
 
 /** Section 2.2: the field holds URLs, which the service itself fetches from the web (`data:` holds the image itself). */
@@ -78,7 +82,8 @@ export function isRemoteUrl(text: string): boolean {
 }
 
 /** Sections 2.2, 2.4 and 2.5: the field's bounds for any model, then the model's own. */
-export const maxImages: Rule = ({ input, model, matrix, labels }) => {
+export const maxImages: Rule = (subject) => {
+  const { input, model, matrix, labels } = subject;
   const value = input.maxImages;
   if (value === undefined) return undefined;
   const given = `${labels.maxImages} ${value}`;
@@ -95,5 +100,5 @@ export const maxImages: Rule = ({ input, model, matrix, labels }) => {
   const several = modelList(matrix.filter((other) => (other.maxImages ?? 0) >= value));
   const most = model.maxImages === 1 ? "only one image" : `at most ${model.maxImages} images`;
   const hint = several === "" ? `no model makes ${value}` : `models that make ${value}: ${several}`;
-  return refuse(`${given}: ${model.id} makes ${most}`, `leave it out; ${hint}`);
+  return refuse(`${given}: ${model.id} makes ${most}`, `${withoutField("maxImages", subject)}; ${hint}`);
 };

@@ -1,9 +1,10 @@
 import { findModels } from "../find.ts";
 import { canonicalQuality, QUALITIES } from "../matrix.ts";
-import { modelList, type Refusal, type Rule, refuse, shown } from "./rule.ts";
+import { modelList, type Refusal, type Rule, refuse, shown, withoutField } from "./rule.ts";
 
 /** Sections 2.2 and 2.5: one of the field's values, and one of the model's where the document gives them. */
-export const quality: Rule = ({ input, model, matrix, labels }) => {
+export const quality: Rule = (subject) => {
+  const { input, model, matrix, labels } = subject;
   if (input.quality === undefined) return undefined;
   const value = canonicalQuality(input.quality);
   if (value === undefined) return unknownQuality(input.quality, labels.quality) ?? undefined;
@@ -12,7 +13,11 @@ export const quality: Rule = ({ input, model, matrix, labels }) => {
   const others = `models that take ${value}: ${modelList(findModels({ quality: value }, matrix).matching)}`;
   const limit = { field: "quality", allowed: model.qualities } as const;
   return model.qualities.length === 0
-    ? refuse(`${given}: ${model.id} takes no quality`, `leave it out; ${others}`, limit)
+    ? refuse(
+        `${given}: ${model.id} takes no quality`,
+        `${withoutField("quality", subject)}; ${others}`,
+        limit,
+      )
     : refuse(`${given}: ${model.id} takes only ${model.qualities.join(", ")}`, others, limit);
 };
 

@@ -25,6 +25,15 @@ export interface RuleInput {
   labels: Labels;
   /** Whether files among the reference images are uploaded; absent where only URLs are taken. */
   uploads?: boolean | undefined;
+  /** The fields that an earlier request has given, which can be replaced and not left out. */
+  inherited?: readonly FieldName[] | undefined;
+}
+
+/** What helps where a model does not take a field. */
+export function withoutField(field: FieldName, { inherited }: RuleInput): string {
+  return inherited?.includes(field)
+    ? "choose another model, or give the prompt to imggen generate"
+    : "leave it out";
 }
 
 /** A violation of the service's document: the message says what and why, the hint what to do next. */

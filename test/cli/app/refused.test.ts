@@ -63,7 +63,7 @@ const REFUSED: readonly [line: string, said: RegExp][] = [
   ["models --references many", /See imggen models --help\./],
   [
     "models z-imag",
-    /^error: There is no model "z-imag"; the nearest is z-image\.\n {2}Nothing was sent\. To see all/,
+    /^error: There is no model "z-imag"; the nearest is z-image\.\n {2}To see all models: imggen models$/m,
   ],
   ["config set colour red", /no setting "colour"\.\n {2}Settings: apiKey /],
   ["config set constructor x", /no setting "constructor"/],

@@ -78,6 +78,24 @@ describe("rerun", () => {
     expect(world.server.submits()).toHaveLength(1);
   });
 
+  it.each([
+    [
+      ["-m", "z-image"],
+      "The request's quality 2K: z-image takes no quality.",
+      /^Nothing was sent\. Choose another model, or give the prompt to imggen generate; models that take 2K: /,
+    ],
+    [
+      ["-m", "z-image", "-q", "4K"],
+      "--quality 4K: z-image takes no quality.",
+      /^Nothing was sent\. Choose another model, or give the prompt to imggen generate; models that take 4K: /,
+    ],
+  ])("with %j never advises to leave out what the request has", async (flags, message, hint) => {
+    const world = await commandWorld();
+    await world.json(FOX);
+    const { document } = await world.json(["rerun", "task-1", ...flags]);
+    expect(document.error).toMatchObject({ message, hint: expect.stringMatching(hint) });
+  });
+
   it("of a request of unknown outcome does not settle it where it is changed", async () => {
     const world = await lostReply();
     await world.json(FOX);

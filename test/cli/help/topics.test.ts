@@ -39,6 +39,11 @@ describe("help topics", () => {
     }
   });
 
+  it("are named by the help of help itself", async () => {
+    expect(await help("help")).toMatch(/^Usage: imggen help \[command\|topic\]\n/);
+    expect(await help("help")).toContain(TOPIC_NAMES.join(", "));
+  });
+
   it("are named by --help", async () => {
     const { stdout } = await runCommand(["--help"], { home: await temporaryFolder() });
     expect(stdout.replaceAll(/\s+/g, " ")).toContain(`(${TOPIC_NAMES.join(", ")})`);

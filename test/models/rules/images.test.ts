@@ -21,9 +21,9 @@ describe("the number of reference images", () => {
 
   it("is none for a model that makes images from text only, and others are named", () => {
     const { message, hint } = refusalOf({ model: "z-image", image: images(1) });
-    expect(message).toBe("--image is given once: z-image takes no reference images");
+    expect(message).toBe("--image cannot be used: z-image takes no reference images");
     expect(hint).toBe(
-      "Models that take one: vendor1/alpha-pro, beta/4.5-edit, beta/5-lite-image-to-image, gamma-image-2, " +
+      "Leave it out; models that take one: vendor1/alpha-pro, beta/4.5-edit, beta/5-lite-image-to-image, gamma-image-2, " +
         "gamma-image-2-5-flare-image, delta-Image",
     );
   });

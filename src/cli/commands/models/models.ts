@@ -2,7 +2,6 @@ import type { Command } from "commander";
 import type { OwnGenerator } from "../../../client/own-generator.ts";
 import { ImggenError, UsageError } from "../../../lib/error-types.ts";
 import { wholeNumberOption } from "../../../lib/whole-number.ts";
-import { InvalidRequestError } from "../../../models/errors.ts";
 import { findModels, KIND_WORDS, type ModelFilter, nearestText, resolveModel } from "../../../models/find.ts";
 import type { Kind, Matrix, Model } from "../../../models/matrix.ts";
 import { unknownQuality } from "../../../models/rules/quality.ts";
@@ -103,7 +102,7 @@ function requireModel(name: string, matrix: Matrix): Model {
   const model = resolveModel(name, matrix);
   if (model) return model;
   const nearest = nearestText(name, matrix);
-  throw new InvalidRequestError(`There is no model ${JSON.stringify(name)}${nearest && `; ${nearest}`}.`, {
+  throw new UsageError(`There is no model ${JSON.stringify(name)}${nearest && `; ${nearest}`}.`, {
     hint: "To see all models: imggen models",
   });
 }
