@@ -19,7 +19,7 @@ export function excerptOf(body: string, maskKey: (text: string) => string): stri
  * the head. "" if nothing arrived.
  */
 export function refusedBody({ cause }: TransportError): string {
-  // As Node's parser gives it with its error.
+  // Node's parser adds it to its error.
   const text = cause instanceof Error && "rawPacket" in cause ? String(cause.rawPacket) : "";
   const end = text.indexOf(END_OF_HEAD);
   if (end !== -1) return text.slice(end + END_OF_HEAD.length);

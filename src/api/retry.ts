@@ -11,7 +11,7 @@ export const SUBMIT_RATE_LIMITED: RetryRule = { attempts: 6, baseMs: 1000 };
 export const POLL: RetryRule = { attempts: Number.POSITIVE_INFINITY, baseMs: 500 };
 export const POLL_RATE_LIMITED: RetryRule = { attempts: Number.POSITIVE_INFINITY, baseMs: 1000 };
 export const DOWNLOAD: RetryRule = { attempts: 6, baseMs: 500 };
-/** Fewer: the task has its place at the generator meanwhile, and the others wait for it. */
+/** Fewer: meanwhile the task has a slot at the generator, and the others wait for it. */
 export const REFERENCE: RetryRule = { attempts: 3, baseMs: 500 };
 
 const CAP_MS = 20_000;

@@ -153,8 +153,8 @@ function isPath(name: keyof Settings): boolean {
 }
 
 /**
- * A generator, where no base URL of the same place is set: which of the two is to be charged, only the user knows.
- * @throws UsageError if both are
+ * The generator, if one is set.
+ * @throws UsageError if a base URL is set in the same place: only the user knows which of the two is to be charged
  */
 function oneOf(generator: Effective | undefined, baseUrl: Effective | undefined): Effective | undefined {
   if (generator === undefined || baseUrl === undefined) return generator;

@@ -116,7 +116,7 @@ export function describeFailure(error: unknown, names: OptionNames, task?: Faile
     exitCode: exitCodeOf(error),
     ...(expected instanceof ManifestError && { problems: expected.problems }),
   };
-  // The compiler does not follow that a type's exit code is its own; the table does.
+  // The compiler cannot see that the exit code is the type's; `exitCodeOf` reads it from the table.
   return { ok: false, error: detail as ErrorDetail, taskId: task?.taskId ?? null, charged, resume };
 }
 

@@ -152,7 +152,7 @@ export class Operations {
     return model === undefined ? termsAsked(own, this.#session) : termsUnasked(own, this.#session);
   }
 
-  /** Of the files among reference images; null for a service, which takes URLs. */
+  /** Copies of reference images that are files; null for a service, which takes URLs. */
   #copies(): Promise<PrivateCopies | null> {
     return copiesForGenerator(this.#session, LABELS.image);
   }

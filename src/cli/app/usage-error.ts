@@ -72,7 +72,7 @@ function keyAsArgument(cause: CommanderError): UsageError {
 
 const TAKES_PROMPT: ReadonlySet<string> = new Set(["generate", "compare"]);
 
-/** Prompts with spaces in them were quoted: then they are several, and else one without its quotes. */
+/** Arguments with spaces in them were quoted, so they are several prompts; else they are the words of one. */
 function tooManyPrompts(cause: CommanderError, argv: readonly string[], command: Command): UsageError {
   if (!command.args.some((prompt) => /\s/.test(prompt))) {
     const hint = `Run: ${withQuotedPrompt(argv, command)}`;

@@ -8,7 +8,7 @@ import type { Console } from "../text/console.ts";
 /** A line, or lines made for so many columns. */
 type StatusText = string | ((columns: number) => readonly string[]);
 
-/** Lines at the end of the terminal that are rewritten as things go on; nothing if there is no terminal. */
+/** Lines at the end of the terminal that are rewritten as the work progresses; nothing if there is no terminal. */
 export interface StatusLine {
   /** False without a terminal. */
   readonly isLive: boolean;

@@ -6,7 +6,7 @@ import type { Session } from "../session/session.ts";
 import { createStatusLine } from "./status-line.ts";
 import { createProgress, type Progress, tellOfTask } from "./task-progress.ts";
 
-/** How a command shows the tasks that it was given or has found: one as everywhere, several together. */
+/** Shows the tasks of a command: a single one as `generate` does, several as one list. */
 export class TasksShown implements Progress {
   readonly #session: Session;
   #names: readonly string[] = [];
@@ -95,7 +95,7 @@ type Stage = (typeof STAGES)[number];
 /** Where each of several tasks stands; one whose lines are printed is not named any more. */
 export class TaskRows {
   readonly #names: readonly string[];
-  /** By their places among the names, in the order in which they came there. */
+  /** The positions in `#names` of the tasks in each stage, in the order in which they reached it. */
   readonly #stages: Readonly<Record<Stage, Set<number>>>;
 
   constructor(ids: readonly string[]) {

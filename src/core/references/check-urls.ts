@@ -44,8 +44,8 @@ function findings(image: string, head: ImageHead): string[] {
 const COMPACT_TIME = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/;
 
 /**
- * Until when a signed URL is valid at most, as its own query says, in ms since the epoch; null if it does not say. Known are
- * the forms of S3 and what is compatible with it, of Google, of CloudFront, and of Azure.
+ * Until when a signed URL is valid at most, by its query, in milliseconds since the epoch; null if it does not say. Known
+ * are the forms of S3 and what is compatible with it, of Google, of CloudFront, and of Azure.
  */
 export function signedUntilMs(url: string): number | null {
   const query = new Map([...new URL(url).searchParams].map(([name, value]) => [name.toLowerCase(), value]));

@@ -39,7 +39,7 @@ export async function continueEarlier(
   const charged = twins.filter(({ state }) => isResumable(state.name));
   const isRecent = ({ submittedAt }: TaskRecord) => deps.clock.now() - Date.parse(submittedAt) <= LONGEST_MS;
   for (const record of charged.filter(isRecent)) {
-    // Those that are saved already, where the task itself says, are no other files.
+    // In the task's own place, images that it has saved already are not in the way.
     if (!isSamePlace(spec.destination, record.intent.destination)) await usable(spec, deps);
     const report = await claimedAndContinued(record, spec, deps);
     if (report !== null) return { ...report, reused: true };
@@ -77,7 +77,7 @@ function requireRead(entries: readonly LedgerEntry[]): void {
     throw new SaveFailedError(
       `A task of the ledger cannot be read (${entry.why}), and may be this request, charged already.`,
       {
-        hint: ({ again }) => `Nothing was sent. Fix ${entry.file}, or submit without looking: ${again}`,
+        hint: ({ again }) => `Nothing was sent. Fix ${entry.file}, or submit it anyway: ${again}`,
         charged: "no",
         cause: entry.cause,
       },

@@ -134,7 +134,10 @@ export async function finishOwned(
   return finishTask(task, report, options.wait, taskDeps, seen);
 }
 
-/** A task of an earlier run, none of whose images count as saved, and that nothing is recorded of. @param place its own */
+/**
+ * A task of an earlier run that is saved from the start, and of which nothing is recorded.
+ * @param place where the task itself says that its images go
+ */
 function unowned(
   taskId: string,
   acceptedAt: string | null,
@@ -147,7 +150,7 @@ function unowned(
     destination: destination ?? recoveryDestination(place),
     acceptedAtMs: acceptedAt === null ? null : Date.parse(acceptedAt),
     recovering: true,
-    // What was asked for in this run is meant as it is.
+    // The user has named this place now, and so knows what is in it.
     replacesNewer: destination !== null && !keepsNewer,
     saved: [],
   };

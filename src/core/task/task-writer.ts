@@ -156,8 +156,8 @@ export class Attempts {
   }
 
   /**
-   * An attempt is about to be sent. Writes where the disk does not say yet that it may be sent now: the first attempt is
-   * covered by the intent.
+   * An attempt is about to be sent. Records until when it may be on its way, unless an earlier line does: the intent
+   * covers the first attempt.
    * @returns why it must not be sent; null if it may
    */
   async begin(): Promise<ImggenError | null> {

@@ -57,7 +57,7 @@ export interface Totals {
   usage?: Record<string, number>;
 }
 
-/** One model's tasks of one day, as the day is here. */
+/** One model's tasks of one day, in local time. */
 export interface DayTotals extends Totals {
   /** `2026-01-31`. */
   day: string;

@@ -66,7 +66,7 @@ interface CommandFiles {
   images: readonly string[];
 }
 
-/** Stands for a reference image: a word with it is there once for each, and not at all without one. */
+/** Placeholder of a reference image: a word with it is repeated for each image, and left out without one. */
 export const IMAGE = "{image}";
 
 /** A command's words for a job. */

@@ -22,7 +22,7 @@ export interface CheckResult {
 
 type Facts = Readonly<Record<string, string | number | boolean | null>>;
 
-/** The result of asking what requests go to. */
+/** What the service that requests go to has answered, or the generator. */
 export type Asked =
   /** Not asked: the embedded sandbox is not running, and starting it would create files. */
   | { kind: "sandbox" }
