@@ -166,6 +166,7 @@ export class Connections {
         latencyMs: EMBEDDED_LATENCY_MS,
         matrix,
         onRefill: (credits) => session.onRefill(credits),
+        onUnknownDirective: session.onUnknownDirective,
         onUnknownSubject: session.onUnknownSubject,
         draw,
         clock,

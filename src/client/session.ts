@@ -16,6 +16,8 @@ export interface ClientSession {
   readonly isSandbox: boolean;
   /** Called when the embedded sandbox had too few credits left. @param credits its new balance */
   onRefill(credits: number): void;
+  /** Called with a directive in a prompt, `[sandbox:…]`, that the embedded sandbox does not know. */
+  readonly onUnknownDirective?: ((directive: string) => void) | undefined;
   /** Called with the main noun of a prompt that the embedded sandbox paints without it. */
   readonly onUnknownSubject?: ((noun: string) => void) | undefined;
   /** Called where the end of a command waits for the replies of paid requests. @param count how many there are */

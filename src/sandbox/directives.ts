@@ -22,8 +22,8 @@ export interface Directives {
   slowMs: number | null;
   /** The prompt without its directives. */
   prompt: string;
-  /** Whether the prompt has an unknown directive. It stays in the prompt, as at the real service. */
-  hasUnknown: boolean;
+  /** The first unknown directive as it is written; null if there is none. It stays in the prompt, as at the real service. */
+  unknown: string | null;
 }
 
 const DIRECTIVE = /(\[sandbox:[^\]]{0,40}\])/;
@@ -37,7 +37,7 @@ export function readDirectives(prompt: string): Directives {
     faults: new Set(meanings.filter((meaning) => typeof meaning === "string")),
     slowMs: meanings.find((meaning) => typeof meaning === "number") ?? null,
     prompt: plain.filter((text) => text !== "").join(" "),
-    hasUnknown: plain.some((text) => DIRECTIVE.test(text)),
+    unknown: plain.find((text) => DIRECTIVE.test(text)) ?? null,
   };
 }
 

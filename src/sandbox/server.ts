@@ -31,6 +31,8 @@ export interface SandboxOptions {
    * absent, such an account is refused.
    */
   onRefill?: (credits: number) => void;
+  /** Called with a directive in a prompt, `[sandbox:…]`, that is none. */
+  onUnknownDirective?: ((directive: string) => void) | undefined;
   /** Called with the main noun of a prompt that is to be painted without it: the painter does not know it. */
   onUnknownSubject?: ((noun: string) => void) | undefined;
   /** The models that it has. Default: those of the document. */
@@ -74,8 +76,9 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const now = () => clock.now();
   const state = await openState(folder, { credits, now });
   const { server, port, origin, close } = await listenOnLoopback(options.port ?? 0);
-  const { onRefill, onUnknownSubject, draw } = options;
-  const service = { ...state, origin, latencyMs, matrix, now, onRefill, onUnknownSubject, draw };
+  const { onRefill, onUnknownDirective, onUnknownSubject, draw } = options;
+  const told = { onRefill, onUnknownDirective, onUnknownSubject };
+  const service = { ...state, ...told, origin, latencyMs, matrix, now, draw };
   server.on("request", createListener(operationsOf(service), options.onRequest));
   try {
     // Only after listening: a sandbox that cannot start must not change the balances of the one that has the port.

@@ -23,6 +23,7 @@ export async function submit(
   if ("refused" in read) return read.refused;
   const { valid } = read;
   const directives = readDirectives(valid.prompt);
+  if (directives.unknown !== null) service.onUnknownDirective?.(directives.unknown);
   return (
     (await refusedFor(valid, directives, account, service)) ?? charge(valid, directives, account, service)
   );
@@ -85,7 +86,7 @@ async function charge(
   const what = `${task.taskId} ${task.model} ${JSON.stringify(shown(valid.prompt))}`;
   const note = `${what}, cost ${valid.credits}, ${left} left`;
   if (directives.faults.has("drop")) return { kind: "silence", note: `${note}, reply dropped` };
-  const unread = directives.hasUnknown ? ", with an unknown directive in its prompt" : "";
+  const unread = directives.unknown !== null ? ", with an unknown directive in its prompt" : "";
   return success({ taskId: task.taskId }, note + unread);
 }
 

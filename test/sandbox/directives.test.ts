@@ -6,7 +6,7 @@ it.each(["fail", "no-credits", "subscription", "429", "500", "drop", "truncate",
   (word) => {
     const directives = readDirectives(`a fox [sandbox:${word}]`);
     expect([...directives.faults]).toEqual([word]);
-    expect(directives).toMatchObject({ prompt: "a fox", slowMs: null, hasUnknown: false });
+    expect(directives).toMatchObject({ prompt: "a fox", slowMs: null, unknown: null });
   },
 );
 
@@ -32,7 +32,7 @@ it.each(["[sandbox:fial]", "[sandbox:slow=soon]", "[sandbox:]", "[sandbox:FAIL]"
   "%s is no directive: it stays in the prompt and is told of",
   (text) => {
     const directives = readDirectives(`a fox ${text}`);
-    expect(directives).toMatchObject({ prompt: `a fox ${text}`, slowMs: null, hasUnknown: true });
+    expect(directives).toMatchObject({ prompt: `a fox ${text}`, slowMs: null, unknown: text });
     expect(directives.faults.size).toBe(0);
   },
 );

@@ -178,6 +178,12 @@ export class Session implements ClientSession {
     void this.console.error([`Waiting for ${replies}, so that no image is lost.${second}`]);
   }
 
+  readonly onUnknownDirective = (directive: string): void => {
+    void this.console.warn(
+      `The sandbox does not know ${directive}, so it has no effect. See imggen sandbox --help.`,
+    );
+  };
+
   /** Says once what the sandbox's painter does not know: of a batch, one is enough. */
   readonly onUnknownSubject = (noun: string): void => {
     if (this.#isSubjectNoted) return;

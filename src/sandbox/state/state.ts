@@ -41,6 +41,8 @@ export interface SandboxService extends State {
   matrix: Matrix;
   /** Called when an account was refilled; where it is absent, none is. */
   onRefill: ((credits: number) => void) | undefined;
+  /** Called with a directive in a prompt that is none, and so has no effect. */
+  onUnknownDirective: ((directive: string) => void) | undefined;
   /** Called with the main noun of a prompt that the sandbox's own painter does not know. */
   onUnknownSubject: ((noun: string) => void) | undefined;
   /** Draws the images; where it is absent, the sandbox's own painter does. */

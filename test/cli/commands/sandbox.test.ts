@@ -100,3 +100,14 @@ it("sandbox's lines set up a shell, and its log shows time, task, model, prompt 
     /^\d\d:\d\d:\d\d POST \/api\/generate-image 200 task_\w+ gamma-image-2 "a red fox", cost 2, 998 left$/m,
   );
 });
+
+it("the embedded sandbox warns once of a directive that it does not know, not of one that it knows", async () => {
+  const world = await commandWorld();
+  await writeFile(path.join(world.cwd, "foxes.txt"), "a red fox [sandbox:FAIL]\na fox [sandbox:FAIL]\n");
+  const warning =
+    "warning: The sandbox does not know [sandbox:FAIL], so it has no effect. See imggen sandbox --help.\n";
+  const { code, stderr } = await world.run(["batch", "foxes.txt", "--sandbox"]);
+  expect([code, stderr.split(warning).length]).toEqual([0, 2]);
+  const known = await world.run(["generate", "a fox [sandbox:fail]", "--sandbox"]);
+  expect([known.code, known.stderr]).toEqual([5, expect.not.stringContaining("does not know")]);
+});
