@@ -48,7 +48,11 @@ const FLAGS: Readonly<Record<FlagName, Flag>> = {
     value: "<n>",
     description: "number of images, 1 to 15, as the model allows",
   },
-  image: { short: "-i", value: "<url>", description: "reference image; repeat it for several" },
+  image: {
+    short: "-i",
+    value: "<image>",
+    description: "reference image: a URL, or with your own generator a file; repeat it for several",
+  },
 };
 
 /** `--image` of commands that upload files. */

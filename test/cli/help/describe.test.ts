@@ -49,6 +49,14 @@ describe("imggen --help --json", () => {
     }
   });
 
+  it.each(["generate", "batch", "compare", "rerun"])(
+    "says that --image of %s may be a file",
+    async (name) => {
+      const { command } = await description(name, "--help", "--json");
+      expect(command.options.find(({ long }) => long === "--image")?.type).toBe("path");
+    },
+  );
+
   it("says defaults as the help does", async () => {
     const { command } = await description("serve", "--help", "--json");
     expect(command.options.find(({ long }) => long === "--grace")?.default).toBe("30s");
