@@ -74,6 +74,12 @@ function hintFor(type: ErrorType, charged: Charged, known: Known): string {
   return [`${cost} ${first}`.trim(), ...more].join("\n");
 }
 
+/** What to do about an error, without what it cost; empty if there is nothing to say. */
+export function adviceOn(error: ImggenError, names: OptionNames): string {
+  const nothingKnown = { resume: null, ledgerId: null, mentionedTaskId: null, names };
+  return error.hintFor(names) ?? NEXT_STEPS[error.type](nothingKnown).join("\n");
+}
+
 /** What an error itself advises, and how its task is resumed, where there is room for that. */
 function ownHint(type: ErrorType, hint: string, resume: string | null): string {
   const advice = ended(hint);

@@ -47,6 +47,17 @@ describe("an account that can pay for no more", () => {
     expect(world.prompts().toSorted()).toEqual(["fox 0", "fox 1", "fox 1", "fox 2", "fox 3", "fox 4"]);
   });
 
+  it.each([
+    ["login_required", "Store a key that works: imggen login\n"],
+    ["my_credits.no_credits_description", "Add credits to the account, then run the same command again.\n"],
+  ])("is told what to do first where the service answers %s", async (key, advice) => {
+    const world = await batchWorld({ submit: replies(failure(key)) });
+    await world.manifest("p.txt", "a fox");
+    const { stderr } = await world.run(BATCH);
+    expect(stderr).toMatch(/^Stopped: [^\n]+\n(.+\n)Resume with: /m);
+    expect(stderr).toContain(advice);
+  });
+
   it("is told under --quiet too", async () => {
     const world = await batchWorld({ submit: NO_CREDITS });
     await world.manifest("p.txt", "a fox");

@@ -1,11 +1,13 @@
 import { rowCount } from "../../../client/batch-json.ts";
 import { EXIT_CODES, exitCodeOf } from "../../../client/exit-codes.ts";
+import { adviceOn } from "../../../client/failure.ts";
 import { isRepeat } from "../../../core/batch/batch-row.ts";
 import type { BatchResult, Doubt } from "../../../core/batch/batch-spec.ts";
 import type { BatchCounts } from "../../../core/batch/counts.ts";
 import type { BatchPlan, TotalCost } from "../../../core/batch/plan.ts";
 import { likelyCredits } from "../../../core/limits/budget.ts";
 import type { ErrorType, ImggenError } from "../../../lib/error-types.ts";
+import { FLAG_NAMES } from "../../../lib/wording.ts";
 import { highestCost } from "../../../models/cost.ts";
 import type { Matrix } from "../../../models/matrix.ts";
 import type { Session } from "../../session/session.ts";
@@ -98,8 +100,8 @@ function stoppedText({ type, message }: ImggenError): string {
 }
 
 /** What an error advises. What the batch has cost was said of all of it. */
-function remedies({ hint }: ImggenError): string[] {
-  const advice = hint?.replace(/^Nothing was (?:sent|charged)[^.]*\. ?/, "") ?? "";
+function remedies(stopped: ImggenError): string[] {
+  const advice = adviceOn(stopped, FLAG_NAMES).replace(/^Nothing was (?:sent|charged)[^.]*\. ?/, "");
   return advice === "" ? [] : advice.split("\n");
 }
 
