@@ -82,6 +82,13 @@ describe("a generator's command", () => {
     expect(await lines()).toEqual(["2"]);
   });
 
+  it("that fails while its task is resumed is told of, as where it fails at once", async () => {
+    const { world, env } = await commandWorld('if [ -e "$log" ]; then exit 3; fi; echo > "$log"; sleep 3600');
+    expect((await world.generate(["--timeout", "1s"], { env })).code).toBe(6);
+    const run = await world.run(["resume"], { env });
+    expect([run.code, run.stderr]).toEqual([5, expect.stringContaining("failed with exit code 3")]);
+  });
+
   it("that is paid for and fails may have been charged: exit 9, and it is not run again", async () => {
     const { world, env, lines } = await commandWorld('echo run >> "$log"; exit 1');
     const flags = ["--generator-paid"];

@@ -186,5 +186,7 @@ export async function tasksToResume(
 
 /** Whether there was nothing to finish, and the user did not name the task: then it is left out of the result. */
 function isLeftOut({ charged, state }: TaskReport, target: ResumeTarget | undefined): boolean {
-  return target?.id === null && charged === "no" && !isResumable(state);
+  if (target?.id !== null || charged !== "no" || isResumable(state)) return false;
+  // One that was waited for may have failed at no charge, as at a free generator.
+  return target.record === null || !isResumable(target.record.state.name);
 }
