@@ -7,14 +7,14 @@ import { deadPort, liveService } from "../support/live-server.ts";
 import { runProgram } from "../support/program.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const PURCHASE = ["generate", "a fox", "--model", "gamma-image-2"];
+const GENERATE = ["generate", "a fox", "--model", "gamma-image-2"];
 
 it.each([
   ["--version", ["--version"], 2],
   ["--help", ["--help"], 2],
-  ["a dry run", [...PURCHASE, "--dry-run"], 4],
+  ["a dry run", [...GENERATE, "--dry-run"], 4],
   ["a list of models", ["models", "--json"], 4],
-  ["a submit", [...PURCHASE, "--no-wait"], 8, ["http", "crypto", "assert"]],
+  ["a submit", [...GENERATE, "--no-wait"], 8, ["http", "crypto", "assert"]],
   ["a batch", ["batch", "prompts.txt", "--yes"], 18, ["http", "crypto", "assert", "internal/fs/promises"]],
   ["completion of a flag", ["__complete", "=--m", "generate"], 3],
   ["completion of a ratio", ["__complete", "=", "generate", "-m", "z-image", "-r"], 5],
@@ -42,7 +42,7 @@ it("a submit loads what polls and saves only once it is sent", async () => {
   const server = await liveService(PICTURE);
   const unreachable = `http://127.0.0.1:${await deadPort()}`;
   const loadsIt = async (origin: string) => {
-    const { code, texts } = await loaded(PURCHASE, { folder: await temporaryFolder(), origin });
+    const { code, texts } = await loaded(GENERATE, { folder: await temporaryFolder(), origin });
     const loads = (mark: string) => texts.some((text) => text.includes(mark));
     return { code, polls: loads("undici:client:sendHeaders"), saves: loads("damaged at byte") };
   };
