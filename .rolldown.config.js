@@ -24,6 +24,8 @@ const TOGETHER = {
   ledger: "(client/(session|account|failure|report-json)|core/(use-cases/history|task/report)|lib/redact)",
   // 9 ms of a submit. The digest of files is a small part that saving an image would load for itself.
   wire: "(cli/(commands/generate/submit-shown|output/render)|lib/file-digest)",
+  // What an accepted task needs, loaded while the reply is awaited: three files less of a batch.
+  finish: "core/(task/finish|images/sidecar)",
   // 14 files, some 7 ms, of loading the package.
   library: "client/create-client",
 };

@@ -41,8 +41,7 @@ async function allPublic(addresses: readonly Pick<LookupAddress, "address">[]): 
  */
 export async function isPublicAddress(text: string): Promise<boolean> {
   if (!isIP(text) || text.includes("%")) return false;
-  // Loaded for the first download: before the submit it would only cost time.
-  const { default: ipaddr } = await import("ipaddr.js");
+  const { default: ipaddr } = await addressRanges();
   const address = ipaddr.parse(text);
   if (address instanceof ipaddr.IPv4) return address.range() === "unicast";
   if (EMBEDS_IPV4.some((prefix) => address.match(ipaddr.IPv6.parse(prefix), 96))) {
@@ -51,6 +50,9 @@ export async function isPublicAddress(text: string): Promise<boolean> {
   // What IANA allocates to networks; everything else in IPv6 is reserved for special purposes or not used yet.
   return address.match(ipaddr.IPv6.parse("2000::"), 3) && address.range() === "unicast";
 }
+
+/** The library that knows IANA's registries: only downloads need it, and before a submit it would cost time. */
+export const addressRanges = () => import("ipaddr.js");
 
 /**
  * Prefixes of IPv6 addresses that embed an IPv4 address. Resolvers of IPv6-only networks return the second for every

@@ -1,4 +1,5 @@
 import { VERSION } from "../lib/version.ts";
+import { addressRanges } from "./address.ts";
 import { type ConnectOptions, type Connector, connector } from "./connect.ts";
 import { decoded } from "./decode.ts";
 import { SingleConnections } from "./single-connections.ts";
@@ -64,9 +65,9 @@ export class HttpClient {
     }
   }
 
-  /** Loads the code of shared connections, of every client, before it is needed: that takes 10 ms. Never throws. */
+  /** Loads the code of polls and downloads, for every client, before it is needed: that takes 10 ms. Never throws. */
   async prepareShared(): Promise<void> {
-    await this.#sharedConnections();
+    await Promise.allSettled([this.#sharedConnections(), addressRanges()]);
   }
 
   /** Drops every connection, used, idle or not made yet, so that the process can end. */

@@ -18,7 +18,7 @@ interface Moment {
 const SAVED: Record<string, Moment> = {
   "before it begins, but for those that a submit needs and those that save": {
     at: "start",
-    files: /^chunks.polls-/,
+    files: /^chunks.shared-connections-/,
   },
   "while the reply to its submit is awaited": { at: "submit", files: /./ },
   "at its first poll": { at: "poll", files: /./ },

@@ -258,8 +258,8 @@ it.skipIf(process.env.IMGGEN_BINARY !== undefined)(
     const types: unknown[] = [];
     for (let after = 2; server.requests.length === 0; after++) {
       const env = failingDisk({ operation: "load", code: "EMFILE", match: "dist/chunks/", after });
-      const { stdout } = await world.generate([], { env });
-      // Without the part that reports a failure, nothing can be said.
+      const { stdout } = await world.generate(["--reuse"], { env });
+      // Without the part that reports a failure, nothing can be said; that for --reuse is loaded after it.
       if (server.requests.length > 0 || stdout === "") continue;
       const { error, charged, taskId } = JSON.parse(stdout);
       expect({ charged, taskId }).toEqual({ charged: "no", taskId: null });

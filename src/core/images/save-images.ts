@@ -12,6 +12,7 @@ import { type DownloadedImage, diskFailure, downloadImage } from "./download-ima
 import { placeImage } from "./place-image.ts";
 import { sweepReservations } from "./published-names.ts";
 import type { SaveResult, SaveSpec } from "./save-spec.ts";
+import { writeSidecar } from "./sidecar.ts";
 
 /** The most images of one task that are downloaded. No model makes more than 15. */
 export const MOST_IMAGES = 16;
@@ -127,7 +128,6 @@ async function addSidecar(
   deps: TaskDeps,
 ): Promise<string | null> {
   if (!destination.sidecar || file.path === null || facts === null) return null;
-  const { writeSidecar } = await import("./sidecar.ts");
   const { overwrite } = destination;
   const place = { image: file.path, temporary, overwrite, keepsSinceMs };
   return writeSidecar(file, facts, place, deps);
