@@ -41,7 +41,7 @@ async function allPublic(addresses: readonly Pick<LookupAddress, "address">[]): 
  */
 export async function isPublicAddress(text: string): Promise<boolean> {
   if (!isIP(text) || text.includes("%")) return false;
-  const { default: ipaddr } = await addressRanges();
+  const { default: ipaddr } = await import("ipaddr.js");
   const address = ipaddr.parse(text);
   if (address instanceof ipaddr.IPv4) return address.range() === "unicast";
   if (EMBEDS_IPV4.some((prefix) => address.match(ipaddr.IPv6.parse(prefix), 96))) {
@@ -51,8 +51,10 @@ export async function isPublicAddress(text: string): Promise<boolean> {
   return address.match(ipaddr.IPv6.parse("2000::"), 3) && address.range() === "unicast";
 }
 
-/** The library that knows IANA's registries: only downloads need it, and before a submit it would cost time. */
-export const addressRanges = () => import("ipaddr.js");
+/** Loads the library that knows IANA's registries: only downloads need it, and before a submit it would cost time. */
+export async function prepareAddressCheck(): Promise<void> {
+  await import("ipaddr.js");
+}
 
 /**
  * Prefixes of IPv6 addresses that embed an IPv4 address. Resolvers of IPv6-only networks return the second for every

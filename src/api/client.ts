@@ -1,5 +1,5 @@
 import { VERSION } from "../lib/version.ts";
-import { addressRanges } from "./address.ts";
+import { prepareAddressCheck } from "./address.ts";
 import { type ConnectOptions, type Connector, connector } from "./connect.ts";
 import { decoded } from "./decode.ts";
 import { SingleConnections } from "./single-connections.ts";
@@ -67,7 +67,7 @@ export class HttpClient {
 
   /** Loads the code of polls and downloads, for every client, before it is needed: that takes 10 ms. Never throws. */
   async prepareShared(): Promise<void> {
-    await Promise.allSettled([this.#sharedConnections(), addressRanges()]);
+    await Promise.allSettled([this.#sharedConnections(), prepareAddressCheck()]);
   }
 
   /** Drops every connection, used, idle or not made yet, so that the process can end. */
