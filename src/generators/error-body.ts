@@ -33,14 +33,14 @@ export function readErrorBody(body: string): ErrorBody {
   };
 }
 
-/** Where servers say what is wrong, the most telling first. */
-const TELLING = ["message", "detail", "errors", "error", "msg", "title"] as const;
+/** Where servers say what is wrong, the most precise first. */
+const ERROR_FIELDS = ["message", "detail", "errors", "error", "msg", "title"] as const;
 
 function wordsIn(value: unknown): string {
   if (typeof value === "string") return value;
   if (Array.isArray(value)) return value.map(wordsIn).filter(Boolean).join("; ");
   if (!isJsonObject(value)) return "";
-  const said = TELLING.map((name) => wordsIn(value[name])).find((text) => text.trim() !== "") ?? "";
+  const said = ERROR_FIELDS.map((name) => wordsIn(value[name])).find((text) => text.trim() !== "") ?? "";
   // Where a field of the request is at fault: `["body", "size"]`.
   return Array.isArray(value.loc) ? `${value.loc.join(".")}: ${said}` : said;
 }

@@ -32,7 +32,7 @@ export function maskKey(key: string): string {
 }
 
 /** A key that is cut off by the end of the text is recognised by at least this many characters. */
-const TELLING_START = 8;
+const SHORTEST_CUT = 8;
 
 /**
  * Masks an API key anywhere in untrusted text: in any letter case, percent-encoded (even twice), with JSON escapes, or
@@ -54,11 +54,11 @@ export function keyMasker(key: string): (text: string) => string {
 }
 
 function startOf(spellings: readonly string[]): string {
-  return spellings.slice(0, TELLING_START).join("");
+  return spellings.slice(0, SHORTEST_CUT).join("");
 }
 
 function patternOf(spellings: readonly string[]): RegExp {
-  const rest = spellings.slice(TELLING_START);
+  const rest = spellings.slice(SHORTEST_CUT);
   const cutOff = rest.reduceRight((after, spelling) => `(?:${spelling}${after})?`, "");
   return new RegExp(`${spellings.join("")}|${startOf(spellings)}${cutOff}$`, "gi");
 }

@@ -23,7 +23,7 @@ export function readAnswer({ headers, body, cut }: StoredReply): Answer {
     return { kind: "bytes", bytes: body, usage: null };
   const text = body.toString("utf8");
   if (isEventStream(type, text)) {
-    const last = lastWord(text);
+    const last = finalEvent(text);
     return last === null ? { kind: "cut" } : answerIn(last, JSON.stringify(last));
   }
   const json = jsonOrNull(text.replace(/^\uFEFF/, ""));
@@ -63,7 +63,7 @@ function isEventStream(type: string, body: string): boolean {
  * The event that ends a stream of image events: the image (`image_generation.completed`, `image_edit.completed`), an
  * error, or a whole answer as some gateways send it. Null if none has come: the stream was cut.
  */
-function lastWord(stream: string): Record<string, unknown> | null {
+function finalEvent(stream: string): Record<string, unknown> | null {
   const events = stream.split(/\r?\n\r?\n/).map((event) => fieldsOf(jsonOrNull(dataOf(event))));
   return events.find(isLast) ?? null;
 }

@@ -159,7 +159,7 @@ describe("a paid generator", () => {
     });
   });
 
-  it("asks before a batch whose cost nobody knows: each row may cost as much as the dearest of a service", async () => {
+  it("asks before a batch whose cost nobody knows: each row may cost as much as the most expensive of a service", async () => {
     const { json, cwd, generator } = await generatorWorld();
     const rows = Array.from({ length: 13 }, (_, at) => `fox ${at}`);
     await writeFile(path.join(cwd, "foxes.txt"), rows.join("\n"));

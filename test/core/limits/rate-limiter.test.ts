@@ -8,9 +8,9 @@ import { steppedClock } from "../../support/fake-clock.ts";
 const never = new AbortController().signal;
 setMaxListeners(0, never);
 
-function newPace(random = () => 0) {
+function newLimiter(random = () => 0) {
   const clock = steppedClock();
-  return { clock, pace: new RateLimiter({ clock, random }) };
+  return { clock, limiter: new RateLimiter({ clock, random }) };
 }
 
 /** Whether a promise has come to its end by now. */
@@ -25,23 +25,23 @@ async function isOver(promise: Promise<unknown>): Promise<boolean> {
 }
 
 /** Lets so many submits in, and says which of them are. */
-async function entered(pace: RateLimiter, count: number): Promise<number> {
-  const entries = Array.from({ length: count }, () => pace.enter(never));
+async function entered(limiter: RateLimiter, count: number): Promise<number> {
+  const entries = Array.from({ length: count }, () => limiter.enter(never));
   const over = await Promise.all(entries.map(isOver));
   return over.filter(Boolean).length;
 }
 
-describe("the pace of a batch", () => {
+describe("the rate limiter of a batch", () => {
   it("lets all through while none was refused", async () => {
-    const { pace, clock } = newPace();
-    expect(await entered(pace, 50)).toBe(50);
+    const { limiter, clock } = newLimiter();
+    expect(await entered(limiter, 50)).toBe(50);
     expect(clock.waits).toEqual([]);
   });
 
   it("stops everybody until the time has passed that the service asked for", async () => {
-    const { pace, clock } = newPace();
-    pace.slowDown(5000);
-    const [submit, poll] = [pace.enter(never), pace.pause(never)];
+    const { limiter, clock } = newLimiter();
+    limiter.slowDown(5000);
+    const [submit, poll] = [limiter.enter(never), limiter.pause(never)];
     clock.advance(4999);
     expect([await isOver(submit), await isOver(poll)]).toEqual([false, false]);
     clock.advance(1);
@@ -49,21 +49,21 @@ describe("the pace of a batch", () => {
   });
 
   it("keeps to the longest of several times that were asked for", async () => {
-    const { pace, clock } = newPace();
-    pace.slowDown(5000);
-    pace.slowDown(1000);
-    const poll = pace.pause(never);
+    const { limiter, clock } = newLimiter();
+    limiter.slowDown(5000);
+    limiter.slowDown(1000);
+    const poll = limiter.pause(never);
     clock.advance(4999);
     expect(await isOver(poll)).toBe(false);
-    expect(pace.leftMs).toBe(1);
+    expect(limiter.leftMs).toBe(1);
   });
 
   it("goes on waiting where another was waiting already", async () => {
-    const { pace, clock } = newPace();
-    pace.slowDown(1000);
-    const poll = pace.pause(never);
+    const { limiter, clock } = newLimiter();
+    limiter.slowDown(1000);
+    const poll = limiter.pause(never);
     await isOver(poll);
-    pace.slowDown(3000);
+    limiter.slowDown(3000);
     clock.advance(1000);
     expect(await isOver(poll)).toBe(false);
     clock.advance(2000);
@@ -71,55 +71,55 @@ describe("the pace of a batch", () => {
   });
 
   it("waits longer with each refusal in a row that names no time, and starts over after a success", async () => {
-    const { pace, clock } = newPace(() => 1);
+    const { limiter, clock } = newLimiter(() => 1);
     const waits = [1, 2, 3].map(() => {
-      pace.slowDown(null);
-      return pace.leftMs;
+      limiter.slowDown(null);
+      return limiter.leftMs;
     });
     expect(waits).toEqual([1000, 2000, 4000]);
     clock.advance(4000);
-    pace.speedUp();
-    pace.slowDown(null);
-    expect(pace.leftMs).toBe(1000);
+    limiter.speedUp();
+    limiter.slowDown(null);
+    expect(limiter.leftMs).toBe(1000);
   });
 
   it("halves the submits under way with each refusal, down to one", async () => {
-    const { pace } = newPace();
-    await entered(pace, 8);
-    pace.slowDown(null);
-    for (let left = 0; left < 8; left++) pace.leave();
-    expect(await entered(pace, 8)).toBe(4);
-    for (let refusals = 0; refusals < 9; refusals++) pace.slowDown(null);
-    for (let left = 0; left < 8; left++) pace.leave();
-    const next = newPace();
-    await entered(next.pace, 1);
-    next.pace.slowDown(null);
-    next.pace.leave();
-    expect(await entered(next.pace, 3)).toBe(1);
+    const { limiter } = newLimiter();
+    await entered(limiter, 8);
+    limiter.slowDown(null);
+    for (let left = 0; left < 8; left++) limiter.leave();
+    expect(await entered(limiter, 8)).toBe(4);
+    for (let refusals = 0; refusals < 9; refusals++) limiter.slowDown(null);
+    for (let left = 0; left < 8; left++) limiter.leave();
+    const next = newLimiter();
+    await entered(next.limiter, 1);
+    next.limiter.slowDown(null);
+    next.limiter.leave();
+    expect(await entered(next.limiter, 3)).toBe(1);
   });
 
   it("lets one more through for each that was taken", async () => {
-    const { pace } = newPace();
-    await entered(pace, 1);
-    pace.slowDown(null);
-    pace.leave();
-    const entries = Array.from({ length: 4 }, () => pace.enter(never));
+    const { limiter } = newLimiter();
+    await entered(limiter, 1);
+    limiter.slowDown(null);
+    limiter.leave();
+    const entries = Array.from({ length: 4 }, () => limiter.enter(never));
     const through = async () => (await Promise.all(entries.map(isOver))).filter(Boolean).length;
     expect(await through()).toBe(1);
-    pace.speedUp();
+    limiter.speedUp();
     expect(await through()).toBe(2);
-    pace.leave();
+    limiter.leave();
     expect(await through()).toBe(3);
   });
 
   it("gives its place to the next where a signal ends the wait for the time", async () => {
-    const { pace, clock } = newPace();
-    await entered(pace, 1);
-    pace.slowDown(1000);
-    pace.leave();
+    const { limiter, clock } = newLimiter();
+    await entered(limiter, 1);
+    limiter.slowDown(1000);
+    limiter.leave();
     const controller = new AbortController();
-    const stopped = pace.enter(controller.signal);
-    const next = pace.enter(never);
+    const stopped = limiter.enter(controller.signal);
+    const next = limiter.enter(never);
     await isOver(stopped);
     controller.abort(new InterruptedError("SIGINT"));
     await expect(stopped).rejects.toBeInstanceOf(InterruptedError);
@@ -129,11 +129,11 @@ describe("the pace of a batch", () => {
   });
 
   it("ends the wait for a place with the signal", async () => {
-    const { pace } = newPace();
-    await entered(pace, 1);
-    pace.slowDown(null);
+    const { limiter } = newLimiter();
+    await entered(limiter, 1);
+    limiter.slowDown(null);
     const controller = new AbortController();
-    const waiting = pace.enter(controller.signal);
+    const waiting = limiter.enter(controller.signal);
     controller.abort(new InterruptedError("SIGTERM"));
     await expect(waiting).rejects.toMatchObject({ signal: "SIGTERM" });
   });
