@@ -29,7 +29,7 @@ import {
 import { addWaitOptions, requestTimeout, type WaitFlags, waitSettings } from "../flags/wait-flags.ts";
 import { exitCodeOfReport, renderReport } from "../output/render.ts";
 import { withTasksShown } from "../output/task-progress.ts";
-import { isInterrupted, TasksShown } from "../output/tasks-shown.ts";
+import { isInterrupted, nameOf, TasksShown } from "../output/tasks-shown.ts";
 import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 
@@ -111,11 +111,11 @@ function shownEvents(viewing: Viewing, tasks: TasksShown, session: Session): Res
     async onBegin(found) {
       targets = found.targets;
       for (const entry of found.unreadable) await session.console.warn(describeUnreadable(entry));
-      await tasks.begin(targets.map(idOf));
+      await tasks.begin(targets.map(nameOf));
       for (const target of targets)
         if (target.record === null || "taskId" in target.record.state) left.add(target);
       if (forPeople && tasks.areSeveral)
-        tasks.nameAtSignal(() => [...left].map(idOf), "charged and not saved yet");
+        tasks.nameAtSignal(() => [...left].map(nameOf), "charged and not saved yet");
     },
     async onEnd(report, target) {
       left.delete(target);
@@ -129,7 +129,7 @@ function shownEvents(viewing: Viewing, tasks: TasksShown, session: Session): Res
           tasks.printing(at);
           printed += 1;
           const which = tasks.areSeveral
-            ? `${printed} of ${targets.length}${nameIn(report, idOf(target))}: `
+            ? `${printed} of ${targets.length}${nameIn(report, nameOf(target))}: `
             : "";
           await renderReport(report, session, which);
         });
@@ -141,11 +141,6 @@ function shownEvents(viewing: Viewing, tasks: TasksShown, session: Session): Res
 /** A task's id before its lines; nothing where its error names it. */
 function nameIn({ error }: TaskReport, id: string): string {
   return error?.message.includes(id) ? "" : `, ${id}`;
-}
-
-function idOf({ id, record }: ResumeTarget): string {
-  if (record && "taskId" in record.state) return record.state.taskId;
-  return id ?? record?.id ?? "";
 }
 
 /** An unknown outcome outweighs the rest: only the user can decide about it. */

@@ -4,13 +4,7 @@ import { resumeCommand } from "../../client/failure.ts";
 import { statusJson } from "../../client/report-json.ts";
 import { resolveFileDestination } from "../../core/images/destination.ts";
 import { reportStatus, type TaskReport } from "../../core/task/report.ts";
-import {
-  type NamedTask,
-  namedTasks,
-  type StatusEvents,
-  type StatusSpec,
-  status,
-} from "../../core/use-cases/status.ts";
+import { namedTasks, type StatusEvents, type StatusSpec, status } from "../../core/use-cases/status.ts";
 import { FLAG_NAMES } from "../../lib/wording.ts";
 import {
   addPreviewOption,
@@ -22,7 +16,7 @@ import {
 import { addWaitOptions, requestTimeout, type WaitFlags, waitSettings } from "../flags/wait-flags.ts";
 import { exitCodeOfReport, renderReport } from "../output/render.ts";
 import { withTasksShown } from "../output/task-progress.ts";
-import { isInterrupted, TasksShown } from "../output/tasks-shown.ts";
+import { isInterrupted, nameOf, TasksShown } from "../output/tasks-shown.ts";
 import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 
@@ -97,11 +91,6 @@ function shownEvents(
       if (!isSaidOnce() || !isInterrupted(report)) await show(report, session);
     },
   };
-}
-
-/** The service's id, where the ledger has it: a task may be named by the beginning of one. */
-function nameOf({ id, record }: NamedTask): string {
-  return record !== null && "taskId" in record.state ? record.state.taskId : id;
 }
 
 async function show(report: TaskReport, session: Session): Promise<void> {

@@ -1,6 +1,7 @@
 import { interruptedError } from "../../core/errors.ts";
 import type { TaskProgressEvent } from "../../core/task/progress-events.ts";
 import type { TaskReport } from "../../core/task/report.ts";
+import type { TaskRecord } from "../../task/record.ts";
 import { shortTaskIds } from "../../task/short-task-id.ts";
 import type { Session } from "../session/session.ts";
 import { createStatusLine } from "./status-line.ts";
@@ -135,6 +136,12 @@ export class TaskRows {
 const FIRST_IDS = 20;
 /** In characters. A longer command would fill the screen with the ids of its tasks. */
 const LONGEST_COMMAND = 600;
+
+/** The service's id, where the ledger has it: a task may be named by the beginning of one, or by nothing. */
+export function nameOf({ id, record }: { id: string | null; record: TaskRecord | null }): string {
+  if (record && "taskId" in record.state) return record.state.taskId;
+  return id ?? record?.id ?? "";
+}
 
 /** Whether a signal ended the wait for a task. */
 export function isInterrupted({ error }: TaskReport): boolean {
