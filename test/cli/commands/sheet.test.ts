@@ -2,11 +2,7 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import sharp from "sharp";
 import { describe, expect, it } from "vitest";
-import {
-  layOutSheet,
-  type SheetEntry,
-  type SheetLayout,
-} from "../../../src/cli/commands/batch/sheet-layout.ts";
+import { layOutSheet, type SheetEntry, type SheetLayout } from "../../../src/cli/commands/batch/sheet.ts";
 import { commandWorld } from "../../support/command-world.ts";
 import { failure, success } from "../../support/scripted-server.ts";
 import { inTurn } from "../../support/scripts.ts";

@@ -4,7 +4,7 @@ import type { OutputFolder } from "../../../core/batch/batch-row.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { numberedPath } from "../../../core/images/file-name.ts";
 import { reserveName } from "../../../core/images/published-names.ts";
-import { contactSheet } from "../../../graphics/contact-sheet.ts";
+import { contactSheet, type SheetRow } from "../../../graphics/contact-sheet.ts";
 import { UndecodableError } from "../../../graphics/decoder.ts";
 import { removeIfPossible } from "../../../lib/durable.ts";
 import { errorText } from "../../../lib/error-text.ts";
@@ -15,7 +15,6 @@ import type { Session } from "../../session/session.ts";
 import { roomOn } from "../../text/fit.ts";
 import { creditsText } from "../../text/phrases.ts";
 import { rowWord } from "./row-notes.ts";
-import { layOutSheet, type SheetEntry } from "./sheet-layout.ts";
 
 /** More would be too small to see. */
 const MOST_CELLS = 200;
@@ -82,4 +81,88 @@ function entryOf(end: RowResult): SheetEntry {
     cost: creditsText(credits),
     end: [seconds, word].flat().join(" · "),
   };
+}
+
+/** What a picture of a contact sheet may be told from the others by. */
+const FACTS = ["prompt", "model", "ratio", "quality", "cost"] as const;
+type Fact = (typeof FACTS)[number];
+
+/** A picture of a contact sheet, and what is known of it. */
+export type SheetEntry = Readonly<Record<Fact, string | null>> & {
+  /** Its file; null if there is none. */
+  image: string | null;
+  /** How it ended, for below it. */
+  end: string;
+};
+
+export interface SheetLayout {
+  /** What all pictures have in common, once. */
+  top: string[];
+  rows: SheetRow[];
+}
+
+const LONGEST_PROMPT = 400;
+const LONGEST_LABEL = 110;
+/** More would make a strip of a sheet. */
+const MOST_COLUMNS = 12;
+
+/**
+ * Places pictures on a sheet, each above what it differs in. Of one prompt over several models, ratios or qualities, a
+ * row is a model (or else a ratio), and a column what it was combined with.
+ */
+export function layOutSheet(entries: readonly SheetEntry[]): SheetLayout {
+  const differing = FACTS.filter((fact) => new Set(entries.map((entry) => entry[fact])).size > 1);
+  const common = (facts: readonly Fact[]) =>
+    listed(
+      entries[0],
+      facts.filter((fact) => !differing.includes(fact)),
+    );
+  const settings = common(["model", "ratio", "quality", "cost"]).replace(/credits?$/, "$& each");
+  const top = [shortened(common(["prompt"]), LONGEST_PROMPT), settings].filter((line) => line !== "");
+  const rows = tableOf(entries, differing) ?? gridOf(entries, differing);
+  return { top, rows };
+}
+
+/** Null where the settings that differ do not span a table. */
+function tableOf(entries: readonly SheetEntry[], differing: readonly Fact[]): SheetRow[] | null {
+  const [first, ...others] = differing.filter((fact) => fact !== "cost");
+  if (first === undefined || first === "prompt" || others.length === 0) return null;
+  const heading = (entry: SheetEntry) => entry[first] ?? `default ${first}`;
+  const column = (entry: SheetEntry) => listed(entry, others);
+  const columns = [...new Set(entries.map(column))];
+  const places = new Map(entries.map((entry) => [`${heading(entry)}\n${column(entry)}`, entry]));
+  if (columns.length > MOST_COLUMNS || places.size < entries.length) return null;
+  const below = differing.filter((fact) => fact !== first);
+  return [...new Set(entries.map(heading))].map((name) => ({
+    heading: name,
+    cells: columns.map((each) => {
+      const entry = places.get(`${name}\n${each}`);
+      return entry === undefined ? null : cellOf(entry, below);
+    }),
+  }));
+}
+
+function gridOf(entries: readonly SheetEntry[], differing: readonly Fact[]): SheetRow[] {
+  const columns = Math.ceil(Math.sqrt(entries.length));
+  const cells = entries.map((entry) => cellOf(entry, differing));
+  return Array.from({ length: Math.ceil(cells.length / columns) }, (_, at) => ({
+    heading: null,
+    cells: cells.slice(at * columns, (at + 1) * columns),
+  }));
+}
+
+function cellOf(entry: SheetEntry, differing: readonly Fact[]): SheetRow["cells"][number] {
+  const prompt = shortened(differing.includes("prompt") ? (entry.prompt ?? "") : "", LONGEST_LABEL);
+  const settings = differing.filter((fact) => fact !== "prompt");
+  const facts = [listed(entry, settings), entry.end].filter((text) => text !== "").join(" · ");
+  const label = [prompt, facts].filter((text) => text !== "").join("\n");
+  return { image: entry.image, label };
+}
+
+function listed(entry: SheetEntry | undefined, facts: readonly Fact[]): string {
+  return facts.flatMap((fact) => entry?.[fact] ?? []).join(" · ");
+}
+
+function shortened(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most).trimEnd()}…` : text;
 }

@@ -1,4 +1,9 @@
 import type { Command } from "commander";
+import { describeConnectionError } from "../../../api/connection-errors.ts";
+import { AuthRequiredError, NetworkError, ServiceError } from "../../../api/errors.ts";
+import { describeForeign, probe, verdictOf } from "../../../api/probe.ts";
+import { proxiesFromEnvironment } from "../../../api/proxies.ts";
+import { TransportError } from "../../../api/transport.ts";
 import { checkApiKey, checkBaseUrl, requireBaseUrl, withScheme } from "../../../client/account.ts";
 import { EffectiveSettings } from "../../../client/effective-settings.ts";
 import { UsageError } from "../../../lib/error-types.ts";
@@ -56,7 +61,6 @@ async function runLogin(session: Session, options: LoginOptions): Promise<number
   const apiKey = await askKey(baseUrl, session);
   const verified = options.verify && baseUrl !== null;
   if (verified) {
-    const { verifyKey } = await import("./verify-key.ts");
     await verifyKey(baseUrl, apiKey, session);
     if (!session.options.json) await session.console.note(`Key accepted by ${new URL(baseUrl).host}.`);
   }
@@ -138,4 +142,39 @@ async function askKey(baseUrl: string | null, session: Session): Promise<string>
       await console.warn(`${error.message} Try again, or press Enter to stop.`);
     }
   }
+}
+
+const VERIFY_TIMEOUT_MS = 15_000;
+const UNCHECKED = "To store the key unchecked, add --no-verify.";
+
+/**
+ * Asks the service whether it takes a key, which costs nothing.
+ * @throws AuthRequiredError if not, ServiceError if something else answers, NetworkError if nothing does
+ */
+async function verifyKey(baseUrl: string, apiKey: string, session: Session): Promise<void> {
+  const url = new URL(baseUrl);
+  const { env, signal } = session.context;
+  const options = { proxies: proxiesFromEnvironment(env), onExchange: session.onExchange };
+  const reply = await probe({ options, baseUrl, apiKey, timeoutMs: VERIFY_TIMEOUT_MS, signal }).catch(
+    (error) => {
+      signal.throwIfAborted();
+      throw error instanceof TransportError ? unreachable(url, error) : error;
+    },
+  );
+  const verdict = verdictOf(reply);
+  if (verdict === "accepted") return;
+  if (verdict === "refused") {
+    throw new AuthRequiredError("The service refused the API key.", {
+      ...(reply.envelope.kind === "error" && { key: reply.envelope.key }),
+      hint: "Nothing was stored. Check the key on the service's API key page.",
+    });
+  }
+  const { message, hint } = describeForeign(reply, url);
+  throw new ServiceError(message, { hint: `Nothing was stored. ${hint}\n${UNCHECKED}` });
+}
+
+function unreachable(url: URL, cause: TransportError): NetworkError {
+  const next = `Nothing was stored. Check the base URL and try again. ${UNCHECKED}`;
+  const { message, hint } = describeConnectionError(cause, url, next);
+  return new NetworkError(message, { hint, cause });
 }
