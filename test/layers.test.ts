@@ -53,7 +53,6 @@ const MAY_IMPORT: Record<string, { layers: string[]; files?: string[] }> = {
       "sandbox/generator-service.ts",
       "generators/generator.ts",
       "generators/kinds.ts",
-      "generators/parse-spec.ts",
       "generators/spec.ts",
     ],
   },

@@ -1,7 +1,11 @@
 import { AuthRequiredError } from "../api/errors.ts";
 import { isPaidByDefault } from "../generators/kinds.ts";
-import { mayCarryKey, parseGeneratorSpec } from "../generators/parse-spec.ts";
-import type { GeneratorOptions, GeneratorSpec } from "../generators/spec.ts";
+import {
+  type GeneratorOptions,
+  type GeneratorSpec,
+  mayCarryKey,
+  parseGeneratorSpec,
+} from "../generators/spec.ts";
 import { timeoutOption } from "../lib/duration.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { shellWord } from "../lib/shell-word.ts";

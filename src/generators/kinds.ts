@@ -1,8 +1,7 @@
 import type { Matrix } from "../models/matrix.ts";
 import type { Generator, GeneratorDeps } from "./generator.ts";
 import { modelsAt } from "./openai/models.ts";
-import { isPrivateHost } from "./private-host.ts";
-import type { GeneratorOptions, GeneratorSpec } from "./spec.ts";
+import { type GeneratorOptions, type GeneratorSpec, isPrivateHost } from "./spec.ts";
 
 /** Loads a generator's code, and makes it. Nothing is sent or run. A command that uses no generator loads none of it. */
 export async function openGenerator(

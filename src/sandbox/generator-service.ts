@@ -14,7 +14,7 @@ import { poll } from "./generator/poll.ts";
 import type { GeneratorService } from "./generator/service.ts";
 import { submit } from "./generator/submit.ts";
 import { createListener, type Operations, type RequestLine } from "./http.ts";
-import { isSameText } from "./links.ts";
+import { isSameText, loadSecret } from "./links.ts";
 import { listenOnLoopback } from "./listen.ts";
 import { Admission } from "./queue/admission.ts";
 import { adoptInOrder } from "./queue/adopt.ts";
@@ -24,7 +24,6 @@ import { GeneratorSlots } from "./queue/slots.ts";
 import { QueuedTasks } from "./queue/task-folder.ts";
 import { WaitQueue } from "./queue/wait-queue.ts";
 import { refusal } from "./reply.ts";
-import { loadSecret } from "./state/secret.ts";
 import { taskIdFor } from "./task-id.ts";
 
 /** How often to look for tasks whose process is gone, in milliseconds. */

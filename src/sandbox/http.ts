@@ -1,9 +1,11 @@
-import type { RequestListener } from "node:http";
+import type { RequestListener, ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { Context } from "hono";
 import { Hono } from "hono/tiny";
-import { type Delivery, deliver } from "./deliver.ts";
+import { errorCode } from "../lib/error-code.ts";
 import type { FileAddress } from "./links.ts";
 import { invalidRequest, refusal, type SandboxReply, unknownError } from "./reply.ts";
 
@@ -102,4 +104,58 @@ function urlOf({ req }: RequestContext): URL {
  */
 function keyOf(authorization: string | null): string | null {
   return /^Bearer +(sk-\S+)$/.exec(authorization ?? "")?.[1] ?? null;
+}
+
+type Picture = Extract<SandboxReply, { kind: "picture" }>;
+
+/** How a reply was sent. */
+export interface Delivery {
+  /** The HTTP status; 0 if the connection was closed without a reply. */
+  status: number;
+  /** The result, if there is more to say than the status. */
+  note: string | null;
+  /** Whether the service said no, which it does with the status 200 too. */
+  isRefused: boolean;
+}
+
+/** Sends a reply. Never throws, even if the client has disconnected. */
+export async function deliver(reply: SandboxReply, outgoing: ServerResponse): Promise<Delivery> {
+  const { note } = reply;
+  switch (reply.kind) {
+    case "envelope":
+      outgoing.writeHead(reply.status, { ...reply.headers, "Content-Type": "application/json" });
+      outgoing.end(JSON.stringify(reply.body));
+      return { status: reply.status, note, isRefused: reply.body.code !== 0 };
+    case "page":
+      outgoing.writeHead(reply.status, { "Content-Type": "text/html; charset=utf-8" });
+      outgoing.end(reply.html);
+      return { status: reply.status, note, isRefused: reply.status >= 400 };
+    case "silence":
+      outgoing.destroy();
+      return { status: 0, note, isRefused: false };
+    case "picture":
+      return { status: 200, note: (await stream(reply, outgoing)) ?? note, isRefused: false };
+  }
+}
+
+/** Streams an image while it is drawn or read, as fast as the client reads. @returns the error, if any */
+async function stream(picture: Picture, outgoing: ServerResponse): Promise<string | null> {
+  const { chunks, mediaType, bytes, cutShort } = picture;
+  outgoing.writeHead(200, {
+    "Content-Type": mediaType,
+    ...(bytes !== null && { "Content-Length": String(bytes) }),
+  });
+  if (outgoing.req.method === "HEAD") {
+    outgoing.end();
+    return null;
+  }
+  try {
+    await pipeline(Readable.from(chunks), outgoing, { end: !cutShort });
+    if (cutShort) outgoing.socket?.destroySoon();
+    return null;
+  } catch (error) {
+    outgoing.destroy();
+    if (errorCode(error) === "ERR_STREAM_PREMATURE_CLOSE") return "the client hung up";
+    return `the image could not be sent: ${String(error)}`;
+  }
 }

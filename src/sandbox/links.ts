@@ -1,4 +1,7 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { errorCode } from "../lib/error-code.ts";
+import { readPublished } from "../lib/publish.ts";
+import { createWhole } from "../lib/write-whole.ts";
 import { type SandboxReply, unknownError } from "./reply.ts";
 
 /** What a signed URL leads to, and until when it is valid. */
@@ -68,4 +71,20 @@ function sign({ taskId, index, extension, expires }: Link, secret: string): stri
 export function isSameText(given: string, expected: string): boolean {
   const [a, b] = [Buffer.from(given), Buffer.from(expected)];
   return a.length === b.length && timingSafeEqual(a, b);
+}
+
+const DIGITS = 64;
+
+/**
+ * A secret in a file, such as the one that result URLs are signed with: created once, the same for every process.
+ * @param prefix what it begins with
+ */
+export async function loadSecret(file: string, prefix = ""): Promise<string> {
+  try {
+    return await readPublished(file, (text) => text.length >= prefix.length + DIGITS);
+  } catch (error) {
+    if (errorCode(error) !== "ENOENT") throw error;
+  }
+  await createWhole(file, prefix + randomBytes(DIGITS / 2).toString("hex"), 0o600);
+  return loadSecret(file, prefix);
 }

@@ -1,12 +1,11 @@
 import { createHash } from "node:crypto";
-import { readJson } from "./body.ts";
 import { type Directives, readDirectives } from "./directives.ts";
 import { refusal, type SandboxReply, success, unknownError } from "./reply.ts";
 import type { Account } from "./state/accounts.ts";
 import type { SandboxService } from "./state/state.ts";
 import type { Task } from "./state/tasks.ts";
 import { newTaskId } from "./task-id.ts";
-import { readRequest, type SandboxRequest } from "./valid-request.ts";
+import { readJson, readRequest, type SandboxRequest } from "./valid-request.ts";
 
 /** Section 2.2: models with this prefix need a subscription. */
 const SUBSCRIPTION_MODELS = "gamma-image-2-5-";

@@ -13,6 +13,39 @@ import type { GenerationRequest } from "../task/request.ts";
 import { areSentFields, type SentFields } from "../task/request-fields.ts";
 import { invalidRequest, refusal, type SandboxReply } from "./reply.ts";
 
+/** Far more than any valid request: a prompt of 20,000 characters and 16 URLs. */
+const LARGEST_BODY_BYTES = 1024 * 1024;
+
+/**
+ * The JSON of a submit (section 4.1), or its refusal. A body that is not declared as JSON gets HTTP 415; one that is not
+ * JSON, or larger than 1 MiB, gets HTTP 400. Never throws: if the client disconnects halfway, the body is not JSON.
+ */
+export async function readJson({
+  headers,
+  body,
+}: Request): Promise<{ json: unknown } | { refused: SandboxReply }> {
+  if (!isJsonType(headers.get("content-type"))) {
+    return { refused: invalidRequest("the Content-Type is not application/json", { status: 415 }) };
+  }
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of body ?? []) {
+      bytes += chunk.length;
+      if (bytes > LARGEST_BODY_BYTES) return { refused: invalidRequest("the body is larger than 1 MiB") };
+      chunks.push(chunk);
+    }
+    return { json: JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks))) };
+  } catch {
+    return { refused: invalidRequest("the body is not JSON") };
+  }
+}
+
+/** Parameters aside. */
+function isJsonType(contentType: string | null): boolean {
+  return contentType?.split(";", 1)[0]?.trim().toLowerCase() === "application/json";
+}
+
 /** A valid request with its defaults filled in. */
 export interface SandboxRequest {
   /** As it was sent, with its directives. */

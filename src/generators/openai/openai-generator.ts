@@ -1,7 +1,7 @@
 import type { HttpReply } from "../../api/client.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { fieldsOf, isJsonObject, jsonOrNull } from "../../lib/json.ts";
-import { readErrorBody } from "../error-body.ts";
+import { readErrorBody } from "../failed-reply.ts";
 import {
   type GeneratedImage,
   type Generator,

@@ -3,12 +3,11 @@ import { pathToFileURL } from "node:url";
 import type { Reference } from "../../generators/generator.ts";
 import { inspectFileAt } from "../../lib/image/inspect.ts";
 import { REQUEST_ID_HEADER } from "../../task/intent.ts";
-import { readJson } from "../body.ts";
 import { pictureDimensions } from "../dimensions.ts";
 import { adopt } from "../queue/adopt.ts";
 import { invalidRequest, type SandboxReply, success } from "../reply.ts";
 import { newTaskId, taskIdFor } from "../task-id.ts";
-import { checkBody, type RequestBody } from "../valid-request.ts";
+import { checkBody, type RequestBody, readJson } from "../valid-request.ts";
 import { noteUse } from "./kept-files.ts";
 import type { GeneratorService } from "./service.ts";
 

@@ -4,10 +4,12 @@ import { type Generator, type GeneratorJob, TimeLimitError } from "../../generat
 import { type Clock, isoTime } from "../../lib/clock.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { Processes } from "../../lib/processes.ts";
+import type { Admission } from "./admission.ts";
 import { checkImage } from "./check-image.ts";
+import type { RunningPhase } from "./entries.ts";
 import { endOf, type RequestEnd, stepAfter } from "./request-end.ts";
 import type { TaskFolder } from "./task-folder.ts";
-import type { OpenState, StartedState } from "./task-state.ts";
+import { isEnded, type OpenState, type StartedState } from "./task-state.ts";
 
 /** For how much longer than a request may take its step is respected by other machines. */
 const MARGIN_MS = 60_000;
@@ -148,4 +150,34 @@ function removeFolder(folder: string): void {
   } catch {
     // It stays.
   }
+}
+
+/**
+ * Makes the images of a task, one after the other, until it has all of them, or one is to be asked for again, or no request
+ * may be sent.
+ * @returns how the last request ended. @throws as `makeImage`
+ */
+export async function makeImages(
+  folder: TaskFolder,
+  phase: RunningPhase,
+  deps: RequestDeps & { admission: Admission },
+): Promise<RequestEnd | null> {
+  const onProgress = (share: number) => {
+    phase.share = share;
+  };
+  let end: RequestEnd | null = null;
+  while (!isEnded(folder.state)) {
+    const { results } = folder.state;
+    phase.share = null;
+    end = await makeImage(folder, folder.state, deps, { signal: phase.giveUp.signal, onProgress });
+    await deps.admission.onEnd(end);
+    const isAgain = !isEnded(folder.state) && folder.state.results.length === results.length;
+    if (isAgain || isLate(end, folder, deps) || deps.admission.condition.name !== "open") break;
+  }
+  return end;
+}
+
+/** Whether a free generator may still be at work on a request that timed out. */
+export function isLate(end: RequestEnd | null, folder: TaskFolder, deps: RequestDeps): boolean {
+  return end?.kind === "timed out" && !isPaidTask(folder, deps);
 }

@@ -2,8 +2,8 @@ import path from "node:path";
 import { makeFolder } from "../../lib/durable.ts";
 import type { Matrix } from "../../models/matrix.ts";
 import type { DrawPicture } from "../../painter/picture.ts";
+import { loadSecret } from "../links.ts";
 import { Accounts } from "./accounts.ts";
-import { loadSecret } from "./secret.ts";
 import { Tasks } from "./tasks.ts";
 import { Throttle } from "./throttle.ts";
 

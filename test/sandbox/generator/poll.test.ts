@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { remarksOn } from "../../../src/sandbox/generator/ended-reply.ts";
+import { remarksOn } from "../../../src/sandbox/generator/poll.ts";
 
 const wide = { ratio: "16:9", quality: undefined, width: 1024, height: 576 };
 
