@@ -1,6 +1,6 @@
 import type { Matrix } from "../models/matrix.ts";
 import type { Generator, GeneratorDeps } from "./generator.ts";
-import { modelsAt } from "./openai/models.ts";
+import { modelsAt } from "./openai/servers.ts";
 import { type GeneratorOptions, type GeneratorSpec, isPrivateHost } from "./spec.ts";
 
 /** Loads a generator's code, and makes it. Nothing is sent or run. A command that uses no generator loads none of it. */

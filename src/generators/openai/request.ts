@@ -4,8 +4,7 @@ import type { GeneratorDeps, GeneratorJob, Reference } from "../generator.ts";
 import type { PostBody } from "../http.ts";
 import { type LocalReference, referenceFiles } from "../reference-files.ts";
 import type { GeneratorOptions } from "../spec.ts";
-import { OPENAI_DEFAULT_MODEL, openAiName } from "./models.ts";
-import type { ServerForm } from "./servers.ts";
+import { OPENAI_DEFAULT_MODEL, openAiName, type ServerForm } from "./servers.ts";
 import { isGptImage, sizeFields } from "./size.ts";
 
 /** A request for one image. */

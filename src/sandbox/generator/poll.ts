@@ -3,7 +3,7 @@ import { isJsonObject } from "../../lib/json.ts";
 import type { Usage } from "../../task/lifecycle.ts";
 import { LINK_SECONDS, resultUrl } from "../links.ts";
 import { adopt } from "../queue/adopt.ts";
-import type { QueueView } from "../queue/queue-view.ts";
+import type { QueueView } from "../queue/entries.ts";
 import type { QueuedTask, TaskFolder } from "../queue/task-folder.ts";
 import { type EndedState, isEnded, mayBeSent, type StoredImage } from "../queue/task-state.ts";
 import { FAILURE_CODE, invalidRequest, refusal, type SandboxReply, success, unknownError } from "../reply.ts";

@@ -1,9 +1,8 @@
 import type { Claim } from "../../lib/claim.ts";
 import { errorText } from "../../lib/error-text.ts";
 import type { Admission } from "./admission.ts";
-import { Entries, type Entry, type RunningPhase } from "./entries.ts";
+import { Entries, type Entry, type QueueView, type RunningPhase, viewOf } from "./entries.ts";
 import { isLate, isPaidTask, makeImages, type RequestDeps } from "./make-image.ts";
-import { type QueueView, viewOf } from "./queue-view.ts";
 import { GivenUpError } from "./request-end.ts";
 import type { GeneratorSlots, Slot, SlotResult } from "./slots.ts";
 import type { QueuedTask, QueuedTasks, TaskFolder } from "./task-folder.ts";
