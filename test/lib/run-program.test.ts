@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { type ProgramOptions, runProgram } from "../../src/lib/run-program.ts";
+import { type ProgramOptions, programFailure, runProgram } from "../../src/lib/run-program.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const never = new AbortController().signal;
@@ -112,3 +112,12 @@ function statOf(pid: number): string {
     return "";
   }
 }
+
+const ended = (stderr: string) =>
+  programFailure({ kind: "ended", code: 1, killedBy: null, stdout: "", stderr }, "paint", 1000);
+
+it("ends with the last lines that a program said, and shows where they were cut", () => {
+  expect(ended("")).toBe("failed with exit code 1");
+  expect(ended("one\r\ntwo\n\n three \nfour\n")).toBe("failed with exit code 1: two / three / four");
+  expect(ended(`${"a".repeat(400)}z`)).toBe(`failed with exit code 1: …${"a".repeat(299)}z`);
+});

@@ -1,7 +1,6 @@
 import { UsageError } from "../../lib/error-types.ts";
-import { linesOf, programFailure } from "../../lib/program-failure.ts";
 import { withoutQuery } from "../../lib/redact.ts";
-import { environmentWithout, runProgram } from "../../lib/run-program.ts";
+import { environmentWithout, linesOf, programFailure, runProgram } from "../../lib/run-program.ts";
 import { isRemoteUrl } from "../../models/rules/images.ts";
 import { interruptedError } from "../errors.ts";
 import type { ReferenceFile } from "./reference-file.ts";

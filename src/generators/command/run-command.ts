@@ -3,8 +3,7 @@ import path from "node:path";
 import { errorCode } from "../../lib/error-code.ts";
 import { fieldsOf, jsonOrNull } from "../../lib/json.ts";
 import { identityOf, type ProcessIdentity, signalGroup, systemProcesses } from "../../lib/processes.ts";
-import { programFailure } from "../../lib/program-failure.ts";
-import { environmentWithout, type ProgramEnd, runProgram } from "../../lib/run-program.ts";
+import { environmentWithout, type ProgramEnd, programFailure, runProgram } from "../../lib/run-program.ts";
 import { GeneratorError, type GeneratorFailure, TimeLimitError } from "../generator.ts";
 
 /** The keys that imggen reads, and everything else of its own. */
