@@ -12,7 +12,7 @@ import { GENERATOR_KEY_ID, SANDBOX_SERVICE, type ServiceIdentity } from "../task
 import { checkApiKey, checkBaseUrl, configuredService } from "./account.ts";
 import type { OwnGenerator } from "./own-generator.ts";
 import { settingsFolders } from "./profiles.ts";
-import { generatorInEffect } from "./service-in-effect.ts";
+import { generatorInEffect, sandboxFolder, startIn } from "./service-in-effect.ts";
 import type { ClientSession } from "./session.ts";
 
 /** How long a task of the embedded sandbox takes, in milliseconds: less than `imggen sandbox`, as a person waits. */
@@ -31,32 +31,22 @@ interface Account {
   apiKey: string;
 }
 
-async function configuredAccount(session: ClientSession): Promise<Account> {
-  const { baseUrl, apiKey } = await configuredService(session);
-  return { baseUrl, apiKey, identity: { baseUrl, keyId: keyFingerprint(apiKey) } };
-}
-
-export interface ConnectionsOptions {
-  /** Ends a submit, a poll or an idle download, milliseconds; absent leaves each its own. */
-  requestTimeoutMs: number | undefined;
-}
-
 /**
  * Connections to accounts, made when they are first needed and closed together. Where a caller `onlyPolls`, the queue
  * before the user's own generator says how tasks stand, and runs none.
  */
 export class Connections {
   readonly #session: ClientSession;
-  readonly #options: ConnectionsOptions;
+  readonly #requestTimeoutMs: number | undefined;
   readonly #closers: (() => Promise<void>)[] = [];
   #sandbox: Promise<Connection> | undefined;
   /** By whether the caller only polls, and the names of the generators. */
   readonly #generators = new Map<string, Promise<Connection>>();
   readonly #accounts = new Map<string, Connection>();
 
-  constructor(session: ClientSession, options: ConnectionsOptions) {
+  constructor(session: ClientSession, requestTimeoutMs: number | undefined) {
     this.#session = session;
-    this.#options = options;
+    this.#requestTimeoutMs = requestTimeoutMs;
   }
 
   /** The current account: the embedded sandbox under `--sandbox`, else the user's own generator, or the configured service. */
@@ -93,7 +83,8 @@ export class Connections {
 
   /** Asked for again each time: a login or a key may have changed, or come, since. */
   async #configuredConnection(): Promise<Connection> {
-    return this.#connectionTo(await configuredAccount(this.#session));
+    const { baseUrl, apiKey } = await configuredService(this.#session);
+    return this.#connectionTo({ baseUrl, apiKey, identity: { baseUrl, keyId: keyFingerprint(apiKey) } });
   }
 
   /** To the account of another profile; null if no profile has it. */
@@ -155,7 +146,6 @@ export class Connections {
   async #startSandbox(): Promise<Connection> {
     const { startSandbox, SANDBOX_KEY } = await import("../sandbox/server.ts");
     const { serviceMatrix } = await import("./matrix-in-effect.ts");
-    const { sandboxFolder, startIn } = await import("./state-folder.ts");
     const session = this.#session;
     const matrix = serviceMatrix(session);
     const { drawPicture: draw, clock } = session.context;
@@ -193,14 +183,13 @@ export class Connections {
       () => http.close(),
       () => downloads.close(),
     );
-    const { requestTimeoutMs: timeoutMs } = this.#options;
     const service = new HttpImageService({
       http,
       clock: this.#session.context.clock,
       baseUrl,
       apiKey,
-      submitTimeoutMs: timeoutMs,
-      pollTimeoutMs: timeoutMs,
+      submitTimeoutMs: this.#requestTimeoutMs,
+      pollTimeoutMs: this.#requestTimeoutMs,
       ...own,
     });
     const topUpHint = isSandbox(serviceUrl, apiKey) ? SANDBOX_TOP_UP : null;

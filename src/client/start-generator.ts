@@ -7,9 +7,8 @@ import {
 } from "../sandbox/generator-service.ts";
 import { matrixInEffect } from "./matrix-in-effect.ts";
 import { type OwnGenerator, requireKey } from "./own-generator.ts";
-import { generatorFolder } from "./service-in-effect.ts";
+import { generatorFolder, startIn } from "./service-in-effect.ts";
 import type { ClientSession } from "./session.ts";
-import { startIn } from "./state-folder.ts";
 
 /** How it is started: as the queue of one command, or as a server. */
 type StartOptions = Pick<GeneratorServiceOptions, "runs" | "adoptsAll" | "port" | "onEvent" | "onRequest">;

@@ -36,7 +36,7 @@ export class Workspace {
     this.ledger = openLedger(session);
     this.#session = session;
     this.#requestTimeoutMs = requestTimeoutMs;
-    this.#connections = new Connections(session, { requestTimeoutMs });
+    this.#connections = new Connections(session, requestTimeoutMs);
   }
 
   /**

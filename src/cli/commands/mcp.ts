@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { clientOf } from "../../client/client-of.ts";
+import { clientOf } from "../../client/client.ts";
 import { exitCodeOf } from "../../client/exit-codes.ts";
 import { matrixInEffect } from "../../client/matrix-in-effect.ts";
 import { openLedger } from "../../client/session.ts";

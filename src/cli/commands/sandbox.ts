@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { sandboxFolder, startIn } from "../../client/state-folder.ts";
+import { sandboxFolder, startIn } from "../../client/service-in-effect.ts";
 import { durationOption } from "../../lib/duration.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
 import { SANDBOX_KEY, startSandbox } from "../../sandbox/server.ts";

@@ -1,7 +1,7 @@
 // What `sandbox` and `serve` have in common.
 import { platform } from "node:os";
 import { exitCodeOf } from "../../client/exit-codes.ts";
-import { isOfPort } from "../../client/state-folder.ts";
+import { isOfPort } from "../../client/service-in-effect.ts";
 import type { Environment } from "../../client/this-process.ts";
 import { errorCode } from "../../lib/error-code.ts";
 import { errorText } from "../../lib/error-text.ts";
