@@ -112,7 +112,7 @@ export function leftUnfinished(
  * between this answer and what is said.
  * @param asked what a service would have charged for it
  */
-function chargedSoFar(taskId: string, asked: Charged, { generator }: TaskDeps["connection"]): Charged {
+export function chargedSoFar(taskId: string, asked: Charged, { generator }: TaskDeps["connection"]): Charged {
   if (generator === undefined) return asked;
   const mayBeSent = generator.hold(taskId);
   return generator.isPaid && mayBeSent ? "unknown" : "no";

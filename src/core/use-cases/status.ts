@@ -8,7 +8,7 @@ import type { TaskDeps, UseCaseDeps } from "../deps.ts";
 import { requireFolderForSeveral } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import type { WaitSettings } from "../polling/wait.ts";
-import { awaitTask, endedReport, leftUnfinished, unseen } from "../task/finish.ts";
+import { awaitTask, chargedSoFar, endedReport, leftUnfinished, unseen } from "../task/finish.ts";
 import { originOfFile } from "../task/origin.ts";
 import { reportOf, reportOfId, type TaskReport } from "../task/report.ts";
 import { resumeNamed } from "../task/resume.ts";
@@ -130,7 +130,7 @@ async function pollOrWait(
   const { taskId } = task;
   if (wait === null) {
     const state = await pollOnce(taskId, known.charged, deps);
-    return state.status === "running" ? running(known) : endedReport(taskId, state, known);
+    return state.status === "running" ? running(taskId, known, deps) : endedReport(taskId, state, known);
   }
   const waited = await awaitTask(task, known, wait, deps);
   switch (waited.outcome) {
@@ -141,12 +141,14 @@ async function pollOrWait(
     case "interrupted":
       throw deps.signal.reason;
     case "timeout":
-      return waited.lastFailure === null ? running(known) : leftUnfinished(taskId, waited, known, deps);
+      return waited.lastFailure === null
+        ? running(taskId, known, deps)
+        : leftUnfinished(taskId, waited, known, deps);
   }
 }
 
-function running(known: TaskReport): TaskReport {
-  return { ...known, state: "accepted", charged: "yes" };
+function running(taskId: string, known: TaskReport, { connection }: TaskDeps): TaskReport {
+  return { ...known, state: "accepted", charged: chargedSoFar(taskId, "yes", connection) };
 }
 
 /** Polls a task once, without a retry. @throws if there is no usable answer, with what is known of the charge */

@@ -186,9 +186,14 @@ describe("a paid generator", () => {
     const { json } = await generatorWorld(
       inTurn(makesImage, refuses(429, "rate_limit_exceeded", "Slow down.")),
     );
-    expect(await json(["generate", "a fox", paid, "-n", "2", "--timeout", "22s"])).toMatchObject({
+    const pending = await json(["generate", "a fox", paid, "-n", "2", "--timeout", "22s"]);
+    expect(pending).toMatchObject({
       code: 6,
       document: { charged: "unknown", error: { message: expect.stringContaining("Slow down") } },
+    });
+    expect(await json(["status", String(pending.document.taskId), paid])).toMatchObject({
+      code: 6,
+      document: { charged: "unknown" },
     });
   });
 
