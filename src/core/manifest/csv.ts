@@ -69,9 +69,11 @@ class RecordReader {
     this.isOpen = this.#quoted !== null && !this.isTooLong && !cut;
   }
 
-  /** Its problems, or its cells if there are none. */
+  /** Its problems in the order of their lines, or its cells if there are none. */
   found(): (CsvRecord | LineProblem)[] {
-    return this.#problems.length > 0 ? this.#problems : [{ line: this.#line, cells: this.#cells }];
+    if (this.#problems.length === 0) return [{ line: this.#line, cells: this.#cells }];
+    // A quote that is not closed is noticed at the end, and blamed on the line where it opens.
+    return this.#problems.sort((a, b) => a.line - b.line);
   }
 
   /** Notes what is wrong with the next cell, by default on the line where its quote opens. */

@@ -56,6 +56,11 @@ describe("a manifest in CSV", () => {
     },
   );
 
+  it("reports what is wrong in the order of the lines, a quote that is not closed where it opens", async () => {
+    const problems = (await csv('prompt,model\r\n"\n\0')).map((problem) => String(problem).split(":")[0]);
+    expect(problems).toEqual(["2", "3"]);
+  });
+
   it("reports lines correctly however many bytes its characters take", async () => {
     const rows = Array.from({ length: 50 }, (_, index) => `"🦊${"é".repeat(index)}\n狐",`).join("\n\n");
     const lines = (await csv(`prompt,model\n${rows}\n`)).map(([line]) => line);
