@@ -16,12 +16,12 @@ const TEXTS = [
     code.replace("\n", " "),
   ),
   ...readdirSync(path.join(ROOT, "src"), { recursive: true, encoding: "utf8" })
-    .filter((file) => file.endsWith(".ts"))
+    .filter((file) => /\.(?:ts|txt)$/.test(file))
     .map((file) => readFileSync(path.join(ROOT, "src", file), "utf8").replaceAll(COMMENT, "")),
 ];
 
 /** What follows "imggen", up to the end of the code, the string or the clause that it stands in. */
-const MENTION = /\bimggen (?=[a-z-])(.*?)(?=\bimggen |["'`]\s*(?:[,;\])}]|$)|[`;|)]|\\n|$)/gm;
+const MENTION = /\bimggen (?=[a-z-])(.*?)(?=\bimggen |["'`]\s*[,;\])}]|["`]\s*$|[`;|)]|\\n|$)/gm;
 /** After these comes a command, and not a sentence about imggen. */
 const CERTAIN = /(?:\bTo [^:\n]*: |\$ |`|\b[Ss]ee |Run:? |mean )$/;
 const NO_WORDS = /\$\{[^}]*\}?|\\/g;

@@ -1,5 +1,4 @@
 import { SETTING_NAMES, SETTINGS, type SettingName } from "../../store/settings-table.ts";
-import type { Topic } from "./topic-names.ts";
 
 const OTHERS: Readonly<Record<string, string>> = {
   IMGGEN_PROFILE: "default of --profile",
@@ -32,12 +31,15 @@ export function environmentTable(): Variable[] {
   return [...ofSettings, ...others];
 }
 
-export const TOPIC: Topic = [
-  "A flag wins over the environment, the environment over the config file. imggen config list shows every value that applies, and where it comes from.",
-  "",
-  "Variables:",
-  ...environmentTable().map(({ name, description }) => [name, description] as const),
-  "",
-  "Settings (imggen config):",
-  ...Object.entries(SETTINGS).map(([name, { help }]) => [name, help] as const),
-];
+/** The topic `environment`. */
+export function environmentText(): string {
+  const variables = environmentTable().map(({ name, description }) => `  ${name}  ${description}`);
+  const settings = Object.entries(SETTINGS).map(([name, { help }]) => `  ${name}  ${help}`);
+  return `A flag wins over the environment, the environment over the config file. imggen config list shows every value that applies, and where it comes from.
+
+Variables:
+${variables.join("\n")}
+
+Settings (imggen config):
+${settings.join("\n")}`;
+}

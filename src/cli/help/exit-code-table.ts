@@ -1,6 +1,5 @@
 import { type ExitCodeRow as CodeOf, EXIT_CODES, SIGNAL_CODES } from "../../client/exit-codes.ts";
 import type { ErrorType } from "../../lib/error-types.ts";
-import type { Topic } from "./topic-names.ts";
 
 /** What each exit code means, for help, README and scripts. */
 const MEANINGS: Readonly<Record<0 | CodeOf<ErrorType>, string>> = {
@@ -38,13 +37,15 @@ export function exitCodeTable(): ExitCode[] {
   }));
 }
 
-export const TOPIC: Topic = [
-  "Every command ends with one of these. In brackets: error.type in --json output.",
-  "",
-  ...exitCodeTable().map(
-    ({ code, types, meaning }) =>
-      [String(code), types.length > 0 ? `${meaning} (${types.join(", ")})` : meaning] as const,
-  ),
-  "",
-  "With several tasks, status and resume end with the code of the task that went worst.",
-];
+/** The topic `exit-codes`. */
+export function exitCodeText(): string {
+  const rows = exitCodeTable().map(({ code, types, meaning }) => {
+    const ending = types.length > 0 ? ` (${types.join(", ")})` : "";
+    return `  ${code}  ${meaning}${ending}`;
+  });
+  return `Every command ends with one of these. In brackets: error.type in --json output.
+
+${rows.join("\n")}
+
+With several tasks, status and resume end with the code of the task that went worst.`;
+}

@@ -14,11 +14,6 @@ export const TOPIC_NAMES = [
 
 export type TopicName = (typeof TOPIC_NAMES)[number];
 
-/** A paragraph, a heading (`Budget:`) or, after four spaces, a line that is shown as it is; or a term and its text. */
-type Block = string | readonly [term: string, text: string];
-
-export type Topic = readonly Block[];
-
 /** The manual page, in roff: `imggen help man | man -l -`. */
 export const MANUAL = "man";
 
