@@ -1,5 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
-import { errorCode } from "../lib/error-code.ts";
+import { errorCode } from "../lib/error-text.ts";
 import { BlockedAddressError, looksPublic } from "./address.ts";
 import type { HttpClient } from "./client.ts";
 import { connectionErrorText, isUntrusted } from "./connection-errors.ts";

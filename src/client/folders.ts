@@ -1,6 +1,6 @@
 import { homedir, platform } from "node:os";
 import path from "node:path";
-import { errorCode } from "../lib/error-code.ts";
+import { errorCode } from "../lib/error-text.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { type ProcessContext, requirePath } from "./this-process.ts";
 

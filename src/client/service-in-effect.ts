@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
 import type { PrivateCopies } from "../core/references/private-copies.ts";
-import { errorCode } from "../lib/error-code.ts";
+import { errorCode } from "../lib/error-text.ts";
 import { StateFolderError } from "../store/errors.ts";
 import type { OwnGenerator } from "./own-generator.ts";
 import type { ClientSession } from "./session.ts";

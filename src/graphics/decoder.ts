@@ -1,4 +1,4 @@
-import { errorCode } from "../lib/error-code.ts";
+import { errorCode } from "../lib/error-text.ts";
 
 type Sharp = typeof import("sharp").default;
 

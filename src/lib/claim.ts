@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import { isoTime } from "./clock.ts";
 import { DiskFile } from "./disk-file.ts";
 import { isPresent, removeIfPossible, removeIfPresent } from "./durable.ts";
-import { errorCode } from "./error-code.ts";
+import { errorCode } from "./error-text.ts";
 import { jsonOrNull } from "./json.ts";
 import { isSameMachine, type Processes, type ProcessIdentity } from "./processes.ts";
 import { publishOnce, readPublished } from "./publish.ts";

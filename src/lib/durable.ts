@@ -2,7 +2,7 @@ import { mkdirSync, statSync, unlinkSync } from "node:fs";
 import { platform } from "node:os";
 import path from "node:path";
 import { DiskFile } from "./disk-file.ts";
-import { errorCode } from "./error-code.ts";
+import { errorCode } from "./error-text.ts";
 import { isFolder } from "./read-file.ts";
 
 /**

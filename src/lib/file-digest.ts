@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { promises } from "node:fs";
 import { setImmediate } from "node:timers/promises";
 import { DiskFile } from "./disk-file.ts";
-import { errorCode } from "./error-code.ts";
+import { errorCode } from "./error-text.ts";
 
 /** The SHA-256 of bytes, in hex. */
 export function sha256Of(bytes: Uint8Array): string {

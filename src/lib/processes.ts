@@ -1,7 +1,7 @@
 import { readFileSync, readlinkSync } from "node:fs";
 import { hostname, uptime } from "node:os";
 import path from "node:path";
-import { errorCode } from "./error-code.ts";
+import { errorCode } from "./error-text.ts";
 
 /** Identifies a process for good: neither a later process with the same id nor one on another machine is the same. */
 export interface ProcessIdentity {

@@ -1,7 +1,7 @@
 import { linkSync, promises, readFileSync } from "node:fs";
 import { DiskFile } from "./disk-file.ts";
 import { whileInUse } from "./durable.ts";
-import { errorCode } from "./error-code.ts";
+import { errorCode } from "./error-text.ts";
 import { readText } from "./read-file.ts";
 
 /** Errors of `link` on file systems without hard links (FAT, some network mounts); EISDIR is Windows on FAT. */

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { statSync } from "node:fs";
 import { DiskFile } from "./disk-file.ts";
-import { errorCode } from "./error-code.ts";
+import { errorCode } from "./error-text.ts";
 import { fieldsOf, jsonOrNull } from "./json.ts";
 
 /** More than any file of text that imggen writes, or is given. */

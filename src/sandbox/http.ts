@@ -5,7 +5,7 @@ import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import type { Context } from "hono";
 import { Hono } from "hono/tiny";
-import { errorCode } from "../lib/error-code.ts";
+import { errorCode } from "../lib/error-text.ts";
 import type { FileAddress } from "./links.ts";
 import { invalidRequest, refusal, type SandboxReply, unknownError } from "./reply.ts";
 

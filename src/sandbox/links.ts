@@ -1,5 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import { errorCode } from "../lib/error-code.ts";
+import { errorCode } from "../lib/error-text.ts";
 import { readPublished } from "../lib/publish.ts";
 import { createWhole } from "../lib/write-whole.ts";
 import { type SandboxReply, unknownError } from "./reply.ts";

@@ -2,7 +2,7 @@ import path from "node:path";
 import type { Clock } from "../lib/clock.ts";
 import { DiskFile } from "../lib/disk-file.ts";
 import { isPresent, makeFolder, syncFolder } from "../lib/durable.ts";
-import { errorCode } from "../lib/error-code.ts";
+import { errorCode } from "../lib/error-text.ts";
 import { publishOnce } from "../lib/publish.ts";
 import { createWhole, removeOld } from "../lib/write-whole.ts";
 import { attemptName, ClaimReader, COPY_LINE } from "./claim-reader.ts";

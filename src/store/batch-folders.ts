@@ -2,7 +2,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { lstatSync, readdirSync } from "node:fs";
 import path from "node:path";
 import { makeFolder } from "../lib/durable.ts";
-import { errorCode } from "../lib/error-code.ts";
+import { errorCode } from "../lib/error-text.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { readPublished } from "../lib/publish.ts";
 import { readField } from "../lib/read-file.ts";

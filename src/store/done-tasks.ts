@@ -1,7 +1,7 @@
 import { renameSync } from "node:fs";
 import path from "node:path";
 import { makeFolder, whileInUse } from "../lib/durable.ts";
-import { errorCode } from "../lib/error-code.ts";
+import { errorCode } from "../lib/error-text.ts";
 import type { TaskEvent } from "../task/lifecycle.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { type LedgerEntry, listFolder, namesIn, readEntry } from "./ledger-entry.ts";

@@ -1,8 +1,7 @@
 import { readdirSync } from "node:fs";
 import path from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { errorCode } from "../lib/error-code.ts";
-import { errorText } from "../lib/error-text.ts";
+import { errorCode, errorText } from "../lib/error-text.ts";
 import { readRegular } from "../lib/read-file.ts";
 import { idOfName } from "./ledger-name.ts";
 import type { ReadTask } from "./task-lines.ts";

@@ -1,7 +1,7 @@
 import path from "node:path";
 import type { Clock } from "../lib/clock.ts";
 import { mapConcurrent } from "../lib/concurrency.ts";
-import { errorCode } from "../lib/error-code.ts";
+import { errorCode } from "../lib/error-text.ts";
 import type { Processes } from "../lib/processes.ts";
 import type { TaskState } from "../task/lifecycle.ts";
 import { DoneTasks } from "./done-tasks.ts";

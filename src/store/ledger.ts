@@ -10,7 +10,7 @@ import {
   takeClaim,
 } from "../lib/claim.ts";
 import { isPresent, makeFolder, syncFolder } from "../lib/durable.ts";
-import { errorCode } from "../lib/error-code.ts";
+import { errorCode } from "../lib/error-text.ts";
 import { publishOnce } from "../lib/publish.ts";
 import { removeOld } from "../lib/write-whole.ts";
 import type { Intent } from "../task/intent.ts";

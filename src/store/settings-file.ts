@@ -1,8 +1,7 @@
 import { chmodSync, statSync } from "node:fs";
 import { platform } from "node:os";
 import path from "node:path";
-import { errorCode } from "../lib/error-code.ts";
-import { errorText } from "../lib/error-text.ts";
+import { errorCode, errorText } from "../lib/error-text.ts";
 import { isJsonObject } from "../lib/json.ts";
 import { readRegular } from "../lib/read-file.ts";
 import { SettingsError } from "./errors.ts";

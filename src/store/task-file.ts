@@ -1,6 +1,6 @@
 import { DiskFile } from "../lib/disk-file.ts";
 import { removeIfPossible } from "../lib/durable.ts";
-import { errorCode } from "../lib/error-code.ts";
+import { errorCode } from "../lib/error-text.ts";
 import { noteTask } from "../lib/error-types.ts";
 import { publishOnce } from "../lib/publish.ts";
 import { randomDigits } from "../lib/write-whole.ts";

@@ -3,7 +3,7 @@ import path from "node:path";
 import { isoTime } from "../lib/clock.ts";
 import { DiskFile } from "../lib/disk-file.ts";
 import { isPresent, makeFolder, removeIfPossible, removeIfPresent, syncFolder } from "../lib/durable.ts";
-import { errorCode } from "../lib/error-code.ts";
+import { errorCode } from "../lib/error-text.ts";
 import { randomDigits } from "../lib/write-whole.ts";
 import type { Intent } from "../task/intent.ts";
 import type { TaskEvent } from "../task/lifecycle.ts";

@@ -8,7 +8,7 @@ import {
   removeIfPresent,
   syncFolder,
 } from "../../src/lib/durable.ts";
-import { errorCode } from "../../src/lib/error-code.ts";
+import { errorCode } from "../../src/lib/error-text.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 async function newFile(): Promise<string> {

@@ -1,8 +1,7 @@
 import { promises } from "node:fs";
 import path from "node:path";
 import type { Command } from "commander";
-import { errorCode } from "../../lib/error-code.ts";
-import { errorText } from "../../lib/error-text.ts";
+import { errorCode, errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { readRegular } from "../../lib/read-file.ts";
 import { createWhole, replaceWhole } from "../../lib/write-whole.ts";

@@ -1,8 +1,7 @@
 import { constants, fstatSync, openSync, type Stats, write, writeSync } from "node:fs";
 import { platform } from "node:os";
 import { InterruptedError } from "../../core/errors.ts";
-import { errorCode } from "../../lib/error-code.ts";
-import { errorText } from "../../lib/error-text.ts";
+import { errorCode, errorText } from "../../lib/error-text.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 
 /** A stream that the program writes to, as much of it as it needs. */

@@ -1,7 +1,7 @@
 import { promises } from "node:fs";
 import path from "node:path";
 import { mapConcurrent } from "../../lib/concurrency.ts";
-import { errorCode } from "../../lib/error-code.ts";
+import { errorCode } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { isBelow } from "../../lib/is-below.ts";
 import { worded } from "../../lib/wording.ts";

@@ -1,5 +1,5 @@
 import { isUntrusted } from "../../api/connection-errors.ts";
-import { errorCode } from "../../lib/error-code.ts";
+import { errorCode } from "../../lib/error-text.ts";
 import { type ErrorType, ImggenError } from "../../lib/error-types.ts";
 import { STATES } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";

@@ -1,5 +1,5 @@
 import { OutcomeUnknownError } from "../../api/errors.ts";
-import { errorCode } from "../../lib/error-code.ts";
+import { errorCode } from "../../lib/error-text.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import type { LedgerEntry } from "../../store/ledger-entry.ts";
 import { mayBeUnderWay, type OwnedTask } from "../../store/owners.ts";

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { errorCode } from "../../lib/error-code.ts";
+import { errorCode } from "../../lib/error-text.ts";
 import { fieldsOf, jsonOrNull } from "../../lib/json.ts";
 import { identityOf, type ProcessIdentity, signalGroup, systemProcesses } from "../../lib/processes.ts";
 import { environmentWithout, type ProgramEnd, programFailure, runProgram } from "../../lib/run-program.ts";

@@ -1,7 +1,7 @@
 import path from "node:path";
 import type { GeneratorFailure } from "../../generators/generator.ts";
 import { removeIfPossible } from "../../lib/durable.ts";
-import { errorCode } from "../../lib/error-code.ts";
+import { errorCode } from "../../lib/error-text.ts";
 import { jsonOrNull } from "../../lib/json.ts";
 import type { Processes, ProcessIdentity } from "../../lib/processes.ts";
 import { readText } from "../../lib/read-file.ts";

@@ -2,7 +2,7 @@ import { type Dirent, mkdirSync, readdirSync, renameSync } from "node:fs";
 import path from "node:path";
 import type { GeneratorJob } from "../../generators/generator.ts";
 import { makeFolder, syncFolder, whileInUse } from "../../lib/durable.ts";
-import { errorCode } from "../../lib/error-code.ts";
+import { errorCode } from "../../lib/error-text.ts";
 import { jsonOrNull } from "../../lib/json.ts";
 import { readPublished } from "../../lib/publish.ts";
 import { isFolder } from "../../lib/read-file.ts";

@@ -3,7 +3,7 @@ import path from "node:path";
 import type { Clock } from "../../lib/clock.ts";
 import { DiskFile } from "../../lib/disk-file.ts";
 import { removeIfPossible } from "../../lib/durable.ts";
-import { errorCode } from "../../lib/error-code.ts";
+import { errorCode } from "../../lib/error-text.ts";
 
 /** A process that does not renew its ticket for this long is stopped, or gone. */
 const FRESH_MS = 5_000;

@@ -2,7 +2,7 @@ import { readFile, rename, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { DiskFile } from "../../lib/disk-file.ts";
 import { removeIfPresent } from "../../lib/durable.ts";
-import { errorCode } from "../../lib/error-code.ts";
+import { errorCode } from "../../lib/error-text.ts";
 import { isNewTaskId } from "../task-id.ts";
 
 /** A task as it was submitted. Its status follows from the time; the file is never changed. */

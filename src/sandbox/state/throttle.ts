@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFile, unlink, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { errorCode } from "../../lib/error-code.ts";
+import { errorCode } from "../../lib/error-text.ts";
 
 /** For how long a client that got a 429 is let through. */
 const REMEMBERED_MS = 60_000;

@@ -1,8 +1,7 @@
 import type { ProbeReply } from "../../../api/probe.ts";
 import type { TransportError } from "../../../api/transport.ts";
 import type { OwnGenerator } from "../../../client/own-generator.ts";
-import { errorCode } from "../../../lib/error-code.ts";
-import { errorText } from "../../../lib/error-text.ts";
+import { errorCode, errorText } from "../../../lib/error-text.ts";
 import { ImggenError } from "../../../lib/error-types.ts";
 import type { Session } from "../../session/session.ts";
 

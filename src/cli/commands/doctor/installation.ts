@@ -1,6 +1,6 @@
 import { isExecutable, UndecodableError } from "../../../graphics/decoder.ts";
 import type { Protocol, Screen } from "../../../graphics/terminal.ts";
-import { errorCode } from "../../../lib/error-code.ts";
+import { errorCode } from "../../../lib/error-text.ts";
 import { findScreen } from "../../output/show-images.ts";
 import type { Session } from "../../session/session.ts";
 import { hasSymbols } from "../../text/colors.ts";
