@@ -59,7 +59,7 @@ export const SUBMITTING_MUTANTS: Mutant[] = [
   },
   {
     bug: "the attempt after a 429 is not recorded before it is sent",
-    edits: [returns("Attempts.begin", "null")],
+    edits: [returns("beginAttempt", "null")],
     shows: { scenario: SCENARIOS.turnedAway, at: /^kill at submit: charged$/ },
   },
 ];

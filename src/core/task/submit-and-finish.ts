@@ -11,7 +11,7 @@ import { overDailyLimit } from "../limits/budget.ts";
 import { type WaitSettings, waitTimeoutMs } from "../polling/wait.ts";
 import { factsOf, type TaskReport } from "./report.ts";
 import { type SubmitResult, submitOnce } from "./submit.ts";
-import { Attempts, coverMs, TaskWriter } from "./task-writer.ts";
+import { coverMs, TaskWriter } from "./task-writer.ts";
 
 /** A checked request, and what to do with its result. */
 export interface TaskSpec {
@@ -65,11 +65,10 @@ export async function submitAndFinish(
     deps.onProgress({ type: "ledger_warning", message });
   });
   const tooMuch = (await overDailyLimit(owned.record, deps)) ?? (await overBudget());
-  const attempts = new Attempts(writer, deps.clock, deps.connection.service.submitTimeoutMs);
   const onSent = spec.wait === null ? undefined : () => loadFinish(deps);
   const result: SubmitResult = tooMuch
     ? { outcome: "not_sent", error: tooMuch }
-    : await submitOnce(request, patienceMs(spec.wait, request), attempts, { ...deps, onSent });
+    : await submitOnce(request, patienceMs(spec.wait, request), writer, { ...deps, onSent });
   const report = { ...factsOf(owned.record), warnings };
   return settle(result, spec, writer, report, deps);
 }

@@ -8,7 +8,7 @@ import type { ImggenError } from "../../lib/error-types.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../deps.ts";
 import { interruptedError } from "../errors.ts";
-import type { Attempts } from "./task-writer.ts";
+import type { TaskWriter } from "./task-writer.ts";
 
 /** How a submit ended, retries included. */
 export type SubmitResult =
@@ -31,26 +31,27 @@ interface SubmitDeps extends Pick<TaskDeps, "connection" | "clock" | "signal" | 
  * Submits a request, which is accepted at most once. It is submitted again only if it certainly never left this machine,
  * or was refused with 429. Never throws.
  * @param patienceMs how long, all in all, the service may ask to wait with Retry-After
- * @param attempts where each attempt is recorded before it is sent
+ * @param writer records each attempt before it is sent, and each wait before it begins
  */
 export async function submitOnce(
   request: GenerationRequest,
   patienceMs: number,
-  attempts: Pick<Attempts, "id" | "begin" | "rateLimited">,
+  writer: Pick<TaskWriter, "id" | "beginAttempt" | "rateLimited">,
   deps: SubmitDeps,
 ): Promise<SubmitResult> {
   let notSent = 0;
   let rateLimited = 0;
   let giveUpAtMs: number | null = null;
+  const { service } = deps.connection;
   for (;;) {
     if (deps.signal.aborted) return { outcome: "not_sent", error: interruptedError(deps.signal, "no") };
-    const noTurn = await deps.connection.service.turn?.(deps.signal);
-    const refusal = noTurn ? null : await attempts.begin();
+    const noTurn = await service.turn?.(deps.signal);
+    const refusal = noTurn ? null : await writer.beginAttempt(service.submitTimeoutMs);
     if (refusal) return { outcome: "not_sent", error: refusal };
     // The signal may have come while its turn, or the disk, was waited for.
     if (deps.signal.aborted) continue;
     if (!noTurn) deps.onProgress({ type: "submitting" });
-    const reply = noTurn ?? (await submitWithGrace(request, attempts.id, deps));
+    const reply = noTurn ?? (await submitWithGrace(request, writer.id, deps));
     if (reply.outcome === "not_sent") {
       if (deps.signal.aborted) return { outcome: "not_sent", error: interruptedError(deps.signal, "no") };
       notSent += 1;
@@ -69,7 +70,7 @@ export async function submitOnce(
       }
       const delayMs = backoffMs(SUBMIT_RATE_LIMITED, rateLimited, reply.retryAfterMs, deps.random);
       // Before the wait: a process killed during it has only sent what the service refused.
-      await attempts.rateLimited(BUSY, Math.max(delayMs, leftMs));
+      await writer.rateLimited(BUSY, Math.max(delayMs, leftMs));
       await retryPause(delayMs, BUSY, deps);
     } else {
       return conclude(reply, deps);

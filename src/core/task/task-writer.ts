@@ -1,4 +1,4 @@
-import { type Clock, isoTime } from "../../lib/clock.ts";
+import { isoTime } from "../../lib/clock.ts";
 import { errorText } from "../../lib/error-text.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
 import { StateFolderError } from "../../store/errors.ts";
@@ -8,6 +8,14 @@ import { mayUseReserve } from "../../store/task-file.ts";
 import { type AcceptedState, advance, type TaskEvent, type TaskState } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { TakenOverError } from "../errors.ts";
+
+/** Room for the disk, and for the clocks of machines that differ. */
+const MARGIN_MS = 30_000;
+
+/** For how long a claim covers one attempt to submit. @param submitMs how long one may take */
+export function coverMs(submitMs: number): number {
+  return submitMs + MARGIN_MS;
+}
 
 /**
  * Writes a task's ledger file for its owner. Once the task is charged, a disk error does not end the work on it: the
@@ -29,6 +37,11 @@ export class TaskWriter {
     this.#onWarning = onWarning;
   }
 
+  /** The ledger's id of the request. */
+  get id(): string {
+    return this.#record.id;
+  }
+
   /** The task as its lines add up now. */
   get record(): TaskRecord {
     return this.#record;
@@ -46,11 +59,30 @@ export class TaskWriter {
   }
 
   /**
-   * Appends what must be on the disk before the request is submitted again.
-   * @returns why it must not be submitted, null if it may: the disk refused the record, or another process has
-   *   taken the task over
+   * An attempt to submit the request is about to be made. Records until when it may be on its way, so that another
+   * process knows later whether it may have been sent; unless an earlier line does: the intent covers the first attempt.
+   * @param submitMs how long the attempt may take
+   * @returns why it must not be made, null if it may: the disk refused the record, or another process has taken the
+   *   task over
    */
-  async announce(event: TaskEvent): Promise<ImggenError | null> {
+  async beginAttempt(submitMs: number): Promise<ImggenError | null> {
+    const now = this.#ledger.clock.now();
+    if (now + submitMs <= coveredUntilMs(this.#record)) return null;
+    return this.#announce({ type: "submitting", at: isoTime(now), until: isoTime(now + coverMs(submitMs)) });
+  }
+
+  /** The service answered 429. @param waitMs how long it may be until the next attempt */
+  async rateLimited(why: string, waitMs: number): Promise<void> {
+    const now = this.#ledger.clock.now();
+    await this.write({
+      type: "rate_limited",
+      at: isoTime(now),
+      why,
+      until: isoTime(now + waitMs + MARGIN_MS),
+    });
+  }
+
+  async #announce(event: TaskEvent): Promise<ImggenError | null> {
     try {
       if (this.#ledger.isTakenOver(this.#task)) return this.#takenOver();
       await this.#writeAll();
@@ -64,7 +96,7 @@ export class TaskWriter {
   }
 
   #takenOver(): TakenOverError {
-    return new TakenOverError(`Another process has taken over request ${this.#record.id}.`, {
+    return new TakenOverError(`Another process has taken over request ${this.id}.`, {
       hint: "It was not submitted by this one. To see what became of it: imggen history",
     });
   }
@@ -117,6 +149,10 @@ export class TaskWriter {
   }
 }
 
+function coveredUntilMs({ state }: TaskRecord): number {
+  return state.name === "intent" && state.until !== null ? Date.parse(state.until) : Number.NEGATIVE_INFINITY;
+}
+
 const OUTCOMES: Readonly<Record<Exclude<TaskState, AcceptedState>["name"], string>> = {
   intent: "The request may have been sent.",
   rate_limited: "The service was busy (HTTP 429), and the request was not submitted again yet.",
@@ -125,58 +161,3 @@ const OUTCOMES: Readonly<Record<Exclude<TaskState, AcceptedState>["name"], strin
   dismissed: "The request was dismissed.",
   refused: "The request was refused, and nothing was charged.",
 };
-
-/** Room for the disk, and for the clocks of machines that differ. */
-const MARGIN_MS = 30_000;
-
-/** For how long a claim covers one attempt. @param submitMs how long one may take */
-export function coverMs(submitMs: number): number {
-  return submitMs + MARGIN_MS;
-}
-
-/**
- * The record of a submit's attempts, so that another process knows later whether the last one may have been sent.
- * `submit.ts` records each attempt before it is sent, and each wait before it begins.
- */
-export class Attempts {
-  readonly #writer: TaskWriter;
-  readonly #clock: Pick<Clock, "now">;
-  readonly #submitMs: number;
-
-  /** @param submitMs how long one attempt may take */
-  constructor(writer: TaskWriter, clock: Pick<Clock, "now">, submitMs: number) {
-    this.#writer = writer;
-    this.#clock = clock;
-    this.#submitMs = submitMs;
-  }
-
-  /** The ledger's id of the request. */
-  get id(): string {
-    return this.#writer.record.id;
-  }
-
-  /**
-   * An attempt is about to be sent. Records until when it may be on its way, unless an earlier line does: the intent
-   * covers the first attempt.
-   * @returns why it must not be sent; null if it may
-   */
-  async begin(): Promise<ImggenError | null> {
-    const now = this.#clock.now();
-    if (now + this.#submitMs <= this.#coveredUntilMs()) return null;
-    const until = isoTime(now + coverMs(this.#submitMs));
-    return this.#writer.announce({ type: "submitting", at: isoTime(now), until });
-  }
-
-  #coveredUntilMs(): number {
-    const { state } = this.#writer.record;
-    if (state.name !== "intent" || state.until === null) return Number.NEGATIVE_INFINITY;
-    return Date.parse(state.until);
-  }
-
-  /** The service answered 429. @param waitMs how long it may be until the next attempt */
-  async rateLimited(why: string, waitMs: number): Promise<void> {
-    const now = this.#clock.now();
-    const until = isoTime(now + waitMs + MARGIN_MS);
-    await this.#writer.write({ type: "rate_limited", at: isoTime(now), why, until });
-  }
-}

@@ -2,7 +2,7 @@ import { createServer } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { InterruptedError } from "../../../src/core/errors.ts";
 import { submitOnce } from "../../../src/core/task/submit.ts";
-import type { Attempts } from "../../../src/core/task/task-writer.ts";
+import type { TaskWriter } from "../../../src/core/task/task-writer.ts";
 import { steppedClock } from "../../support/fake-clock.ts";
 import { deadPort, liveServer } from "../../support/live-server.ts";
 import { type Behaviour, failure, json, response, success } from "../../support/scripted-server.ts";
@@ -12,17 +12,17 @@ const REQUEST = { prompt: "a fox", model: "gamma-image-2" };
 const ACCEPTED = success({ taskId: "task-1" });
 const BUSY = response(429, "");
 
-type Recorded = Pick<Attempts, "id" | "begin" | "rateLimited">;
+type Recorded = Pick<TaskWriter, "id" | "beginAttempt" | "rateLimited">;
 
-/** Attempts that nobody records. */
-const UNRECORDED: Recorded = { id: "an-id", begin: async () => null, rateLimited: async () => {} };
+/** Records nothing. */
+const UNRECORDED: Recorded = { id: "an-id", beginAttempt: async () => null, rateLimited: async () => {} };
 
 /** Submits to a service that answers each time in turn, the last answer for ever. */
 async function submitting(
   answers: (Buffer | Behaviour)[],
-  options: TaskWorldOptions & { patienceMs?: number; attempts?: Recorded } = {},
+  options: TaskWorldOptions & { patienceMs?: number; writer?: Recorded } = {},
 ) {
-  const { attempts = UNRECORDED } = options;
+  const { writer = UNRECORDED } = options;
   let at = 0;
   const server = await liveServer((request, socket) => {
     const answer = answers[Math.min(at++, answers.length - 1)] ?? BUSY;
@@ -30,7 +30,7 @@ async function submitting(
     socket.write(answer);
   });
   const world = await taskWorld(server.baseUrl, options);
-  const purchasing = submitOnce(REQUEST, options.patienceMs ?? 180_000, attempts, world.deps);
+  const purchasing = submitOnce(REQUEST, options.patienceMs ?? 180_000, writer, world.deps);
   return { purchasing, server, ...world };
 }
 
@@ -218,7 +218,10 @@ it("a bug on the way out is a request that was not sent", async () => {
 
 describe("the record of a submit's attempts", () => {
   /** Notes what is recorded among what is sent. */
-  async function recorded(answers: (Buffer | Behaviour)[], begin: Attempts["begin"] = async () => null) {
+  async function recorded(
+    answers: (Buffer | Behaviour)[],
+    begin: () => ReturnType<TaskWriter["beginAttempt"]> = async () => null,
+  ) {
     const steps: string[] = [];
     const seen = answers.map((answer): Behaviour => {
       return (request, socket) => {
@@ -226,15 +229,15 @@ describe("the record of a submit's attempts", () => {
         return typeof answer === "function" ? answer(request, socket) : void socket.write(answer);
       };
     });
-    const attempts: Recorded = {
+    const writer: Recorded = {
       id: "an-id",
-      begin: () => {
+      beginAttempt: () => {
         steps.push("begin");
         return begin();
       },
       rateLimited: async (_why, waitMs) => void steps.push(`429, up to ${waitMs} ms`),
     };
-    const { purchasing, clock } = await submitting(seen, { attempts, patienceMs: 9_000 });
+    const { purchasing, clock } = await submitting(seen, { writer, patienceMs: 9_000 });
     const purchase = await purchasing;
     return { steps, purchase, clock };
   }

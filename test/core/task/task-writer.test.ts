@@ -1,6 +1,6 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { Attempts, coverMs, TaskWriter } from "../../../src/core/task/task-writer.ts";
+import { coverMs, TaskWriter } from "../../../src/core/task/task-writer.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
 import { AT, EVENTS, INTENT, linesOf } from "../../support/records.ts";
@@ -84,14 +84,14 @@ describe("a task's writer", () => {
 
 const SUBMIT_MS = 120_000;
 
-async function newAttempts() {
+async function newAttempt() {
   const clock = fakeClock();
   const ledger = new Ledger(await temporaryFolder(), clock, someProcesses(1).as(1));
   const task = await ledger.begin(INTENT, coverMs(SUBMIT_MS));
   onTestFinished(() => task.file.closeIfPossible());
   const troubles: string[] = [];
   const writer = new TaskWriter(ledger, task, (message) => void troubles.push(message));
-  const attempts = new Attempts(writer, clock, SUBMIT_MS);
+  const begin = () => writer.beginAttempt(SUBMIT_MS);
   const lines = async () => {
     const text = await readFile(task.file.path, "utf8");
     return text
@@ -100,32 +100,32 @@ async function newAttempts() {
       .map((line) => JSON.parse(line));
   };
   const types = async () => (await lines()).map(({ type }) => type);
-  return { attempts, clock, ledger, task, writer, troubles, lines, types };
+  return { begin, clock, ledger, task, writer, troubles, lines, types };
 }
 
 const msLater = (ms: number) => new Date(Date.parse(AT) + ms).toISOString();
 
 describe("an attempt to submit a request", () => {
   it("needs no record where the intent covers it, which says so", async () => {
-    const { attempts, lines } = await newAttempts();
-    expect(await attempts.begin()).toBeNull();
+    const { begin, lines } = await newAttempt();
+    expect(await begin()).toBeNull();
     expect(await lines()).toMatchObject([{ type: "intent", until: msLater(coverMs(SUBMIT_MS)) }]);
   });
 
   it("is recorded before it is made where the intent covers it no longer", async () => {
-    const { attempts, clock, types } = await newAttempts();
+    const { begin, clock, types } = await newAttempt();
     clock.advance(coverMs(SUBMIT_MS) - SUBMIT_MS + 1);
-    expect(await attempts.begin()).toBeNull();
+    expect(await begin()).toBeNull();
     expect(await types()).toEqual(["intent", "submitting"]);
-    expect(await attempts.begin()).toBeNull();
+    expect(await begin()).toBeNull();
     expect(await types()).toEqual(["intent", "submitting"]);
   });
 
   it("that follows a 429 is recorded in any case, and the 429 before it", async () => {
-    const { attempts, clock, lines } = await newAttempts();
-    await attempts.rateLimited("busy", 5_000);
+    const { begin, clock, lines, writer } = await newAttempt();
+    await writer.rateLimited("busy", 5_000);
     clock.advance(5_000);
-    expect(await attempts.begin()).toBeNull();
+    expect(await begin()).toBeNull();
     const [, limited, submitting] = await lines();
     expect(limited).toMatchObject({ type: "rate_limited", at: AT, why: "busy" });
     expect(Date.parse(limited.until)).toBeGreaterThan(Date.parse(AT) + 5_000);
@@ -134,41 +134,41 @@ describe("an attempt to submit a request", () => {
   });
 
   it("is not to be made where the disk refuses its record", async () => {
-    const { attempts, task, writer } = await newAttempts();
-    await attempts.rateLimited("busy", 0);
+    const { begin, task, writer } = await newAttempt();
+    await writer.rateLimited("busy", 0);
     task.file.record = () => Promise.reject(Object.assign(new Error("full"), { code: "ENOSPC" }));
-    expect(await attempts.begin()).toMatchObject({ type: "save_failed", charged: "no" });
+    expect(await begin()).toMatchObject({ type: "save_failed", charged: "no" });
     expect(writer.record.state.name).toBe("rate_limited");
   });
 
   it("is not to be made where the disk has refused the record of the 429, and refuses it still", async () => {
-    const { attempts, task, troubles } = await newAttempts();
+    const { begin, task, troubles, writer } = await newAttempt();
     task.file.record = () => Promise.reject(Object.assign(new Error("full"), { code: "ENOSPC" }));
-    await attempts.rateLimited("busy", 0);
+    await writer.rateLimited("busy", 0);
     expect(troubles).toEqual([expect.stringContaining("was not submitted again")]);
-    expect(await attempts.begin()).toMatchObject({ type: "save_failed", charged: "no" });
+    expect(await begin()).toMatchObject({ type: "save_failed", charged: "no" });
   });
 
   it.each(["claimed it", "put it away"])(
     "is not to be made where another process has %s while this one waited",
     async (how) => {
-      const { attempts, task } = await newAttempts();
-      await attempts.rateLimited("busy", 0);
+      const { begin, task, writer } = await newAttempt();
+      await writer.rateLimited("busy", 0);
       if (how === "claimed it") await writeFile(task.file.path.replace(/jsonl$/, "claim-1"), "{}");
       else await rm(task.file.path);
-      expect(await attempts.begin()).toMatchObject({ name: "TakenOverError", charged: "no" });
+      expect(await begin()).toMatchObject({ name: "TakenOverError", charged: "no" });
     },
   );
 
   it("is not to be made where another process has claimed it at the very moment of its record", async () => {
-    const { attempts, task, types } = await newAttempts();
-    await attempts.rateLimited("busy", 0);
+    const { begin, task, types, writer } = await newAttempt();
+    await writer.rateLimited("busy", 0);
     const { record } = task.file;
     task.file.record = async (event) => {
       await writeFile(task.file.path.replace(/jsonl$/, "claim-1"), "{}");
       await record.call(task.file, event);
     };
-    expect(await attempts.begin()).toMatchObject({ name: "TakenOverError", charged: "no" });
+    expect(await begin()).toMatchObject({ name: "TakenOverError", charged: "no" });
     expect(await types()).toEqual(["intent", "rate_limited", "submitting"]);
   });
 });

@@ -19,8 +19,8 @@ const untrusted = () => liveService(PICTURE, {}, certificate);
 describe("a certificate that is not accepted is no reason to try again", () => {
   it("at the submit", async () => {
     const { deps, events, clock } = await taskWorld((await untrusted()).baseUrl);
-    const attempts = { id: "an-id", begin: async () => null, rateLimited: async () => {} };
-    const result = await submitOnce({ prompt: "a fox", model: "z-image" }, 180_000, attempts, deps);
+    const writer = { id: "an-id", beginAttempt: async () => null, rateLimited: async () => {} };
+    const result = await submitOnce({ prompt: "a fox", model: "z-image" }, 180_000, writer, deps);
     expect(result).toMatchObject({ outcome: "not_sent", error: { type: "network" } });
     expect(events).toEqual([{ type: "submitting" }]);
     expect(clock.monotonicMs()).toBe(0);
