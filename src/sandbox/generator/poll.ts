@@ -2,11 +2,11 @@ import { isClaimed } from "../../lib/claim.ts";
 import { isJsonObject } from "../../lib/json.ts";
 import type { Usage } from "../../task/lifecycle.ts";
 import { LINK_SECONDS, resultUrl } from "../links.ts";
-import { adopt } from "../queue/adopt.ts";
 import type { QueueView } from "../queue/entries.ts";
 import type { QueuedTask, TaskFolder } from "../queue/task-folder.ts";
 import { type EndedState, isEnded, mayBeSent, type StoredImage } from "../queue/task-state.ts";
 import { FAILURE_CODE, invalidRequest, refusal, type SandboxReply, success, unknownError } from "../reply.ts";
+import { adopt } from "./adopt.ts";
 import type { GeneratorService } from "./service.ts";
 
 /**

@@ -4,11 +4,11 @@ import type { Reference } from "../../generators/generator.ts";
 import { inspectFileAt } from "../../lib/image/inspect.ts";
 import { REQUEST_ID_HEADER } from "../../task/intent.ts";
 import { pictureDimensions } from "../dimensions.ts";
-import { adopt } from "../queue/adopt.ts";
 import { invalidRequest, type SandboxReply, success } from "../reply.ts";
 import { newTaskId, taskIdFor } from "../task-id.ts";
 import { checkBody, type RequestBody, readJson } from "../valid-request.ts";
-import { noteUse } from "./kept-files.ts";
+import { adopt } from "./adopt.ts";
+import { noteUse, referencesFolder } from "./kept-files.ts";
 import type { GeneratorService } from "./service.ts";
 
 const NO_REFERENCE =
@@ -24,7 +24,9 @@ export async function submit(request: Request, service: GeneratorService): Promi
   const checked = checkBody(json.json, service.matrix);
   if ("refused" in checked) return checked.refused;
   const { prompt, model = options.model, ratio, quality, maxImages: imageCount = 1 } = checked.request;
-  const references = readReferences(checked.request, service.references);
+  // Other programs have no copies of theirs here.
+  const copies = service.adoptsAll ? null : referencesFolder(service.folder);
+  const references = readReferences(checked.request, copies);
   if (references === null) return invalidRequest(NO_REFERENCE, { detail: NO_REFERENCE });
   const requestId = request.headers.get(REQUEST_ID_HEADER);
   const taskId = requestId === null ? newTaskId() : taskIdFor(requestId);
@@ -50,7 +52,7 @@ export async function submit(request: Request, service: GeneratorService): Promi
 
 /**
  * The reference images of a request. A `file:` URL is one of a private copy that the program made.
- * @param folder where such copies are; null where requests come from other programs, which have none
+ * @param folder where such copies are; null where requests name none
  * @returns null if one is neither a copy nor an http, https or data URL
  */
 function readReferences({ image = [] }: RequestBody, folder: string | null): Reference[] | null {

@@ -1,5 +1,5 @@
-import type { Clock } from "../../lib/clock.ts";
-import type { AccountKey, SharedPause } from "./pause.ts";
+import type { QueueContext } from "./context.ts";
+import type { AccountKey } from "./pause.ts";
 import type { RequestEnd } from "./request-end.ts";
 
 /** Whether a queue sends requests. Times are of the monotonic clock, in milliseconds. */
@@ -12,25 +12,16 @@ export type Condition =
   /** Nothing new is begun. */
   | { name: "closing" };
 
-interface AdmissionDeps {
-  pause: SharedPause;
-  clock: Pick<Clock, "now" | "monotonicMs">;
-  /** Whether a refused account is tried again by itself. Where it is not, a new task tries it. */
-  retriesAccount: boolean;
-  /** Called when requests are not sent any longer. The key says that it is because of the account. */
-  onPause: (pause: { key: AccountKey | null; detail: string }) => void;
-}
-
 /** Whether a queue may send a request now: what its earlier requests say, and those of other processes. */
 export class Admission {
-  readonly #deps: AdmissionDeps;
+  readonly #context: QueueContext;
   #condition: Condition = { name: "open" };
   /** Pauses of other processes that are not newer may be over. Milliseconds since the epoch. */
   #mendedAt: number;
 
-  constructor(deps: AdmissionDeps) {
-    this.#deps = deps;
-    this.#mendedAt = deps.clock.now();
+  constructor(context: QueueContext) {
+    this.#context = context;
+    this.#mendedAt = context.clock.now();
   }
 
   get condition(): Condition {
@@ -44,19 +35,19 @@ export class Admission {
   /** A new task is a reason to try a refused account again, though not at once. */
   onNewTask(): void {
     const condition = this.#condition;
-    if (condition.name === "refused" && this.#deps.clock.monotonicMs() >= condition.untilMs) {
+    if (condition.name === "refused" && this.#context.clock.monotonicMs() >= condition.untilMs) {
       this.#condition = { name: "open" };
     }
   }
 
   /** A request is about to be sent: what other processes were told before it no longer matters. */
   onBegin(): void {
-    this.#mendedAt = this.#deps.clock.now();
+    this.#mendedAt = this.#context.clock.now();
   }
 
   /** For how long no request may be sent, in milliseconds; Infinity if time alone does not change that. */
   async delayMs(): Promise<number> {
-    const { clock, pause, retriesAccount } = this.#deps;
+    const { clock, pause, adoptsAll } = this.#context;
     const told = this.#condition.name === "open" ? await pause.since(this.#mendedAt) : null;
     if (told !== null) {
       this.#mendedAt = told.at;
@@ -69,7 +60,8 @@ export class Admission {
       case "closing":
         return Number.POSITIVE_INFINITY;
       case "refused":
-        if (!retriesAccount) return Number.POSITIVE_INFINITY;
+        // A server tries the account again by itself. Elsewhere a new task does.
+        if (!adoptsAll) return Number.POSITIVE_INFINITY;
         return Math.max(0, condition.untilMs - clock.monotonicMs());
       case "waiting":
         return Math.max(0, condition.untilMs - clock.monotonicMs());
@@ -78,7 +70,7 @@ export class Admission {
 
   /** What the end of a request means for all others. */
   async onEnd(end: RequestEnd): Promise<void> {
-    const { clock, pause } = this.#deps;
+    const { clock, pause } = this.#context;
     const after = this.#change(end);
     if (after.name === "refused") {
       this.#mendedAt = clock.now();
@@ -94,10 +86,11 @@ export class Admission {
 
   #change(end: RequestEnd): Condition {
     const before = this.#condition;
-    const after = conditionAfter(end, before, this.#deps.clock.monotonicMs());
+    const after = conditionAfter(end, before, this.#context.clock.monotonicMs());
     this.#condition = after;
     if (after.name !== before.name && (after.name === "refused" || after.name === "waiting")) {
-      this.#deps.onPause({ key: after.name === "refused" ? after.key : null, detail: after.detail });
+      const key = after.name === "refused" ? after.key : null;
+      this.#context.onEvent?.({ kind: "paused", key, detail: after.detail });
     }
     return after;
   }

@@ -1,11 +1,11 @@
 import { readdirSync, rmSync } from "node:fs";
 import path from "node:path";
-import { type Generator, type GeneratorJob, TimeLimitError } from "../../generators/generator.ts";
-import { type Clock, isoTime } from "../../lib/clock.ts";
+import { type GeneratorJob, TimeLimitError } from "../../generators/generator.ts";
+import { isoTime } from "../../lib/clock.ts";
 import { formatDuration } from "../../lib/duration.ts";
-import type { Processes } from "../../lib/processes.ts";
 import type { Admission } from "./admission.ts";
 import { checkImage } from "./check-image.ts";
+import type { QueueContext } from "./context.ts";
 import type { RunningPhase } from "./entries.ts";
 import { endOf, type RequestEnd, stepAfter } from "./request-end.ts";
 import type { TaskFolder } from "./task-folder.ts";
@@ -14,50 +14,36 @@ import { isEnded, type OpenState, type StartedState } from "./task-state.ts";
 /** For how much longer than a request may take its step is respected by other machines. */
 const MARGIN_MS = 60_000;
 
-export interface RequestDeps {
-  generator: Generator;
-  /** Whether this process takes every request for a paid one. */
-  isPaid: boolean;
-  /** The longest that one request may take. */
-  timeoutMs: number;
-  processes: Processes;
-  clock: Clock;
-}
-
 /** Whether a request of this task may not be sent twice. */
-export function isPaidTask({ task }: TaskFolder, { isPaid }: Pick<RequestDeps, "isPaid">): boolean {
-  return task.isPaid || isPaid;
-}
-
-/** What happens to a request while it runs. */
-interface RequestWatch {
-  /** Gives it up, with a GivenUpError. */
-  signal: AbortSignal;
-  onProgress: (share: number) => void;
+export function isPaidTask({ task }: TaskFolder, { options }: QueueContext): boolean {
+  return task.isPaid || options.isPaid;
 }
 
 /**
  * Makes the next image of a queued task. What comes of the request is on disk once this returns.
  * @throws TakenOverError if another process continues the task; or the disk's error
  */
-export async function makeImage(
+async function makeImage(
   folder: TaskFolder,
   state: OpenState,
-  deps: RequestDeps,
-  { signal, onProgress }: RequestWatch,
+  phase: RunningPhase,
+  context: QueueContext,
 ): Promise<RequestEnd> {
-  const { generator, timeoutMs, processes, clock } = deps;
+  const { generator, options, processes, clock } = context;
   const nowMs = clock.now();
-  const until = isoTime(nowMs + timeoutMs + MARGIN_MS);
+  const until = isoTime(nowMs + options.timeoutMs + MARGIN_MS);
+  const onProgress = (share: number) => {
+    phase.share = share;
+  };
   await folder.record({ type: "started", at: isoTime(nowMs), by: processes.self, until });
   folder.makeJobFolder();
   const end = await endOfWork(async () => {
-    const image = await withinLimit(deps, signal, (limited) =>
-      generator.generate(jobOf(folder, state), { signal: limited, onProgress }),
+    const image = await withinLimit(context, phase.giveUp.signal, (signal) =>
+      generator.generate(jobOf(folder, state), { signal, onProgress }),
     );
     return checkImage(folder.folder, image);
   });
-  await recordEnd(folder, state, end, deps);
+  await recordEnd(folder, state, end, context);
   return end;
 }
 
@@ -68,14 +54,14 @@ export async function makeImage(
 export async function recoverImage(
   folder: TaskFolder,
   state: StartedState,
-  deps: RequestDeps,
+  context: QueueContext,
 ): Promise<RequestEnd> {
   folder.makeJobFolder();
   const end = await endOfWork(async () => {
-    const image = await deps.generator.recover(jobOf(folder, state));
+    const image = await context.generator.recover(jobOf(folder, state));
     return image && checkImage(folder.folder, image);
   });
-  await recordEnd(folder, state, end, deps);
+  await recordEnd(folder, state, end, context);
   return end;
 }
 
@@ -91,13 +77,12 @@ async function endOfWork(
 }
 
 function jobOf({ task, jobFolder }: TaskFolder, { results }: OpenState): GeneratorJob {
-  const { imageCount: _imageCount, isPaid: _isPaid, submittedAt: _submittedAt, ...job } = task;
-  return { ...job, index: results.length, folder: jobFolder };
+  return { ...task, index: results.length, folder: jobFolder };
 }
 
 /** @throws TimeLimitError, or the signal's reason, where the work ends because of it */
 async function withinLimit<Result>(
-  { timeoutMs, clock }: Pick<RequestDeps, "timeoutMs" | "clock">,
+  { options: { timeoutMs }, clock }: QueueContext,
   signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
@@ -126,11 +111,11 @@ async function recordEnd(
   folder: TaskFolder,
   { retries }: OpenState,
   end: RequestEnd,
-  deps: RequestDeps,
+  context: QueueContext,
 ): Promise<void> {
   const { jobFolder } = folder;
-  const nowMs = deps.clock.now();
-  const step = stepAfter(end, { isPaid: isPaidTask(folder, deps), retries, nowMs });
+  const nowMs = context.clock.now();
+  const step = stepAfter(end, { isPaid: isPaidTask(folder, context), retries, nowMs });
   await folder.record(step);
   if (step.type === "image") removeOthers(jobFolder, step.image.file);
   // What is left of a request of unknown fate may be of use.
@@ -160,24 +145,22 @@ function removeFolder(folder: string): void {
 export async function makeImages(
   folder: TaskFolder,
   phase: RunningPhase,
-  deps: RequestDeps & { admission: Admission },
+  admission: Admission,
+  context: QueueContext,
 ): Promise<RequestEnd | null> {
-  const onProgress = (share: number) => {
-    phase.share = share;
-  };
   let end: RequestEnd | null = null;
   while (!isEnded(folder.state)) {
     const { results } = folder.state;
     phase.share = null;
-    end = await makeImage(folder, folder.state, deps, { signal: phase.giveUp.signal, onProgress });
-    await deps.admission.onEnd(end);
+    end = await makeImage(folder, folder.state, phase, context);
+    await admission.onEnd(end);
     const isAgain = !isEnded(folder.state) && folder.state.results.length === results.length;
-    if (isAgain || isLate(end, folder, deps) || deps.admission.condition.name !== "open") break;
+    if (isAgain || isLate(end, folder, context) || admission.condition.name !== "open") break;
   }
   return end;
 }
 
 /** Whether a free generator may still be at work on a request that timed out. */
-export function isLate(end: RequestEnd | null, folder: TaskFolder, deps: RequestDeps): boolean {
-  return end?.kind === "timed out" && !isPaidTask(folder, deps);
+export function isLate(end: RequestEnd | null, folder: TaskFolder, context: QueueContext): boolean {
+  return end?.kind === "timed out" && !isPaidTask(folder, context);
 }

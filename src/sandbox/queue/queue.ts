@@ -1,28 +1,15 @@
+import path from "node:path";
 import type { Claim } from "../../lib/claim.ts";
 import { errorText } from "../../lib/error-text.ts";
-import type { Admission } from "./admission.ts";
+import { Admission } from "./admission.ts";
+import type { QueueContext } from "./context.ts";
 import { Entries, type Entry, type QueueView, type RunningPhase, viewOf } from "./entries.ts";
-import { isLate, isPaidTask, makeImages, type RequestDeps } from "./make-image.ts";
+import { isLate, isPaidTask, makeImages } from "./make-image.ts";
 import { GivenUpError } from "./request-end.ts";
-import type { GeneratorSlots, Slot, SlotResult } from "./slots.ts";
-import type { QueuedTask, QueuedTasks, TaskFolder } from "./task-folder.ts";
+import type { Slot, SlotResult } from "./slots.ts";
+import type { TaskFolder } from "./task-folder.ts";
 import { type EndedState, isEnded, mayBeSent } from "./task-state.ts";
-import type { WaitQueue } from "./wait-queue.ts";
-
-/** What becomes of a queue's tasks, for its log. */
-export type QueueEvent =
-  /** `ms`: since it began. `waiting`: tasks that this process still has in its queue. */
-  | { kind: "ended"; task: QueuedTask; state: EndedState; ms: number; waiting: number }
-  /** A task cannot go on in this process. */
-  | { kind: "dropped"; taskId: string; why: string };
-
-export interface QueueDeps extends RequestDeps {
-  tasks: QueuedTasks;
-  slots: GeneratorSlots;
-  waitQueue: WaitQueue;
-  admission: Admission;
-  onEvent: (event: QueueEvent) => void;
-}
+import { WaitQueue } from "./wait-queue.ts";
 
 /** Tasks of other processes are before it. */
 const NOT_FIRST: SlotResult = { slot: null, none: "taken" };
@@ -39,22 +26,26 @@ const RETRY_MS = 1_000;
  * a whole task, whose images are made one after the other.
  */
 export class Queue {
-  readonly #deps: QueueDeps;
+  readonly #context: QueueContext;
+  readonly #admission: Admission;
+  readonly #waitQueue: WaitQueue;
   readonly #entries = new Entries();
   /** Why the oldest task that waits has no slot, as it was when one was last asked for. */
   #noSlot: SlotResult["none"] = null;
   #wakeUp = new AbortController();
   #loop: Promise<void> | null = null;
 
-  constructor(deps: QueueDeps) {
-    this.#deps = deps;
+  constructor(context: QueueContext) {
+    this.#context = context;
+    this.#admission = new Admission(context);
+    this.#waitQueue = new WaitQueue(path.join(context.folder, "waiting"), context.clock);
   }
 
   /** Takes a task in, with the claim on it. One that comes while the queue closes is left to other processes. */
   async add(folder: TaskFolder, claim: Claim): Promise<void> {
     if (this.#isClosing) return claim.release();
     this.#entries.add({ folder, claim, isHeld: false, phase: { name: "waiting", notBeforeMs: 0 } });
-    this.#deps.admission.onNewTask();
+    this.#admission.onNewTask();
     this.#loop ??= this.#run();
     this.#wake();
   }
@@ -80,7 +71,7 @@ export class Queue {
     if (entry === undefined) return null;
     if (entry.isHeld) this.#wake();
     entry.isHeld = false;
-    const { condition } = this.#deps.admission;
+    const { condition } = this.#admission;
     const ahead = this.#entries.countBefore(entry);
     return viewOf(entry, { condition, ahead, noSlot: this.#noSlot });
   }
@@ -91,12 +82,11 @@ export class Queue {
    * @param onWait called with the number of requests that are waited for, if there are any
    */
   async close(onWait: (count: number) => void = () => {}, graceMs?: number): Promise<void> {
-    const { admission, waitQueue } = this.#deps;
-    admission.close();
-    waitQueue.leave();
+    this.#admission.close();
+    this.#waitQueue.leave();
     this.#wake();
     const running = this.#entries.all().flatMap(({ folder, phase }) => {
-      return phase.name === "running" ? [{ ...phase, isPaid: isPaidTask(folder, this.#deps) }] : [];
+      return phase.name === "running" ? [{ ...phase, isPaid: isPaidTask(folder, this.#context) }] : [];
     });
     const awaited = running.filter(({ isPaid }) => isPaid || graceMs !== undefined);
     for (const each of running) if (!awaited.includes(each)) each.giveUp.abort(new GivenUpError());
@@ -109,11 +99,11 @@ export class Queue {
   }
 
   get #isClosing(): boolean {
-    return this.#deps.admission.condition.name === "closing";
+    return this.#admission.condition.name === "closing";
   }
 
   #giveUpAfter(ms: number, running: readonly Pick<RunningPhase, "giveUp">[], signal: AbortSignal): void {
-    this.#deps.clock.sleep(ms, signal).then(
+    this.#context.clock.sleep(ms, signal).then(
       () => {
         for (const { giveUp } of running) giveUp.abort(new GivenUpError());
       },
@@ -126,38 +116,36 @@ export class Queue {
       try {
         await this.#step();
       } catch (error) {
-        this.#deps.admission.onDiskError(`The queue's folder cannot be used: ${errorText(error)}.`);
+        this.#admission.onDiskError(`The queue's folder cannot be used: ${errorText(error)}.`);
       }
     }
   }
 
   /** Begins the next task, or waits until that may be possible. */
   async #step(): Promise<void> {
-    const { admission, clock, waitQueue } = this.#deps;
-    const next = this.#entries.next(clock.monotonicMs());
-    const delayMs = next === null ? LONGEST_REST_MS : Math.max(next.dueInMs, await admission.delayMs());
+    const next = this.#entries.next(this.#context.clock.monotonicMs());
+    const delayMs = next === null ? LONGEST_REST_MS : Math.max(next.dueInMs, await this.#admission.delayMs());
     if (next !== null && delayMs === 0) return this.#tryToBegin(next.entry);
-    waitQueue.leave();
+    this.#waitQueue.leave();
     await this.#rest(delayMs);
   }
 
   async #tryToBegin(entry: Entry): Promise<void> {
-    const { slots, waitQueue } = this.#deps;
-    const { slot, none } = waitQueue.isFirst(entry.folder.task) ? await slots.take() : NOT_FIRST;
+    const isFirst = this.#waitQueue.isFirst(entry.folder.task);
+    const { slot, none } = isFirst ? await this.#context.slots.take() : NOT_FIRST;
     this.#noSlot = none;
     if (slot === null) return this.#rest(TURN_MS);
-    waitQueue.leave();
+    this.#waitQueue.leave();
     // Whether it closes, or the wait for the task has ended, may have changed meanwhile.
     if (this.#isClosing || entry.isHeld) await slot.release();
     else this.#begin(entry, slot);
   }
 
   #begin(entry: Entry, slot: Slot): void {
-    const { admission, clock } = this.#deps;
-    admission.onBegin();
+    this.#admission.onBegin();
     const phase: RunningPhase = {
       name: "running",
-      sinceMs: clock.monotonicMs(),
+      sinceMs: this.#context.clock.monotonicMs(),
       share: null,
       giveUp: new AbortController(),
       done: Promise.resolve(),
@@ -175,7 +163,7 @@ export class Queue {
       // Its next owner finds out from the disk where it stands.
       await this.#entries.release(entry).catch(() => {});
       const { taskId } = entry.folder.task;
-      this.#deps.onEvent({ kind: "dropped", taskId, why: errorText(error) });
+      this.#context.onEvent?.({ kind: "dropped", taskId, why: errorText(error) });
     }
     await slot.release(closedForMs).catch(() => {});
     this.#wake();
@@ -183,24 +171,24 @@ export class Queue {
 
   /** @returns for how long the slot is to be closed, in milliseconds */
   async #makeImages(entry: Entry, phase: RunningPhase): Promise<number> {
-    const { clock, timeoutMs } = this.#deps;
+    const { clock, options } = this.#context;
     const { folder } = entry;
-    const last = await makeImages(folder, phase, this.#deps);
+    const last = await makeImages(folder, phase, this.#admission, this.#context);
     if (isEnded(folder.state)) await this.#finish(entry, phase, folder.state);
     else {
       const retryMs = folder.state.retries > 0 ? RETRY_MS : 0;
       entry.phase = { name: "waiting", notBeforeMs: clock.monotonicMs() + retryMs };
     }
-    return isLate(last, folder, this.#deps) ? timeoutMs : 0;
+    return isLate(last, folder, this.#context) ? options.timeoutMs : 0;
   }
 
   async #finish(entry: Entry, { sinceMs }: RunningPhase, state: EndedState): Promise<void> {
-    const { clock, tasks, onEvent } = this.#deps;
+    const { clock, tasks, onEvent } = this.#context;
     const { folder } = entry;
     await tasks.finish(folder);
     await this.#entries.release(entry);
     const ms = clock.monotonicMs() - sinceMs;
-    onEvent({ kind: "ended", task: folder.task, state, ms, waiting: this.#entries.size });
+    onEvent?.({ kind: "ended", task: folder.task, state, ms, waiting: this.#entries.size });
   }
 
   #wake(): void {
@@ -209,7 +197,7 @@ export class Queue {
 
   /** Waits until the queue is woken. One that was woken since the last time does not wait. */
   async #rest(ms: number): Promise<void> {
-    await this.#deps.clock.sleep(Math.min(ms, LONGEST_REST_MS), this.#wakeUp.signal).catch(() => {});
+    await this.#context.clock.sleep(Math.min(ms, LONGEST_REST_MS), this.#wakeUp.signal).catch(() => {});
     this.#wakeUp = new AbortController();
   }
 }
