@@ -52,6 +52,8 @@ export function addBatchOptions(command: Command): Command {
 /** How a batch is run, as its flags say: all but its rows. */
 export type BatchTerms = Omit<BatchSpec, "rows" | "shard" | "budgetOf" | "nameOf"> & {
   requestTimeoutMs: number | undefined;
+  /** Whether a contact sheet is made. */
+  sheet: boolean;
 };
 
 /** @param naming how images are named without `--name`, and whether a name may use columns @throws UsageError */
@@ -61,6 +63,7 @@ export async function batchTerms(flags: BatchFlags, session: Session, naming: Na
     output: await folderOf(flags, session, naming),
     wait: await waitSettings(flags, session),
     requestTimeoutMs: requestTimeout(flags),
+    sheet: flags.sheet === true,
     concurrency:
       concurrency === undefined
         ? DEFAULT_CONCURRENCY

@@ -1,5 +1,5 @@
 import type { BatchEvents, BatchSpec } from "../../../core/batch/batch-spec.ts";
-import { BatchCounts } from "../../../core/batch/counts.ts";
+import type { BatchCounts } from "../../../core/batch/counts.ts";
 import type { BatchPlan } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { formatDuration } from "../../../lib/duration.ts";
@@ -11,13 +11,14 @@ import type { Paint, TextStyle } from "../../text/colors.ts";
 import { hasSymbols } from "../../text/colors.ts";
 import type { Console } from "../../text/console.ts";
 import { BAR, type BatchView, batchLines } from "./bar.ts";
-import { RowNotes } from "./row-notes.ts";
+import { rowNotes } from "./row-notes.ts";
 
 /** Shows how a batch is getting on: a bar on a terminal, and a line for each row that fails. */
-export interface BatchProgress extends Progress, Required<Pick<BatchEvents, "onOutage" | "onPause">> {
+export interface BatchProgress
+  extends Progress,
+    Required<Pick<BatchEvents, "onOutage" | "onPause" | "onStart">> {
   /** What is going to be done. */
   plan(plan: BatchPlan): void;
-  begin(): void;
   end(end: RowResult, counts: BatchCounts): void;
 }
 
@@ -28,21 +29,13 @@ export async function createBatchProgress(
   session: Session,
   { nameOf, cap }: Pick<BatchSpec, "nameOf" | "cap">,
 ): Promise<BatchProgress> {
-  const { console, context } = session;
+  const { console } = session;
   if (console.events) return eventLines(console);
-  const paint = barPaint(console.style("stderr"));
-  const line = await createStatusLine(session, { paint, isBesideResults: true });
-  const state: BatchState = { plan: null, unsaved: 0, cap, counts: new BatchCounts(nameOf), begun: 0 };
-  const notes = new RowNotes();
-  let startMs: number | null = null;
-  const draw = () =>
-    line.set((columns) => {
-      const elapsedMs = startMs === null ? 0 : context.clock.monotonicMs() - startMs;
-      return batchLines(viewOf(state, elapsedMs), columns, hasSymbols(context.env));
-    });
-  let timer: NodeJS.Timeout | undefined;
+  const bar = await createBar(session, cap);
+  const noteOf = rowNotes();
   let isStopping = false;
   return {
+    ...bar,
     show(event) {
       tellLedgerWarning(event, console);
       if (event.type !== "submit_interrupted" || isStopping) return;
@@ -57,20 +50,49 @@ export async function createBatchProgress(
       if (ms < WORTH_A_WORD_MS) return;
       void console.note(`The service is busy (HTTP 429): all rows wait ${formatDuration(ms)}.`);
     },
-    plan(plan) {
-      state.plan = plan;
-      state.unsaved = plan.rows.filter((row) => row.state !== "saved").length;
+    end(end, counts) {
+      const note = noteOf(end, nameOf(end.row));
+      if (note !== null) void console.error(note);
+      bar.end(end, counts);
     },
-    begin() {
+  };
+}
+
+/** The bar, from the first row that is begun. */
+async function createBar(
+  session: Session,
+  cap: number | null,
+): Promise<Pick<BatchProgress, "plan" | "onStart" | "end" | "stop">> {
+  const { console, context } = session;
+  const paint = barPaint(console.style("stderr"));
+  const line = await createStatusLine(session, { paint, isBesideResults: true });
+  const view = { rows: 0, ended: 0, endedNow: 0, left: 0, running: 0, failed: 0, credits: 0, budget: cap };
+  let chargedBefore = 0;
+  let startMs: number | null = null;
+  let timer: NodeJS.Timeout | undefined;
+  const draw = () =>
+    line.set((columns) => {
+      const elapsedMs = startMs === null ? 0 : context.clock.monotonicMs() - startMs;
+      return batchLines({ ...view, elapsedMs }, columns, hasSymbols(context.env));
+    });
+  return {
+    plan({ rows, toSubmit, charged, chargedForOthers }) {
+      view.rows = rows.length;
+      view.left = rows.filter(({ state }) => state !== "saved").length;
+      view.budget ??= toSubmit.credits || null;
+      // A cap counts what earlier runs have charged too.
+      if (cap !== null) chargedBefore = charged.credits + chargedForOthers.credits;
+      view.credits = chargedBefore;
+    },
+    onStart() {
       startMs ??= context.clock.monotonicMs();
       timer ??= setInterval(draw, REDRAW_MS).unref();
-      state.begun += 1;
+      view.running += 1;
       draw();
     },
     end(end, counts) {
-      state.counts = counts;
-      const said = notes.lineOf(end, nameOf(end.row));
-      if (said !== null) void console.error(said);
+      showEnd(view, end);
+      view.credits = chargedBefore + counts.cost.credits;
       draw();
     },
     stop() {
@@ -78,6 +100,16 @@ export async function createBatchProgress(
       line.stop();
     },
   };
+}
+
+/** Takes a row that has ended into what is shown. */
+function showEnd(view: Omit<BatchView, "elapsedMs">, { isSkipped, state }: RowResult): void {
+  view.running -= 1;
+  view.ended += 1;
+  if (isSkipped) return;
+  view.endedNow += 1;
+  view.left -= 1;
+  if (state === "failed" || state === "unknown") view.failed += 1;
 }
 
 /** What a program is told of a batch. */
@@ -88,37 +120,8 @@ function eventLines(console: Console): BatchProgress {
       void console.event(outage.down ? { type: "paused", message: outage.why } : { type: "unpaused" }),
     onPause: (ms) => void console.event({ type: "paused", message: `HTTP 429, for ${formatDuration(ms)}` }),
     plan: () => {},
-    begin: () => {},
+    onStart: () => {},
     end: (end) => void console.event(rowLine(end)),
-  };
-}
-
-/** What the bar is made of. */
-interface BatchState extends Pick<BatchSpec, "cap"> {
-  plan: BatchPlan | null;
-  /** Rows of it that no earlier run has saved. */
-  unsaved: number;
-  counts: BatchCounts;
-  /** Rows that were begun. */
-  begun: number;
-}
-
-function viewOf({ plan, unsaved, cap, counts, begun }: BatchState, elapsedMs: number): BatchView {
-  const { saved, skipped, failed, unknown, pending, notSent, cost } = counts;
-  const endedNow = saved + failed + unknown + pending + notSent;
-  const ended = endedNow + skipped;
-  // A cap counts what earlier runs have charged too.
-  const before = cap === null || plan === null ? 0 : plan.charged.credits + plan.chargedForOthers.credits;
-  return {
-    rows: plan?.rows.length ?? 0,
-    ended,
-    endedNow,
-    left: Math.max(0, unsaved - endedNow),
-    running: Math.max(0, begun - ended),
-    failed: failed + unknown,
-    credits: before + cost.credits,
-    budget: cap ?? (plan?.toSubmit.credits || null),
-    elapsedMs,
   };
 }
 

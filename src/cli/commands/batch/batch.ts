@@ -30,7 +30,7 @@ import type { Context } from "../../session/context.ts";
 import type { Session } from "../../session/session.ts";
 import { shortPath } from "../../text/phrases.ts";
 import { runShown } from "./run-shown.ts";
-import { exitCodeOfBatch, showSummary } from "./summary.ts";
+import { exitCodeOfBatch, type ShownResult, showSummary } from "./summary.ts";
 
 interface BatchOptions extends RequestFlags, BatchFlags {
   shard?: string;
@@ -74,7 +74,7 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
   const defaults = { ...checks, values: given, labels, names: FLAG_NAMES, shard, template, name };
   const source = manifestSource(manifest, { template: template ?? null, name }, session.context);
   const terms = await batchTerms(flags, session, { takesColumns: true });
-  const { output } = terms;
+  const { folder } = terms.output;
   const rows = await readRows(source, defaults, session);
   const spec = {
     ...terms,
@@ -83,19 +83,14 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
     shard,
     budgetOf: "folder" as const,
     nameOf: ({ line }: CheckedRow) => `line ${line}`,
-    onCutOff: (result: BatchResult) => showResult(result, output.folder, session),
+    onCutOff: (result: BatchResult) => showResult(result, folder, session),
   };
   if (flags.dryRun) {
     const { dryRun } = await import("./dry-run.ts");
     return dryRun(spec, session);
   }
-  const ends: RowResult[] = [];
-  const result = await runShown(spec, session, async (end) => {
-    if (flags.sheet) ends.push(end);
-    await showRow(end, session);
-  });
-  const sheet = flags.sheet ? await (await import("./sheet.ts")).makeSheet(ends, output, session) : undefined;
-  await showResult(result, output.folder, session, sheet);
+  const result = await runShown(spec, session, (end) => showRow(end, session));
+  await showResult(result, folder, session);
   return exitCodeOfBatch(result);
 }
 
@@ -115,15 +110,11 @@ async function rowCopies(manifest: string, session: Session): Promise<PrivateCop
 }
 
 /** The last line for a script, or the last lines for a person. */
-async function showResult(
-  result: BatchResult,
-  folder: string,
-  session: Session,
-  sheet?: string | null,
-): Promise<void> {
+async function showResult(result: ShownResult, folder: string, session: Session): Promise<void> {
+  const { sheet } = result;
   if (session.options.json)
     return session.console.json({ ...summaryJson(result), ...(sheet !== undefined && { sheet }) });
-  await showSummary(result, sheet, session);
+  await showSummary(result, session);
   const { saved, skipped } = result.counts;
   if (saved + skipped === 0 || session.context.stderr.isTTY !== true) return;
   const shown = shortPath(folder, session.context) || ".";

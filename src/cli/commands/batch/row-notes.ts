@@ -5,27 +5,25 @@ import type { RowResult } from "../../../core/batch/row-result.ts";
 /** This many failures of one kind are printed as they happen; the rest is counted at the end. */
 export const MOST_SHOWN = 5;
 
-/** What is said of rows that did not end in a saved file, as they end. */
-export class RowNotes {
-  readonly #shown = new Map<string, number>();
-
-  /**
-   * A line for a row; null if nothing is to be said of it, or not yet.
-   * @param name what the row is called
-   */
-  lineOf(end: RowResult, name: string): string | null {
+/**
+ * What is said of rows that did not end in a saved file, as they end.
+ * @returns the line of a row that is called so; null if nothing is to be said of it, or not yet
+ */
+export function rowNotes(): (end: RowResult, name: string) => string | null {
+  const shown = new Map<string, number>();
+  return (end, name) => {
     const { state, report, error } = end;
     // That nothing more is sent is said once, at the end.
     if (error === null || (state === "new" && report === null)) return null;
     const task = state === "unfinished" && report?.taskId ? ` (task ${report.taskId})` : "";
     if (error.type === "interrupted") return `${name}: ${rowWord(end)}${task}`;
     const kind = `${error.type} ${error.key ?? ""}`;
-    const count = (this.#shown.get(kind) ?? 0) + 1;
-    this.#shown.set(kind, count);
+    const count = (shown.get(kind) ?? 0) + 1;
+    shown.set(kind, count);
     if (count > MOST_SHOWN) return null;
     const last = count === MOST_SHOWN ? " More of this kind are counted at the end." : "";
     return `${name}: ${rowWord(end)}${task}: ${error.message}${last}`;
-  }
+  };
 }
 
 const WORDS: Readonly<Record<RowState, string>> = {

@@ -1,15 +1,15 @@
 import type { BatchEvents, BatchResult, BatchSpec, Doubt } from "../../../core/batch/batch-spec.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { batch } from "../../../core/use-cases/batch.ts";
+import type { BatchTerms } from "../../flags/batch-flags.ts";
 import { canAsk, confirmed } from "../../input/input-stream.ts";
 import { withTasksShown } from "../../output/task-progress.ts";
 import type { Session } from "../../session/session.ts";
 import { createBatchProgress } from "./batch-progress.ts";
-import { estimateText, planText, questionOf } from "./summary.ts";
+import { estimateText, planText, questionOf, type ShownResult } from "./summary.ts";
 
 /** A batch as a command runs it. */
-export interface CommandSpec extends BatchSpec {
-  requestTimeoutMs: number | undefined;
+interface CommandSpec extends BatchSpec, BatchTerms {
   /** Reports the state of the batch if a second signal ends the program at once; null if only its end is reported. */
   onCutOff: ((result: BatchResult) => Promise<void>) | null;
 }
@@ -22,11 +22,13 @@ export async function runShown(
   spec: CommandSpec,
   session: Session,
   onEnd: (end: RowResult) => Promise<void>,
-): Promise<BatchResult> {
-  const { matrix, requestTimeoutMs, onCutOff } = spec;
+): Promise<ShownResult> {
+  const { matrix, requestTimeoutMs, sheet, onCutOff } = spec;
   const { console, context } = session;
   const progress = await createBatchProgress(session, spec);
+  const { onOutage, onPause, onStart } = progress;
   const usual = context.onSecondSignal;
+  const ends: RowResult[] = [];
   const events: BatchEvents = {
     confirm: canAsk(session) ? (doubt) => agreed(doubt, session) : undefined,
     onWarning: (message) => console.note(`warning: ${message}`),
@@ -35,24 +37,26 @@ export async function runShown(
       const estimate = estimateText(plan.toSubmit, matrix);
       await console.note(`${planText(plan)}.${estimate && ` ${estimate}`}`);
     },
-    onOutage: progress.onOutage,
-    onPause: progress.onPause,
+    onOutage,
+    onPause,
     onRun(cutOff) {
       if (onCutOff !== null) context.onSecondSignal = () => console.finish(() => onCutOff(cutOff()));
     },
-    onStart: () => progress.begin(),
+    onStart,
     async onEnd(end, counts) {
       progress.end(end, counts);
+      if (sheet) ends.push(end);
       await onEnd(end);
     },
   };
-  try {
-    return await withTasksShown(session, { requestTimeoutMs }, progress, async ({ current }) =>
-      batch(spec, await current(), events),
-    );
-  } finally {
+  const result = await withTasksShown(session, { requestTimeoutMs }, progress, async ({ current }) =>
+    batch(spec, await current(), events),
+  ).finally(() => {
     context.onSecondSignal = usual;
-  }
+  });
+  if (!sheet) return result;
+  const { makeSheet } = await import("./sheet.ts");
+  return { ...result, sheet: await makeSheet(ends, spec.output, session) };
 }
 
 async function agreed(doubt: Doubt, session: Session): Promise<boolean> {

@@ -48,14 +48,15 @@ export function questionOf(doubt: Doubt): string {
   return `Submit ${doubt.rows === 1 ? "it" : `all ${doubt.rows}`}?`;
 }
 
-/** How a batch ended, for a person. @param sheet the path of its contact sheet, if there is one */
-export async function showSummary(
-  result: BatchResult,
-  sheet: string | null | undefined,
-  session: Session,
-): Promise<void> {
+/** How a batch ended, and its contact sheet: the path, null if none could be made; absent if none was asked for. */
+export interface ShownResult extends BatchResult {
+  sheet?: string | null;
+}
+
+/** How a batch ended, for a person. */
+export async function showSummary(result: ShownResult, session: Session): Promise<void> {
   for (const line of summaryLines(result, session)) await session.console.note(line);
-  if (sheet) await (await import("./sheet.ts")).showSheet(sheet, session);
+  if (result.sheet) await (await import("./sheet.ts")).showSheet(result.sheet, session);
 }
 
 /** How a batch ended, and what the user can do next. */

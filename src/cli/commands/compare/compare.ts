@@ -85,10 +85,7 @@ async function runCompare(session: Session, given: string, flags: CompareOptions
   const ends: RowResult[] = [];
   const result = await runShown(spec, session, async (end) => void ends.push(end));
   ends.sort((a, b) => a.row.row - b.row.row);
-  const sheet = flags.sheet
-    ? await (await import("../batch/sheet.ts")).makeSheet(ends, spec.output, session)
-    : undefined;
-  await showCompared({ comparison, ends, result, sheet }, session);
+  await showCompared({ comparison, ends, result }, session);
   return exitCodeOfBatch(result);
 }
 

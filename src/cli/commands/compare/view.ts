@@ -1,6 +1,5 @@
 import { rowJson, summaryJson } from "../../../client/batch-json.ts";
 import type { CheckedRow } from "../../../core/batch/batch-row.ts";
-import type { BatchResult } from "../../../core/batch/batch-spec.ts";
 import type { Cell, Comparison, SkippedCell } from "../../../core/batch/compare.ts";
 import { add, documentedTotal, noCost } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
@@ -12,7 +11,7 @@ import type { BatchTerms } from "../../flags/batch-flags.ts";
 import type { Session } from "../../session/session.ts";
 import { showTable, type TableCell, type TableColumn } from "../../text/table.ts";
 import { rowWord } from "../batch/row-notes.ts";
-import { costText, showSummary } from "../batch/summary.ts";
+import { costText, type ShownResult, showSummary } from "../batch/summary.ts";
 
 const PLAN_COLUMNS: readonly TableColumn[] = [
   { heading: "MODEL", keep: true },
@@ -58,17 +57,13 @@ interface Compared {
   comparison: Comparison;
   /** In the order of the cells. */
   ends: readonly RowResult[];
-  result: BatchResult;
-  /** The contact sheet's path; null if none could be made, undefined if none was asked for. */
-  sheet: string | null | undefined;
+  result: ShownResult;
 }
 
 /** The whole as one document for a script, or as a table for a person. */
-export async function showCompared(
-  { comparison, ends, result, sheet }: Compared,
-  session: Session,
-): Promise<void> {
+export async function showCompared({ comparison, ends, result }: Compared, session: Session): Promise<void> {
   if (session.options.json) {
+    const { sheet } = result;
     const { credits } = summaryJson(result);
     await session.console.json({
       ok: result.counts.isComplete,
@@ -79,7 +74,7 @@ export async function showCompared(
     });
   } else {
     await showTable(COLUMNS, comparedRows(ends), session);
-    await showSummary(result, sheet, session);
+    await showSummary(result, session);
   }
 }
 
