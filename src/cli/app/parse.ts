@@ -1,7 +1,10 @@
 import { type Command, CommanderError } from "commander";
+import { UsageError } from "../../lib/error-types.ts";
 import type { Description } from "../help/command-tree.ts";
 import { type HELP, MANUAL, type TopicName, topicAsked } from "../help/topic-names.ts";
+import { type RunWith, wordsOf } from "../session/command.ts";
 import type { Context } from "../session/context.ts";
+import type { GlobalOptions } from "../session/session.ts";
 import type { Console } from "../text/console.ts";
 import { isCommand, refusedGlobals } from "./commands.ts";
 import { fitHelp, helpColumns, isHeading } from "./help-layout.ts";
@@ -21,7 +24,10 @@ export async function parseAndRun(
 ): Promise<number> {
   const outcome = { exitCode: 0 };
   let shown = "";
-  const build = (inFull: boolean) => buildProgram(argv, context, outcome, (text) => (shown += text), inFull);
+  const columns = helpColumns(context.stdout);
+  const onText = (text: string) => (shown += text);
+  const runWith = commandRunner(argv, context, console, outcome);
+  const build = (inFull: boolean) => buildProgram(argv, { columns, onText, runWith }, inFull);
   const topic = topicAsked(flags);
   if (topic === MANUAL) {
     const { manPage } = await import("../help/man-page.ts");
@@ -29,7 +35,7 @@ export async function parseAndRun(
     return 0;
   }
   if (topic !== undefined && !isCommand(topic)) {
-    await showLines(await topicText(topic, context), json, console);
+    await showLines(await topicText(topic, columns), json, console);
     return 0;
   }
   const program = await build(false);
@@ -48,10 +54,12 @@ export async function parseAndRun(
       return 0;
     }
   }
-  const lines = shown === "" ? [] : linesOf(shown.trimEnd(), json, context);
-  if (topic !== undefined) lines.push("", ...(await topicText(topic, context)));
-  if (lines.length > 0) await showLines(lines, json, console);
-  return outcome.exitCode;
+  if (shown === "") return outcome.exitCode;
+  // Help as it fits a terminal; for a program as the parser wrote it.
+  const lines = json ? shown.trimEnd().split("\n") : fitHelp(shown.trimEnd(), columns);
+  if (topic !== undefined) lines.push("", ...(await topicText(topic, columns)));
+  await showLines(lines, json, console);
+  return 0;
 }
 
 async function describeProgram(
@@ -62,22 +70,69 @@ async function describeProgram(
   return describe(await build(true), words, refusedGlobals);
 }
 
-async function topicText(topic: TopicName | typeof HELP, context: Context): Promise<string[]> {
+async function topicText(topic: TopicName | typeof HELP, columns: number): Promise<string[]> {
   const { topicText } = await import("../help/show-topic.ts");
-  return topicText(topic, helpColumns(context.stdout));
+  return topicText(topic, columns);
 }
 
 /** What the parser says when it has shown help: for the flag, and for the command. */
 const HELP_CODES: ReadonlySet<string> = new Set(["commander.helpDisplayed", "commander.help"]);
-
-/** Help as it fits a terminal; for a program as the parser wrote it. */
-function linesOf(text: string, json: boolean, context: Context): string[] {
-  return json ? text.split("\n") : fitHelp(text, helpColumns(context.stdout));
-}
 
 /** Help or the version, as text or as the one JSON document. */
 async function showLines(lines: readonly string[], json: boolean, console: Console): Promise<void> {
   if (json) return console.json({ ok: true, text: lines.join("\n") });
   const style = console.style("stdout");
   await console.result(lines, (line) => (isHeading(line) ? style("heading", line) : line));
+}
+
+function commandRunner(
+  argv: readonly string[],
+  context: Context,
+  console: Console,
+  outcome: { exitCode: number },
+): RunWith {
+  return (run) =>
+    async (...args) => {
+      // The parser's last argument.
+      const command = args.at(-1) as Command;
+      const options: GlobalOptions = command.optsWithGlobals();
+      const { Session } = await import("../session/session.ts");
+      try {
+        refuseGlobals(command, options);
+        await refuseEmptyPath(command);
+        outcome.exitCode = await run(new Session(context, console, options, argv), ...args);
+      } catch (error) {
+        throw withHelpOf(command, error);
+      }
+    };
+}
+
+/** @throws UsageError for a global flag that the command does not act on */
+function refuseGlobals(command: Command, options: object): void {
+  const [name = ""] = wordsOf(command);
+  const [flag] = refusedGlobals(name).filter((each) => camelCase(each.slice(2)) in options);
+  if (flag === undefined) return;
+  throw new UsageError(`imggen ${name} does not act on ${flag}, so nothing was done.`, {
+    hint: `Omit ${flag}.`,
+  });
+}
+
+function camelCase(flag: string): string {
+  return flag.replace(/-([a-z])/g, (_, letter) => letter.toUpperCase());
+}
+
+/** What each flag takes is loaded only where something is empty. @throws UsageError */
+async function refuseEmptyPath(command: Command): Promise<void> {
+  if (![...Object.values(command.opts()), ...command.args].flat().includes("")) return;
+  const { emptyPathOf } = await import("../help/value-types.ts");
+  const { requirePath } = await import("../../client/this-process.ts");
+  const label = emptyPathOf(command);
+  if (label !== undefined) requirePath("", label);
+}
+
+/** An error in a command's own arguments that has no better advice points to that command's help. */
+function withHelpOf(command: Command, error: unknown): unknown {
+  if (!(error instanceof UsageError) || error.hint !== null) return error;
+  const hint = `See imggen ${wordsOf(command).join(" ")} --help.`;
+  return new UsageError(error.message, { hint, cause: error });
 }

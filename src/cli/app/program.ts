@@ -2,12 +2,11 @@ import { Command } from "commander";
 import { UsageError } from "../../lib/error-types.ts";
 import { VERSION } from "../../lib/version.ts";
 import { TOPIC_NAMES } from "../help/topic-names.ts";
-import { collect, describeBriefly, plainWords, type RunWith, wordsOf } from "../session/command.ts";
-import type { Context } from "../session/context.ts";
+import { collect, describeBriefly, plainWords, type RunWith } from "../session/command.ts";
 import { GENERATOR_FLAGS, longFlag } from "../session/generator-flags.ts";
 import type { GlobalOptions } from "../session/session.ts";
-import { COMMANDS, isCommand, refusedGlobals } from "./commands.ts";
-import { GENERATOR_OPTIONS, GLOBAL_OPTIONS, helpColumns, helpLayout } from "./help-layout.ts";
+import { COMMANDS, isCommand } from "./commands.ts";
+import { GENERATOR_OPTIONS, GLOBAL_OPTIONS, helpLayout } from "./help-layout.ts";
 
 /** What the parser answers by itself. */
 const BUILT_IN: readonly string[] = ["help", "version"];
@@ -20,16 +19,22 @@ Examples:
   $ imggen models --ratio 21:9                         which model can do this?
   $ imggen resume                                      finish what was interrupted`;
 
+interface ParserOptions {
+  /** Of the help. */
+  columns: number;
+  /** Gets help and the version. */
+  onText: (text: string) => void;
+  runWith: RunWith;
+}
+
 /**
  * Builds the parser: with the command that is to run, in full; without one, with every command by name and summary.
  * @param inFull builds all of them in full, to describe them
  */
 export async function buildProgram(
   argv: readonly string[],
-  context: Context,
-  outcome: { exitCode: number },
-  onText: (text: string) => void,
-  inFull = false,
+  { columns, onText, runWith }: ParserOptions,
+  inFull: boolean,
 ): Promise<Command> {
   const program = new Command("imggen")
     .description(
@@ -48,7 +53,7 @@ export async function buildProgram(
     .configureOutput({
       writeOut: onText,
       writeErr: () => {},
-      getOutHelpWidth: () => helpColumns(context.stdout),
+      getOutHelpWidth: () => columns,
       // What is shown is painted later; asking Node whether it can be would open its streams.
       getOutHasColors: () => false,
       getErrHasColors: () => false,
@@ -68,7 +73,7 @@ export async function buildProgram(
     if (isAlone && name !== chosen) continue;
     const command = program.command(name).helpGroup(`${entry.group}:`);
     describeBriefly(command, entry.summary);
-    if (inFull || name === chosen) (await entry.load()).register(command, runWith(argv, context, outcome));
+    if (inFull || name === chosen) (await entry.load()).register(command, runWith);
   }
   addBuiltIn(program, onText);
   return program;
@@ -99,52 +104,4 @@ function addBuiltIn(program: Command, onText: (text: string) => void): void {
 export function namedCommand(argv: readonly string[]): string[] {
   const words = plainWords(argv);
   return words[0] === "help" ? words.slice(1) : words;
-}
-
-function runWith(argv: readonly string[], context: Context, outcome: { exitCode: number }): RunWith {
-  return (run) =>
-    async (...args) => {
-      const command = args.at(-1);
-      const options: GlobalOptions = command instanceof Command ? command.optsWithGlobals() : {};
-      const { Session } = await import("../session/session.ts");
-      try {
-        if (command instanceof Command) {
-          refuseGlobals(command, options);
-          await refuseEmptyPath(command);
-        }
-        outcome.exitCode = await run(new Session(context, options, argv), ...args);
-      } catch (error) {
-        throw command instanceof Command ? withHelpOf(command, error) : error;
-      }
-    };
-}
-
-/** @throws UsageError for a global flag that the command does not act on */
-function refuseGlobals(command: Command, options: object): void {
-  const [name = ""] = wordsOf(command);
-  const [flag] = refusedGlobals(name).filter((each) => camelCase(each.slice(2)) in options);
-  if (flag === undefined) return;
-  throw new UsageError(`imggen ${name} does not act on ${flag}, so nothing was done.`, {
-    hint: `Omit ${flag}.`,
-  });
-}
-
-function camelCase(flag: string): string {
-  return flag.replace(/-([a-z])/g, (_, letter) => letter.toUpperCase());
-}
-
-/** What each flag takes is loaded only where something is empty. @throws UsageError */
-async function refuseEmptyPath(command: Command): Promise<void> {
-  if (![...Object.values(command.opts()), ...command.args].flat().includes("")) return;
-  const { emptyPathOf } = await import("../help/value-types.ts");
-  const { requirePath } = await import("../../client/this-process.ts");
-  const label = emptyPathOf(command);
-  if (label !== undefined) requirePath("", label);
-}
-
-/** An error in a command's own arguments that has no better advice points to that command's help. */
-function withHelpOf(command: Command, error: unknown): unknown {
-  if (!(error instanceof UsageError) || error.hint !== null) return error;
-  const hint = `See imggen ${wordsOf(command).join(" ")} --help.`;
-  return new UsageError(error.message, { hint, cause: error });
 }

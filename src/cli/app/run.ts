@@ -29,7 +29,8 @@ export async function run(
   const events = flags.some(
     (word, at) => word === "--progress=json" || (word === "json" && flags[at - 1] === "--progress"),
   );
-  const console = new Console(context, { quiet: false, color: !flags.includes("--no-color"), events });
+  const [quiet, color] = [flags.includes("--quiet"), !flags.includes("--no-color")];
+  const console = new Console(context, { quiet, color, events });
   context.onSecondSignal = async ({ signal }) => {
     if (console.hasAnswered) return;
     const hint = "To see what may have been charged: imggen history\nTo finish charged tasks: imggen resume";

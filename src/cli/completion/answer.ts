@@ -29,7 +29,7 @@ export async function answerShell(
     };
     const findModels: Sources["findModels"] = async (profile) => {
       const { Session } = await import("../session/session.ts");
-      return new Session(context, profile === undefined ? {} : { profile }, []).matrix();
+      return new Session(context, console, profile === undefined ? {} : { profile }, []).matrix();
     };
     const { paths, candidates } = await offer(words, at.slice(1), {
       tree,

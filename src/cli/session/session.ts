@@ -12,20 +12,16 @@ import { type Matrix, MODELS } from "../../models/matrix.ts";
 import { readSettings, settingsFile } from "../../store/settings-file.ts";
 import type { SettingsStore } from "../../store/settings-store.ts";
 import { SANDBOX_SERVICE } from "../../task/intent.ts";
-import type { Context } from "../session/context.ts";
-import { Console } from "../text/console.ts";
+import type { Console } from "../text/console.ts";
+import type { Context } from "./context.ts";
 import { type GeneratorOptions, generatorSettings } from "./generator-flags.ts";
 
-/** The global flags. */
+/** The global flags, but for those of the console, which is there before the command line is parsed. */
 export interface GlobalOptions extends GeneratorOptions {
   json?: boolean;
-  quiet?: boolean;
   verbose?: boolean;
-  color?: boolean;
   sandbox?: boolean;
   profile?: string;
-  /** `json`: commands that wait report what happens as JSON lines on standard error. */
-  progress?: string;
 }
 
 /** What one run of a command works with: its context, the global flags, and what follows from both. */
@@ -41,15 +37,11 @@ export class Session implements ClientSession {
   #matrix: Promise<Matrix> | undefined;
   #isSubjectNoted = false;
 
-  constructor(context: Context, options: GlobalOptions, argv: readonly string[]) {
+  constructor(context: Context, console: Console, options: GlobalOptions, argv: readonly string[]) {
     this.context = context;
+    this.console = console;
     this.options = options;
     this.#argv = argv;
-    this.console = new Console(context, {
-      quiet: options.quiet === true,
-      color: options.color !== false,
-      events: options.progress === "json",
-    });
     const read = () => {
       this.requireProfile();
       return readSettings(settingsFile(this.#settingsFolder));

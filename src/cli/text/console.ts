@@ -30,11 +30,6 @@ interface Streams {
   signal: AbortSignal;
 }
 
-/** The contexts whose result has been written, or is being written, by any console. */
-const answered = new WeakSet<object>();
-/** The one console that may still write results on some streams, once the last one has been written. */
-const finished = new WeakMap<object, Console>();
-
 /**
  * The two streams and what belongs on each: results on standard output, everything else on standard error.
  * A closed pipe is not an error; a full disk behind a redirection is.
@@ -48,6 +43,9 @@ export class Console {
   readonly #color: boolean;
   /** The last of the writes that wait for each other; null if none has had to wait. */
   #lastTurn: Promise<unknown> | null = null;
+  #hasAnswered = false;
+  /** Whether the last result is being written, or was: by another console, which `finish` has made. */
+  #isFinished = false;
   readonly quiet: boolean;
   /** Whether standard error is for a program: every line on it is a JSON document. */
   readonly events: boolean;
@@ -84,9 +82,9 @@ export class Console {
     return turn;
   }
 
-  /** Whether anything has gone to standard output as a result. */
+  /** Whether a result has been written to standard output, or is being written. */
   get hasAnswered(): boolean {
-    return answered.has(this.#streams);
+    return this.#hasAnswered;
   }
 
   /**
@@ -95,10 +93,10 @@ export class Console {
    * @param write begins its write at once, or writes to the console that it gets
    */
   async finish(write: (last: Console) => Promise<unknown>): Promise<void> {
-    if (finished.has(this.#streams)) return;
+    if (this.#isFinished) return;
     const last = new Console(this.#streams, { quiet: this.quiet, color: this.#color, events: this.events });
     const written = write(last);
-    finished.set(this.#streams, last);
+    this.#isFinished = true;
     await written;
   }
 
@@ -122,7 +120,7 @@ export class Console {
 
   /** A JSON document on one line, harmless on a terminal: it parses to the very same value. @throws OutputError */
   async json(value: unknown): Promise<void> {
-    await this.#result(jsonSafe(JSON.stringify(value)));
+    await this.message(value);
   }
 
   /** One JSON document, a list whose items are written as they come. @throws OutputError, and what `items` throws */
@@ -145,9 +143,8 @@ export class Console {
 
   /** @returns false if its reader is gone @throws OutputError */
   async #result(safe: string, end = "\n"): Promise<boolean> {
-    const last = finished.get(this.#streams);
-    if (last !== undefined && last !== this) return true;
-    answered.add(this.#streams);
+    if (this.#isFinished) return true;
+    this.#hasAnswered = true;
     const error = await this.#inTurn(() => this.#write("stdout", safe + end));
     if (error instanceof InterruptedError) throw unreadError(error);
     if (error && !isClosedPipe(error)) throw new OutputError(error);

@@ -27,7 +27,7 @@ function consoleOn({ isTTY = false, env = { TERM: "dumb" } }: { isTTY?: boolean;
 }
 
 describe("the last result", () => {
-  it("is the only one: what comes later is dropped, whatever console it comes from", async () => {
+  it("is the only one: what comes later is dropped", async () => {
     const { console, written } = consoleOn();
     await console.json({ row: 1 });
     const last = console.finish((to) => to.json({ last: true }));

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { make, NotChecked, ok } from "../../../../src/cli/commands/doctor/check.ts";
 import { Session } from "../../../../src/cli/session/session.ts";
+import { Console } from "../../../../src/cli/text/console.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
 import { UsageError } from "../../../../src/lib/error-types.ts";
 import { testContext } from "../../../support/in-process.ts";
@@ -12,7 +13,8 @@ async function made(run: Parameters<typeof make>[0]["run"]) {
     ...systemClock,
     sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(ms / 100, signal),
   };
-  const session = new Session(testContext({ home: await temporaryFolder(), clock }), {}, []);
+  const context = testContext({ home: await temporaryFolder(), clock });
+  const session = new Session(context, new Console(context, { quiet: false, color: false }), {}, []);
   return make({ name: "test", run }, session, new Promise(() => {}));
 }
 
