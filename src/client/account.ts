@@ -67,28 +67,27 @@ export function requireBaseUrl(setting: { value: string; label: string } | undef
 }
 
 /** The configured service and key. @throws UsageError without a base URL, AuthRequiredError without a key */
-export async function configuredService({
-  settings,
-}: {
-  settings: Pick<EffectiveSettings, "get">;
-}): Promise<{ baseUrl: string; apiKey: string }> {
-  const setting = await settings.get("baseUrl");
+export function configuredService(settings: Pick<EffectiveSettings, "get">): {
+  baseUrl: string;
+  apiKey: string;
+} {
+  const setting = settings.get("baseUrl");
   const baseUrl = requireBaseUrl(setting);
-  return { baseUrl, apiKey: await apiKeyFor({ value: baseUrl, label: setting?.label ?? "" }, settings) };
+  return { baseUrl, apiKey: apiKeyFor({ value: baseUrl, label: setting?.label ?? "" }, settings) };
 }
 
 /**
  * The key that applies at a base URL. A stored one belongs to the base URL that it was stored with, or a variable in
  * a project's `.env` could have it sent anywhere. @throws UsageError, AuthRequiredError without a key
  */
-export async function apiKeyFor(
+export function apiKeyFor(
   { value: baseUrl, label }: { value: string; label: string },
   settings: Pick<EffectiveSettings, "get">,
-): Promise<string> {
-  const setting = await settings.get("apiKey");
+): string {
+  const setting = settings.get("apiKey");
   const key = requireApiKey(setting);
   if (setting?.source !== "config") return key;
-  const own = (await settings.get("apiKeyBaseUrl"))?.value;
+  const own = settings.get("apiKeyBaseUrl")?.value;
   if (own !== undefined && withoutSlash(own) === withoutSlash(baseUrl)) return key;
   const configured = `${withoutSlash(baseUrl)} is configured (${label})`;
   if (own === undefined)

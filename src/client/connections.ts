@@ -66,13 +66,13 @@ export class Connections {
     }
     if (identity.keyId === GENERATOR_KEY_ID) return this.#generatorOf(identity, onlyPolls);
     try {
-      const connection = await this.#configuredConnection();
+      const connection = this.#configuredConnection();
       requireSameAccount(identity, connection.identity, taskId);
       return connection;
     } catch (error) {
-      const stored = this.#storedConnection(identity);
-      if (stored === null) throw error;
-      return stored;
+      const account = storedAccount(identity, this.#session.folders.config);
+      if (account === null) throw error;
+      return this.#connectionTo({ ...account, identity });
     }
   }
 
@@ -82,15 +82,9 @@ export class Connections {
   }
 
   /** Asked for again each time: a login or a key may have changed, or come, since. */
-  async #configuredConnection(): Promise<Connection> {
-    const { baseUrl, apiKey } = await configuredService(this.#session);
+  #configuredConnection(): Connection {
+    const { baseUrl, apiKey } = configuredService(this.#session.settings);
     return this.#connectionTo({ baseUrl, apiKey, identity: { baseUrl, keyId: keyFingerprint(apiKey) } });
-  }
-
-  /** To the account of another profile; null if no profile has it. */
-  #storedConnection(identity: ServiceIdentity): Connection | null {
-    const account = storedAccount(identity, this.#session.folders.config);
-    return account && this.#connectionTo({ ...account, identity });
   }
 
   #connectionTo(account: Account): Connection {

@@ -1,7 +1,7 @@
 import { UsageError } from "../lib/error-types.ts";
 import { wholeNumberOption } from "../lib/whole-number.ts";
 import { isOwnSetting, type Settings } from "../store/settings-file.ts";
-import { SETTING_NAMES, SETTINGS, type SettingName } from "../store/settings-table.ts";
+import { SETTINGS, type SettingName } from "../store/settings-table.ts";
 import { type Environment, requirePath } from "./this-process.ts";
 
 type SettingSource = "flag" | "environment" | "config" | "default";
@@ -48,22 +48,14 @@ export class EffectiveSettings {
   }
 
   /** The value that applies; undefined if it is not set. @throws SettingsError, UsageError for an empty path */
-  async get(
-    name: keyof Settings,
-    flag?: { value: string | undefined; label: string },
-  ): Promise<Effective | undefined> {
-    if (flag?.value === undefined) return this.find(name);
+  get(name: keyof Settings, flag?: { value: string | undefined; label: string }): Effective | undefined {
+    if (flag?.value === undefined) return this.#given(name) ?? this.stored(name);
     return usable(name, { value: flag.value, source: "flag", label: flag.label });
-  }
-
-  /** The value that applies, at once; undefined if it is not set. @throws SettingsError, UsageError for an empty path */
-  find(name: keyof Settings): Effective | undefined {
-    return this.#given(name) ?? this.stored(name);
   }
 
   /**
    * The user's own generator, where it takes the place of a service: the sandbox goes before it; what a flag names goes
-   * before the environment, and that before the config. At once, because a client tells its models at once.
+   * before the environment, and that before the config.
    * @throws UsageError where one place names a generator and a base URL, SettingsError
    */
   generator(): Effective | undefined {
@@ -113,32 +105,25 @@ export class EffectiveSettings {
   }
 
   /** Whether something is on: by its flag, else by the config. @throws UsageError if that says neither */
-  async isOn(name: SettingName, flag = false): Promise<boolean> {
+  isOn(name: SettingName, flag = false): boolean {
     if (flag) return true;
-    const setting = await this.get(name);
+    const setting = this.get(name);
     return setting !== undefined && switchValue(setting.label, setting.value) === "true";
   }
 
   /** Above so many credits a batch asks first. Default 100. @throws UsageError if the config holds no number */
-  async confirmAbove(): Promise<number> {
-    return (await this.#credits("confirmAbove")) ?? Number(SETTINGS.confirmAbove.default);
+  confirmAbove(): number {
+    return this.#credits("confirmAbove") ?? Number(SETTINGS.confirmAbove.default);
   }
 
   /** What a key may spend in a day, in credits; null if there is no limit. @throws UsageError */
-  dailyCredits(): Promise<number | null> {
+  dailyCredits(): number | null {
     return this.#credits("dailyCredits");
   }
 
-  async #credits(name: SettingName): Promise<number | null> {
-    const setting = await this.get(name);
+  #credits(name: SettingName): number | null {
+    const setting = this.get(name);
     return setting ? wholeNumberOption(setting.label, setting.value, { min: 0 }) : null;
-  }
-
-  /** Every setting's name with what applies to it. */
-  async all(): Promise<[SettingName, Effective | undefined][]> {
-    const entries: [SettingName, Effective | undefined][] = [];
-    for (const name of SETTING_NAMES) entries.push([name, await this.get(name)]);
-    return entries;
   }
 }
 

@@ -33,7 +33,7 @@ export async function termsAsked(
 /** What is set, or known of the generator. The setting `model` is meant for the generator of the same config. */
 function modelSet({ spec, options }: OwnGenerator, { settings }: GeneratorSource): string | null {
   if (options.model !== null) return options.model;
-  const setting = settings.find("model");
+  const setting = settings.get("model");
   const isMeant = setting?.source === "environment" || settings.generator()?.source === "config";
   return (isMeant ? setting?.value : undefined) ?? defaultModelOf(spec);
 }

@@ -8,7 +8,7 @@ import type { ProcessContext } from "./this-process.ts";
 /** What the models of a run depend on. */
 export interface MatrixSource {
   context: Pick<ProcessContext, "resolvePath">;
-  settings: Pick<EffectiveSettings, "find" | "generator">;
+  settings: Pick<EffectiveSettings, "get" | "generator">;
   /** The profile that the settings are of; null for those without a name. */
   profile?: { name: string } | null;
 }
@@ -30,7 +30,7 @@ export function serviceMatrix(source: MatrixSource): Matrix {
 }
 
 function withMatrixFile({ settings, context, profile = null }: MatrixSource, base: MatrixBase): Matrix {
-  const setting = settings.find("matrix");
+  const setting = settings.get("matrix");
   if (setting === undefined) return base.builtIn;
   const advice = `${MATRIX_FORM}\n${withoutMatrixFile(setting, profile)}`;
   return readMatrix(context.resolvePath(setting.value), advice, base);

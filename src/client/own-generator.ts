@@ -140,7 +140,7 @@ function isPaid(spec: GeneratorSpec, find: Find): boolean {
 
 /** The key for the generator in effect; null for none. @throws UsageError for one that cannot be sent */
 function keyInEffect(spec: GeneratorSpec, source: GeneratorSource): string | null {
-  const given = source.settings.find("generatorKey");
+  const given = source.settings.get("generatorKey");
   if (spec.kind === "command" || given === undefined || given.source === "config")
     return boundKey(spec, source);
   return checkSecret(given.value, given.label);

@@ -85,7 +85,7 @@ export async function batchFrom(
     budgetOf: "folder",
     cap: options.maxCredits ?? null,
     yes: options.yes === true,
-    confirmAbove: await settings.confirmAbove(),
+    confirmAbove: settings.confirmAbove(),
     matrix: checks.matrix,
     allowUndocumented: !validate,
     nameOf: ({ line }) => `row ${line}`,

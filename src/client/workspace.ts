@@ -46,7 +46,7 @@ export class Workspace {
   depsFor(caller: Caller, onlyPolls = false): UseCaseDeps {
     // Every task that is waited for adds a listener, so a large number is not a leak.
     setMaxListeners(0, caller.signal);
-    const known = new Map<Connection, Promise<TaskDeps>>();
+    const known = new Map<Connection, TaskDeps>();
     // Shared by all accounts: no image of one may replace another's.
     const published = new RunFileNames(this.#session.context.clock.now());
     const at = (connection: Connection) => {
@@ -62,7 +62,7 @@ export class Workspace {
     };
   }
 
-  async #deps(connection: Connection, caller: Caller & Pick<TaskDeps, "published">): Promise<TaskDeps> {
+  #deps(connection: Connection, caller: Caller & Pick<TaskDeps, "published">): TaskDeps {
     const { settings, context } = this.#session;
     const { clock, fileMode, random } = context;
     const { identity, taskMs, generator } = connection;
@@ -78,7 +78,7 @@ export class Workspace {
       fileMode,
       random,
       ...caller,
-      dailyCredits: isFree(connection) ? null : await settings.dailyCredits(),
+      dailyCredits: isFree(connection) ? null : settings.dailyCredits(),
       downloadIdleMs: this.#requestTimeoutMs,
     };
   }

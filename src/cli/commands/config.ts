@@ -57,15 +57,13 @@ const COLUMNS: readonly TableColumn[] = [
 ];
 
 async function runList(session: Session): Promise<number> {
-  const all = await session.settings.all();
-  const { profile } = session;
+  const { profile, settings } = session;
   const rows = [
     { name: "profile", value: profile?.name ?? null, source: profile?.source ?? "default" },
-    ...all.map(([name, setting]) => ({
-      name,
-      value: shown(name, setting),
-      source: setting?.source ?? "default",
-    })),
+    ...SETTING_NAMES.map((name) => {
+      const setting = settings.get(name);
+      return { name, value: shown(name, setting), source: setting?.source ?? "default" };
+    }),
   ];
   if (session.options.json) {
     await session.console.json(rows);
@@ -78,7 +76,7 @@ async function runList(session: Session): Promise<number> {
 
 async function runGet(session: Session, text: string): Promise<number> {
   const name = settingName(text);
-  const setting = await session.settings.get(name);
+  const setting = session.settings.get(name);
   const value = shown(name, setting);
   if (session.options.json) await session.console.json({ name, value, source: setting?.source ?? "default" });
   else if (value === null) await session.console.note(`${name} is not set.`);

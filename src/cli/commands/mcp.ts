@@ -39,7 +39,7 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
   const { console, context } = session;
   const matrix = await session.matrix();
   const budget = new SessionBudget(matrix, capOf(flags));
-  await folderOf(flags, session);
+  folderOf(flags, session);
   const { serve } = await import("../../mcp/server.ts");
   if (context.stdin.isTTY)
     await console.note("Waiting for an MCP client on standard input. To end it, press Ctrl-C.");
@@ -51,8 +51,8 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
     budget,
     async settings() {
       session.settings.forget();
-      const { values: defaults } = await readRequestFlags({}, session);
-      const output = await folderOf(flags, session);
+      const { values: defaults } = readRequestFlags({}, session);
+      const output = folderOf(flags, session);
       return { matrix: matrixInEffect(session), defaults, output };
     },
     clock,
@@ -71,8 +71,8 @@ function capOf({ maxCredits }: McpFlags): number | undefined {
 }
 
 /** The folder that images go below, absolute. @throws UsageError */
-async function folderOf({ output }: McpFlags, { settings, context }: Session): Promise<string> {
-  const folder = await settings.get("output", { value: output, label: "--output" });
+function folderOf({ output }: McpFlags, { settings, context }: Session): string {
+  const folder = settings.get("output", { value: output, label: "--output" });
   if (folder?.value === "-")
     throw new UsageError(`${folder.label} - is for generate; here it takes a folder.`);
   return context.resolvePath(folder?.value ?? ".");

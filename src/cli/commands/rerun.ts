@@ -64,7 +64,7 @@ async function runRerun(session: Session, what: string, flags: RerunFlags): Prom
   if (!flags.yes && !session.options.sandbox) await requireSameService(earlier, session);
   const input = { ...inputOf(earlier.request), ...values };
   const generator = await session.generatorTerms({ model: input.model, dryRun: flags.dryRun });
-  const uploads = await canUpload(generator ? input.image : values.image, session);
+  const uploads = canUpload(generator ? input.image : values.image, session);
   const inherited = FIELD_NAMES.filter((name) => earlier.request[name] !== undefined);
   const labels = labelsOf(inherited.filter((name) => name !== "prompt" && values[name] === undefined));
   const options = { validate: flags.validate, labels, inherited, uploads, generator };

@@ -60,7 +60,7 @@ export function register(command: Command, runWith: RunWith): void {
 
 async function runResume(session: Session, ids: string[], flags: ResumeFlags): Promise<number> {
   if (flags.dismiss) return runDismiss(session, ids);
-  const viewing = await viewingOf(flags, session);
+  const viewing = viewingOf(flags, session);
   const spec = { ...(await resumeSpec(flags, session)), ids, isSandbox: session.isSandbox };
   const tasks = new TasksShown(session);
   const timeouts = { requestTimeoutMs: requestTimeout(flags) };
@@ -90,13 +90,13 @@ async function runDismiss(session: Session, ids: string[]): Promise<number> {
 
 async function resumeSpec(flags: ResumeFlags, session: Session): Promise<ResumeSpec> {
   const { output, overwrite = false } = flags;
-  const sidecar = await session.settings.isOn("sidecar");
+  const sidecar = session.settings.isOn("sidecar");
   const { resolvePath } = session.context;
   const destination =
     output === undefined ? null : await resolveFileDestination({ output, overwrite, sidecar, resolvePath });
   const fallback = () =>
     ({ kind: "folder", folder: resolvePath("."), template: DEFAULT_TEMPLATE, overwrite, sidecar }) as const;
-  return { wait: await waitSettings(flags, session), destination, fallback };
+  return { wait: waitSettings(flags, session), destination, fallback };
 }
 
 /** Shows each task as it ends; after a signal, all that are left at once. */

@@ -46,10 +46,10 @@ export function register(command: Command, runWith: RunWith): void {
 }
 
 async function runStatus(session: Session, ids: string[], flags: StatusFlags): Promise<number> {
-  const settings = await waitSettings(flags, session);
+  const settings = waitSettings(flags, session);
   const { output, overwrite = false } = flags;
-  const viewing = await viewingOf(flags, session);
-  const sidecar = await session.settings.isOn("sidecar");
+  const viewing = viewingOf(flags, session);
+  const sidecar = session.settings.isOn("sidecar");
   const { resolvePath } = session.context;
   const destination =
     output === undefined ? null : await resolveFileDestination({ output, overwrite, sidecar, resolvePath });

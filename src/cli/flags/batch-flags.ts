@@ -61,7 +61,7 @@ export async function batchTerms(flags: BatchFlags, session: Session, naming: Na
   const { concurrency, maxCredits } = flags;
   return {
     output: await folderOf(flags, session, naming),
-    wait: await waitSettings(flags, session),
+    wait: waitSettings(flags, session),
     requestTimeoutMs: requestTimeout(flags),
     sheet: flags.sheet === true,
     concurrency:
@@ -72,7 +72,7 @@ export async function batchTerms(flags: BatchFlags, session: Session, naming: Na
     resubmitUnknown: flags.resubmitUnknown === true,
     cap: maxCredits === undefined ? null : wholeNumberOption("--max-credits", maxCredits, { min: 0 }),
     yes: flags.yes === true,
-    confirmAbove: await session.settings.confirmAbove(),
+    confirmAbove: session.settings.confirmAbove(),
     matrix: await session.matrix(),
     allowUndocumented: !flags.validate,
   };
@@ -85,13 +85,13 @@ async function folderOf(
   { settings, context }: Session,
   naming: Naming,
 ): Promise<OutputFolder> {
-  const setting = await settings.get("output", { value: output, label: "--output" });
+  const setting = settings.get("output", { value: output, label: "--output" });
   return outputFolder({
     output: setting?.value,
     label: setting?.label ?? "--output",
     name,
     overwrite,
-    sidecar: await settings.isOn("sidecar", sidecar),
+    sidecar: settings.isOn("sidecar", sidecar),
     resolvePath: context.resolvePath,
     ...naming,
   });

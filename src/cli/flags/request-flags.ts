@@ -91,12 +91,12 @@ export interface RequestValues {
 const FROM_SETTINGS = SETTING_NAMES.filter((name) => isFieldName(name));
 
 /** A request's values from flags, environment and config; values that are not set are absent. @throws UsageError */
-export async function readRequestFlags(flags: RequestFlags, session: Session): Promise<RequestValues> {
+export function readRequestFlags(flags: RequestFlags, session: Session): RequestValues {
   const { settings } = session;
   const given: RequestFlags = { ...flags };
   const labels: { -readonly [Name in FieldName]?: string } = {};
   for (const name of FROM_SETTINGS) {
-    const setting = await settings.get(name, { value: flags[name], label: FLAG_LABELS[name] });
+    const setting = settings.get(name, { value: flags[name], label: FLAG_LABELS[name] });
     if (setting === undefined || isOfService(name, setting, session)) continue;
     given[name] = setting.value;
     labels[name] = setting.label;
@@ -115,11 +115,8 @@ export function valuesOf(flags: RequestFlags): Omit<RequestInput, "prompt"> {
 }
 
 /** Whether files among reference images can be uploaded; undefined where there are none. */
-export async function canUpload(
-  images: readonly string[] | undefined,
-  { settings }: Session,
-): Promise<boolean | undefined> {
-  return images?.some(isLocalFile) ? (await settings.get("uploadCommand")) !== undefined : undefined;
+export function canUpload(images: readonly string[] | undefined, { settings }: Session): boolean | undefined {
+  return images?.some(isLocalFile) ? settings.get("uploadCommand") !== undefined : undefined;
 }
 
 const LIMITS = `${MAX_IMAGES.min} to ${MAX_IMAGES.max}`;

@@ -20,8 +20,8 @@ export function addOpenOption(command: Command, what = "open the images with the
 }
 
 /** @throws UsageError where the config says neither true nor false */
-export async function viewingOf({ preview, open = false }: ViewFlags, session: Session): Promise<Viewing> {
-  return { preview: await session.settings.isOn("preview", preview), open };
+export function viewingOf({ preview, open = false }: ViewFlags, session: Session): Viewing {
+  return { preview: session.settings.isOn("preview", preview), open };
 }
 
 /** Whether pictures can be shown at all: never off a terminal. */

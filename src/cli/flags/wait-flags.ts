@@ -41,8 +41,8 @@ export function addWaitOptions(command: Command, timeout: string, when = ""): Co
 }
 
 /** How long to wait, and when to poll. @throws UsageError */
-export async function waitSettings(flags: WaitFlags, session: Session): Promise<WaitSettings> {
-  const timeout = await session.settings.get("timeout", { value: flags.timeout, label: "--timeout" });
+export function waitSettings(flags: WaitFlags, session: Session): WaitSettings {
+  const timeout = session.settings.get("timeout", { value: flags.timeout, label: "--timeout" });
   const timeoutMs = timeout ? timeoutOption(timeout.label, timeout.value) : null;
   if (flags.pollInterval === undefined) return { timeoutMs, schedule: null };
   const limits = { minMs: SHORTEST_POLL_INTERVAL_MS };

@@ -93,7 +93,7 @@ export class Session implements ClientSession {
     const own = await this.ownGenerator();
     if (own !== null) return own.spec.name;
     const { checkBaseUrl } = await import("../../client/account.ts");
-    const setting = await this.settings.get("baseUrl");
+    const setting = this.settings.get("baseUrl");
     return setting && checkBaseUrl(setting.value, setting.label);
   }
 
@@ -121,7 +121,7 @@ export class Session implements ClientSession {
   }
 
   #hasOwnModels(): boolean {
-    return isThere(() => this.settings.find("matrix")) || this.#hasGenerator();
+    return isThere(() => this.settings.get("matrix")) || this.#hasGenerator();
   }
 
   #hasGenerator(): boolean {

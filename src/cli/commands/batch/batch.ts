@@ -62,7 +62,7 @@ export function register(command: Command, runWith: RunWith): void {
 }
 
 async function runBatch(session: Session, manifest: string, flags: BatchOptions): Promise<number> {
-  const { values, labels } = await readRequestFlags(flags, session);
+  const { values, labels } = readRequestFlags(flags, session);
   const shard = flags.shard === undefined ? null : parseShard(flags.shard);
   const { template, name } = flags;
   const matrix = await session.matrix();

@@ -48,7 +48,7 @@ export function register(command: Command, runWith: RunWith): void {
 }
 
 async function runCompare(session: Session, given: string, flags: CompareOptions): Promise<number> {
-  const { values: usual } = await readRequestFlags({}, session);
+  const { values: usual } = readRequestFlags({}, session);
   const axes = {
     models: axis("model", flags.model, usual.model),
     ratios: axis("ratio", flags.ratio, usual.ratio),

@@ -12,7 +12,7 @@ import { generatorOf, settingOf } from "./settings.ts";
 export async function checkProxy(session: Session): Promise<CheckResult> {
   if (session.isSandbox) return ok("none for the embedded sandbox", { url: null });
   if (proxiesFromEnvironment(session.context.env) === undefined) return ok("none", { url: null });
-  const baseUrl = await settingOf("baseUrl", session);
+  const baseUrl = settingOf("baseUrl", session);
   const own = await generatorOf(session);
   if (own?.spec.kind === "command") return ok("none for a command", { url: null });
   const address = own?.spec.url ?? baseUrl?.value;

@@ -31,7 +31,7 @@ const TIMEOUT_MS = 5_000;
  */
 export async function askService(session: Session): Promise<Asked> {
   if (session.isSandbox) return { kind: "sandbox" };
-  const setting = await settingOf("baseUrl", session);
+  const setting = settingOf("baseUrl", session);
   const own = await session.ownGenerator();
   if (own !== null) return askGenerator(own, session);
   const { env, signal } = session.context;
@@ -54,7 +54,7 @@ export async function askService(session: Session): Promise<Asked> {
 }
 
 /** The key that applies at a base URL. @throws as `apiKeyFor`, NotChecked if the settings cannot be read */
-function keyFor(baseUrl: { value: string; label: string }, session: Session): Promise<string> {
+async function keyFor(baseUrl: { value: string; label: string }, session: Session): Promise<string> {
   return apiKeyFor(baseUrl, { get: (name) => settingOf(name, session) });
 }
 
@@ -91,11 +91,11 @@ function unreachable(url: URL, cause: TransportError, session: Session): CheckRe
 /** Whether the service takes the key. The service refuses a bad one also where the request costs nothing. */
 export async function checkKey(session: Session, asked: Promise<Asked>): Promise<CheckResult> {
   if (session.isSandbox) return ok("the sandbox's own", { key: null });
-  const baseUrl = await settingOf("baseUrl", session);
+  const baseUrl = settingOf("baseUrl", session);
   const own = await generatorOf(session);
   const answer = await (own === null ? asked.catch(() => null) : asked);
   if (answer?.kind === "generator") return checkGeneratorKey(answer);
-  const setting = await settingOf("apiKey", session);
+  const setting = settingOf("apiKey", session);
   const key = maskKey(requireApiKey(setting));
   const from = setting?.label ?? "";
   const source = setting?.source ?? "default";

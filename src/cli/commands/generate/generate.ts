@@ -53,9 +53,9 @@ async function runGenerate(
   prompt: string | undefined,
   flags: GenerateOptions,
 ): Promise<number> {
-  const { values, labels } = await readRequestFlags(flags, session);
+  const { values, labels } = readRequestFlags(flags, session);
   const text = await promptOf(session, prompt, flags);
-  const uploads = await canUpload(values.image, session);
+  const uploads = canUpload(values.image, session);
   const generator = await session.generatorTerms({ model: values.model, dryRun: flags.dryRun });
   const options = { validate: flags.validate, labels, uploads, generator };
   const checked = checkRequest({ ...values, prompt: text }, await session.matrix(), options);

@@ -24,7 +24,7 @@ export async function openReferences(
   const label = FLAG_LABELS.image;
   const copies = await copiesForGenerator(session, label, { checksUrls: checkImages });
   if (copies !== null) return { references: copies, warnings: [] };
-  const setting = await settings.get("uploadCommand");
+  const setting = settings.get("uploadCommand");
   const command = setting === undefined ? null : parseUploadCommand(setting.value, setting.label);
   const files = command === null ? [] : await readFiles(images, context);
   const references = new ReferenceImages({

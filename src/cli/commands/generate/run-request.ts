@@ -26,12 +26,12 @@ export async function runRequest(
   const { settings, context } = session;
   const { references, checked } = await withReferences(given, flags, session);
   const requestTimeoutMs = requestTimeout(flags);
-  const wait = await waitSettings(flags, session);
-  const output = await settings.get("output", { value: flags.output, label: "--output" });
+  const wait = waitSettings(flags, session);
+  const output = settings.get("output", { value: flags.output, label: "--output" });
   const toStandardOutput = output?.value === "-";
   if (toStandardOutput) await requireOneImageOut(checked, flags, session, output.label);
-  const sidecar = await settings.isOn("sidecar", flags.sidecar);
-  const viewing = await viewingOf(flags, session);
+  const sidecar = settings.isOn("sidecar", flags.sidecar);
+  const viewing = viewingOf(flags, session);
   const { name, overwrite = false } = flags;
   const maxCredits = maxCreditsOf(flags);
   const rules = { matrix: await session.matrix(), allowUndocumented: !flags.validate };

@@ -77,7 +77,7 @@ async function runLogin(session: Session, options: LoginOptions): Promise<number
 
 /** The default model's cost is not documented: a first image under a cap would be refused. */
 async function showNextStep(settings: EffectiveSettings, session: Session): Promise<void> {
-  const name = (await settings.get("model"))?.value ?? DEFAULT_MODEL;
+  const name = settings.get("model")?.value ?? DEFAULT_MODEL;
   // What is wrong with the user's own file is no fault of the login.
   const matrix = await session.matrix().catch(() => MODELS);
   if (resolveModel(name, matrix)?.credits !== null) return;
@@ -98,7 +98,7 @@ async function baseUrlOf(
 ): Promise<{ baseUrl: string | null; isNew: boolean }> {
   if (options.baseUrl !== undefined)
     return { baseUrl: await offerScheme(options.baseUrl, "--base-url", session), isNew: true };
-  const setting = await settings.get("baseUrl");
+  const setting = settings.get("baseUrl");
   if (setting) {
     const baseUrl = requireBaseUrl(setting);
     const change = session.inProfile("imggen login --base-url <url>");
