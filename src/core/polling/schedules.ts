@@ -25,7 +25,8 @@ import { learnedSchedule } from "./learned.ts";
  *   chance that the service has become slower or faster.
  * - `learned.ts`: how often to poll at which age, in proportion to the square root of the hazard; and that as a schedule.
  * - `fixed.ts`: the schedules that need no history.
- * - This file chooses one for each task of a run. `wait.ts` polls by it.
+ * - This file chooses one for each task of a run, and spreads the first polls of tasks that begin together. `wait.ts`
+ *   polls by it.
  *
  * Where the constants come from.
  * - The reference client (section 4.2) polls every 3 s, at most 60 times. 60 polls in any 180 s is this program's promise
@@ -45,11 +46,17 @@ interface Kind {
   schedule: PollingSchedule | null;
   /** How many tasks have completed since the schedule was made. */
   newTasks: number;
+  /** How many tasks of this run have been given a schedule. */
+  begun: number;
 }
 
 const LONGEST_HISTORY = 50;
 /** A schedule is computed again once more than this part of its history is new: fewer tasks would hardly change it. */
 const NEW_PART = 1 / 4;
+/** A task that is older has been polled already, or is watched late: its first poll is not moved. */
+const NEW_TASK_MS = 150;
+/** Multiples of the golden section, modulo 1, are spread evenly however many there are. */
+const GOLDEN_SECTION = (Math.sqrt(5) - 1) / 2;
 
 /**
  * The automatic schedule for each model and quality of a service, learned from this machine's own ledger, and
@@ -83,7 +90,10 @@ export class PollingSchedules {
     if (this.#isLocal) return localSchedule;
     if (this.#expectedMs !== null) return expectedSchedule(this.#expectedMs);
     if (request === null) return defaultSchedule;
-    return currentSchedule(await this.#kind(request));
+    const kind = await this.#kind(request);
+    const schedule = currentSchedule(kind);
+    const order = kind.begun++;
+    return order === 0 ? schedule : withFirstPollAt(firstPollMs(kind, schedule, order), schedule);
   }
 
   /** How long such tasks usually take, in milliseconds; null without a history. */
@@ -111,7 +121,7 @@ export class PollingSchedules {
   }
 
   async #load(kind: Pick<GenerationRequest, "model" | "quality">): Promise<Kind> {
-    return { history: await this.#history(kind), schedule: null, newTasks: 0 };
+    return { history: await this.#history(kind), schedule: null, newTasks: 0, begun: 0 };
   }
 
   /** Empty if the ledger cannot be read: the code that writes to it reports the error, and polling works without it. */
@@ -138,4 +148,23 @@ function currentSchedule(kind: Kind): PollingSchedule {
     kind.newTasks = 0;
   }
   return kind.schedule;
+}
+
+/**
+ * A task's age at its first poll, milliseconds, as the n-th of those that a run begins. At the plan's own age, tasks that
+ * began together would all be polled just too early if the plan is a little wrong: they are spread from there over half
+ * of the way to the second poll. Without a history they are polled after half an interval, for a batch to learn soon
+ * that its tasks are quick. The first task keeps to the plan, which is the best for a task alone.
+ */
+function firstPollMs({ history }: Kind, { nextDelayMs }: PollingSchedule, order: number): number {
+  const firstMs = nextDelayMs(0);
+  if (history.length === 0) return firstMs / 2;
+  return firstMs + (((order * GOLDEN_SECTION) % 1) * nextDelayMs(firstMs)) / 2;
+}
+
+function withFirstPollAt(firstMs: number, { nextDelayMs }: PollingSchedule): PollingSchedule {
+  return {
+    nextDelayMs: (elapsedMs) =>
+      elapsedMs < NEW_TASK_MS ? Math.max(NEW_TASK_MS, firstMs - elapsedMs) : nextDelayMs(elapsedMs),
+  };
 }

@@ -92,9 +92,10 @@ describe("the schedule of a request", () => {
     const { schedules } = await newLedger();
     const before = await schedules.of(FOX);
     for (const interval of many(20)) await schedules.learn({ ...FOX, prompt: "another" }, interval);
-    const learned = polls(learnedSchedule(many(20)));
     expect(polls(before)).toEqual(polls(learnedSchedule([])));
-    expect(polls(await schedules.of(FOX))).toEqual(learned);
+    const later = await schedules.of(FOX);
+    const after = (schedule: PollingSchedule) => pollTimes(schedule, 90_000, 10_000);
+    expect(after(later)).toEqual(after(learnedSchedule(many(20))));
   });
 
   it("is computed again once more than a quarter of what it was learned from is new", async () => {
@@ -111,6 +112,30 @@ describe("the schedule of a request", () => {
     const second = await plan();
     expect(second).not.toBe(first);
     expect(await plan()).toBe(second);
+  });
+
+  it("spreads the first polls of tasks that begin together, from the plan's own on", async () => {
+    const { schedules, remember } = await newLedger();
+    await remember(FOX, ...many(20));
+    const given = [];
+    for (let order = 0; order < 32; order++) given.push(await schedules.of(FOX));
+    const firsts = given.map(({ nextDelayMs }) => nextDelayMs(0));
+    const plan = learnedSchedule(many(20));
+    const second = plan.nextDelayMs(0) + plan.nextDelayMs(plan.nextDelayMs(0));
+    expect(firsts[0]).toBe(plan.nextDelayMs(0));
+    expect(Math.min(...firsts)).toBe(firsts[0]);
+    expect(Math.max(...firsts)).toBeLessThan((plan.nextDelayMs(0) + second) / 2);
+    expect(new Set(firsts.map((ms) => Math.round(ms / 10))).size).toBeGreaterThan(24);
+    // Whoever comes later to a task keeps to the plan.
+    for (const { nextDelayMs } of given) expect(nextDelayMs(150)).toBe(plan.nextDelayMs(150));
+  });
+
+  it("polls all but the first of a run's tasks after half an interval where nothing is known", async () => {
+    const { schedules } = await newLedger();
+    const [first, second, third] = [await schedules.of(FOX), await schedules.of(FOX), await schedules.of(FOX)];
+    expect(polls(first)).toEqual(polls(defaultSchedule));
+    expect([second, third].map(({ nextDelayMs }) => nextDelayMs(0))).toEqual([1400, 1400]);
+    expect(second.nextDelayMs(1400)).toBe(defaultSchedule.nextDelayMs(1400));
   });
 
   describe("of a batch in waves of 32 quick tasks that hardly differ", () => {
@@ -138,15 +163,14 @@ describe("the schedule of a request", () => {
     it("is learned within a few waves", async () => {
       const { schedules } = await newLedger();
       await waves(schedules, 1000, 4);
-      // Tasks that begin together are polled together: now and then a whole wave just too early.
-      expect(mean(await waves(schedules, 1000, 26))).toBeLessThan(350);
+      expect(mean(await waves(schedules, 1000, 26))).toBeLessThan(150);
     });
 
     it("follows when they become quicker", async () => {
       const { schedules } = await newLedger();
       await waves(schedules, 1000, 10);
       await waves(schedules, 400, 3);
-      expect(mean(await waves(schedules, 400, 17))).toBeLessThan(500);
+      expect(mean(await waves(schedules, 400, 17))).toBeLessThan(250);
     });
   });
 
