@@ -94,8 +94,8 @@ describe("the schedule of a request", () => {
     for (const interval of many(20)) await schedules.learn({ ...FOX, prompt: "another" }, interval);
     expect(polls(before)).toEqual(polls(learnedSchedule([])));
     const later = await schedules.of(FOX);
-    const after = (schedule: PollingSchedule) => pollTimes(schedule, 90_000, 10_000);
-    expect(after(later)).toEqual(after(learnedSchedule(many(20))));
+    const laterPolls = (schedule: PollingSchedule) => pollTimes(schedule, 90_000, 10_000);
+    expect(laterPolls(later)).toEqual(laterPolls(learnedSchedule(many(20))));
   });
 
   it("is computed again once more than a quarter of what it was learned from is new", async () => {
@@ -132,7 +132,11 @@ describe("the schedule of a request", () => {
 
   it("polls all but the first of a run's tasks after half an interval where nothing is known", async () => {
     const { schedules } = await newLedger();
-    const [first, second, third] = [await schedules.of(FOX), await schedules.of(FOX), await schedules.of(FOX)];
+    const [first, second, third] = [
+      await schedules.of(FOX),
+      await schedules.of(FOX),
+      await schedules.of(FOX),
+    ];
     expect(polls(first)).toEqual(polls(defaultSchedule));
     expect([second, third].map(({ nextDelayMs }) => nextDelayMs(0))).toEqual([1400, 1400]);
     expect(second.nextDelayMs(1400)).toBe(defaultSchedule.nextDelayMs(1400));
