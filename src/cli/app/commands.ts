@@ -1,5 +1,5 @@
 import type { CommandModule } from "../session/command.ts";
-import { GENERATOR_FLAGS, longFlag } from "../session/generator-flags.ts";
+import { GENERATOR_FLAGS } from "../session/generator-flags.ts";
 import type { GlobalOptions } from "../session/session.ts";
 
 interface CommandEntry {
@@ -124,10 +124,9 @@ export function isCommand(name: string): boolean {
   return Object.hasOwn(COMMANDS, name);
 }
 
-/** The global flags, in their long form, that a command refuses. */
+/** The global options that a command refuses, by the names that the parser gives them. */
 export function refusedGlobals(command: string): string[] {
-  const ofGenerator = GENERATOR_FLAGS.map(({ setting }) => longFlag(setting));
   return (COMMANDS[command]?.refuses ?? []).flatMap((name) =>
-    name === "generator" ? ofGenerator : [longFlag(name)],
+    name === "generator" ? GENERATOR_FLAGS.map(({ setting }) => setting) : [name],
   );
 }

@@ -69,7 +69,7 @@ function inheritedOptions(command: Command): Option[] {
   const above = (each: Command): Option[] =>
     each.parent === null ? [] : [...each.parent.options, ...above(each.parent)];
   return above(command).filter(
-    (option) => isShown(option, true) && (option.long == null || !refusedGlobals(name).includes(option.long)),
+    (option) => isShown(option, true) && !refusedGlobals(name).includes(option.attributeName()),
   );
 }
 

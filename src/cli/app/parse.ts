@@ -4,6 +4,7 @@ import type { Description } from "../help/command-tree.ts";
 import { type HELP, MANUAL, type TopicName, topicAsked } from "../help/topic-names.ts";
 import { type RunWith, wordsOf } from "../session/command.ts";
 import type { Context } from "../session/context.ts";
+import { longFlag } from "../session/generator-flags.ts";
 import type { GlobalOptions } from "../session/session.ts";
 import type { Console } from "../text/console.ts";
 import { isCommand, refusedGlobals } from "./commands.ts";
@@ -110,15 +111,12 @@ function commandRunner(
 /** @throws UsageError for a global flag that the command does not act on */
 function refuseGlobals(command: Command, options: object): void {
   const [name = ""] = wordsOf(command);
-  const [flag] = refusedGlobals(name).filter((each) => camelCase(each.slice(2)) in options);
-  if (flag === undefined) return;
+  const refused = refusedGlobals(name).find((each) => each in options);
+  if (refused === undefined) return;
+  const flag = longFlag(refused);
   throw new UsageError(`imggen ${name} does not act on ${flag}, so nothing was done.`, {
     hint: `Omit ${flag}.`,
   });
-}
-
-function camelCase(flag: string): string {
-  return flag.replace(/-([a-z])/g, (_, letter) => letter.toUpperCase());
 }
 
 /** What each flag takes is loaded only where something is empty. @throws UsageError */

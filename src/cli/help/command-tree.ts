@@ -1,6 +1,7 @@
 import { type Argument, type Command, Help, type Option } from "commander";
 import { VERSION } from "../../lib/version.ts";
 import { collect, wordsOf } from "../session/command.ts";
+import { longFlag } from "../session/generator-flags.ts";
 import { environmentTable, type Variable } from "./environment.ts";
 import { type ExitCode, exitCodeTable } from "./exit-code-table.ts";
 import { ARGUMENT_VALUES, FLAG_VALUES, type ValueKind, type ValueType } from "./value-types.ts";
@@ -48,7 +49,7 @@ const HELP = new Help();
 
 /**
  * Describes a command and its subcommands. Global options, those of the root, are described separately.
- * @param refusedBy the global options, in their long form, that a command of this name refuses
+ * @param refusedBy the names of the global options that a command of this name refuses
  */
 export function describeCommand(command: Command, refusedBy: (name: string) => string[]): CommandNode {
   const isRoot = command.parent === null;
@@ -61,7 +62,7 @@ export function describeCommand(command: Command, refusedBy: (name: string) => s
     usage: HELP.commandUsage(command),
     arguments: command.registeredArguments.map(describeArgument),
     options: isRoot ? [] : ownOptions(command).filter(({ long }) => long !== "--help"),
-    refuses: refusedBy(wordsOf(command)[0] ?? ""),
+    refuses: refusedBy(wordsOf(command)[0] ?? "").map(longFlag),
     commands: subcommands.map((each) => describeCommand(each, refusedBy)),
     examples: examplesOf(command),
   };
