@@ -159,7 +159,7 @@ const OWNERS: Record<string, string[]> = {
   "zod/mini": ["store/task-lines.ts", "models/matrix-file/schema.ts", "sandbox/"],
   sharp: ["graphics/decoder.ts"],
   sixel: ["graphics/picture.ts"],
-  "supports-terminal-graphics": ["cli/input/query-terminal.ts"],
+  "supports-terminal-graphics": ["cli/input/terminal.ts"],
   "zod/v4": ["mcp/"],
   "@modelcontextprotocol/server": ["mcp/"],
   hono: ["sandbox/http.ts"],
@@ -198,7 +198,7 @@ function isBelow(name: string, folder: string): boolean {
 describe("text that goes out", () => {
   it("is written by the console alone, and by what asks on a terminal", () => {
     const writing = FILES.filter(({ text }) => /\b(?:stdout|stderr|output)\s*\.\s*write\(/.test(text));
-    expect(writing.map(({ name }) => name)).toEqual(["cli/input/ask.ts", "cli/input/query-terminal.ts"]);
+    expect(writing.map(({ name }) => name)).toEqual(["cli/input/terminal.ts"]);
   });
 
   it("is escaped by the console and the spinner; tables measure it and hints quote it escaped", () => {
@@ -242,7 +242,7 @@ describe("the process", () => {
       (file) => namesProcess(file) || file.imports.some(({ to }) => /^(node:)?process$/.test(to)),
     );
     expect(touching.map(({ name }) => name).sort()).toEqual([
-      "cli/app/process-context.ts",
+      "cli/app/main.ts",
       "cli/app/signals.ts",
       "client/this-process.ts",
       "lib/processes.ts",

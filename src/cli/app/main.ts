@@ -1,15 +1,66 @@
 import { foldersOf } from "../../client/folders.ts";
+import { thisProcess } from "../../client/this-process.ts";
+import type { Context } from "../session/context.ts";
+import { fdStream, type OutputStream } from "../text/output-stream.ts";
 import { enableCompileCache } from "./compile-cache.ts";
-import { effectiveUserId, processContext } from "./process-context.ts";
 import { run } from "./run.ts";
-import { leaveSoon } from "./signals.ts";
+import { interruptSignal, isInForeground, leaveSoon, onSuspend } from "./signals.ts";
 
 /** The whole program: arguments in, exit code out. */
 export async function main(argv: readonly string[]): Promise<number> {
   const context = processContext();
   const stateFolder = () => foldersOf(context).state;
-  const cacheCode = () => enableCompileCache({ stateFolder, env: context.env, userId: effectiveUserId() });
+  const cacheCode = () => enableCompileCache({ stateFolder, env: context.env, userId: process.geteuid?.() });
   const exitCode = await run(argv, context, cacheCode);
   leaveSoon(exitCode, context.signal);
   return exitCode;
+}
+
+/**
+ * The context of the real process. `process` is the global one: importing it would open all three
+ * streams at once, which takes longer than reading the command line.
+ */
+function processContext(): Context {
+  const opened: { stdout?: OutputStream; stderr?: OutputStream } = {};
+  const context: Context = {
+    get stdin() {
+      return process.stdin;
+    },
+    get stdout() {
+      opened.stdout ??= fdStream(1) ?? quietly(process.stdout);
+      return opened.stdout;
+    },
+    get stderr() {
+      opened.stderr ??= fdStream(2) ?? quietly(process.stderr);
+      return opened.stderr;
+    },
+    ...thisProcess(),
+    nodeVersion: process.versions.node,
+    signal: interruptSignal((reason) => context.onSecondSignal(reason)),
+    onSecondSignal: async () => {},
+    ask: (question) => askOnTerminal(question, false),
+    askHidden: (question) => askOnTerminal(question, true),
+    async queryTerminal(question) {
+      const { queryTerminal } = await import("../input/terminal.ts");
+      return queryTerminal(question, { input: process.stdin, output: process.stdout, onInterrupt });
+    },
+    namedGraphics: async () => (await import("../input/terminal.ts")).namedGraphics(process.stdout),
+    edit: async (text) => (await import("../input/edit-text.ts")).editText(text, process.env),
+    isInForeground,
+    onSuspend,
+  };
+  return context;
+}
+
+/** As the signal itself would: on Windows, to send it would end the process at once. */
+const onInterrupt = () => void process.emit("SIGINT", "SIGINT");
+
+async function askOnTerminal(question: string, isHidden: boolean): Promise<string> {
+  const { ask } = await import("../input/terminal.ts");
+  return ask(question, { input: process.stdin, output: process.stderr, onInterrupt }, isHidden);
+}
+
+/** A closed pipe is reported to the code that writes; without a listener it would end the process. */
+function quietly(stream: NodeJS.WriteStream): NodeJS.WriteStream {
+  return stream.on("error", () => {});
 }
