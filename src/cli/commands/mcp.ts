@@ -4,8 +4,8 @@ import { exitCodeOf } from "../../client/exit-codes.ts";
 import { matrixInEffect } from "../../client/matrix-in-effect.ts";
 import { openLedger } from "../../client/session.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { wholeNumberOption } from "../../lib/whole-number.ts";
 import { DEFAULT_MAX_CREDITS, SessionBudget } from "../../mcp/session-budget.ts";
+import { maxCreditsOf } from "../flags/generate-flags.ts";
 import { readRequestFlags } from "../flags/request-flags.ts";
 import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
@@ -38,7 +38,7 @@ export function register(command: Command, runWith: RunWith): void {
 async function runMcp(session: Session, flags: McpFlags): Promise<number> {
   const { console, context } = session;
   const matrix = await session.matrix();
-  const budget = new SessionBudget(matrix, capOf(flags));
+  const budget = new SessionBudget(matrix, maxCreditsOf(flags));
   folderOf(flags, session);
   const { serve } = await import("../../mcp/server.ts");
   if (context.stdin.isTTY)
@@ -63,11 +63,6 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
   });
   stdin.destroy();
   return signal.aborted ? exitCodeOf(signal.reason) : 0;
-}
-
-/** @throws UsageError */
-function capOf({ maxCredits }: McpFlags): number | undefined {
-  return maxCredits === undefined ? undefined : wholeNumberOption("--max-credits", maxCredits, { min: 0 });
 }
 
 /** The folder that images go below, absolute. @throws UsageError */

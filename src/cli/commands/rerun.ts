@@ -9,12 +9,7 @@ import { FLAG_LABELS, type Labels } from "../../models/rules/rule.ts";
 import { inputOf } from "../../models/wire.ts";
 import { GENERATOR_KEY_ID, SANDBOX_SERVICE } from "../../task/intent.ts";
 import { FIELD_NAMES, type FieldName } from "../../task/request-fields.ts";
-import {
-  addGenerateOptions,
-  addOutputOptions,
-  addViewOptions,
-  type GenerateFlags,
-} from "../flags/generate-flags.ts";
+import { addGenerateOptions, type GenerateFlags } from "../flags/generate-flags.ts";
 import {
   addRequestOptions,
   canUpload,
@@ -41,11 +36,8 @@ const OTHER_MODEL = {
 
 export function register(command: Command, runWith: RunWith): void {
   command.argument("<file|taskId>", "an image that imggen saved here or with a sidecar, or a task's id");
-  addRequestOptions(command, { model: OTHER_MODEL, image: IMAGE_OR_FILE }).option(
-    "--no-validate",
-    "skip validation against the model matrix",
-  );
-  addGenerateOptions(addViewOptions(addOutputOptions(command)))
+  addRequestOptions(command, { model: OTHER_MODEL, image: IMAGE_OR_FILE });
+  addGenerateOptions(command)
     .optionsGroup(OPTION_GROUPS.cost)
     .option("--yes", "submit to the configured service what was charged at another")
     .addHelpText("after", EXAMPLES)

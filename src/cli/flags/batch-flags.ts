@@ -2,41 +2,27 @@ import type { Command } from "commander";
 import type { OutputFolder } from "../../core/batch/batch-row.ts";
 import { type BatchSpec, DEFAULT_CONCURRENCY, MOST_CONCURRENCY } from "../../core/batch/batch-spec.ts";
 import { type GivenFolder, outputFolder } from "../../core/batch/row-files.ts";
-import { PLACEHOLDER_LIST } from "../../core/images/file-name.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
 import { OPTION_GROUPS } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
-import { SIDECAR_HELP } from "./generate-flags.ts";
-import { addWaitOptions, requestTimeout, type WaitFlags, waitSettings } from "./wait-flags.ts";
+import { addSubmitOptions, maxCreditsOf, type SubmitFlags } from "./generate-flags.ts";
+import { addWaitOptions, requestTimeout, waitSettings } from "./wait-flags.ts";
 
 /** Flags of every command that submits many requests. */
-export interface BatchFlags extends WaitFlags {
-  output?: string;
-  name?: string;
-  overwrite?: boolean;
-  sidecar?: boolean;
+export interface BatchFlags extends SubmitFlags {
   sheet?: boolean;
   concurrency?: string;
-  maxCredits?: string;
   yes?: boolean;
-  dryRun?: boolean;
-  validate: boolean;
   retryFailed?: boolean;
   resubmitUnknown?: boolean;
 }
 
-export function addBatchOutputOptions(command: Command): Command {
-  return command
-    .optionsGroup(OPTION_GROUPS.output)
-    .option("-o, --output <dir>", "folder for the images (default: the current one)")
-    .option("--name <template>", `file name, of ${PLACEHOLDER_LIST}`)
-    .option("--overwrite", "replace existing files")
-    .option("--sidecar", SIDECAR_HELP)
-    .option("--sheet", "make a contact sheet of the images, contact-sheet.png");
-}
+const FOLDER = { value: "<dir>", description: "folder for the images (default: the current one)" };
 
+/** Adds the flags that follow those of the requests: output, cost, waiting and timeouts. */
 export function addBatchOptions(command: Command): Command {
-  command
+  addSubmitOptions(command, FOLDER, "file name")
+    .option("--sheet", "make a contact sheet of the images, contact-sheet.png")
     .optionsGroup(OPTION_GROUPS.cost)
     .option("--max-credits <n>", "total budget, earlier runs included")
     .option("--yes", "skip the confirmation of the cost, and of a folder that another machine began")
@@ -58,7 +44,7 @@ export type BatchTerms = Omit<BatchSpec, "rows" | "shard" | "budgetOf" | "nameOf
 
 /** @param naming how images are named without `--name`, and whether a name may use columns @throws UsageError */
 export async function batchTerms(flags: BatchFlags, session: Session, naming: Naming): Promise<BatchTerms> {
-  const { concurrency, maxCredits } = flags;
+  const { concurrency } = flags;
   return {
     output: await folderOf(flags, session, naming),
     wait: waitSettings(flags, session),
@@ -70,7 +56,7 @@ export async function batchTerms(flags: BatchFlags, session: Session, naming: Na
         : wholeNumberOption("--concurrency", concurrency, { min: 1, max: MOST_CONCURRENCY }),
     retryFailed: flags.retryFailed === true,
     resubmitUnknown: flags.resubmitUnknown === true,
-    cap: maxCredits === undefined ? null : wholeNumberOption("--max-credits", maxCredits, { min: 0 }),
+    cap: maxCreditsOf(flags) ?? null,
     yes: flags.yes === true,
     confirmAbove: session.settings.confirmAbove(),
     matrix: await session.matrix(),

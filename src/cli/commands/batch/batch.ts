@@ -17,12 +17,7 @@ import { isFolder } from "../../../lib/read-file.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
 import { isLocalFile } from "../../../models/rules/images.ts";
-import {
-  addBatchOptions,
-  addBatchOutputOptions,
-  type BatchFlags,
-  batchTerms,
-} from "../../flags/batch-flags.ts";
+import { addBatchOptions, type BatchFlags, batchTerms } from "../../flags/batch-flags.ts";
 import { addRequestOptions, type RequestFlags, readRequestFlags } from "../../flags/request-flags.ts";
 import { inputChunks } from "../../input/input-stream.ts";
 import type { RunWith } from "../../session/command.ts";
@@ -51,10 +46,10 @@ export function register(command: Command, runWith: RunWith): void {
       `${command.description()}\nColumns or keys of a manifest, in any case: ${MANIFEST_COLUMNS.join(" ")}. Only the prompt is required.\nFlags are defaults for rows that do not set a value. Other columns can be used in --template and --name.`,
     )
     .argument("<manifest|->", ".txt (a prompt a line), .jsonl, .ndjson or .csv; - reads standard input");
-  addRequestOptions(command)
-    .option("--template <text>", "prompt of rows without one, of their columns: a {colour} fox")
-    .option("--no-validate", "skip validation against the model matrix");
-  addBatchOutputOptions(command);
+  addRequestOptions(command).option(
+    "--template <text>",
+    "prompt of rows without one, of their columns: a {colour} fox",
+  );
   addBatchOptions(command)
     .option("--shard <i/n>", "only the i-th of n equal parts, by the rows' content")
     .addHelpText("after", EXAMPLES)

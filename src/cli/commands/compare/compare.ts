@@ -5,12 +5,7 @@ import type { RowResult } from "../../../core/batch/row-result.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { FLAG_LABELS } from "../../../models/rules/rule.ts";
 import type { GivenFields } from "../../../task/request-fields.ts";
-import {
-  addBatchOptions,
-  addBatchOutputOptions,
-  type BatchFlags,
-  batchTerms,
-} from "../../flags/batch-flags.ts";
+import { addBatchOptions, type BatchFlags, batchTerms } from "../../flags/batch-flags.ts";
 import { addFieldOption, type RequestFlags, readRequestFlags } from "../../flags/request-flags.ts";
 import { readPrompt } from "../../input/prompt.ts";
 import { collect, OPTION_GROUPS, type RunWith } from "../../session/command.ts";
@@ -43,8 +38,8 @@ export function register(command: Command, runWith: RunWith): void {
     .option("-m, --model <ids>", "models, comma-separated, see imggen models", collect)
     .option("-r, --ratio <ratios>", "aspect ratios, comma-separated", collect)
     .option("-q, --quality <qualities>", "qualities, comma-separated", collect);
-  addFieldOption(command, "image").option("--no-validate", "skip validation against the model matrix");
-  addBatchOptions(addBatchOutputOptions(command)).addHelpText("after", EXAMPLES).action(runWith(runCompare));
+  addFieldOption(command, "image");
+  addBatchOptions(command).addHelpText("after", EXAMPLES).action(runWith(runCompare));
 }
 
 async function runCompare(session: Session, given: string, flags: CompareOptions): Promise<number> {

@@ -1,12 +1,7 @@
 import type { Command } from "commander";
 import { UsageError } from "../../../lib/error-types.ts";
 import { checkRequest } from "../../../models/check.ts";
-import {
-  addGenerateOptions,
-  addOutputOptions,
-  addViewOptions,
-  type GenerateFlags,
-} from "../../flags/generate-flags.ts";
+import { addGenerateOptions, type GenerateFlags } from "../../flags/generate-flags.ts";
 import {
   addRequestOptions,
   canUpload,
@@ -38,9 +33,8 @@ export function register(command: Command, runWith: RunWith): void {
   command.argument("[prompt]", "what the image shows; - reads it from standard input");
   addRequestOptions(command, { image: IMAGE_OR_FILE })
     .option("--prompt-file <path>", "read the prompt from a file")
-    .option("--edit", "write the prompt in $EDITOR, beginning with what was given")
-    .option("--no-validate", "skip validation against the model matrix");
-  addGenerateOptions(addViewOptions(addOutputOptions(command)))
+    .option("--edit", "write the prompt in $EDITOR, beginning with what was given");
+  addGenerateOptions(command)
     .optionsGroup(OPTION_GROUPS.cost)
     .option("--reuse", "reuse an identical request that was already charged")
     .option("--again", "submit a new task even if an identical request is unfinished")

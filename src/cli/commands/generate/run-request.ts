@@ -1,12 +1,11 @@
 import { requireFree, resolveDestination } from "../../../core/images/destination.ts";
 import type { RequestReferences } from "../../../core/references/reference-images.ts";
 import { UsageError } from "../../../lib/error-types.ts";
-import { wholeNumberOption } from "../../../lib/whole-number.ts";
 import { resolveModel } from "../../../models/find.ts";
 import { isLocalFile } from "../../../models/rules/images.ts";
 import type { TaskRecord } from "../../../task/record.ts";
 import type { CheckedRequest } from "../../../task/request.ts";
-import type { GenerateFlags, ReferenceFlags } from "../../flags/generate-flags.ts";
+import { type GenerateFlags, maxCreditsOf, type ReferenceFlags } from "../../flags/generate-flags.ts";
 import { viewingOf } from "../../flags/view-flags.ts";
 import { requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
 import type { Session } from "../../session/session.ts";
@@ -28,8 +27,7 @@ export async function runRequest(
   const requestTimeoutMs = requestTimeout(flags);
   const wait = waitSettings(flags, session);
   const output = settings.get("output", { value: flags.output, label: "--output" });
-  const toStandardOutput = output?.value === "-";
-  if (toStandardOutput) await requireOneImageOut(checked, flags, session, output.label);
+  if (output?.value === "-") await requireOneImageOut(checked, flags, session, output.label);
   const sidecar = settings.isOn("sidecar", flags.sidecar);
   const viewing = viewingOf(flags, session);
   const { name, overwrite = false } = flags;
@@ -56,10 +54,12 @@ export async function runRequest(
     again: flags.again === true,
     maxCredits,
     ...rules,
+    requestTimeoutMs,
+    viewing,
+    // Where the user wants the images, unless that is an exact path, or nowhere.
+    folder: flags.output !== undefined && destination.kind === "folder" ? destination.folder : null,
   };
-  // Where the user wants the images, unless that is an exact path, or nowhere.
-  const folder = flags.output !== undefined && destination.kind === "folder" ? destination.folder : null;
-  return submitShown(spec, { requestTimeoutMs }, { viewing, folder, isImageOut: toStandardOutput }, session);
+  return submitShown(spec, session);
 }
 
 /** The reference images that must be checked or uploaded, which few requests have, and what is said of them. */
@@ -74,10 +74,6 @@ async function withReferences(
   const { openReferences } = await import("./references.ts");
   const { references, warnings } = await openReferences(images, flags, session);
   return { references, checked: { ...checked, warnings: [...checked.warnings, ...warnings] } };
-}
-
-function maxCreditsOf({ maxCredits }: GenerateFlags): number | undefined {
-  return maxCredits === undefined ? undefined : wholeNumberOption("--max-credits", maxCredits, { min: 0 });
 }
 
 /** Shows a request as it would be sent, its cost, and the files that would be uploaded for it. Uploads nothing. */
@@ -113,7 +109,7 @@ async function showDryRun(
  * @param label what asked for it: the flag, or the setting
  * @throws UsageError
  */
-export async function requireOneImageOut(
+async function requireOneImageOut(
   { request }: CheckedRequest,
   flags: { wait: boolean; sidecar?: boolean },
   session: Session,

@@ -9,10 +9,9 @@ import { exitCodeOfReport, renderReport } from "../../output/render.ts";
 import { createProgress, withTasksShown } from "../../output/task-progress.ts";
 import type { Session } from "../../session/session.ts";
 
-interface Showing {
+/** A request as a command submits it. */
+interface CommandSpec extends GenerateSpec, WorkspaceOptions {
   viewing: Viewing;
-  /** Whether standard output carries the image's bytes. */
-  isImageOut: boolean;
   /** The folder that the user wants images in; null if none is named. */
   folder: string | null;
 }
@@ -22,23 +21,19 @@ interface Showing {
  * @returns the exit code
  * @throws what `generate` throws; nothing was sent
  */
-export async function submitShown(
-  spec: GenerateSpec,
-  options: WorkspaceOptions,
-  showing: Showing,
-  session: Session,
-): Promise<number> {
+export async function submitShown(spec: CommandSpec, session: Session): Promise<number> {
+  const { requestTimeoutMs } = spec;
   const progress = await createProgress(session, spec.checked);
-  const report = await withTasksShown(session, options, progress, async ({ current }) =>
+  const report = await withTasksShown(session, { requestTimeoutMs }, progress, async ({ current }) =>
     generate(spec, await current(), (message) => session.console.warn(message)),
   );
-  if (!spec.reuse || !report.reused) return showReport(report, showing, session);
-  return showReused(report, showing, session);
+  if (!spec.reuse || !report.reused) return showReport(report, spec, session);
+  return showReused(report, spec, session);
 }
 
 /** Shows an earlier task that was reused. */
-async function showReused(report: TaskReport, showing: Showing, session: Session): Promise<number> {
-  const { folder } = showing;
+async function showReused(report: TaskReport, spec: CommandSpec, session: Session): Promise<number> {
+  const { folder } = spec;
   if (reportStatus(report) !== "unknown") {
     const which = report.taskId ?? report.ledgerId ?? "";
     await session.console.note(`Already charged as task ${which}: nothing was charged now.`);
@@ -46,7 +41,7 @@ async function showReused(report: TaskReport, showing: Showing, session: Session
   const places = report.files.flatMap((file) => (file.path === null ? [] : path.dirname(file.path)));
   const isElsewhere = folder !== null && places.length > 0 && !places.includes(folder);
   const warnings = isElsewhere ? [...report.warnings, FOLDER_IGNORED] : report.warnings;
-  return showReport({ ...report, warnings }, showing, session);
+  return showReport({ ...report, warnings }, spec, session);
 }
 
 const FOLDER_IGNORED =
@@ -54,12 +49,12 @@ const FOLDER_IGNORED =
 
 async function showReport(
   report: TaskReport,
-  { viewing, isImageOut }: Showing,
+  { viewing, destination }: CommandSpec,
   session: Session,
 ): Promise<number> {
   await previewImages(report.files, viewing, session);
   if (session.options.json) await session.console.json(reportJson(report, FLAG_NAMES));
-  else await renderReport(report, session, "", isImageOut);
+  else await renderReport(report, session, "", destination.kind === "stdout");
   await openImages(report.files, viewing, session);
   return exitCodeOfReport(report);
 }
