@@ -6,14 +6,14 @@ import { openLedger } from "../../client/session.ts";
 import { interruptedError } from "../../core/errors.ts";
 import { resolveFileDestination } from "../../core/images/destination.ts";
 import { DEFAULT_TEMPLATE } from "../../core/images/file-name.ts";
-import { dismissTask } from "../../core/task/dismiss.ts";
 import type { TaskReport } from "../../core/task/report.ts";
-import type { ResumeSpec } from "../../core/task/resume.ts";
+import { dismissTask } from "../../core/task/unknown-outcome.ts";
 import {
   distinct,
   type Resumed,
   type ResumeEvents,
   type ResumeTarget,
+  type ResumeTasksSpec,
   resume,
 } from "../../core/use-cases/resume.ts";
 import { UsageError } from "../../lib/error-types.ts";
@@ -88,7 +88,10 @@ async function runDismiss(session: Session, ids: string[]): Promise<number> {
   return 0;
 }
 
-async function resumeSpec(flags: ResumeFlags, session: Session): Promise<ResumeSpec> {
+async function resumeSpec(
+  flags: ResumeFlags,
+  session: Session,
+): Promise<Omit<ResumeTasksSpec, "ids" | "isSandbox">> {
   const { output, overwrite = false } = flags;
   const sidecar = session.settings.isOn("sidecar");
   const { resolvePath } = session.context;

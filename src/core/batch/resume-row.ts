@@ -8,10 +8,11 @@ import type { SavedFile } from "../../task/saved-file.ts";
 import { ofOneAccount, type UseCaseDeps } from "../deps.ts";
 import { ClaimedError, requireSameAccount } from "../errors.ts";
 import { AdmittedService } from "../limits/admission.ts";
-import { dismissTask, recordNotSent } from "../task/dismiss.ts";
+import { finishOwned, type ResumeSpec } from "../task/finish-owned.ts";
 import { reportOf } from "../task/report.ts";
-import { finishOwned, type ResumeSpec, resumeFound } from "../task/resume.ts";
-import { destinationOf, folderOf, movedDestination } from "./batch-row.ts";
+import { resumeFound } from "../task/resume.ts";
+import { dismissTask, recordNotSent } from "../task/unknown-outcome.ts";
+import { folderOf, movedDestination } from "./batch-row.ts";
 import type { PlannedRow } from "./plan.ts";
 import { leftUnknown, resultOf, savedEarlier, unreadable } from "./row-result.ts";
 import { type BatchContext, type Step, submitRow } from "./submit-row.ts";
@@ -144,8 +145,7 @@ async function isThere(file: string | null): Promise<boolean> {
 }
 
 function resumeOptions(row: PlannedRow, record: TaskRecord, { wait, output }: BatchContext): ResumeSpec {
-  const destination = movedDestination(row, record, output);
-  return { wait, destination, keepsNewer: true, fallback: () => destinationOf(row, output) };
+  return { wait, destination: movedDestination(row, record, output), keepsNewer: true };
 }
 
 /** Tasks of earlier runs share the batch's rate limiter. */

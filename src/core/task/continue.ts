@@ -11,11 +11,9 @@ import { ofOneAccount, type TaskDeps } from "../deps.ts";
 import { ClaimedError, SaveFailedError } from "../errors.ts";
 import { requireFree } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
-import { askQueueOfAll } from "./ask-queue.ts";
 import { mentionedTaskId, reportOf, type TaskReport } from "./report.ts";
-import type { TaskSpec } from "./submit-and-finish.ts";
-
-type ContinueSpec = Pick<TaskSpec, "destination" | "wait">;
+import type { ResultSpec } from "./submit-and-finish.ts";
+import { askQueueOfAll } from "./unknown-outcome.ts";
 
 /** A task that was submitted earlier is hardly meant by who submits its request again. */
 const LONGEST_MS = 7 * 24 * 60 * 60_000;
@@ -29,7 +27,7 @@ const LONGEST_MS = 7 * 24 * 60 * 60_000;
  */
 export async function continueEarlier(
   request: GenerationRequest,
-  spec: ContinueSpec,
+  spec: ResultSpec,
   deps: TaskDeps,
   warn: (message: string) => Promise<void>,
 ): Promise<TaskReport | null> {
@@ -88,7 +86,7 @@ function requireRead(entries: readonly LedgerEntry[]): void {
 /** @returns null for a task that another process has, or has just finished: no reason not to submit one more like it */
 async function claimedAndContinued(
   record: TaskRecord,
-  spec: ContinueSpec,
+  spec: ResultSpec,
   deps: TaskDeps,
 ): Promise<TaskReport | null> {
   try {
@@ -101,14 +99,14 @@ async function claimedAndContinued(
   }
 }
 
-async function usable({ destination }: ContinueSpec, { ledger }: TaskDeps): Promise<void> {
+async function usable({ destination }: ResultSpec, { ledger }: TaskDeps): Promise<void> {
   await requireFree(destination);
   await prepareDestination(destination, ledger.processes);
 }
 
 async function continued(
   owned: OwnedTask,
-  { destination, wait }: ContinueSpec,
+  { destination, wait }: ResultSpec,
   deps: TaskDeps,
 ): Promise<TaskReport> {
   const report = reportOf(owned.record);
@@ -118,8 +116,8 @@ async function continued(
     return { ...report, isAwaited: false };
   }
   // Not before: what is submitted needs none of it.
-  const { finishOwned } = await import("./resume.ts");
-  return finishOwned(owned, { wait, destination, fallback: () => destination }, ofOneAccount(deps));
+  const { finishOwned } = await import("./finish-owned.ts");
+  return finishOwned(owned, { wait, destination }, ofOneAccount(deps));
 }
 
 function sentBefore({ id, state }: TaskRecord): OutcomeUnknownError {

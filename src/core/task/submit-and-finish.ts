@@ -13,12 +13,15 @@ import { factsOf, type TaskReport } from "./report.ts";
 import { type SubmitResult, submitOnce } from "./submit.ts";
 import { coverMs, TaskWriter } from "./task-writer.ts";
 
-/** A checked request, and what to do with its result. */
-export interface TaskSpec {
-  checked: CheckedRequest;
+/** What to do with the result of a request. */
+export interface ResultSpec {
   destination: Destination;
   /** null: return once the service has accepted the task. */
   wait: WaitSettings | null;
+}
+
+export interface TaskSpec extends ResultSpec {
+  checked: CheckedRequest;
 }
 
 // Without a wait there is no deadline to compare a Retry-After with.

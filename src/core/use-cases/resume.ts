@@ -1,7 +1,7 @@
 import { Slots } from "../../lib/concurrency.ts";
 import { mayBeTask, type UnreadableEntry } from "../../store/ledger-entry.ts";
 import type { LedgerReader } from "../../store/ledger-reader.ts";
-import { SANDBOX_SERVICE } from "../../task/intent.ts";
+import { type Destination, SANDBOX_SERVICE } from "../../task/intent.ts";
 import { isResumable } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { TaskDeps, UseCaseDeps } from "../deps.ts";
@@ -9,8 +9,10 @@ import { requireFolderForSeveral } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import { withLimitedPolls } from "../limits/rate-limiter.ts";
 import { awaitTask, leftUnfinished } from "../task/finish.ts";
-import { reportOf, type TaskReport } from "../task/report.ts";
-import { claimedElsewhere, type ResumeSpec, reported, resumeNamed, resumeRecord } from "../task/resume.ts";
+import type { ResumeSpec } from "../task/finish-owned.ts";
+import { reportOf, reportOfId, type TaskReport } from "../task/report.ts";
+import { claimedElsewhere, reported, resumeFound, resumeRecord } from "../task/resume.ts";
+import { saveUnknownId } from "../task/save-again.ts";
 
 /** Each task that is saved holds a claim and some open files. */
 const SAVES_AT_ONCE = 16;
@@ -18,13 +20,16 @@ const SAVES_AT_ONCE = 16;
 /** Every system has written a file to its disk by then, synced or not. */
 const WRITTEN_BY_THEN_MS = 10 * 60_000;
 
-/** A task that is asked for. */
-export interface ResumeTarget {
-  /** As the user named it; null if the ledger alone says that it is unfinished. */
-  id: string | null;
+/** A task that the user has named: by its id, or by an image of it. */
+export interface NamedTask {
+  /** As the user named it; of an image, its task's id. */
+  id: string;
   /** null if the ledger does not have it. */
   record: TaskRecord | null;
 }
+
+/** A task that was named, or of which the ledger alone says that it is unfinished. */
+export type ResumeTarget = NamedTask | { id: null; record: TaskRecord };
 
 /** Which tasks are finished, and where they are saved. */
 export interface ResumeTasksSpec extends ResumeSpec {
@@ -32,6 +37,8 @@ export interface ResumeTasksSpec extends ResumeSpec {
   ids: readonly string[];
   /** Whether only the sandbox's tasks are meant, where no id is given. */
   isSandbox: boolean;
+  /** Where a task goes that the ledger does not hold. @throws SaveFailedError if that is the working folder, and gone */
+  fallback: () => Destination;
 }
 
 /** How a caller follows the tasks. */
@@ -83,7 +90,7 @@ export async function resume(
  */
 async function resumeMany(
   targets: readonly ResumeTarget[],
-  options: ResumeSpec,
+  options: ResumeTasksSpec,
   deps: UseCaseDeps,
   onEnd: (report: TaskReport, target: ResumeTarget) => Promise<void>,
 ): Promise<TaskReport[]> {
@@ -126,17 +133,19 @@ export function withRateLimitedPolls(deps: UseCaseDeps): UseCaseDeps {
 }
 
 interface Run {
-  options: ResumeSpec;
+  options: ResumeTasksSpec;
   deps: UseCaseDeps;
   saves: Slots;
 }
 
-function resumeOne({ id, record }: ResumeTarget, run: Run): Promise<TaskReport> {
+function resumeOne(target: ResumeTarget, run: Run): Promise<TaskReport> {
   const { options, deps, saves } = run;
+  const { id, record } = target;
   if (record && isResumable(record.state.name)) return resumeCharged(record, run);
-  if (id !== null) return resumeNamed(id, record, options, deps);
-  if (record) return saves.run(() => resumeRecord(record, options, deps));
-  throw new TypeError("a task with neither an id nor a place in the ledger");
+  if (id === null) return saves.run(() => resumeRecord(target.record, options, deps));
+  if (record) return resumeFound(record, options, deps);
+  const { wait, destination, fallback } = options;
+  return reported(reportOfId(id), async () => saveUnknownId(id, destination ?? fallback(), wait, deps));
 }
 
 /** Waits for a task that the service has, and claims it once there is something to save or to record. */
@@ -188,5 +197,5 @@ export async function tasksToResume(
 function isLeftOut({ charged, state }: TaskReport, target: ResumeTarget | undefined): boolean {
   if (target?.id !== null || charged !== "no" || isResumable(state)) return false;
   // One that was waited for may have failed at no charge, as at a free generator.
-  return target.record === null || !isResumable(target.record.state.name);
+  return !isResumable(target.record.state.name);
 }

@@ -1,6 +1,5 @@
 import type { Ledger } from "../../store/ledger.ts";
 import type { OwnedTask } from "../../store/owners.ts";
-import type { Destination } from "../../task/intent.ts";
 import { chargedIn } from "../../task/lifecycle.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
@@ -9,25 +8,19 @@ import { ClaimedError, interruptedError } from "../errors.ts";
 import { isCopyOf } from "../images/copy-image.ts";
 import { requireFree } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
-import type { WaitSettings } from "../polling/wait.ts";
 import { pause } from "../polling/wait.ts";
-import { copyOf } from "../task/copy-saved.ts";
+import { recoveryDestination } from "../task/finish-owned.ts";
 import { reportOf, type TaskReport } from "../task/report.ts";
-import { claimedElsewhere, recoveryDestination, resumeFound } from "../task/resume.ts";
+import { claimedElsewhere, resumeFound } from "../task/resume.ts";
+import { copyOf } from "../task/save-again.ts";
 import {
   firstAttemptMs,
   intentOf,
   patienceMs,
+  type ResultSpec,
   submitAndFinish,
   type TaskSpec,
 } from "../task/submit-and-finish.ts";
-
-export interface ReuseSpec {
-  /** null leaves an unfinished task as it is. */
-  wait: WaitSettings | null;
-  /** Where the images are wanted. They are left where they are saved, unless this is a file or standard output. */
-  destination: Destination | null;
-}
 
 /** How often the task is read again while another process is working on it. */
 const READ_AGAIN_MS = 100;
@@ -42,7 +35,7 @@ const READ_AGAIN_MS = 100;
  */
 export async function reuseEarlier(
   request: GenerationRequest,
-  spec: ReuseSpec,
+  spec: ResultSpec,
   deps: TaskDeps,
 ): Promise<TaskReport | null> {
   const { clock, ledger } = deps;
@@ -71,13 +64,11 @@ export async function reuseEarlier(
  * @throws what `submitNew` throws
  */
 export async function generateOrReuse(spec: TaskSpec, deps: TaskDeps): Promise<TaskReport> {
-  const { checked, destination, wait } = spec;
-  await prepareDestination(destination, deps.ledger.processes);
-  const reuse = { wait, destination };
+  await prepareDestination(spec.destination, deps.ledger.processes);
   for (;;) {
     deps.signal.throwIfAborted();
     const searchedMs = deps.clock.now();
-    const earlier = await reuseEarlier(checked.request, reuse, deps);
+    const earlier = await reuseEarlier(spec.checked.request, spec, deps);
     if (earlier !== null) return earlier;
     const owned = await beginNew(spec, searchedMs, deps);
     if (owned !== null) return submitAndFinish(owned, spec, deps);
@@ -112,27 +103,26 @@ function beginNew(spec: TaskSpec, searchedMs: number, deps: TaskDeps): Promise<O
 
 async function reused(
   record: TaskRecord,
-  { wait, destination }: ReuseSpec,
+  { wait, destination }: ResultSpec,
   deps: TaskDeps,
 ): Promise<TaskReport> {
   const report = reportOf(record);
   const { ledger } = deps;
   if (ledger.isUnderWay(record)) return claimedElsewhere(record);
   if (isUnknown(record) || isSubmitting(record, ledger) || hasFailed(record)) return report;
-  if (destination?.kind === "file") {
+  if (destination.kind === "file") {
     const [first] = report.files;
     // Its own copy is not in the way of an image.
     if (!first || !(await isCopyOf(destination.path, first))) await requireFree(destination);
     if (record.state.name === "saved") return copyOf(record.state, destination, wait, report, deps);
   }
   if (wait === null) return { ...report, isAwaited: report.files.length > 0 };
-  const fallback = recoveryDestination(record.intent.destination);
   // Bytes that went to standard output are nowhere now.
-  const gone = report.files.some(({ path }) => path === null);
-  const wanted = destination?.kind === "folder" ? null : destination;
-  const options = { wait, destination: wanted ?? (gone ? fallback : null), fallback: () => fallback };
+  const isGone = report.files.some(({ path }) => path === null);
+  const own = isGone ? recoveryDestination(record.intent.destination) : null;
+  const wanted = destination.kind === "folder" ? own : destination;
   // It is a task of the same account.
-  return resumeFound(record, options, ofOneAccount(deps));
+  return resumeFound(record, { wait, destination: wanted }, ofOneAccount(deps));
 }
 
 /** Whether a process is submitting it, or waits to submit it again. */

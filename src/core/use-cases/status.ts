@@ -1,9 +1,8 @@
 import type { PolledState } from "../../api/schema.ts";
 import { inOrder } from "../../lib/concurrency.ts";
-import { type Charged, ImggenError } from "../../lib/error-types.ts";
+import type { Charged } from "../../lib/error-types.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { Destination } from "../../task/intent.ts";
-import type { TaskRecord } from "../../task/record.ts";
 import type { TaskDeps, UseCaseDeps } from "../deps.ts";
 import { requireFolderForSeveral } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
@@ -11,24 +10,16 @@ import type { WaitSettings } from "../polling/wait.ts";
 import { awaitTask, chargedSoFar, endedReport, leftUnfinished, unseen } from "../task/finish.ts";
 import { originOfFile } from "../task/origin.ts";
 import { reportOf, reportOfId, type TaskReport } from "../task/report.ts";
-import { resumeNamed } from "../task/resume.ts";
+import { reported, resumeFound } from "../task/resume.ts";
+import { requireId, saveUnknownId } from "../task/save-again.ts";
 import type { AcceptedTask } from "../task/save-task.ts";
-import { requireId, settledUnknownId } from "../task/unknown-id.ts";
-import { distinct, withRateLimitedPolls } from "./resume.ts";
+import { distinct, type NamedTask, withRateLimitedPolls } from "./resume.ts";
 
 export interface StatusSpec {
   /** null: poll once. */
   wait: WaitSettings | null;
   /** Where to save a completed task's images; null saves nothing. */
   destination: Destination | null;
-}
-
-/** A task that the user has named: by its id, or by an image of it. */
-export interface NamedTask {
-  /** As the user named it; of an image, its task's id. */
-  id: string;
-  /** null if the ledger does not have it. */
-  record: TaskRecord | null;
 }
 
 /**
@@ -104,7 +95,7 @@ async function statusOf(
   // Without a task id there is nothing to poll; the report is what the ledger knows.
   if (record && known.taskId === null) return known;
   const taskId = known.taskId ?? id;
-  try {
+  return reported(known, async () => {
     requireId(id);
     const taskDeps = await (record ? deps.depsFor(record.intent.service, taskId) : deps.current());
     const acceptedAtMs = record && Date.parse(record.submittedAt);
@@ -113,12 +104,11 @@ async function statusOf(
     const report = await pollOrWait(task, { ...known, error: null }, options.wait, taskDeps);
     const { destination, wait } = options;
     if (destination === null || report.state !== "completed") return report;
-    const timeout = wait ?? { timeoutMs: 0, schedule: null };
-    return await resumeNamed(id, record, { wait: timeout, destination, fallback: () => destination }, deps);
-  } catch (error) {
-    if (error instanceof ImggenError) return settledUnknownId({ ...known, error });
-    throw error;
-  }
+    const once = wait ?? { timeoutMs: 0, schedule: null };
+    return record
+      ? resumeFound(record, { wait: once, destination }, deps)
+      : saveUnknownId(id, destination, once, deps);
+  });
 }
 
 async function pollOrWait(

@@ -4,8 +4,10 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { ofOneAccount, type UseCaseDeps } from "../../../src/core/deps.ts";
 import { requireSameAccount } from "../../../src/core/errors.ts";
 import { fixedSchedule } from "../../../src/core/polling/fixed.ts";
-import { dismissTask } from "../../../src/core/task/dismiss.ts";
-import { type ResumeSpec, resumeNamed } from "../../../src/core/task/resume.ts";
+import { reportOfId } from "../../../src/core/task/report.ts";
+import { reported, resumeFound } from "../../../src/core/task/resume.ts";
+import { saveUnknownId } from "../../../src/core/task/save-again.ts";
+import { dismissTask } from "../../../src/core/task/unknown-outcome.ts";
 import type { Destination } from "../../../src/task/intent.ts";
 import type { TaskEvent } from "../../../src/task/lifecycle.ts";
 import type { SavedFile } from "../../../src/task/saved-file.ts";
@@ -68,7 +70,7 @@ async function leftBehind({
     },
   };
   const resume = (id = owned.record.id, override: Destination | null = null) =>
-    resumeById(id, { wait: WAIT, destination: override, fallback: () => fallback }, deps);
+    resumeById(id, override, fallback, deps);
   const lines = async () => {
     const files = await readdir(path.join(stateFolder, "tasks"), { recursive: true });
     const file =
@@ -83,8 +85,15 @@ async function leftBehind({
   return { resume, lines, server, id: owned.record.id, fallback, ...world };
 }
 
-async function resumeById(id: string, options: ResumeSpec, deps: UseCaseDeps) {
-  return resumeNamed(id, await deps.ledger.find(id), options, deps);
+async function resumeById(
+  id: string,
+  destination: Destination | null,
+  fallback: Destination,
+  deps: UseCaseDeps,
+) {
+  const record = await deps.ledger.find(id);
+  if (record) return resumeFound(record, { wait: WAIT, destination }, deps);
+  return reported(reportOfId(id), () => saveUnknownId(id, destination ?? fallback, WAIT, deps));
 }
 
 const savedAt = (file: string): SavedFile => ({
@@ -352,11 +361,7 @@ describe("resuming a task of another account", () => {
         return deps;
       },
     };
-    const report = await resumeById(
-      id,
-      { wait: WAIT, destination: null, fallback: () => fallback },
-      refusing,
-    );
+    const report = await resumeById(id, null, fallback, refusing);
     expect(report).toMatchObject({
       taskId: "task-1",
       error: { type: "usage", charged: "yes", hint: expect.stringContaining(server.baseUrl) },
@@ -375,7 +380,7 @@ describe("resuming a task of another account", () => {
         return deps;
       },
     };
-    await resumeById(id, { wait: WAIT, destination: null, fallback: () => fallback }, refusing);
+    await resumeById(id, null, fallback, refusing);
     expect(await resume()).toMatchObject({ state: "saved", error: null });
   });
 });

@@ -1,0 +1,102 @@
+import { ServiceError } from "../../api/errors.ts";
+import { type ErrorType, type ImggenError, UsageError } from "../../lib/error-types.ts";
+import type { Destination } from "../../task/intent.ts";
+import type { TaskState } from "../../task/lifecycle.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import type { TaskDeps, UseCaseDeps } from "../deps.ts";
+import { SaveFailedError } from "../errors.ts";
+import { isWhole } from "../images/save-images.ts";
+import type { WaitSettings } from "../polling/wait.ts";
+import { finishTask } from "./finish.ts";
+import { earlierTask, type ResumeSpec } from "./finish-owned.ts";
+import { factsOf, reportOfId, type TaskReport } from "./report.ts";
+
+/** Downloads a finished task once more, for as long as the service has it. Its ledger file is not written to. */
+export async function saveAgain(
+  record: TaskRecord,
+  { taskId, acceptedAt }: { taskId: string; acceptedAt: string },
+  options: ResumeSpec,
+  deps: UseCaseDeps,
+): Promise<TaskReport> {
+  const taskDeps = await deps.depsFor(record.intent.service, taskId);
+  const task = earlierTask(taskId, acceptedAt, record.intent.destination, options);
+  return finishTask(task, factsOf(record), options.wait, taskDeps);
+}
+
+/** Polls a task that the ledger does not have, and saves it. @throws UsageError, or what the account lacks */
+export async function saveUnknownId(
+  taskId: string,
+  destination: Destination,
+  wait: WaitSettings,
+  deps: UseCaseDeps,
+): Promise<TaskReport> {
+  requireId(taskId);
+  const taskDeps = await deps.current();
+  const task = earlierTask(taskId, null, destination, { destination });
+  return finishTask(task, reportOfId(taskId), wait, taskDeps);
+}
+
+/** The error key for a task that the service does not know (section 7). */
+const NO_SUCH_TASK = "image_generation.error.unknown_error";
+
+/**
+ * A report on an id that only the user has named. Where the service refuses it too, or was not asked, nothing was
+ * charged and there is nothing to resume.
+ */
+export function settledUnknownId(report: TaskReport): TaskReport {
+  const { error, ledgerId, taskId } = report;
+  if (ledgerId !== null || error === null) return report;
+  const nothing = { ...report, state: "unknown", charged: "no" } as const;
+  if (error.type === "usage") return nothing;
+  if (error.type !== "service_error" || error.key === null) return report;
+  const what = error.key === NO_SUCH_TASK ? `The service does not know task ${taskId}.` : error.message;
+  const hint = "Nothing was charged. To see the tasks of this machine: imggen history";
+  return { ...nothing, error: new ServiceError(what, { key: error.key, hint, cause: error }) };
+}
+
+/** An empty id is most often a shell variable that is not set. @throws UsageError */
+export function requireId(id: string): void {
+  if (id.trim() !== "") return;
+  const hint = "Nothing was sent. To see the tasks of this machine: imggen history";
+  throw new UsageError("A task id is empty.", { hint });
+}
+
+/** Puts the images of a saved task under a further name: from its files if they are whole, else from the service. */
+export async function copyOf(
+  { taskId, acceptedAt, files }: Extract<TaskState, { name: "saved" }>,
+  destination: Extract<Destination, { kind: "file" }>,
+  wait: WaitSettings | null,
+  report: TaskReport,
+  deps: TaskDeps,
+): Promise<TaskReport> {
+  const areHere = (await Promise.all(files.map(async (file) => file.path !== null && isWhole(file)))).every(
+    Boolean,
+  );
+  if (areHere && files[0]?.path === destination.path) return { ...report, isSavedBefore: true };
+  const task = { ...earlierTask(taskId, acceptedAt, destination, { destination }), copies: files };
+  const urls = files.map(({ url }) => url);
+  const seen = {
+    outcome: "ended",
+    task: { status: "completed", urls },
+    seenMs: Number.POSITIVE_INFINITY,
+    pendingMs: null,
+  } as const;
+  const once = { timeoutMs: 0, schedule: null };
+  const copied = await finishTask(task, report, wait ?? once, deps, areHere ? seen : null);
+  const isGone = !areHere && copied.error !== null && GONE.has(copied.error.type);
+  return isGone ? { ...copied, error: notToBeHad(report, copied.error) } : copied;
+}
+
+/** How the service says that it does not have a task's images any more. */
+const GONE: ReadonlySet<ErrorType> = new Set(["save_failed", "service_error", "generation_failed"]);
+
+function notToBeHad({ taskId, ledgerId }: TaskReport, cause: ImggenError | null): SaveFailedError {
+  return new SaveFailedError(
+    `The image of task ${taskId} is no longer where it was saved, and could not be saved again. ${cause?.message}`,
+    {
+      hint: `To try again: imggen resume ${ledgerId}\nTo submit it again, at a new charge: imggen rerun ${ledgerId}`,
+      charged: "yes",
+      cause,
+    },
+  );
+}
