@@ -7,7 +7,7 @@ import { GeneratorError, type GeneratorFailure } from "./generator.ts";
 export interface FailedReply {
   status: number;
   headers: ReplyHeaders;
-  body: string;
+  body: string | Buffer;
 }
 
 /** Whose it is. */
@@ -27,15 +27,13 @@ const NO_CREDIT =
 /** Codes of a prompt or an image that the server will not have, whatever the status. */
 const MODERATED = /moderation|content_?(policy|filter)|safety|image_generation_user_error/i;
 
-const NO_CREDIT_LEFT: GeneratorFailure = { kind: "account", key: "my_credits.no_credits_description" };
-const NOT_LET_IN: GeneratorFailure = { kind: "account", key: "login_required" };
-
 /** What a reply that is not a success means, with the server's own words in it. */
 export function failedReply(reply: FailedReply, asked: Asked): GeneratorError {
-  const said = readErrorBody(asked.mask(reply.body));
-  const failure = meaningOf(reply, said, asked);
-  const words = `HTTP ${reply.status}${said.words === null ? "" : `: ${said.words}`}`;
-  return new GeneratorError(MESSAGES[messageOf(failure, reply.status)](asked.host, words), failure);
+  const said = readErrorBody(asked.mask(String(reply.body)));
+  const retryAfterMs = parseRetryAfter(reply.headers["retry-after"], asked.nowMs);
+  const kind = caseOf(reply.status, said, asked.isPaid, retryAfterMs);
+  const words = `HTTP ${reply.status}${afterColon(said)}`;
+  return new GeneratorError(MESSAGES[kind](asked.host, words), failureOf(kind, retryAfterMs));
 }
 
 /**
@@ -47,12 +45,15 @@ export function replyWithoutImage(
   { host, isPaid, mask }: Pick<Asked, "host" | "isPaid" | "mask">,
 ): GeneratorError {
   const said = readErrorBody(mask(body));
-  if (isPaid && !said.isJson) {
-    const words = `HTTP 200${said.words === null ? "" : `: ${said.words}`}`;
-    return new GeneratorError(MESSAGES.lost(host, words), { kind: "lost" });
-  }
-  const message = `${host} answered without an image${said.words === null ? "" : `: ${said.words}`}.`;
-  return new GeneratorError(message, saysNoCredit(said) ? NO_CREDIT_LEFT : { kind: "refused" });
+  const words = afterColon(said);
+  if (isPaid && !said.isJson)
+    return new GeneratorError(MESSAGES.lost(host, `HTTP 200${words}`), { kind: "lost" });
+  const message = `${host} answered without an image${words}.`;
+  return new GeneratorError(message, failureOf(saysNoCredit(said) ? "credit" : "refused"));
+}
+
+function afterColon({ words }: ErrorBody): string {
+  return words === null ? "" : `: ${words}`;
 }
 
 /** Whether a code among these says that the account cannot pay. */
@@ -60,38 +61,40 @@ function saysNoCredit({ codes }: ErrorBody): boolean {
   return codes.some((code) => NO_CREDIT.test(code));
 }
 
-function meaningOf({ status, headers }: FailedReply, said: ErrorBody, asked: Asked): GeneratorFailure {
-  const retryAfterMs = parseRetryAfter(headers["retry-after"], asked.nowMs);
-  if (saysNoCredit(said) || status === 402) return NO_CREDIT_LEFT;
-  if (status === 429) return { kind: "busy", retryAfterMs };
+type Case = "credit" | "key" | "account" | "address" | "redirect" | "busy" | "refused" | "lost";
+
+function caseOf(status: number, said: ErrorBody, isPaid: boolean, retryAfterMs: number | null): Case {
+  if (saysNoCredit(said) || status === 402) return "credit";
+  if (status === 429) return "busy";
   // Made nothing yet, and says when it will: its model loads.
-  if (status === 503 && !asked.isPaid && retryAfterMs !== null) return { kind: "busy", retryAfterMs };
-  if (LEADS_ELSEWHERE.has(status)) return NOT_LET_IN;
-  if (status === 408 || status < 400 || status >= 500) return { kind: "lost" };
+  if (status === 503 && !isPaid && retryAfterMs !== null) return "busy";
+  if (LEADS_ELSEWHERE.has(status)) return "redirect";
+  if (status === 408 || status < 400 || status >= 500) return "lost";
   const isModerated = said.codes.some((code) => MODERATED.test(code));
-  return !isModerated && REFUSES_ALL.has(status) ? NOT_LET_IN : { kind: "refused" };
+  return (!isModerated && REFUSES_ALL.get(status)) || "refused";
 }
 
 /** Redirects that say of a POST that it was not handled here. No key goes along one. */
 const LEADS_ELSEWHERE: ReadonlySet<number> = new Set([301, 307, 308]);
 /** The key, the account, the address or the model is wrong, and would be for every other request too. */
-const REFUSES_ALL: ReadonlySet<number> = new Set([401, 403, 404, 405]);
+const REFUSES_ALL: ReadonlyMap<number, Case> = new Map([
+  [401, "key"],
+  [403, "account"],
+  [404, "address"],
+  [405, "address"],
+]);
 
-type Case = "credit" | "key" | "account" | "address" | "redirect" | "busy" | "refused" | "lost";
-
-function messageOf(failure: GeneratorFailure, status: number): Case {
-  switch (failure.kind) {
-    case "account":
-      if (failure.key !== "login_required") return "credit";
-      if (status === 401) return "key";
-      if (status === 403) return "account";
-      return status < 400 ? "redirect" : "address";
+function failureOf(kind: Case, retryAfterMs: number | null = null): GeneratorFailure {
+  switch (kind) {
     case "busy":
-      return "busy";
+      return { kind, retryAfterMs };
     case "refused":
-      return "refused";
+    case "lost":
+      return { kind };
+    case "credit":
+      return { kind: "account", key: "my_credits.no_credits_description" };
     default:
-      return "lost";
+      return { kind: "account", key: "login_required" };
   }
 }
 

@@ -10,8 +10,10 @@ export async function openGenerator(
   deps: GeneratorDeps,
 ): Promise<Generator> {
   switch (spec.kind) {
-    case "openai":
-      return (await import("./openai/openai-generator.ts")).openAiGenerator(spec, options, deps);
+    case "openai": {
+      const { OpenAiGenerator } = await import("./openai/openai-generator.ts");
+      return new OpenAiGenerator(spec.url, options, deps);
+    }
     case "sdapi":
       return (await import("./sdapi.ts")).sdapiGenerator(spec, options, deps);
     case "command":

@@ -126,6 +126,16 @@ export async function readReplyFile(file: string, cut?: string | null): Promise<
   };
 }
 
+/**
+ * The JSON of a reply; null for another text, undefined for JSON that was cut short. The end of a connection is all that
+ * ends some replies: whether one is whole, only its JSON can tell, whatever the connection did.
+ */
+export function jsonIn({ body, cut }: StoredReply): unknown {
+  const text = body.toString("utf8").replace(/^\uFEFF/, "");
+  const json = jsonOrNull(text);
+  return json === null && (cut !== null || /^\s*([{[]|$)/.test(text)) ? undefined : json;
+}
+
 /** None is asked for, but some proxies compress anyway. A body that cannot be decompressed stays as it is. */
 function unpacked(body: Buffer, encoding: string | string[] | undefined): Promise<Buffer> {
   return decoded(body, encoding, { mostBytes: LARGEST_REPLY_BYTES, mayBeCut: true }).catch(() => body);

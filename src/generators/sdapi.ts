@@ -12,7 +12,7 @@ import {
 } from "./generator.ts";
 import { GeneratorServer } from "./http.ts";
 import { type ReferenceDeps, referenceFiles } from "./reference-files.ts";
-import type { StoredReply } from "./reply-file.ts";
+import { jsonIn, type StoredReply } from "./reply-file.ts";
 import type { GeneratorOptions, GeneratorSpec } from "./spec.ts";
 
 type SdapiSpec = GeneratorSpec & { kind: "sdapi" };
@@ -22,8 +22,30 @@ export function sdapiGenerator(spec: SdapiSpec, options: GeneratorOptions, deps:
   // Some copy the address of the interface's own documentation.
   const base = new URL(spec.url);
   base.pathname = base.pathname.replace(/\/sdapi\/v1$/, "");
-  const server = { ...options, url: base.href, authorization: authorizationOf(options.key) };
-  return new SdapiGenerator(new GeneratorServer(server, deps), base, deps);
+  const authorization = authorizationOf(options.key);
+  const server = new GeneratorServer({ ...options, url: base.href, authorization }, deps);
+  return {
+    async generate(job, { signal, onProgress }) {
+      const request = await imageRequest(job, { ...deps, generatorUrl: base, signal });
+      const body = { type: "application/json", bytes: JSON.stringify(request.fields) };
+      const done = new AbortController();
+      const until = AbortSignal.any([signal, done.signal]);
+      const following = followProgress(server, deps.clock, { onProgress, signal: until });
+      try {
+        const reply = await server.post(request.path, body, job, signal);
+        return await imageIn(reply, job, server);
+      } finally {
+        done.abort();
+        await following;
+      }
+    },
+    async recover(job) {
+      const reply = await server.replyTo(job);
+      return reply === null || jsonIn(reply) === undefined ? null : imageIn(reply, job, server);
+    },
+    models: (signal) => modelsOf(server, signal),
+    close: () => server.close(),
+  };
 }
 
 /** `user:password` is what these servers know; any other key is for a proxy before one. */
@@ -32,67 +54,29 @@ function authorizationOf(key: string | null): string | null {
   return key.includes(":") ? `Basic ${Buffer.from(key).toString("base64")}` : `Bearer ${key}`;
 }
 
-class SdapiGenerator implements Generator {
-  readonly #server: GeneratorServer;
-  readonly #url: URL;
-  readonly #deps: GeneratorDeps;
-
-  constructor(server: GeneratorServer, url: URL, deps: GeneratorDeps) {
-    this.#server = server;
-    this.#url = url;
-    this.#deps = deps;
-  }
-
-  async generate(job: GeneratorJob, { signal, onProgress }: JobDeps): Promise<GeneratedImage> {
-    const { clock } = this.#deps;
-    const request = await imageRequest(job, { ...this.#deps, generatorUrl: this.#url, signal });
-    const body = { type: "application/json", bytes: JSON.stringify(request.fields) };
-    const done = new AbortController();
-    const until = AbortSignal.any([signal, done.signal]);
-    const following = followProgress(this.#server, clock, { onProgress, signal: until });
-    try {
-      const reply = await this.#server.post(request.path, body, job, signal);
-      return await this.#imageOf(reply, job);
-    } finally {
-      done.abort();
-      await following;
-    }
-  }
-
-  async recover(job: GeneratorJob): Promise<GeneratedImage | null> {
-    const reply = await this.#server.replyTo(job);
-    return reply === null || isCut(reply) ? null : this.#imageOf(reply, job);
-  }
-
-  async models(signal: AbortSignal): Promise<string[] | null> {
-    const reply = await this.#server.get("/sdapi/v1/sd-models", signal);
-    if (reply.status === 404) return null;
-    if (reply.status !== 200) throw this.#server.failed(reply);
-    const list = jsonOrNull(reply.body);
-    if (!Array.isArray(list)) return null;
-    const names = list.filter(isJsonObject).map(({ model_name, title }) => model_name ?? title);
-    return names.filter((name) => typeof name === "string");
-  }
-
-  close(): Promise<void> {
-    return this.#server.close();
-  }
-
-  async #imageOf(reply: StoredReply, job: GeneratorJob): Promise<GeneratedImage> {
-    const body = reply.body.toString("utf8");
-    if (reply.status !== 200) throw this.#server.failed({ ...reply, body });
-    if (isCut(reply)) throw this.#server.lost(reply.cut ?? "the reply ended before it");
-    const [image] = [fieldsOf(jsonOrNull(body)).images].flat();
-    if (typeof image !== "string" || image === "") throw this.#server.withoutImage(body);
-    const bytes = Buffer.from(image.replace(/^data:[^,]*,/, ""), "base64");
-    return { file: await this.#server.keep(bytes, job), usage: null };
-  }
+async function modelsOf(server: GeneratorServer, signal: AbortSignal): Promise<string[] | null> {
+  const reply = await server.get("/sdapi/v1/sd-models", signal);
+  if (reply.status === 404) return null;
+  if (reply.status !== 200) throw server.failed(reply);
+  const list = jsonOrNull(reply.body);
+  if (!Array.isArray(list)) return null;
+  const names = list.filter(isJsonObject).map(({ model_name, title }) => model_name ?? title);
+  return names.filter((name) => typeof name === "string");
 }
 
-/** A reply whose JSON is whole is whole, and no other, whatever the connection did. Another text is the server's words. */
-function isCut({ body, cut }: StoredReply): boolean {
-  const text = body.toString("utf8");
-  return jsonOrNull(text) === null && (cut !== null || /^\s*([{[]|$)/.test(text));
+/** @throws GeneratorError */
+async function imageIn(
+  reply: StoredReply,
+  job: GeneratorJob,
+  server: GeneratorServer,
+): Promise<GeneratedImage> {
+  if (reply.status !== 200) throw server.failed(reply);
+  const json = jsonIn(reply);
+  if (json === undefined) throw server.lost(reply.cut ?? "the reply ended before it");
+  const [image] = [fieldsOf(json).images].flat();
+  if (typeof image !== "string" || image === "") throw server.withoutImage(reply.body.toString("utf8"));
+  const bytes = Buffer.from(image.replace(/^data:[^,]*,/, ""), "base64");
+  return { file: await server.keep(bytes, job), usage: null };
 }
 
 /** Where a request for an image goes, and its body. */

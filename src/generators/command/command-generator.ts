@@ -5,15 +5,8 @@ import path from "node:path";
 import { isPresent, syncFolder } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import {
-  type GeneratedImage,
-  type Generator,
-  type GeneratorDeps,
-  GeneratorError,
-  type GeneratorJob,
-  type JobDeps,
-} from "../generator.ts";
-import { referenceFiles } from "../reference-files.ts";
+import { type Generator, type GeneratorDeps, GeneratorError, type GeneratorJob } from "../generator.ts";
+import { type ReferenceDeps, referenceFiles } from "../reference-files.ts";
 import type { GeneratorOptions, GeneratorSpec } from "../spec.ts";
 import { filledCommand, IMAGE } from "./command-words.ts";
 import { endLeftProcess, runCommand } from "./run-command.ts";
@@ -31,82 +24,76 @@ const MADE = "image";
 
 /** Makes images with a program of the user's. @throws UsageError for a field that the command has no place for */
 export function commandGenerator(
-  spec: CommandSpec,
-  options: GeneratorOptions,
+  { words }: CommandSpec,
+  { fields, timeoutMs, isPaid }: GeneratorOptions,
   deps: GeneratorDeps,
 ): Generator {
-  const stray = Object.keys(options.fields).find(
-    (name) => name !== "seed" && !spec.words.some((word) => word.includes(`{${name}}`)),
-  );
-  if (stray !== undefined)
-    throw new UsageError(`The generator's command has no place for the field ${stray}.`, {
-      hint: `Write {${stray}} where its value belongs. More: imggen help generators`,
-    });
-  return new CommandGenerator(spec, options, deps);
+  requirePlaces(fields, words);
+  return {
+    async generate(job, { signal }) {
+      const cwd = path.join(job.folder, SCRATCH);
+      await rm(cwd, SCRATCH_IS_GONE);
+      await mkdir(cwd, { mode: 0o700 });
+      try {
+        const promptFile = path.join(cwd, "prompt.txt");
+        await writeFile(promptFile, job.prompt);
+        const output = path.join(cwd, "output.png");
+        const images = await imagesOf(job, words, cwd, { ...deps, signal });
+        const filled = filledCommand(words, job, { promptFile, output, images });
+        await runCommand(filled, { env: deps.env, cwd, timeoutMs, isPaid, signal });
+        return { file: await kept(output, path.join(job.folder, MADE)), usage: null };
+      } finally {
+        await rm(cwd, SCRATCH_IS_GONE);
+      }
+    },
+    async recover({ folder }) {
+      const scratch = path.join(folder, SCRATCH);
+      endLeftProcess(scratch);
+      await rm(scratch, SCRATCH_IS_GONE);
+      const file = path.join(folder, MADE);
+      return isPresent(file) ? { file, usage: null } : null;
+    },
+    models: () => noModels(words, deps.env.PATH),
+    close: async () => {},
+  };
 }
 
-class CommandGenerator implements Generator {
-  readonly #words: readonly string[];
-  readonly #options: GeneratorOptions;
-  readonly #deps: GeneratorDeps;
+/** @throws UsageError */
+function requirePlaces(fields: GeneratorOptions["fields"], words: readonly string[]): void {
+  const stray = Object.keys(fields).find(
+    (name) => name !== "seed" && !words.some((word) => word.includes(`{${name}}`)),
+  );
+  if (stray === undefined) return;
+  throw new UsageError(`The generator's command has no place for the field ${stray}.`, {
+    hint: `Write {${stray}} where its value belongs. More: imggen help generators`,
+  });
+}
 
-  constructor({ words }: CommandSpec, options: GeneratorOptions, deps: GeneratorDeps) {
-    this.#words = words;
-    this.#options = options;
-    this.#deps = deps;
-  }
+/** A command has no models. @throws GeneratorError if its program cannot be started */
+async function noModels([program = ""]: readonly string[], searchPath: string | undefined): Promise<null> {
+  await findProgram(program, searchPath).catch((error) => {
+    const message = `The command cannot be started: ${program}: ${errorText(error)}.`;
+    throw new GeneratorError(message, { kind: "unreachable" }, { cause: error });
+  });
+  return null;
+}
 
-  async generate(job: GeneratorJob, { signal }: JobDeps): Promise<GeneratedImage> {
-    const cwd = path.join(job.folder, SCRATCH);
-    await rm(cwd, SCRATCH_IS_GONE);
-    await mkdir(cwd, { mode: 0o700 });
-    try {
-      const promptFile = path.join(cwd, "prompt.txt");
-      await writeFile(promptFile, job.prompt);
-      const output = path.join(cwd, "output.png");
-      const images = await this.#imagesOf(job, cwd, signal);
-      const words = filledCommand(this.#words, job, { promptFile, output, images });
-      const { timeoutMs, isPaid } = this.#options;
-      await runCommand(words, { env: this.#deps.env, cwd, timeoutMs, isPaid, signal });
-      return { file: await kept(output, path.join(job.folder, MADE)), usage: null };
-    } finally {
-      await rm(cwd, SCRATCH_IS_GONE);
-    }
-  }
-
-  async recover({ folder }: GeneratorJob): Promise<GeneratedImage | null> {
-    const scratch = path.join(folder, SCRATCH);
-    endLeftProcess(scratch);
-    await rm(scratch, SCRATCH_IS_GONE);
-    const file = path.join(folder, MADE);
-    return isPresent(file) ? { file, usage: null } : null;
-  }
-
-  /** A command has no models. @throws GeneratorError if its program cannot be started */
-  async models(): Promise<null> {
-    const [program = ""] = this.#words;
-    await findProgram(program, this.#deps.env.PATH).catch((error) => {
-      const message = `The command cannot be started: ${program}: ${errorText(error)}.`;
-      throw new GeneratorError(message, { kind: "unreachable" }, { cause: error });
+/** The files of a job's reference images. @throws GeneratorError */
+async function imagesOf(
+  job: GeneratorJob,
+  words: readonly string[],
+  folder: string,
+  deps: Omit<ReferenceDeps, "generatorUrl">,
+): Promise<string[]> {
+  if (job.references.length === 0) return [];
+  if (!words.some((word) => word.includes(IMAGE)))
+    throw new GeneratorError(`The command takes no reference images: there is no ${IMAGE} in it.`, {
+      kind: "refused",
     });
-    return null;
-  }
-
-  async close(): Promise<void> {}
-
-  async #imagesOf(job: GeneratorJob, folder: string, signal: AbortSignal): Promise<string[]> {
-    if (job.references.length === 0) return [];
-    if (!this.#words.some((word) => word.includes(IMAGE)))
-      throw new GeneratorError(`The command takes no reference images: there is no ${IMAGE} in it.`, {
-        kind: "refused",
-      });
-    const { proxies, clock } = this.#deps;
-    // A program of this machine may be given what this machine can reach.
-    const generatorUrl = new URL("http://localhost");
-    const stem = path.join(folder, "reference");
-    const files = await referenceFiles(job, stem, { generatorUrl, proxies, clock, signal });
-    return files.map(({ file }) => file);
-  }
+  // A program of this machine may be given what this machine can reach.
+  const generatorUrl = new URL("http://localhost");
+  const files = await referenceFiles(job, path.join(folder, "reference"), { ...deps, generatorUrl });
+  return files.map(({ file }) => file);
 }
 
 /**

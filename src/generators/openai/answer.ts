@@ -1,7 +1,7 @@
 import { inspectBytes } from "../../lib/image/inspect.ts";
 import { fieldsOf, isJsonObject, jsonOrNull } from "../../lib/json.ts";
 import type { Usage } from "../../task/lifecycle.ts";
-import type { StoredReply } from "../reply-file.ts";
+import { jsonIn, type StoredReply } from "../reply-file.ts";
 
 /** What a successful reply holds. */
 export type Answer =
@@ -17,7 +17,8 @@ export type Answer =
  * Reads a successful reply in any of the forms that OpenAI-compatible servers use: JSON with `b64_json` or a URL, a stream
  * of events, or the image itself. A reply that was cut short counts where its JSON is whole.
  */
-export function readAnswer({ headers, body, cut }: StoredReply): Answer {
+export function readAnswer(reply: StoredReply): Answer {
+  const { headers, body, cut } = reply;
   const type = String(headers["content-type"] ?? "");
   if ((cut === null && type.startsWith("image/")) || inspectBytes(body).ok)
     return { kind: "bytes", bytes: body, usage: null };
@@ -26,10 +27,8 @@ export function readAnswer({ headers, body, cut }: StoredReply): Answer {
     const last = finalEvent(text);
     return last === null ? { kind: "cut" } : answerIn(last, JSON.stringify(last));
   }
-  const json = jsonOrNull(text.replace(/^\uFEFF/, ""));
-  // The end of a connection is all that ends some replies: whether one is whole, only its JSON can tell.
-  if (json === null && (cut !== null || /^\s*([{[]|$)/.test(text))) return { kind: "cut" };
-  return answerIn(fieldsOf(json), text);
+  const json = jsonIn(reply);
+  return json === undefined ? { kind: "cut" } : answerIn(fieldsOf(json), text);
 }
 
 /** The first image; of several, as `n` in a field of the user's may ask for, the others are not used. */

@@ -18,15 +18,6 @@ import { bodyOf, type ImageRequest, imageRequest } from "./request.ts";
 import { type ServerForm, serverFormOf } from "./servers.ts";
 
 /** An OpenAI-compatible server: `POST <base>/images/generations`, and `/images/edits` with reference images. */
-export function openAiGenerator(
-  { url }: { url: string },
-  options: GeneratorOptions,
-  deps: GeneratorDeps,
-): Generator {
-  return new OpenAiGenerator(url, serverFormOf(url), options, deps);
-}
-
-/** @see openAiGenerator */
 export class OpenAiGenerator implements Generator {
   readonly #url: URL;
   #form: ServerForm;
@@ -36,7 +27,8 @@ export class OpenAiGenerator implements Generator {
   /** Fields that this server, asked for a model, has refused: not sent for that model again. */
   readonly #refused = new Set<string>();
 
-  constructor(url: string, form: ServerForm, options: GeneratorOptions, deps: GeneratorDeps) {
+  /** @param url its base, in whose form it is asked */
+  constructor(url: string, options: GeneratorOptions, deps: GeneratorDeps, form = serverFormOf(url)) {
     this.#url = new URL(url);
     this.#form = form;
     this.#options = options;
@@ -122,7 +114,7 @@ export class OpenAiGenerator implements Generator {
 
   /** Null if the reply was cut before its image was whole. @throws GeneratorError, or the signal's reason */
   async #imageOf(reply: StoredReply, job: GeneratorJob, signal: AbortSignal): Promise<GeneratedImage | null> {
-    if (!isSuccess(reply)) throw this.#server.failed({ ...reply, body: reply.body.toString("utf8") });
+    if (!isSuccess(reply)) throw this.#server.failed(reply);
     const answer = readAnswer(reply);
     switch (answer.kind) {
       case "cut":

@@ -32,7 +32,7 @@ export interface OpenAiOptions extends Partial<GeneratorOptions> {
 /** An OpenAI-compatible generator at this base, closed after the test. */
 export function openAiAt(base: string, { as = base, ...options }: OpenAiOptions = {}): Generator {
   const deps = { env: {}, proxies: undefined, clock: quickClock };
-  const generator = new OpenAiGenerator(base, serverFormOf(as), { ...OPTIONS, ...options }, deps);
+  const generator = new OpenAiGenerator(base, { ...OPTIONS, ...options }, deps, serverFormOf(as));
   onTestFinished(() => generator.close());
   return generator;
 }
