@@ -12,9 +12,9 @@ const ERROR_PAGE = `<!doctype html>
 /** GET /files/<task>/<index>.png: an image, for anyone with its signed URL. It is drawn again for each request. */
 export async function serveFile(
   address: FileAddress,
-  { secret, tasks, now, draw }: SandboxService,
+  { secret, tasks, clock, draw }: SandboxService,
 ): Promise<SandboxReply> {
-  const link = readLink(address, secret, now());
+  const link = readLink(address, secret, clock.now());
   if ("refused" in link) return link.refused;
   const task = await tasks.find(link.taskId);
   if (task === null) return unknownError("no such task", { status: 404 });

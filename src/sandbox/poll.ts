@@ -27,13 +27,13 @@ interface PolledTask {
 
 /** Section 2.3. The document names no status for a running task; clients treat any unknown status as running. */
 function stateOf(task: Task, service: SandboxService): PolledTask {
-  if (service.now() < task.submittedAt + task.durationMs) return { status: "processing", errorCode: 0 };
+  if (service.clock.now() < task.submittedAt + task.durationMs) return { status: "processing", errorCode: 0 };
   if (task.end === "failed") return { status: "failed", errorCode: FAILURE_CODE };
   return { status: "completed", resultUrl: resultOf(task, service), errorCode: 0 };
 }
 
 function resultOf(task: Task, service: SandboxService): string | string[] {
-  const seconds = Math.ceil(service.now() / 1000);
+  const seconds = Math.ceil(service.clock.now() / 1000);
   const isGone = task.firstUrlExpired && service.tasks.isFirstShowing(task);
   const expires = isGone ? seconds - LINK_SECONDS : seconds + LINK_SECONDS;
   const { taskId, imageCount } = task;

@@ -93,7 +93,7 @@ function toTask(
   { model, references, ratio, quality, imageCount }: SandboxRequest,
   { faults, slowMs, prompt }: Directives,
   account: Account,
-  { now, latencyMs }: SandboxService,
+  { clock, latencyMs }: SandboxService,
 ): Task {
   return {
     taskId: newTaskId(),
@@ -104,7 +104,7 @@ function toTask(
     ratio,
     ...(quality !== undefined && { quality }),
     imageCount,
-    submittedAt: now(),
+    submittedAt: clock.now(),
     durationMs: slowMs ?? latencyMs,
     end: faults.has("fail") ? "failed" : "completed",
     image: faults.has("html") ? "error page" : faults.has("truncate") ? "cut short" : "whole",

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { systemClock } from "../../src/lib/clock.ts";
 import { SANDBOX_BASIC_KEY } from "../../src/sandbox/server.ts";
 import { openState } from "../../src/sandbox/state/state.ts";
 import { answer, drain, liveSandbox, temporaryFolder } from "./live.ts";
@@ -224,7 +225,7 @@ describe("the price", () => {
     const { as } = await liveSandbox({ credits: 9 });
     expect(await drain(as("sk-one"))).toBe(9);
     expect(await drain(as("sk-two"))).toBe(9);
-    const usual = await openState(await temporaryFolder(), { credits: undefined, now: Date.now });
+    const usual = await openState({ folder: await temporaryFolder(), clock: systemClock });
     expect(await usual.accounts.of("sk-one").book.balance()).toBe(1000);
   });
 });

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFile, unlink, writeFile } from "node:fs/promises";
 import path from "node:path";
+import type { Clock } from "../../lib/clock.ts";
 import { errorCode } from "../../lib/error-text.ts";
 
 /** For how long a client that got a 429 is let through. */
@@ -12,43 +13,32 @@ const REMEMBERED_MS = 60_000;
  */
 export class Throttle {
   readonly #folder: string;
-  readonly #now: () => number;
+  readonly #clock: Pick<Clock, "now">;
 
-  constructor(folder: string, now: () => number) {
+  constructor(folder: string, clock: Pick<Clock, "now">) {
     this.#folder = folder;
-    this.#now = now;
+    this.#clock = clock;
   }
 
   /** Whether to answer this account's submit of this prompt with 429. */
   async refuses(account: string, prompt: string): Promise<boolean> {
     const name = createHash("sha256").update(`${account}\0${prompt}`).digest("hex").slice(0, 32);
     const mark = path.join(this.#folder, name);
-    const text = String(this.#now());
-    if (await createMark(mark, text)) return true;
-    if (await useUp(mark, this.#now() - REMEMBERED_MS)) return false;
-    await writeFile(mark, text, { mode: 0o600 });
+    const nowMs = this.#clock.now();
+    if ((await takenMark(mark)) >= nowMs - REMEMBERED_MS) return false;
+    await writeFile(mark, String(nowMs), { mode: 0o600 });
     return true;
   }
 }
 
-async function createMark(mark: string, text: string): Promise<boolean> {
+/** Removes a mark. @returns when it was left; 0 if there is none, or another process has removed it */
+async function takenMark(mark: string): Promise<number> {
   try {
-    await writeFile(mark, text, { mode: 0o600, flag: "wx" });
-    return true;
-  } catch (error) {
-    if (errorCode(error) === "EEXIST") return false;
-    throw error;
-  }
-}
-
-/** Removes a mark that is not older than this. Of two processes that find it, only one can remove it. */
-async function useUp(mark: string, oldest: number): Promise<boolean> {
-  try {
-    if (Number(await readFile(mark, "utf8")) < oldest) return false;
+    const at = Number(await readFile(mark, "utf8"));
     await unlink(mark);
-    return true;
+    return at;
   } catch (error) {
-    if (errorCode(error) === "ENOENT") return false;
+    if (errorCode(error) === "ENOENT") return 0;
     throw error;
   }
 }

@@ -206,6 +206,7 @@ describe("an image that a client has", () => {
     const { resultUrl } = await first.ended(fetched);
     await first.ended(waiting);
     await (await request(String(resultUrl))).body.dump();
+    await expect.poll(() => readdir(path.join(folder, "collected"))).toHaveLength(1);
     await first.close();
     for (const [afterMs, status] of [
       [MONTH_MS - 60_000, 200],
