@@ -3,7 +3,6 @@ import path from "node:path";
 import { mapConcurrent } from "../../lib/concurrency.ts";
 import { errorCode } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { isBelow } from "../../lib/is-below.ts";
 import { worded } from "../../lib/wording.ts";
 import type { SaveOptions } from "../../task/intent.ts";
 import type { ManifestProblem } from "../errors.ts";
@@ -24,6 +23,16 @@ export async function realFolder(folder: string): Promise<string> {
     if ((code !== "ENOENT" && code !== "ENOTDIR") || parent === folder) return folder;
     return path.join(await realFolder(parent), path.basename(folder));
   }
+}
+
+/**
+ * Whether a folder is the other one or below it, both as `realFolder` has them. On Windows the relative path to another
+ * drive or server is not `..` but absolute.
+ * @param paths the path rules of a platform
+ */
+export function isBelow(folder: string, other: string, paths: path.PlatformPath = path): boolean {
+  const way = paths.relative(other, folder);
+  return way.split(paths.sep)[0] !== ".." && !paths.isAbsolute(way);
 }
 
 /** A batch's output folder, as it is asked for. */

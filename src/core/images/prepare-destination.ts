@@ -3,11 +3,11 @@ import path from "node:path";
 import { DiskFile } from "../../lib/disk-file.ts";
 import { makeFolder, removeIfPresent } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
-import { type OwnedKind, ownedName, removeAbandoned } from "../../lib/owned-name.ts";
 import { type Processes, systemProcesses } from "../../lib/processes.ts";
 import type { Destination } from "../../task/intent.ts";
 import { SaveFailedError } from "../errors.ts";
 import { CHOOSE_ANOTHER } from "./destination.ts";
+import { type OwnedKind, ownedName, removeAbandoned } from "./owned-name.ts";
 
 /**
  * Creates the output folder and checks that a file can be written there, so that nothing is charged for an image that

@@ -1,7 +1,6 @@
 import path from "node:path";
 import { makeFolder } from "../../lib/durable.ts";
 import { isFileOf } from "../../lib/file-digest.ts";
-import { type OwnedKind, ownedName, removeAbandoned } from "../../lib/owned-name.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import type { Destination } from "../../task/intent.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
@@ -9,6 +8,7 @@ import type { TaskDeps } from "../deps.ts";
 import { DownloadFailedError, SaveFailedError } from "../errors.ts";
 import { copyImage } from "./copy-image.ts";
 import { type DownloadedImage, diskFailure, downloadImage } from "./download-image.ts";
+import { type OwnedKind, ownedName, removeAbandoned } from "./owned-name.ts";
 import { placeImage } from "./place-image.ts";
 import { sweepReservations } from "./published-names.ts";
 import type { SaveResult, SaveSpec } from "./save-spec.ts";

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { PlannedRow } from "../../../src/core/batch/plan.ts";
 import {
   findMisplaced,
+  isBelow,
   planWithFiles,
   prepareFolders,
   realFolder,
@@ -80,6 +81,30 @@ describe("a folder's real address", () => {
     await symlink("circle", circle);
     expect(await realFolder(nowhere)).toBe(nowhere);
     expect(await realFolder(circle)).toBe(circle);
+  });
+});
+
+describe("whether a folder lies below another", () => {
+  it.each([
+    ["/pictures", true],
+    ["/pictures/a/b", true],
+    ["/pictures/..a", true],
+    ["/", false],
+    ["/other", false],
+    ["/pictures2", false],
+  ])("%s below /pictures: %s", (folder, below) => {
+    expect(isBelow(folder, "/pictures", path.posix)).toBe(below);
+  });
+
+  it.each([
+    ["C:\\pictures", true],
+    ["c:\\Pictures\\a", true],
+    ["C:\\other", false],
+    ["D:\\", false],
+    ["D:\\pictures\\a", false],
+    ["\\\\server\\share\\pictures", false],
+  ])("on Windows, %s below C:\\pictures: %s", (folder, below) => {
+    expect(isBelow(folder, "C:\\pictures", path.win32)).toBe(below);
   });
 });
 

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { promises, readdirSync } from "node:fs";
 import path from "node:path";
-import { removeIfPossible } from "./durable.ts";
-import type { Processes, ProcessIdentity } from "./processes.ts";
-import { randomDigits } from "./write-whole.ts";
+import { removeIfPossible } from "../../lib/durable.ts";
+import type { Processes, ProcessIdentity } from "../../lib/processes.ts";
+import { randomDigits } from "../../lib/write-whole.ts";
 
 /** Much longer than any download takes. */
 const ABANDONED_AFTER_MS = 24 * 3600 * 1000;

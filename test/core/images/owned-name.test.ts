@@ -1,9 +1,9 @@
 import { readdir, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { ownedName, removeAbandoned } from "../../src/lib/owned-name.ts";
-import { identity, someProcesses } from "../support/some-processes.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { ownedName, removeAbandoned } from "../../../src/core/images/owned-name.ts";
+import { identity, someProcesses } from "../../support/some-processes.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const KIND = { prefix: ".imggen-x-1-", extension: ".part" };
 const DAY_MS = 24 * 3600 * 1000;
