@@ -45,7 +45,8 @@ export class HttpClient {
 
   /** @throws TransportError */
   async send(request: HttpRequest, receiver: ReplyReceiver): Promise<void> {
-    const { method, url } = request;
+    const { method, url, body = null } = request;
+    const headers = { "user-agent": `imggen/${VERSION}`, ...request.headers };
     const start = performance.now();
     let result: number | string = "no answer";
     const onHead = (status: number, headers: ReplyHeaders) => {
@@ -55,7 +56,10 @@ export class HttpClient {
     const isShared = method !== "POST" && !this.#broken.delete(url.origin);
     try {
       const sender = isShared ? await this.#sharedConnections() : this.#single;
-      await sendOver(sender, request, { onHead, onData: (chunk) => receiver.onData(chunk) });
+      const noted = { onHead, onData: (chunk: Buffer) => receiver.onData(chunk) };
+      await new Promise<void>((resolve, reject) => {
+        sender.dispatch({ url, method, headers, body }, new Exchange(request, noted, resolve, reject));
+      });
     } catch (error) {
       if (isShared && error instanceof TransportError && error.sent) this.#broken.add(url.origin);
       result = `${result}, ${error instanceof Error ? error.message : error}`;
@@ -83,14 +87,6 @@ export class HttpClient {
     );
     return this.#shared;
   }
-}
-
-function sendOver(sender: Sender, request: HttpRequest, receiver: ReplyReceiver): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const { url, method, body = null } = request;
-    const headers = { "user-agent": `imggen/${VERSION}`, ...request.headers };
-    sender.dispatch({ url, method, headers, body }, new Exchange(request, receiver, resolve, reject));
-  });
 }
 
 /** A reply as received. */

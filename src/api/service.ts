@@ -19,10 +19,8 @@ export interface ServiceOptions {
   apiKey: string;
   /** Whether it is the embedded service before the user's own generator, which says more than the document. */
   ofGenerator?: boolean;
-  /** Default 120 s: a short one would turn slow answers into unknown outcomes. */
-  submitTimeoutMs?: number | undefined;
-  /** Default 15 s. */
-  pollTimeoutMs?: number | undefined;
+  /** Ends a submit (default 120 s: a short one would turn slow answers into unknown outcomes) or a poll (15 s). */
+  requestTimeoutMs?: number | undefined;
 }
 
 const SUBMIT_TIMEOUT_MS = 120_000;
@@ -64,7 +62,7 @@ export class HttpImageService implements ImageService {
   }
 
   get submitTimeoutMs(): number {
-    return this.#options.submitTimeoutMs ?? SUBMIT_TIMEOUT_MS;
+    return this.#options.requestTimeoutMs ?? SUBMIT_TIMEOUT_MS;
   }
 
   async submit(
@@ -109,7 +107,7 @@ export class HttpImageService implements ImageService {
       const reply = await this.#exchange({
         method: "GET",
         url: taskUrl(this.#options.baseUrl, taskId),
-        timeoutMs: Math.min(timeoutMs, this.#options.pollTimeoutMs ?? POLL_TIMEOUT_MS),
+        timeoutMs: Math.min(timeoutMs, this.#options.requestTimeoutMs ?? POLL_TIMEOUT_MS),
         signal,
       });
       return readPoll(reply, this.#reading);

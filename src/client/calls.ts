@@ -56,33 +56,22 @@ export class Calls {
 const CLOSED = "Nothing was sent. Make another one with createClient.";
 
 /** A caller's listener. What it throws or rejects with ends nothing: what it is told of may be charged by then. */
-export class Listener {
-  readonly #listener: OnTaskProgress;
-  #warning: string | null = null;
-  #isSaid = false;
-
-  constructor(listener: OnTaskProgress = () => {}) {
-    this.#listener = listener;
-  }
-
-  readonly onProgress = (event: TaskProgressEvent): void => {
-    try {
-      const answer: unknown = this.#listener(event);
+export function listening(listener: OnTaskProgress = () => {}) {
+  let warning: string | null = null;
+  let isSaid = false;
+  const failed = (error: unknown) => {
+    warning ??= `onProgress failed: ${errorText(error)}. The call continued.`;
+  };
+  return {
+    onProgress(event: TaskProgressEvent): void {
       // It may be an async function.
-      Promise.resolve(answer).catch(this.#failed);
-    } catch (error) {
-      this.#failed(error);
-    }
-  };
-
-  readonly #failed = (error: unknown) => {
-    this.#warning ??= `onProgress failed: ${errorText(error)}. The call continued.`;
-  };
-
-  /** A result with a warning of the first failure, unless an earlier result has it. */
-  readonly noted = <Result extends { warnings: readonly string[] }>(result: Result): Result => {
-    if (this.#warning === null || this.#isSaid) return result;
-    this.#isSaid = true;
-    return { ...result, warnings: [...result.warnings, this.#warning] };
+      new Promise((end) => end(listener(event))).catch(failed);
+    },
+    /** A result with a warning of the first failure, unless an earlier result has it. */
+    noted<Result extends { warnings: readonly string[] }>(result: Result): Result {
+      if (warning === null || isSaid) return result;
+      isSaid = true;
+      return { ...result, warnings: [...result.warnings, warning] };
+    },
   };
 }

@@ -182,8 +182,7 @@ export class Connections {
       clock: this.#session.context.clock,
       baseUrl,
       apiKey,
-      submitTimeoutMs: this.#requestTimeoutMs,
-      pollTimeoutMs: this.#requestTimeoutMs,
+      requestTimeoutMs: this.#requestTimeoutMs,
       ...own,
     });
     const topUpHint = isSandbox(serviceUrl, apiKey) ? SANDBOX_TOP_UP : null;

@@ -1,5 +1,4 @@
 import type { RowResult } from "../core/batch/row-result.ts";
-import type { UseCaseDeps } from "../core/deps.ts";
 import { InterruptedError } from "../core/errors.ts";
 import { resolveDestination } from "../core/images/destination.ts";
 import { DEFAULT_TEMPLATE } from "../core/images/file-name.ts";
@@ -18,7 +17,7 @@ import type { Matrix } from "../models/matrix.ts";
 import { mayBeTask } from "../store/ledger-entry.ts";
 import type { Destination } from "../task/intent.ts";
 import { rowJson, summaryJson } from "./batch-json.ts";
-import { Listener } from "./calls.ts";
+import { listening } from "./calls.ts";
 import { termsAsked, termsUnasked } from "./generator-terms.ts";
 import type {
   BatchOptions,
@@ -53,7 +52,7 @@ export class Operations {
   constructor(session: ClientSession, matrix: () => Matrix, requestTimeoutMs: number | undefined) {
     this.#session = session;
     this.#matrix = matrix;
-    this.#workspace = new Workspace(session, { requestTimeoutMs });
+    this.#workspace = new Workspace(session, requestTimeoutMs);
   }
 
   /** @throws ImggenFailure if the image is not there, or what the use case throws */
@@ -163,12 +162,8 @@ export class Operations {
     throw new ImggenFailure(result, report.error);
   }
 
-  #depsFor(
-    options: CallOptions,
-    signal: AbortSignal,
-    onlyPolls = false,
-  ): UseCaseDeps & Pick<Listener, "noted"> {
-    const { onProgress, noted } = new Listener(options.onProgress);
+  #depsFor(options: CallOptions, signal: AbortSignal, onlyPolls = false) {
+    const { onProgress, noted } = listening(options.onProgress);
     const writeOut = () => Promise.reject(new InterruptedError(null));
     return { ...this.#workspace.depsFor({ signal, onProgress, writeOut }, onlyPolls), noted };
   }

@@ -56,25 +56,19 @@ export function unreadableFiles(entries: readonly UnreadableEntry[]): Pick<Resum
 /** What a call throws: the failure document of the command line's `--json`, as an Error. It names options, not flags. */
 export class ImggenFailure extends Error implements TaskFailure {
   override readonly name = "ImggenFailure";
-  readonly ok = false;
+  declare readonly ok: false;
   /** What went wrong; `error.type` says which of the documented kinds it is. */
-  readonly error: ErrorDetail;
-  readonly taskId: string | null;
-  readonly charged: Charged;
-  readonly resume: string | null;
-  readonly files: SavedFile[];
-  readonly warnings: string[];
+  declare readonly error: ErrorDetail;
+  declare readonly taskId: string | null;
+  declare readonly charged: Charged;
+  declare readonly resume: string | null;
+  declare readonly files: SavedFile[];
+  declare readonly warnings: string[];
   declare readonly reused?: true;
 
-  constructor({ error, taskId, charged, resume, files, warnings, reused }: TaskFailure, cause?: unknown) {
-    super(error.message, cause === undefined ? undefined : { cause });
-    this.error = error;
-    this.taskId = taskId;
-    this.charged = charged;
-    this.resume = resume;
-    this.files = files;
-    this.warnings = warnings;
-    if (reused) this.reused = reused;
+  constructor(failure: TaskFailure, cause?: unknown) {
+    super(failure.error.message, cause === undefined ? undefined : { cause });
+    Object.assign(this, failure);
   }
 
   /** The same document that the command line prints. */

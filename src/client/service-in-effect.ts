@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
 import type { PrivateCopies } from "../core/references/private-copies.ts";
+import { referencesFolder } from "../generators/generator.ts";
 import { errorCode } from "../lib/error-text.ts";
 import { StateFolderError } from "../store/errors.ts";
 import type { OwnGenerator } from "./own-generator.ts";
@@ -22,11 +23,6 @@ export function generatorFolder(stateFolder: string, name: string): string {
   return path.join(stateFolder, "generators", digest);
 }
 
-/** Where the queue before a generator takes reference images from that are files. */
-export function referencesFolder(stateFolder: string, name: string): string {
-  return path.join(generatorFolder(stateFolder, name), "references");
-}
-
 /**
  * Copies of the files among reference images for the user's own generator, which gets the files themselves; null where a
  * service takes URLs.
@@ -40,7 +36,7 @@ export async function copiesForGenerator(
   const own = await generatorInEffect(session);
   if (own === null) return null;
   const { PrivateCopies } = await import("../core/references/private-copies.ts");
-  const folder = referencesFolder(session.folders.state, own.spec.name);
+  const folder = referencesFolder(generatorFolder(session.folders.state, own.spec.name));
   return new PrivateCopies({ folder, checksUrls, label, resolvePath });
 }
 

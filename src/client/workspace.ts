@@ -7,11 +7,6 @@ import { SANDBOX_SERVICE } from "../task/intent.ts";
 import { Connections } from "./connections.ts";
 import { type ClientSession, openLedger } from "./session.ts";
 
-export interface WorkspaceOptions {
-  /** Ends a submit, a poll or an idle download, milliseconds; absent leaves each its own. */
-  requestTimeoutMs?: number | undefined;
-}
-
 /** Whether nothing is paid for: in the sandbox, and at a generator of the user's own. */
 function isFree({ identity, generator }: Connection): boolean {
   return identity.baseUrl === SANDBOX_SERVICE || generator?.isPaid === false;
@@ -32,7 +27,8 @@ export class Workspace {
   /** Tasks of one account learn from each other. */
   readonly #schedules = new Map<Connection, PollingSchedules>();
 
-  constructor(session: ClientSession, { requestTimeoutMs }: WorkspaceOptions = {}) {
+  /** @param requestTimeoutMs ends a submit, a poll or an idle download; undefined leaves each its own */
+  constructor(session: ClientSession, requestTimeoutMs: number | undefined) {
     this.ledger = openLedger(session);
     this.#session = session;
     this.#requestTimeoutMs = requestTimeoutMs;

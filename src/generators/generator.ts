@@ -1,3 +1,4 @@
+import path from "node:path";
 import type { HttpClientOptions } from "../api/client.ts";
 import type { Proxies } from "../api/proxies.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -28,6 +29,11 @@ export interface GeneratorJob {
 
 /** A reference image: a private copy on this disk, or a URL. */
 export type Reference = { file: string; mediaType: string } | { url: string };
+
+/** Where the queue before a generator keeps those copies, named by what `file:` URLs in requests say. */
+export function referencesFolder(folder: string): string {
+  return path.join(folder, "references");
+}
 
 /** An image as the generator made it, in a file of the job's folder. What its bytes are, the queue finds out. */
 export interface GeneratedImage {

@@ -1,5 +1,5 @@
 import { z } from "zod/v4";
-import { type ImggenFailure, imggenFailureOf } from "../client/report-json.ts";
+import { imggenFailureOf } from "../client/report-json.ts";
 import type { TaskFailure, TaskResult } from "../client/results.ts";
 import { thumbnail, UndecodableError } from "../graphics/decoder.ts";
 import { FLAG_NAMES } from "../lib/wording.ts";
@@ -36,26 +36,24 @@ export function taskAnswer(task: TaskResult): Answer {
   const files = task.files.map(shownFile);
   const paths = task.files.flatMap(({ path }) => (path === null ? [] : [path]));
   if (task.ok) return { result: { ...task, files }, paths };
-  const { error, taskId, resume } = task;
-  if (error.type === "pending") return runningAnswer(task, error.message);
-  const next = resume !== null && taskId !== null ? { next: nextCall(taskId) } : {};
-  return { result: { ...task, files, ...next }, isError: true };
+  if (task.error.type === "pending") return runningAnswer(task, task.error.message);
+  return { result: { ...task, files, ...nextOf(task) }, isError: true };
 }
 
 /** A task that a later call finishes. */
-export function runningAnswer(
-  { taskId, charged, files, resume }: Pick<TaskFailure, "taskId" | "charged" | "files" | "resume">,
-  message: string,
-): Answer {
-  const next = resume !== null && taskId !== null ? { next: nextCall(taskId) } : {};
-  const shown = files.map(shownFile);
-  return { result: { ok: true, status: "running", taskId, charged, files: shown, message, ...next } };
+export function runningAnswer(task: TaskFailure, message: string): Answer {
+  const { taskId, charged } = task;
+  const files = task.files.map(shownFile);
+  return { result: { ok: true, status: "running", taskId, charged, files, message, ...nextOf(task) } };
+}
+
+function nextOf({ taskId, resume }: TaskFailure): { next?: string } {
+  return resume !== null && taskId !== null ? { next: nextCall(taskId) } : {};
 }
 
 /** The answer of a call that has failed, whatever was thrown. */
 export function failureAnswer(error: unknown): Answer {
-  const failure: ImggenFailure = imggenFailureOf(error, FLAG_NAMES);
-  return taskAnswer(failure.toJSON());
+  return taskAnswer(imggenFailureOf(error, FLAG_NAMES).toJSON());
 }
 
 /** Enough to see what is in an image, and little of what an agent can hold. */

@@ -1,10 +1,11 @@
 import { readdirSync } from "node:fs";
 import path from "node:path";
+import { referencesFolder } from "../generators/generator.ts";
 import { sweepClaims } from "../lib/claim.ts";
 import { isPresent, makeFolder } from "../lib/durable.ts";
 import { createWhole } from "../lib/write-whole.ts";
 import { adoptAll } from "./generator/adopt.ts";
-import { CollectedImages, referencesFolder, removeOldReferences, serveFile } from "./generator/kept-files.ts";
+import { CollectedImages, removeOldReferences, serveFile } from "./generator/kept-files.ts";
 import { poll } from "./generator/poll.ts";
 import type { GeneratorService } from "./generator/service.ts";
 import { submit } from "./generator/submit.ts";

@@ -41,9 +41,9 @@ describe("the proxy of a connection", () => {
 
 const REQUEST = { prompt: "a fox", model: "gamma-image-2" };
 
-function serviceThrough(baseUrl: string, proxies: Partial<Proxies>, submitTimeoutMs = 2000) {
+function serviceThrough(baseUrl: string, proxies: Partial<Proxies>, requestTimeoutMs = 2000) {
   const http = testClient({ proxies: { http: "", https: "", except: "", ...proxies } });
-  return testService(baseUrl, { http, submitTimeoutMs });
+  return testService(baseUrl, { http, requestTimeoutMs });
 }
 
 const acceptingServer = () => liveServer((_request, socket) => void socket.write(success({ taskId: "t" })));

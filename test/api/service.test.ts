@@ -127,7 +127,7 @@ describe("a submit", () => {
 
   it("with no answer in its time may have been accepted", async () => {
     const server = await liveServer(() => {});
-    const reply = await testService(server.baseUrl, { submitTimeoutMs: 80 }).submit(REQUEST);
+    const reply = await testService(server.baseUrl, { requestTimeoutMs: 80 }).submit(REQUEST);
     expect(reply).toMatchObject({ outcome: "unknown", why: "no answer within 80 ms" });
   });
 
@@ -252,7 +252,7 @@ it("a lost answer leaves no half-read one behind: the next request gets its own"
     else socket.write(success({ taskId: "t-2" }));
   };
   const server = await liveServer(behave);
-  const service = testService(server.baseUrl, { submitTimeoutMs: 200 });
+  const service = testService(server.baseUrl, { requestTimeoutMs: 200 });
   expect(await service.submit(REQUEST)).toMatchObject({ outcome: "unknown" });
   expect(await service.submit(REQUEST)).toEqual({ outcome: "accepted", taskId: "t-2" });
 });

@@ -33,8 +33,7 @@ export function testService(baseUrl: string, options: Partial<ServiceOptions> = 
     clock,
     apiKey,
     baseUrl,
-    submitTimeoutMs: 2000,
-    pollTimeoutMs: 2000,
+    requestTimeoutMs: 2000,
     ...rest,
   });
 }

@@ -1,5 +1,5 @@
 import { resumeCommand } from "../../client/failure.ts";
-import { Workspace, type WorkspaceOptions } from "../../client/workspace.ts";
+import { Workspace } from "../../client/workspace.ts";
 import type { UseCaseDeps } from "../../core/deps.ts";
 import type { TaskProgressEvent } from "../../core/task/progress-events.ts";
 import { formatDuration } from "../../lib/duration.ts";
@@ -138,11 +138,11 @@ class TaskNotes {
  */
 export async function withTasksShown<Result>(
   session: Session,
-  { onlyPolls, ...options }: WorkspaceOptions & { onlyPolls?: boolean },
+  { requestTimeoutMs, onlyPolls }: { requestTimeoutMs: number | undefined; onlyPolls?: boolean },
   progress: Progress,
   work: (deps: UseCaseDeps) => Promise<Result>,
 ): Promise<Result> {
-  const workspace = new Workspace(session, options);
+  const workspace = new Workspace(session, requestTimeoutMs);
   try {
     const deps = workspace.depsFor(
       {

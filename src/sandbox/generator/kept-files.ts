@@ -64,11 +64,6 @@ export class CollectedImages {
   }
 }
 
-/** Where a service keeps private copies of reference images, named by what `file:` URLs in requests say. */
-export function referencesFolder(folder: string): string {
-  return path.join(folder, "references");
-}
-
 /** Keeps a private copy of a reference image for longer. @throws the disk's error */
 export function noteUse(file: string): void {
   utimesSync(file, new Date(), new Date());

@@ -1,6 +1,6 @@
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import type { Reference } from "../../generators/generator.ts";
+import { type Reference, referencesFolder } from "../../generators/generator.ts";
 import { inspectFileAt } from "../../lib/image/inspect.ts";
 import { REQUEST_ID_HEADER } from "../../task/intent.ts";
 import { pictureDimensions } from "../dimensions.ts";
@@ -8,7 +8,7 @@ import { invalidRequest, type SandboxReply, success } from "../reply.ts";
 import { newTaskId, taskIdFor } from "../task-id.ts";
 import { checkBody, type RequestBody, readJson } from "../valid-request.ts";
 import { adopt } from "./adopt.ts";
-import { noteUse, referencesFolder } from "./kept-files.ts";
+import { noteUse } from "./kept-files.ts";
 import type { GeneratorService } from "./service.ts";
 
 const NO_REFERENCE =

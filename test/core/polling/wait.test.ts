@@ -189,7 +189,7 @@ describe("errors while waiting", () => {
     const { result } = await waiting(
       [silence],
       { timeoutMs: 0, pollAtOnce: true },
-      { service: { pollTimeoutMs: 200 } },
+      { service: { requestTimeoutMs: 200 } },
     );
     expect(result).toMatchObject({ outcome: "timeout", lastFailure: { why: "no answer within 200 ms" } });
   });

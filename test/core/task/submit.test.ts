@@ -61,7 +61,7 @@ describe("a submit", () => {
 
   it("that met silence is never sent again", async () => {
     const { purchasing, server } = await submitting([silence, ACCEPTED], {
-      service: { submitTimeoutMs: 80 },
+      service: { requestTimeoutMs: 80 },
     });
     expect(await purchasing).toMatchObject({ outcome: "unknown" });
     expect(server.submits()).toHaveLength(1);
@@ -169,7 +169,7 @@ describe("a signal", () => {
       world.interrupt("SIGHUP");
       clock.advance(10_000);
     };
-    const world = await submitting([never, ACCEPTED], { clock, service: { submitTimeoutMs: 30_000 } });
+    const world = await submitting([never, ACCEPTED], { clock, service: { requestTimeoutMs: 30_000 } });
     const purchase = await world.purchasing;
     expect(purchase).toMatchObject({ outcome: "unknown", error: { signal: "SIGHUP", charged: "unknown" } });
     expect("error" in purchase && purchase.error).toBeInstanceOf(InterruptedError);

@@ -1,6 +1,5 @@
 import path from "node:path";
 import { reportJson } from "../../../client/report-json.ts";
-import type { WorkspaceOptions } from "../../../client/workspace.ts";
 import { reportStatus, type TaskReport } from "../../../core/task/report.ts";
 import { type GenerateSpec, generate } from "../../../core/use-cases/generate.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
@@ -10,7 +9,8 @@ import { createProgress, withTasksShown } from "../../output/task-progress.ts";
 import type { Session } from "../../session/session.ts";
 
 /** A request as a command submits it. */
-interface CommandSpec extends GenerateSpec, WorkspaceOptions {
+interface CommandSpec extends GenerateSpec {
+  requestTimeoutMs: number | undefined;
   viewing: Viewing;
   /** The folder that the user wants images in; null if none is named. */
   folder: string | null;
