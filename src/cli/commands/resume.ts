@@ -95,8 +95,7 @@ async function resumeSpec(
   const { output, overwrite = false } = flags;
   const sidecar = session.settings.isOn("sidecar");
   const { resolvePath } = session.context;
-  const destination =
-    output === undefined ? null : await resolveFileDestination({ output, overwrite, sidecar, resolvePath });
+  const destination = await resolveFileDestination({ output, overwrite, sidecar, resolvePath });
   const fallback = () =>
     ({ kind: "folder", folder: resolvePath("."), template: DEFAULT_TEMPLATE, overwrite, sidecar }) as const;
   return { wait: waitSettings(flags, session), destination, fallback };
@@ -104,27 +103,20 @@ async function resumeSpec(
 
 /** Shows each task as it ends; after a signal, all that are left at once. */
 function shownEvents(viewing: Viewing, tasks: TasksShown, session: Session): ResumeEvents {
-  const forPeople = !session.options.json;
   let targets: readonly ResumeTarget[] = [];
   let printed = 0;
   // A task's picture, then its lines, then the next one's.
   let shown = Promise.resolve();
-  const left = new Set<ResumeTarget>();
   return {
     async onBegin(found) {
       targets = found.targets;
       for (const entry of found.unreadable) await session.console.warn(describeUnreadable(entry));
-      await tasks.begin(targets.map(nameOf));
-      for (const target of targets)
-        if (target.record === null || "taskId" in target.record.state) left.add(target);
-      if (forPeople && tasks.areSeveral)
-        tasks.nameAtSignal(() => [...left].map(nameOf), "charged and not saved yet");
+      await tasks.begin(targets, "charged and not saved yet");
     },
     async onEnd(report, target) {
-      left.delete(target);
       const at = targets.indexOf(target);
       tasks.ended(at);
-      if (!forPeople || (isInterrupted(report) && tasks.areSeveral)) return;
+      if (session.options.json || tasks.isNamed(report)) return;
       shown = shown
         .catch(() => {})
         .then(async () => {

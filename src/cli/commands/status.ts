@@ -16,7 +16,7 @@ import {
 import { addWaitOptions, requestTimeout, type WaitFlags, waitSettings } from "../flags/wait-flags.ts";
 import { exitCodeOfReport, renderReport } from "../output/render.ts";
 import { withTasksShown } from "../output/task-progress.ts";
-import { isInterrupted, nameOf, TasksShown } from "../output/tasks-shown.ts";
+import { TasksShown } from "../output/tasks-shown.ts";
 import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 
@@ -51,8 +51,7 @@ async function runStatus(session: Session, ids: string[], flags: StatusFlags): P
   const viewing = viewingOf(flags, session);
   const sidecar = session.settings.isOn("sidecar");
   const { resolvePath } = session.context;
-  const destination =
-    output === undefined ? null : await resolveFileDestination({ output, overwrite, sidecar, resolvePath });
+  const destination = await resolveFileDestination({ output, overwrite, sidecar, resolvePath });
   const spec = { wait: flags.wait ? settings : null, destination };
   const shown = new TasksShown(session);
   const options = {
@@ -73,22 +72,13 @@ function shownEvents(
   tasks: TasksShown,
   session: Session,
 ): StatusEvents {
-  const running = new Map<number, string>();
-  const isSaidOnce = () => tasks.areSeveral && !session.options.json;
   return {
-    async onBegin(named) {
-      for (const [at, task] of named.entries()) running.set(at, nameOf(task));
-      await tasks.begin([...running.values()], wait !== null);
-      if (isSaidOnce()) tasks.nameAtSignal(() => [...running.values()], "not finished yet");
-    },
-    onPolled(at) {
-      running.delete(at);
-      tasks.ended(at);
-    },
+    onBegin: (named) => tasks.begin(named, "not finished yet", wait !== null),
+    onPolled: (at) => tasks.ended(at),
     async onEnd(report, at) {
       tasks.printing(at);
       if (destination !== null) await previewImages(report.files, viewing, session);
-      if (!isSaidOnce() || !isInterrupted(report)) await show(report, session);
+      if (!tasks.isNamed(report)) await show(report, session);
     },
   };
 }

@@ -67,7 +67,6 @@ const SLOW_TIMES = 2;
 class TaskNotes {
   readonly #console: Console;
   readonly #isLive: boolean;
-  #taskId: string | null = null;
   #isIdShown = false;
   #heldUpBy: string | null = null;
 
@@ -77,7 +76,6 @@ class TaskNotes {
   }
 
   show(event: TaskProgressEvent): void {
-    if (event.type === "accepted" || event.type === "waiting") this.#taskId = event.taskId;
     tellLedgerWarning(event, this.#console);
     const line = this.#lineOf(event);
     if (line !== null) void this.#console.note(line);
@@ -110,7 +108,7 @@ class TaskNotes {
       case "progress":
         return this.#heldUp(event.why);
       case "poll_failed":
-        return this.#pollFailed(event.why);
+        return this.#pollFailed(event.taskId, event.why);
       case "download_retry":
         return `Download: ${event.why}. Next try in ${formatDuration(event.delayMs)}.`;
       default:
@@ -125,10 +123,10 @@ class TaskNotes {
     return isNew ? why : null;
   }
 
-  #pollFailed(why: string): string | null {
-    if (!this.#isLive || this.#isIdShown || this.#taskId === null) return null;
+  #pollFailed(taskId: string, why: string): string | null {
+    if (!this.#isLive || this.#isIdShown) return null;
     this.#isIdShown = true;
-    return `Task ${this.#taskId}: ${why}. Still waiting.`;
+    return `Task ${taskId}: ${why}. Still waiting.`;
   }
 }
 

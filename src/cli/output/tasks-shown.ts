@@ -1,15 +1,16 @@
 import { interruptedError } from "../../core/errors.ts";
 import type { TaskProgressEvent } from "../../core/task/progress-events.ts";
 import type { TaskReport } from "../../core/task/report.ts";
-import type { TaskRecord } from "../../task/record.ts";
-import { shortTaskIds } from "../../task/short-task-id.ts";
+import type { ResumeTarget } from "../../core/use-cases/resume.ts";
 import type { Session } from "../session/session.ts";
 import { createStatusLine } from "./status-line.ts";
 import { createProgress, type Progress, tellOfTask } from "./task-progress.ts";
+import { type Stage, TaskRows } from "./task-rows.ts";
 
 /** Shows the tasks of a command: a single one as `generate` does, several as one list. */
 export class TasksShown implements Progress {
   readonly #session: Session;
+  #tasks: readonly ResumeTarget[] = [];
   #names: readonly string[] = [];
   #rows = new TaskRows([]);
   #progress: Progress;
@@ -20,24 +21,28 @@ export class TasksShown implements Progress {
     this.#progress = told(session);
   }
 
-  /** Called once it is known which tasks there are. @param areAwaited whether they are polled until they are finished */
-  async begin(names: readonly string[], areAwaited = true): Promise<void> {
-    this.#names = names;
-    const options = { isBesideResults: this.areSeveral };
-    if (!this.areSeveral || !areAwaited || this.#session.console.events) {
-      this.#progress = await createProgress(this.#session, null, options);
-      return;
-    }
-    const line = await createStatusLine(this.#session, options);
-    const rows = new TaskRows(names);
+  /**
+   * Called once it is known which tasks there are.
+   * @param state what those are that a signal leaves unfinished, after `3 tasks are`
+   * @param areAwaited whether they are polled until they are finished
+   */
+  async begin(tasks: readonly ResumeTarget[], state: string, areAwaited = true): Promise<void> {
+    this.#tasks = tasks;
+    this.#names = tasks.map(nameOf);
+    const rows = new TaskRows(this.#names);
     this.#rows = rows;
-    this.#draw = () => line.set((columns) => rows.lines(columns));
-    this.#progress = { ...told(this.#session), stop: () => line.stop() };
-    this.#draw();
+    const options = { isBesideResults: this.areSeveral };
+    if (this.areSeveral && areAwaited && !this.#session.console.events) {
+      const line = await createStatusLine(this.#session, options);
+      this.#draw = () => line.set((columns) => rows.lines(columns));
+      this.#progress = { ...told(this.#session), stop: () => line.stop() };
+      this.#draw();
+    } else this.#progress = await createProgress(this.#session, null, options);
+    if (this.#areNamedAtOnce) this.#nameAtSignal(state);
   }
 
   get areSeveral(): boolean {
-    return this.#names.length > 1;
+    return this.#tasks.length > 1;
   }
 
   show(event: TaskProgressEvent): void {
@@ -45,7 +50,7 @@ export class TasksShown implements Progress {
     if (event.type === "downloading") this.#move(this.#names.indexOf(event.taskId), "downloading");
   }
 
-  /** A task has ended. Its lines may have to wait for those of others. @param at its place among the names */
+  /** A task has ended. Its lines may have to wait for those of others. @param at its place among the tasks */
   ended(at: number): void {
     this.#move(at, "finished");
   }
@@ -68,16 +73,22 @@ export class TasksShown implements Progress {
     if (!this.#session.console.events) this.#progress = told(this.#session);
   }
 
-  /**
-   * Names the tasks that a signal leaves unfinished as soon as it arrives: each of them may take its time to end.
-   * @param left the tasks that are left, asked for at the signal
-   * @param state what they are, after `3 tasks are`
-   */
-  nameAtSignal(left: () => readonly string[], state: string): void {
+  get #areNamedAtOnce(): boolean {
+    return this.areSeveral && !this.#session.options.json;
+  }
+
+  /** Whether a signal has left a task unfinished, which was said of all such tasks at once. */
+  isNamed(report: TaskReport): boolean {
+    return this.#areNamedAtOnce && isInterrupted(report);
+  }
+
+  /** Names the tasks that a signal leaves unfinished as soon as it arrives: each of them may take its time to end. */
+  #nameAtSignal(state: string): void {
     const { signal } = this.#session.context;
     const name = () => {
       this.stop();
-      void showInterrupted(left(), this.#session, state);
+      const left = this.#tasks.filter((task, at) => this.#rows.isLeft(at) && hasServiceId(task));
+      void showInterrupted(left.map(nameOf), this.#session, state);
     };
     if (signal.aborted) name();
     else signal.addEventListener("abort", name, { once: true });
@@ -89,56 +100,17 @@ function told({ console }: Session): Progress {
   return { show: (event) => tellOfTask(event, console), stop: () => {} };
 }
 
-/** The stages in which a task is named, in the order of their lines. */
-const STAGES = ["finished", "downloading", "running"] as const;
-type Stage = (typeof STAGES)[number];
-
-/** Where each of several tasks stands; one whose lines are printed is not named any more. */
-export class TaskRows {
-  readonly #names: readonly string[];
-  /** The positions in `#names` of the tasks in each stage, in the order in which they reached it. */
-  readonly #stages: Readonly<Record<Stage, Set<number>>>;
-
-  constructor(ids: readonly string[]) {
-    this.#names = shortTaskIds(ids);
-    this.#stages = { finished: new Set(), downloading: new Set(), running: new Set(ids.keys()) };
-  }
-
-  move(at: number, stage: Stage | "printed"): void {
-    const isLeft = STAGES.some((each) => this.#stages[each].delete(at));
-    if (isLeft && stage !== "printed") this.#stages[stage].add(at);
-  }
-
-  /** What is shown in so many columns. */
-  lines(columns: number): string[] {
-    const total = this.#names.length;
-    const finished = total - this.#stages.running.size - this.#stages.downloading.size;
-    const lists = STAGES.flatMap((stage) => this.#list(stage, columns));
-    return [`${finished} of ${total} tasks finished`, ...lists];
-  }
-
-  /** The first of these tasks by name, as many as fit, and how many more there are. */
-  #list(stage: Stage, columns: number): string[] {
-    let more = this.#stages[stage].size;
-    if (more === 0) return [];
-    let [shown, fitting] = [`${stage}:`, `${stage}: ${more}`];
-    for (const at of this.#stages[stage]) {
-      shown += `${shown.endsWith(":") ? "" : ","} ${this.#names[at]}`;
-      if (shown.length > columns) break;
-      more -= 1;
-      const line = more === 0 ? shown : `${shown}, ${more} more`;
-      if (line.length <= columns) fitting = line;
-    }
-    return [fitting];
-  }
-}
-
 const FIRST_IDS = 20;
 /** In characters. A longer command would fill the screen with the ids of its tasks. */
 const LONGEST_COMMAND = 600;
 
+/** Whether there is something to wait for: a request that the service has not taken ends at once. */
+function hasServiceId({ record }: ResumeTarget): boolean {
+  return record === null || "taskId" in record.state;
+}
+
 /** The service's id, where the ledger has it: a task may be named by the beginning of one, or by nothing. */
-export function nameOf({ id, record }: { id: string | null; record: TaskRecord | null }): string {
+export function nameOf({ id, record }: ResumeTarget): string {
   if (record && "taskId" in record.state) return record.state.taskId;
   return id ?? record?.id ?? "";
 }

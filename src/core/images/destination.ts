@@ -61,10 +61,14 @@ export async function resolveDestination(
   return destination;
 }
 
-/** As `resolveDestination`, for commands whose standard output is for people. @throws UsageError */
-export function resolveFileDestination(options: DestinationOptions): Promise<Destination> {
-  if (options.output !== "-") return resolveDestination(options);
-  throw new UsageError("--output - is for generate; here it takes a file or a folder.");
+/**
+ * As `resolveDestination`, for commands whose standard output is for people, and which know where images go without
+ * `--output`: then it is null. @throws UsageError
+ */
+export async function resolveFileDestination(options: DestinationOptions): Promise<Destination | null> {
+  if (options.output === "-")
+    throw new UsageError("--output - is for generate; here it takes a file or a folder.");
+  return options.output === undefined ? null : resolveDestination(options);
 }
 
 /** One file cannot hold several tasks' images. @throws UsageError */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { TaskRows } from "../../../src/cli/output/tasks-shown.ts";
+import { TaskRows } from "../../../src/cli/output/task-rows.ts";
 
 const IDS = ["task_3f9c1a2b77", "task_81ab77ff01", "task_c0ffee0001"];
 
