@@ -11,8 +11,11 @@ export interface CallProgress {
 }
 
 /** Tells the client how a call is getting on, where it has asked for that. */
-export function progressOf({ mcpReq }: ServerContext, clock: Clock): CallProgress {
-  const progressToken = mcpReq._meta?.progressToken;
+export function progressOf(
+  { _meta, notify }: Pick<ServerContext["mcpReq"], "_meta" | "notify">,
+  clock: Clock,
+): CallProgress {
+  const progressToken = _meta?.progressToken;
   if (progressToken === undefined) return { onProgress() {}, stop() {} };
   let progress = 0;
   let message = "";
@@ -20,7 +23,7 @@ export function progressOf({ mcpReq }: ServerContext, clock: Clock): CallProgres
     progress += 1;
     const params = { progressToken, progress, message };
     // A client that has gone away is noticed elsewhere.
-    mcpReq.notify({ method: "notifications/progress", params }).catch(() => {});
+    notify({ method: "notifications/progress", params }).catch(() => {});
   };
   const over = new AbortController();
   void repeat(HEARTBEAT_MS, tell, clock, over.signal);

@@ -86,7 +86,7 @@ export function createServer(
     const { signal } = context.mcpReq;
     // resume_tasks waits for every job of the session.
     setMaxListeners(0, signal);
-    const { onProgress, stop } = progressOf(context, shared.clock);
+    const { onProgress, stop } = progressOf(context.mcpReq, shared.clock);
     const answer = await run({ signal, onProgress }, { ...shared, ...now })
       .catch(failureAnswer)
       .finally(stop);

@@ -1,20 +1,16 @@
 import { mkdir } from "node:fs/promises";
 import path from "node:path";
 import { PassThrough } from "node:stream";
-import {
-  type CallToolResult,
-  Client,
-  type ClientOptions,
-  type JSONRPCMessage,
-  ReadBuffer,
-  serializeMessage,
-  type Transport,
-} from "@modelcontextprotocol/client";
+import { type CallToolResult, Client, type ClientOptions } from "@modelcontextprotocol/client";
 import { expect, onTestFinished } from "vitest";
-import { expectNoKeyShown } from "../support/canary.ts";
+import { CANARY, expectNoKeyShown } from "../support/canary.ts";
 import type { Document } from "../support/command-world.ts";
-import { runAs, testContext } from "../support/in-process.ts";
+import { png } from "../support/images.ts";
+import { runAs, runCommand, testContext } from "../support/in-process.ts";
+import { liveService } from "../support/live-server.ts";
+import type { ServiceScript } from "../support/scripted-server.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+import { PipeTransport } from "./pipe-transport.ts";
 
 type Arguments = Record<string, unknown>;
 
@@ -52,6 +48,30 @@ export async function mcpFolders(): Promise<{ home: string; cwd: string }> {
   const [home, cwd] = [path.join(folder, "home"), path.join(folder, "work")];
   await Promise.all([mkdir(home), mkdir(cwd)]);
   return { home, cwd };
+}
+
+/** A task of the sandbox that takes no time, so that no test waits longer than it must. */
+export const FOX = { prompt: "a fox [sandbox:slow=0]", model: "gamma-image-2", quality: "1K" };
+
+/** An agent in a sandbox of its own. */
+export async function sandboxAgent(flags: readonly string[] = []) {
+  const folders = await mcpFolders();
+  return { ...folders, ...(await agent({ ...folders, flags: ["--sandbox", ...flags] })) };
+}
+
+/** An agent with an account at a scripted service. @param left prompts that were submitted before, and not waited for */
+export async function serviceAgent(script: ServiceScript, left: readonly string[] = []) {
+  const server = await liveService(png(), script);
+  const folders = await mcpFolders();
+  const env = { IMGGEN_API_KEY: CANARY, IMGGEN_BASE_URL: server.baseUrl };
+  for (const prompt of left)
+    await runCommand(["generate", prompt, "-m", "z-image", "--no-wait"], { ...folders, env });
+  return { server, ...folders, ...(await agent({ ...folders, flags: [], env })) };
+}
+
+/** The tasks that the sandbox has charged. */
+export async function sandboxHistory(folders: { home: string; cwd: string }) {
+  return JSON.parse((await runCommand(["history", "--json", "--sandbox"], folders)).stdout);
 }
 
 let lastPid = 1000;
@@ -112,36 +132,4 @@ function writing(tell: (text: string) => void) {
       return true;
     },
   };
-}
-
-/** The client's end of two pipes. */
-class PipeTransport implements Transport {
-  onclose?: () => void;
-  onerror?: (error: Error) => void;
-  onmessage?: (message: JSONRPCMessage) => void;
-  readonly #from: PassThrough;
-  readonly #to: PassThrough;
-
-  constructor(from: PassThrough, to: PassThrough) {
-    this.#from = from;
-    this.#to = to;
-  }
-
-  async start(): Promise<void> {
-    const buffer = new ReadBuffer();
-    this.#from.on("data", (chunk: Buffer) => {
-      buffer.append(chunk);
-      for (let next = buffer.readMessage(); next !== null; next = buffer.readMessage())
-        this.onmessage?.(next);
-    });
-  }
-
-  async send(message: JSONRPCMessage): Promise<void> {
-    this.#to.write(serializeMessage(message));
-  }
-
-  async close(): Promise<void> {
-    this.#to.end();
-    this.onclose?.();
-  }
 }

@@ -1,0 +1,88 @@
+import { describe, expect, it } from "vitest";
+import type { TaskProgressEvent } from "../../src/core/task/progress-events.ts";
+import { progressOf } from "../../src/mcp/progress.ts";
+import { steppedClock } from "../support/fake-clock.ts";
+import { FOX, sandboxAgent } from "./mcp-world.ts";
+
+/** The progress of one call, and what its client is told. @param progressToken without one it has not asked for that */
+function progress(progressToken?: string) {
+  const told: unknown[] = [];
+  const clock = steppedClock();
+  const notify = async ({ params }: { params?: unknown }) => {
+    told.push(params);
+    throw new Error("the client is gone");
+  };
+  const _meta = progressToken === undefined ? {} : { progressToken };
+  return { told, clock, ...progressOf({ _meta, notify }, clock) };
+}
+
+const file = { path: "/fox.png", url: "", mediaType: "image/png", bytes: 1, sha256: "", width: 1, height: 1 };
+const queue = { isWaiting: false, ahead: null, share: 0.4, why: null };
+
+describe("a call's progress", () => {
+  it.each<[string, TaskProgressEvent]>([
+    ["Uploading fox.png.", { type: "uploading", file: "fox.png", bytes: 1 }],
+    ["Waiting for another process, which is working on t1.", { type: "claimed_elsewhere", id: "t1" }],
+    ["Continuing task t1, which was charged earlier.", { type: "continuing", taskId: "t1" }],
+    ["Submitting the request.", { type: "submitting" }],
+    ["Not accepted yet: busy", { type: "submit_retry", why: "busy", delayMs: 1 }],
+    [
+      "Cancelled while it was submitted; waiting for the task's id.",
+      { type: "submit_interrupted", waitMs: 1 },
+    ],
+    ["Accepted as task t1.", { type: "accepted", taskId: "t1" }],
+    ["Waiting for task t1.", { type: "waiting", taskId: "t1", usualMs: null }],
+    ["Waiting for task t1, which usually takes 3 s.", { type: "waiting", taskId: "t1", usualMs: 2001 }],
+    ["Task t1: generating, 40%.", { type: "progress", taskId: "t1", ...queue }],
+    ["Task t1 could not be polled: reset", { type: "poll_failed", taskId: "t1", why: "reset" }],
+    ["Downloading image 1 of 2 of task t1.", { type: "downloading", taskId: "t1", index: 1, count: 2 }],
+    ["Downloading an image of task t1: 9 bytes so far.", { type: "downloaded", taskId: "t1", bytes: 9 }],
+    [
+      "An image of task t1 could not be downloaded: 404",
+      { type: "download_retry", taskId: "t1", why: "404", delayMs: 1 },
+    ],
+    ["Saved /fox.png.", { type: "saved", taskId: "t1", file }],
+    ["Write down: t1", { type: "ledger_warning", message: "Write down: t1" }],
+  ])("%s", (message, event) => {
+    const { told, onProgress } = progress("token");
+    onProgress(event);
+    expect(told).toEqual([{ progressToken: "token", progress: 1, message }]);
+  });
+
+  it("is told again every ten seconds, so that no client gives the call up, until the call is over", async () => {
+    const { told, clock, onProgress, stop } = progress("token");
+    onProgress({ type: "accepted", taskId: "t1" });
+    const passing = async () => {
+      clock.advance(10_000);
+      await new Promise((resolve) => setImmediate(resolve));
+    };
+    await passing();
+    await passing();
+    stop();
+    await passing();
+    const message = "Accepted as task t1.";
+    expect(told).toEqual([1, 2, 3].map((count) => ({ progressToken: "token", progress: count, message })));
+  });
+
+  it("is told to no client that has not asked for it", () => {
+    const { told, clock, onProgress, stop } = progress();
+    onProgress({ type: "submitting" });
+    clock.advance(10_000);
+    stop();
+    expect(told).toEqual([]);
+  });
+
+  it("goes from the submit to the saved file", async () => {
+    const { call } = await sandboxAgent();
+    const told: string[] = [];
+    await call("generate_image", FOX, { onprogress: ({ message = "" }) => told.push(message) });
+    // A download reports its bytes as often as they come.
+    expect([...new Set(told.map((message) => message.split(" ", 1)[0]))]).toEqual([
+      "Submitting",
+      "Accepted",
+      "Waiting",
+      "Downloading",
+      "Saved",
+    ]);
+  });
+});

@@ -1,0 +1,159 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { InterruptedError } from "../../src/core/errors.ts";
+import { MODELS } from "../../src/models/matrix.ts";
+import { FIELD_NAMES } from "../../src/task/request-fields.ts";
+import { CANARY } from "../support/canary.ts";
+import { runCommand } from "../support/in-process.ts";
+import { failure } from "../support/scripted-server.ts";
+import { replies } from "../support/scripts.ts";
+import { agent, answered, FOX, mcpFolders, sandboxAgent, sandboxHistory, serviceAgent } from "./mcp-world.ts";
+
+const SLOW = { ...FOX, prompt: "a fox [sandbox:slow=1m]" };
+
+describe("the tools", () => {
+  it("are listed with schemas made from the matrix and the fields of a request", async () => {
+    const { client } = await sandboxAgent();
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toEqual([
+      "generate_image",
+      "get_task",
+      "list_models",
+      "estimate_cost",
+      "resume_tasks",
+      "history",
+    ]);
+    const [generate] = tools;
+    const properties = generate?.inputSchema.properties ?? {};
+    for (const name of FIELD_NAMES) expect(properties).toHaveProperty(name);
+    expect(properties.model).toMatchObject({ enum: MODELS.map(({ id }) => id) });
+    expect(properties).toMatchObject({ reuse: { default: true }, waitSeconds: { default: 45 } });
+    expect(generate?.inputSchema.required).toEqual(["prompt"]);
+  });
+
+  it("serve a client of the newest revision of the protocol as well", async () => {
+    const folders = await mcpFolders();
+    const client = { versionNegotiation: { mode: "auto" } } as const;
+    const { call, client: connected } = await agent({ ...folders, client });
+    expect(connected.getNegotiatedProtocolVersion()).toBe("2026-07-28");
+    expect((await call("list_models")).document.models).toHaveLength(MODELS.length);
+  });
+});
+
+describe("a matrix file", () => {
+  it("adds models to every tool, and its highest cost is what an undocumented one counts as", async () => {
+    const folders = await mcpFolders();
+    const entries = [{ id: "new/one", credits: { default: 15 } }, { id: "new/two" }];
+    await writeFile(path.join(folders.cwd, "models.json"), JSON.stringify(entries));
+    const env = { IMGGEN_MATRIX: "models.json" };
+    const { call, client } = await agent({ ...folders, flags: ["--sandbox"], env });
+    const { tools } = await client.listTools();
+    for (const tool of ["generate_image", "estimate_cost", "history"]) {
+      const { inputSchema } = tools.find(({ name }) => name === tool) ?? {};
+      expect(inputSchema?.properties?.model).toMatchObject({ enum: expect.arrayContaining(["new/one"]) });
+    }
+    expect((await call("list_models")).document.models).toHaveLength(MODELS.length + 2);
+    const undocumented = {
+      prompt: FOX.prompt,
+      model: "new/two",
+      allowUndocumentedCost: true,
+      waitSeconds: 300,
+    };
+    expect((await call("generate_image", undocumented)).document).toMatchObject({ session: { credits: 15 } });
+    const { isError, document } = await call("generate_image", { prompt: FOX.prompt, model: "new/one" });
+    expect({ isError, document }).toMatchObject({ isError: true, document: { session: { credits: 15 } } });
+  });
+
+  it("that is wrong ends the server before it serves", async () => {
+    const folders = await mcpFolders();
+    const { code, stderr } = await runCommand(["mcp", "--sandbox"], {
+      ...folders,
+      env: { IMGGEN_MATRIX: "none.json" },
+      input: "",
+    });
+    expect(code).toBe(2);
+    expect(stderr).toContain("none.json cannot be used: no such file or folder (ENOENT).");
+  });
+});
+
+describe("a call that cannot be carried out is a protocol error", () => {
+  it.each([
+    ["generate_image", {}, /prompt: .*Nothing was sent/],
+    ["generate_image", { ...FOX, prompt: 5 }, /prompt/],
+    ["generate_image", { ...FOX, model: "gama" }, /model: .*gamma-image-2/],
+    ["generate_image", { ...FOX, qualty: "2K" }, /qualty/],
+    ["generate_image", { ...FOX, maxImages: 16 }, /maxImages: .*15/],
+    ["generate_image", { ...FOX, waitSeconds: -1 }, /waitSeconds/],
+    ["get_task", { taskId: "" }, /taskId/],
+    ["history", { status: "done" }, /status: .*"completed"/],
+    ["list_models", { kind: "video" }, /kind/],
+    ["draw", {}, /There is no tool "draw"/],
+  ])("%s %j", async (name, args, message) => {
+    const { call, client } = await sandboxAgent();
+    await expect(call(name, args)).rejects.toMatchObject({
+      code: -32602,
+      message: expect.stringMatching(message),
+    });
+    expect(await client.ping()).toEqual({});
+  });
+
+  it("but a call that leaves out arguments altogether has none", async () => {
+    const { client } = await sandboxAgent();
+    expect(answered(await client.callTool({ name: "history" })).document).toMatchObject({ tasks: [] });
+  });
+});
+
+describe("settings that cannot be read", () => {
+  it("fail each call until they are mended, and end nothing", async () => {
+    const { home, call } = await sandboxAgent();
+    const settings = path.join(home, "config/config.json");
+    await mkdir(path.dirname(settings));
+    await writeFile(settings, "{");
+    expect(await call("list_models")).toMatchObject({
+      isError: true,
+      document: { charged: "no", error: { type: "usage", message: expect.stringContaining(settings) } },
+    });
+    await writeFile(settings, "{}");
+    expect(await call("list_models")).toMatchObject({ isError: false });
+  });
+});
+
+describe("a signal", () => {
+  it("ends the server, and leaves the task of a call that waits", async () => {
+    const folders = await mcpFolders();
+    const stop = new AbortController();
+    const { call, leave } = await agent({ ...folders, signal: stop.signal });
+    const answer = await call("generate_image", SLOW, {
+      onprogress: ({ message }) =>
+        message?.startsWith("Waiting") && stop.abort(new InterruptedError("SIGTERM")),
+    });
+    expect(answer).toMatchObject({
+      isError: true,
+      document: { charged: "yes", error: { type: "interrupted" }, next: expect.stringContaining("get_task") },
+    });
+    expect(await leave()).toBe(143);
+    expect(await sandboxHistory(folders)).toMatchObject([{ status: "running", charged: "yes" }]);
+  });
+
+  it("that came before the client ends it too", async () => {
+    const signal = AbortSignal.abort(new InterruptedError("SIGINT"));
+    expect((await runCommand(["mcp", "--sandbox"], { ...(await mcpFolders()), signal })).code).toBe(130);
+  });
+});
+
+describe("with a real account", () => {
+  it("no message holds the key, whatever the service echoes", async () => {
+    const { call, server } = await serviceAgent({ submit: replies(failure(`refused ${CANARY}`)) });
+    const { document } = await call("generate_image", FOX);
+    expect(document).toMatchObject({ ok: false, charged: "no" });
+    expect(server.submits()).toHaveLength(1);
+  });
+
+  it("there are models and costs without one, and a clear word on what is missing", async () => {
+    const { call } = await agent({ ...(await mcpFolders()), flags: [] });
+    expect((await call("estimate_cost", FOX)).document).toMatchObject({ credits: 2 });
+    const { document } = await call("generate_image", FOX);
+    expect(document.error).toMatchObject({ type: "usage", hint: expect.stringContaining("--sandbox") });
+  });
+});
