@@ -2,7 +2,7 @@ import type { Environment } from "../../client/this-process.ts";
 import { InterruptedError } from "../../core/errors.ts";
 import { jsonSafe, printable } from "../../lib/escape.ts";
 import { inColor, labelPaint, type Paint, PLAIN, type TextStyle, takesColors } from "./colors.ts";
-import { fold, foldQuestion, prepareFolding, type WholeLine } from "./fit.ts";
+import { fold, foldQuestion, type WholeLine } from "./fit.ts";
 import {
   isClosedPipe,
   OutputError,
@@ -41,8 +41,6 @@ export class Console {
   readonly #streams: Streams;
   readonly #warned = new Set<string>();
   readonly #color: boolean;
-  /** The last of the writes that wait for each other; null if none has had to wait. */
-  #lastTurn: Promise<unknown> | null = null;
   #hasAnswered = false;
   /** Whether the last result is being written, or was: by another console, which `finish` has made. */
   #isFinished = false;
@@ -69,17 +67,6 @@ export class Console {
   /** Whether what goes to a stream may have colours. */
   takesColors(stream: "stdout" | "stderr"): boolean {
     return this.#color && takesColors(this.#streams[stream], this.#streams.env);
-  }
-
-  /**
-   * Writes at once, so that the text is out before the next step; where an earlier line waits, after that one.
-   * @param ready what this line has to wait for; null for nothing
-   */
-  #inTurn<Result>(write: () => Promise<Result>, ready: Promise<unknown> | null = null): Promise<Result> {
-    if (this.#lastTurn === null && ready === null) return write();
-    const turn = Promise.all([ready, this.#lastTurn]).then(write);
-    this.#lastTurn = turn.catch(() => {});
-    return turn;
   }
 
   /** Whether a result has been written to standard output, or is being written. */
@@ -145,7 +132,7 @@ export class Console {
   async #result(safe: string, end = "\n"): Promise<boolean> {
     if (this.#isFinished) return true;
     this.#hasAnswered = true;
-    const error = await this.#inTurn(() => this.#write("stdout", safe + end));
+    const error = await this.#write("stdout", safe + end);
     if (error instanceof InterruptedError) throw unreadError(error);
     if (error && !isClosedPipe(error)) throw new OutputError(error);
     return error === null;
@@ -162,22 +149,19 @@ export class Console {
 
   /** A picture in the terminal, as the escape sequences that were made for it. */
   async picture(sequences: string): Promise<void> {
-    await this.#inTurn(() => this.#write("stdout", sequences));
+    await this.#write("stdout", sequences);
   }
 
   /** A question; the answer is typed on the same line. */
   async question(text: string): Promise<void> {
     const { stderr } = this.#streams;
-    const write = async () => {
-      this.beforeWrite();
-      await writeTo(stderr, foldQuestion(printable(text), stderr));
-    };
-    await this.#inTurn(write, prepareFolding([text], stderr));
+    this.beforeWrite();
+    await writeTo(stderr, foldQuestion(printable(text), stderr));
   }
 
   /** Ends the line of a question that was left without an answer: the next message would take its place. */
   async endQuestion(): Promise<void> {
-    await this.#inTurn(() => writeTo(this.#streams.stderr, "\n"));
+    await writeTo(this.#streams.stderr, "\n");
   }
 
   /** Clears so many rows of the terminal, from the one above the cursor upwards. */
@@ -202,23 +186,20 @@ export class Console {
   /** A JSON document on a line of standard error, also under `--quiet`: the user has asked for it. */
   async event(value: object): Promise<void> {
     const line = jsonSafe(JSON.stringify(value));
-    await this.#inTurn(() => this.#write("stderr", `${line}\n`));
+    await this.#write("stderr", `${line}\n`);
   }
 
   /** What even `--quiet` shows. @param paint colours its lines; by default their labels */
   async error(text: Message, paint: (style: TextStyle) => Paint = labelPaint): Promise<void> {
     if (this.events) return this.event(messageEvent("error", text));
     const { stderr } = this.#streams;
-    const lines = linesOf(text);
-    const write = () => {
-      const folded = lines.flatMap((line) =>
-        typeof line === "string" ? fold(printable(line), stderr) : printable(line.whole),
-      );
-      return this.#write("stderr", `${folded.map(paint(this.style("stderr"))).join("\n")}\n`);
-    };
-    await this.#inTurn(write, prepareFolding(lines.map(textOf), stderr));
+    const lines = linesOf(text).flatMap((line) =>
+      typeof line === "string" ? fold(printable(line), stderr) : printable(line.whole),
+    );
+    await this.#write("stderr", `${lines.map(paint(this.style("stderr"))).join("\n")}\n`);
   }
 
+  /** Begins to write at once, so that the text is out before the next step. */
   async #write(stream: "stdout" | "stderr", text: string): Promise<Error | null> {
     this.beforeWrite();
     const error = await writeToReader(this.#streams[stream], text, this.#streams.signal);

@@ -1,10 +1,9 @@
+import type { OutputStream } from "./output-stream.ts";
+
 /** A line that is never folded, because it names what is to be copied in one piece: a path with spaces in it, say. */
 export interface WholeLine {
   whole: string;
 }
-
-/** How many columns of a terminal a text takes. */
-type Measure = (text: string) => number;
 
 /** Continuation lines are indented, so that they are not taken for a new message. */
 const HANGING = 2;
@@ -16,29 +15,18 @@ const HANGING = 2;
 const PIECE =
   /(?<=: )(?:imggen|chmod) .*|\(?\bimggen [a-z]+(?: (?:-{1,2}[a-z][\w-]*|<[^>]*>|\S*[\d_]\S*))*\S*|"[^"]*\/[^"]*"\S*|\S+/g;
 
-/** Text of which every character takes one column. */
-const PLAIN = /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u00ff–—‘’“”…✓·×]*$/;
+/** Accents, what only joins, and what is joined to an emoji. */
+const NO_COLUMN = /\u200d.|[\p{Mn}\p{Me}\p{Cf}]/gsu;
+/** Emoji and East Asian writing. */
+const TWO_COLUMNS =
+  /[\p{Emoji_Presentation}\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6\u{20000}-\u{3fffd}]/gu;
 
-/** Measures text with wide characters; null until loaded. Loading takes longer than most commands run. */
-let loaded: Measure | null = null;
-
-const measure: Measure = (text) => (loaded === null || PLAIN.test(text) ? text.length : loaded(text));
-
-/** Loads what is needed to fold these lines for a stream; null if that is nothing. */
-export function prepareFolding(lines: readonly string[], stream: Parameters<typeof roomOn>[0]) {
-  const room = roomOn(stream);
-  // No character takes more than two columns.
-  const isNeeded = (line: string) => line.length * 2 > room && !PLAIN.test(line);
-  return loaded === null && lines.some(isNeeded) ? loadMeasure() : null;
-}
-
-async function loadMeasure(): Promise<void> {
-  try {
-    loaded = (await import("./columns.ts")).columnsOf;
-  } catch {
-    // An update has replaced the program's files while it ran. The length is a fair guess.
-    loaded = (text) => text.length;
-  }
+/**
+ * How many columns of a terminal a text takes, well enough to fold it. `columnsOf` knows it of every character, and takes
+ * longer to load than most commands run.
+ */
+function measure(text: string): number {
+  return [...text.replace(NO_COLUMN, "").replace(TWO_COLUMNS, "--")].length;
 }
 
 /** The parts of a text that stay in one piece. */
@@ -47,13 +35,13 @@ export function pieces(text: string): string[] {
 }
 
 /** A question, folded as messages are. The space at its end stays: the answer is typed after it. */
-export function foldQuestion(question: string, stream: Parameters<typeof roomOn>[0]): string {
+export function foldQuestion(question: string, stream: Room): string {
   const text = question.trimEnd();
   return fold(text, stream).join("\n") + question.slice(text.length);
 }
 
 /** A line in as many lines as a stream needs; on anything but a terminal one. */
-export function fold(line: string, stream: Parameters<typeof roomOn>[0]): string[] {
+export function fold(line: string, stream: Room): string[] {
   const columns = roomOn(stream);
   if (measure(line) <= columns) return [line];
   const indent = line.search(/\S|$/);
@@ -62,8 +50,10 @@ export function fold(line: string, stream: Parameters<typeof roomOn>[0]): string
   return lines.map((each) => (measure(each) > columns ? each.trimStart() : each));
 }
 
+type Room = Pick<OutputStream, "isTTY" | "columns">;
+
 /** The columns that text on a stream may take: any number where it is no terminal. */
-export function roomOn({ isTTY, columns }: { isTTY?: boolean; columns?: number }): number {
+export function roomOn({ isTTY, columns }: Room): number {
   return isTTY && columns ? columns : Number.POSITIVE_INFINITY;
 }
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { columnsOf } from "../../../src/cli/text/columns.ts";
 import { Console } from "../../../src/cli/text/console.ts";
 import { fold } from "../../../src/cli/text/fit.ts";
 import type { OutputStream } from "../../../src/cli/text/output-stream.ts";
@@ -45,6 +46,23 @@ describe("a message on a terminal", () => {
   });
 });
 
+it.each([
+  ["ASCII", "a red fox, from above"],
+  ["Latin with accents", "un café crème à l'été"],
+  ["accents of their own", "un cafe\u0301 cre\u0300me"],
+  ["Cyrillic", "рыжая лисица в снегу"],
+  ["Devanagari", "लाल लोमड़ी"],
+  ["Japanese", "赤い狐 雪の中のアカギツネ、ﾌﾙ「Ｆｏｘ」"],
+  ["Korean", "붉은 여우 한 마리"],
+  ["Chinese", "雪中的赤狐 𠀀。"],
+  ["emoji", "🦊 ⌚ 👨‍👩‍👧"],
+  ["typography", "“fox” – ‘snow’ … ✓ 2 × 3"],
+])("folds %s by the columns that it takes", (_what, text) => {
+  const columns = columnsOf(text);
+  expect(fold(text, on(columns))).toEqual([text]);
+  expect(fold(text, on(columns - 1)).length).toBe(2);
+});
+
 /** A terminal, and what was written to it. */
 function terminal(columns: number) {
   let text = "";
@@ -63,12 +81,6 @@ function terminal(columns: number) {
 }
 
 describe("the console", () => {
-  it("measures characters that take two columns, and keeps the order of lines while it learns how", async () => {
-    const { console, text } = terminal(20);
-    await Promise.all([console.error("赤い狐 雪の中の赤い狐"), console.note("second")]);
-    expect(text()).toBe("赤い狐\n  雪の中の赤い狐\nsecond\n");
-  });
-
   it("never breaks a line that is to stay whole", async () => {
     const { console, text } = terminal(10);
     await console.note([{ whole: "Saved a red fox.png" }, "and then more"]);
