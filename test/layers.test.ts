@@ -162,8 +162,6 @@ const OWNERS: Record<string, string[]> = {
   "supports-terminal-graphics": ["cli/input/terminal.ts"],
   "zod/v4": ["mcp/"],
   "@modelcontextprotocol/server": ["mcp/"],
-  hono: ["sandbox/http.ts"],
-  "@hono/node-server": ["sandbox/http.ts"],
 };
 
 /** The library that a module's name is of: `undici` for `undici/lib/x.js`. */

@@ -9,7 +9,7 @@ import { CollectedImages, removeOldReferences, serveFile } from "./generator/kep
 import { poll } from "./generator/poll.ts";
 import type { GeneratorService } from "./generator/service.ts";
 import { submit } from "./generator/submit.ts";
-import { createListener, type Operations } from "./http.ts";
+import { createListener, type Operations, type ServiceRequest } from "./http.ts";
 import { isSameText, loadSecret } from "./links.ts";
 import { listenOnLoopback } from "./listen.ts";
 import type { GeneratorServiceOptions } from "./queue/context.ts";
@@ -102,7 +102,7 @@ async function openService(options: GeneratorServiceOptions): Promise<GeneratorS
 }
 
 function operationsOf(service: GeneratorService): Operations {
-  const guarded = (operation: typeof submit) => async (request: Request, key: string) =>
+  const guarded = (operation: typeof submit) => async (request: ServiceRequest, key: string) =>
     isSameText(key, service.apiKey) ? operation(request, service) : refusal("login_required");
   return {
     submit: guarded(submit),

@@ -1,10 +1,6 @@
-import type { RequestListener, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { getRequestListener, type HttpBindings } from "@hono/node-server";
-import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
-import type { Context } from "hono";
-import { Hono } from "hono/tiny";
 import { errorCode } from "../lib/error-text.ts";
 import type { FileAddress } from "./links.ts";
 import { invalidRequest, refusal, type SandboxReply, unknownError } from "./reply.ts";
@@ -16,12 +12,14 @@ export interface RequestLine extends Delivery {
   path: string;
 }
 
-const API = "/api/generate-image";
-const FILES = "/files/:taskId/:name";
+/** A request, as far as a service reads it. */
+export interface ServiceRequest {
+  url: URL;
+  headers: IncomingHttpHeaders;
+  body: Readable;
+}
 
-type RequestContext = Context<{ Bindings: HttpBindings }>;
-type Answer = (context: RequestContext) => SandboxReply | Promise<SandboxReply>;
-type Operation = (request: Request, key: string) => SandboxReply | Promise<SandboxReply>;
+type Operation = (request: ServiceRequest, key: string) => SandboxReply | Promise<SandboxReply>;
 
 /** What a service answers. The key is one of the right form, not yet of an account. */
 export interface Operations {
@@ -33,83 +31,77 @@ export interface Operations {
   file(address: FileAddress): Promise<SandboxReply>;
 }
 
+const API = "/api/generate-image";
+const FILES = /^\/files\/([^/]+)\/([^/]+)$/;
+
 /**
  * The service over HTTP: its two operations, the images, a page for an unknown path (404), and an envelope for
- * everything else: a wrong method (405) or a bug of the sandbox (500).
+ * everything else: a wrong method (405), no address at all (400) or a bug of the sandbox (500).
  */
 export function createListener(
   operations: Operations,
   onRequest: (line: RequestLine) => void = () => {},
 ): RequestListener {
-  const app = new Hono<{ Bindings: HttpBindings }>();
-  const route = (answer: Answer) => async (context: RequestContext) => {
-    const reply = await answerOf(answer, context);
-    const delivery = await deliver(reply, context.env.outgoing);
-    onRequest({ method: context.req.method, path: urlOf(context).pathname, ...delivery });
-    return RESPONSE_ALREADY_SENT;
+  return async (incoming, outgoing) => {
+    const url = addressOf(incoming);
+    if (url === null) return void deliver(invalidRequest("no address"), outgoing);
+    const delivery = await deliver(await answerOf(incoming, url, operations), outgoing);
+    onRequest({ method: incoming.method ?? "", path: url.pathname, ...delivery });
   };
-  app.post(API, route(withKey(operations.submit)));
-  app.get(API, route(withKey(operations.poll)));
-  app.all(API, route(otherMethod("GET, POST")));
-  app.get(FILES, route(fileOf(operations)));
-  app.all(FILES, route(otherMethod("GET")));
-  // Without the envelope, which would say that a wrong base URL is a right one.
-  app.notFound(
-    route(() => ({ kind: "page", status: 404, html: "<h1>Not found</h1>\n", note: "no such path" })),
-  );
-  return getRequestListener((request, env) => app.fetch(request, env), {
-    overrideGlobalObjects: false,
-    // What is no address at all never reaches a route.
-    errorHandler: () =>
-      Response.json({ code: -1, message: "image_generation.error.invalid_request" }, { status: 400 }),
-  });
+}
+
+/** null where the host or the path is none. */
+function addressOf({ url = "", headers }: IncomingMessage): URL | null {
+  const origin = `http://${headers.host ?? ""}`;
+  return URL.canParse(url, origin) ? new URL(url, origin) : null;
 }
 
 /** The answer, or HTTP 500 after an exception, whose message goes to the log and not to the client. */
-async function answerOf(answer: Answer, context: RequestContext): Promise<SandboxReply> {
+async function answerOf(incoming: IncomingMessage, url: URL, operations: Operations): Promise<SandboxReply> {
   try {
-    return await answer(context);
+    return await route(incoming, url, operations);
   } catch (error) {
     return unknownError(String(error), { status: 500 });
   }
 }
 
-/** Section 4.1: credentials are checked before everything else. */
-function withKey(operation: Operation): Answer {
-  return ({ req }) => {
-    const key = keyOf(req.header("Authorization") ?? null);
-    if (key === null) return refusal("login_required");
-    return operation(req.raw, key);
-  };
+function route(
+  incoming: IncomingMessage,
+  url: URL,
+  operations: Operations,
+): SandboxReply | Promise<SandboxReply> {
+  const method = incoming.method === "HEAD" ? "GET" : incoming.method;
+  const [, taskId, name] = FILES.exec(url.pathname) ?? [];
+  if (taskId !== undefined && name !== undefined) {
+    return method === "GET" ? operations.file({ taskId, name, query: url.searchParams }) : otherMethod("GET");
+  }
+  // Without the envelope, which would say that a wrong base URL is a right one.
+  if (url.pathname !== API)
+    return { kind: "page", status: 404, html: "<h1>Not found</h1>\n", note: "no such path" };
+  if (method !== "POST" && method !== "GET") return otherMethod("GET, POST");
+  // Section 4.1: credentials are checked before everything else.
+  const key = keyOf(incoming.headers.authorization);
+  if (key === null) return refusal("login_required");
+  const request = { url, headers: incoming.headers, body: incoming };
+  return method === "POST" ? operations.submit(request, key) : operations.poll(request, key);
 }
 
-function fileOf(operations: Operations): Answer {
-  return (context) => {
-    const { taskId = "", name = "" } = context.req.param();
-    return operations.file({ taskId, name, query: urlOf(context).searchParams });
-  };
-}
-
-function otherMethod(allowed: string): Answer {
-  return () => invalidRequest("no such method", { status: 405, headers: { Allow: allowed } });
-}
-
-function urlOf({ req }: RequestContext): URL {
-  return new URL(req.url);
+function otherMethod(allowed: string): SandboxReply {
+  return invalidRequest("no such method", { status: 405, headers: { Allow: allowed } });
 }
 
 /**
  * The key of an Authorization header (section 5), or null if it is missing or malformed. Every key with the prefix has an
  * account here, so a key is wrong only without it.
  */
-function keyOf(authorization: string | null): string | null {
-  return /^Bearer +(sk-\S+)$/.exec(authorization ?? "")?.[1] ?? null;
+function keyOf(authorization = ""): string | null {
+  return /^Bearer +(sk-\S+)$/.exec(authorization)?.[1] ?? null;
 }
 
 type Picture = Extract<SandboxReply, { kind: "picture" }>;
 
 /** How a reply was sent. */
-export interface Delivery {
+interface Delivery {
   /** The HTTP status; 0 if the connection was closed without a reply. */
   status: number;
   /** The result, if there is more to say than the status. */
@@ -119,7 +111,7 @@ export interface Delivery {
 }
 
 /** Sends a reply. Never throws, even if the client has disconnected. */
-export async function deliver(reply: SandboxReply, outgoing: ServerResponse): Promise<Delivery> {
+async function deliver(reply: SandboxReply, outgoing: ServerResponse): Promise<Delivery> {
   const { note } = reply;
   switch (reply.kind) {
     case "envelope":

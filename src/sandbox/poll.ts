@@ -1,3 +1,4 @@
+import type { ServiceRequest } from "./http.ts";
 import { LINK_SECONDS, resultUrl } from "./links.ts";
 import { FAILURE_CODE, invalidRequest, type SandboxReply, success, unknownError } from "./reply.ts";
 import type { Account } from "./state/accounts.ts";
@@ -6,11 +7,11 @@ import type { Task } from "./state/tasks.ts";
 
 /** GET /generate-image (section 4.2). A task of another account is unknown, like one that does not exist. */
 export async function poll(
-  request: Request,
+  request: ServiceRequest,
   account: Account,
   service: SandboxService,
 ): Promise<SandboxReply> {
-  const taskId = new URL(request.url).searchParams.get("taskId");
+  const taskId = request.url.searchParams.get("taskId");
   if (taskId === null || taskId === "") return invalidRequest("no taskId");
   const task = await service.tasks.find(taskId);
   if (task === null || task.account !== account.id) return unknownError("no such task");

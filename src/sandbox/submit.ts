@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { type Directives, readDirectives } from "./directives.ts";
+import type { ServiceRequest } from "./http.ts";
 import { refusal, type SandboxReply, success, unknownError } from "./reply.ts";
 import type { Account } from "./state/accounts.ts";
 import type { SandboxService } from "./state/state.ts";
@@ -12,7 +13,7 @@ const SUBSCRIPTION_MODELS = "gamma-image-2-5-";
 
 /** POST /generate-image (section 4.1), for a client with valid credentials. */
 export async function submit(
-  request: Request,
+  request: ServiceRequest,
   account: Account,
   service: SandboxService,
 ): Promise<SandboxReply> {

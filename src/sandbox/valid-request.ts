@@ -11,6 +11,7 @@ import {
 import { isWellFormedRatio } from "../models/ratio.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import { areSentFields, type SentFields } from "../task/request-fields.ts";
+import type { ServiceRequest } from "./http.ts";
 import { invalidRequest, refusal, type SandboxReply } from "./reply.ts";
 
 /** Far more than any valid request: a prompt of 20,000 characters and 16 URLs. */
@@ -23,14 +24,15 @@ const LARGEST_BODY_BYTES = 1024 * 1024;
 export async function readJson({
   headers,
   body,
-}: Request): Promise<{ json: unknown } | { refused: SandboxReply }> {
-  if (!isJsonType(headers.get("content-type"))) {
+}: ServiceRequest): Promise<{ json: unknown } | { refused: SandboxReply }> {
+  if (!isJsonType(headers["content-type"])) {
     return { refused: invalidRequest("the Content-Type is not application/json", { status: 415 }) };
   }
-  const chunks: Uint8Array[] = [];
+  const chunks: Buffer[] = [];
   let bytes = 0;
   try {
-    for await (const chunk of body ?? []) {
+    // What is too large is answered all the same, and not cut off.
+    for await (const chunk of body.iterator({ destroyOnReturn: false })) {
       bytes += chunk.length;
       if (bytes > LARGEST_BODY_BYTES) return { refused: invalidRequest("the body is larger than 1 MiB") };
       chunks.push(chunk);
@@ -42,8 +44,8 @@ export async function readJson({
 }
 
 /** Parameters aside. */
-function isJsonType(contentType: string | null): boolean {
-  return contentType?.split(";", 1)[0]?.trim().toLowerCase() === "application/json";
+function isJsonType(contentType = ""): boolean {
+  return contentType.split(";", 1)[0]?.trim().toLowerCase() === "application/json";
 }
 
 /** A valid request with its defaults filled in. */

@@ -98,7 +98,7 @@ describe("what is no request of the API", () => {
     [
       "climbs out of the folder by a backslash",
       "GET /files/..\\..\\secret/0.png HTTP/1.1\r\nHost: a\r\n\r\n",
-      400,
+      404,
     ],
     ["holds a NUL", "GET /files/%00/0.png HTTP/1.1\r\nHost: a\r\n\r\n", 403],
     ["names no host", "GET /api/generate-image HTTP/1.0\r\n\r\n", 400],

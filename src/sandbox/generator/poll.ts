@@ -1,6 +1,7 @@
 import { isClaimed } from "../../lib/claim.ts";
 import { isJsonObject } from "../../lib/json.ts";
 import type { Usage } from "../../task/lifecycle.ts";
+import type { ServiceRequest } from "../http.ts";
 import { LINK_SECONDS, resultUrl } from "../links.ts";
 import type { QueueView } from "../queue/entries.ts";
 import type { QueuedTask, TaskFolder } from "../queue/task-folder.ts";
@@ -13,8 +14,8 @@ import type { GeneratorService } from "./service.ts";
  * GET /generate-image (section 4.2). A task whose process is gone continues in this one, where this one runs tasks. Beside
  * the document's fields a reply has `ahead`, `progress`, `detail`, `outcome` and `usage`, and a refusal `detail` and `sent`.
  */
-export async function poll(request: Request, service: GeneratorService): Promise<SandboxReply> {
-  const taskId = new URL(request.url).searchParams.get("taskId");
+export async function poll(request: ServiceRequest, service: GeneratorService): Promise<SandboxReply> {
+  const taskId = request.url.searchParams.get("taskId");
   if (taskId === null || taskId === "") return invalidRequest("no taskId");
   const known = service.queue.poll(taskId);
   if (known !== null) return replyOf(taskId, known);
@@ -58,9 +59,9 @@ function replyOf(taskId: string, view: QueueView): SandboxReply {
 }
 
 /** Where the client reaches this server, which may be a proxy before it. It has shown the key, and asks for itself. */
-function originOf({ url, headers }: Request): string {
-  const scheme = headers.get("x-forwarded-proto") === "https" ? "https" : "http";
-  return `${scheme}://${new URL(url).host}`;
+function originOf({ url, headers }: ServiceRequest): string {
+  const scheme = headers["x-forwarded-proto"] === "https" ? "https" : "http";
+  return `${scheme}://${url.host}`;
 }
 
 type LinkFacts = Pick<GeneratorService, "secret" | "clock"> & { origin: string };

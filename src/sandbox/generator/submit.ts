@@ -4,6 +4,7 @@ import { type Reference, referencesFolder } from "../../generators/generator.ts"
 import { inspectFileAt } from "../../lib/image/inspect.ts";
 import { REQUEST_ID_HEADER } from "../../task/intent.ts";
 import { pictureDimensions } from "../dimensions.ts";
+import type { ServiceRequest } from "../http.ts";
 import { invalidRequest, type SandboxReply, success } from "../reply.ts";
 import { newTaskId, taskIdFor } from "../task-id.ts";
 import { checkBody, type RequestBody, readJson } from "../valid-request.ts";
@@ -15,7 +16,7 @@ const NO_REFERENCE =
   "A reference image is no URL, or the copy of its file is no longer kept: name the file again.";
 
 /** POST /generate-image (section 4.1). A task is on disk, and in a queue, before its id is returned. */
-export async function submit(request: Request, service: GeneratorService): Promise<SandboxReply> {
+export async function submit(request: ServiceRequest, service: GeneratorService): Promise<SandboxReply> {
   const { runs, clock, options, tasks } = service;
   if (!runs) return invalidRequest("this process runs no tasks");
   const json = await readJson(request);
@@ -28,9 +29,9 @@ export async function submit(request: Request, service: GeneratorService): Promi
   const copies = service.adoptsAll ? null : referencesFolder(service.folder);
   const references = readReferences(checked.request, copies);
   if (references === null) return invalidRequest(NO_REFERENCE, { detail: NO_REFERENCE });
-  const requestId = request.headers.get(REQUEST_ID_HEADER);
-  const taskId = requestId === null ? newTaskId() : taskIdFor(requestId);
-  if (requestId !== null && (await tasks.find(taskId)) !== null)
+  const requestId = request.headers[REQUEST_ID_HEADER]?.toString();
+  const taskId = requestId === undefined ? newTaskId() : taskIdFor(requestId);
+  if (requestId !== undefined && (await tasks.find(taskId)) !== null)
     return success({ taskId }, `${taskId} again`);
   await tasks.add({
     taskId,
