@@ -1,8 +1,12 @@
 import type { Command } from "commander";
+import { MANIFEST_EXTENSIONS } from "../../core/manifest/format.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { SCRIPTS } from "../completion/scripts.ts";
+import bash from "../completion/imggen.bash?raw";
+import fish from "../completion/imggen.fish?raw";
+import powershell from "../completion/imggen.ps1?raw";
+import zsh from "../completion/imggen.zsh?raw";
 import { SHELLS } from "../help/value-types.ts";
-import type { RunWith } from "../session/command.ts";
+import { ASK, type RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 
 const EXAMPLES = `
@@ -20,6 +24,9 @@ Examples:
   $ imggen completion bash
   $ imggen completion zsh > _imggen`;
 
+/** What each shell runs to complete imggen's command lines. */
+const SCRIPTS: Readonly<Record<(typeof SHELLS)[number], string>> = { bash, zsh, fish, powershell };
+
 export function register(command: Command, runWith: RunWith): void {
   command
     .argument("<shell>", SHELLS.join(", "))
@@ -33,7 +40,8 @@ async function runCompletion(session: Session, name: string): Promise<number> {
     const hint = `Shells: ${SHELLS.join(", ")}`;
     throw new UsageError(`There is no completion for ${JSON.stringify(name)}.`, { hint });
   }
-  const script = SCRIPTS[shell];
+  const extensions = MANIFEST_EXTENSIONS.map((extension) => extension.slice(1)).join("|");
+  const script = SCRIPTS[shell].replace("{ask}", ASK).replace("{manifests}", extensions);
   if (session.options.json) await session.console.json({ ok: true, shell, script });
   else await session.console.result(script.trimEnd().split("\n"));
   return 0;

@@ -5,9 +5,17 @@ import { errorCode, errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { readRegular } from "../../lib/read-file.ts";
 import { createWhole, replaceWhole } from "../../lib/write-whole.ts";
-import { SKILL_HEAD, SKILL_NAME, skillText } from "../help/skill.ts";
+import { DEFAULT_MAX_CREDITS } from "../../mcp/session-budget.ts";
+import { exitCodeTable } from "../help/exit-code-table.ts";
 import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
+import template from "./skill.md?raw";
+
+/** The name of the skill, and of its folder. */
+const NAME = "imggen";
+
+/** How the file begins. A file that begins otherwise is another skill. */
+const HEAD = `---\nname: ${NAME}\n`;
 
 /** Where Claude Code looks for the skills of a project. */
 const DEFAULT_FOLDER = ".claude/skills";
@@ -23,8 +31,18 @@ export function register(command: Command, runWith: RunWith): void {
   command
     .command("install")
     .argument("[dir]", `folder of skills (default: ${DEFAULT_FOLDER})`)
-    .description(`write ${SKILL_NAME}/SKILL.md into a folder of skills, and print its path`)
+    .description(`write ${NAME}/SKILL.md into a folder of skills, and print its path`)
     .action(runWith(installSkill));
+}
+
+/** What a coding agent has to know to use imggen, as an agent skill. Its commands are run by a test. */
+function skillText(): string {
+  const rows = exitCodeTable()
+    .filter(({ code }) => code < 128)
+    .map(({ code, types, meaning }) => `| ${code} | ${types.join(", ")} | ${meaning} |`);
+  return template
+    .replace("{exitCodes}", rows.join("\n"))
+    .replace("{maxCredits}", String(DEFAULT_MAX_CREDITS));
 }
 
 async function printSkill({ console, options }: Session): Promise<number> {
@@ -36,7 +54,7 @@ async function printSkill({ console, options }: Session): Promise<number> {
 
 async function installSkill(session: Session, folder: string = DEFAULT_FOLDER): Promise<number> {
   const { console, context, options } = session;
-  const file = path.join(context.resolvePath(folder), SKILL_NAME, "SKILL.md");
+  const file = path.join(context.resolvePath(folder), NAME, "SKILL.md");
   try {
     const kept = await keepEarlier(file);
     if (kept !== null) await console.note(`What was in it is kept in ${kept}`);
@@ -63,7 +81,7 @@ async function keepEarlier(file: string): Promise<string | null> {
   if (earlier === null) return null;
   const text = earlier.toString("utf8");
   if (text === skillText()) return null;
-  if (!text.startsWith(SKILL_HEAD))
+  if (!text.startsWith(HEAD))
     throw new UsageError(`${file} is another skill, so it is not replaced.`, {
       hint: "Name another folder: imggen skill install <dir>",
     });

@@ -1,10 +1,19 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { foldersOf } from "../../client/folders.ts";
+import type { TaskRecord } from "../../task/record.ts";
 import type { Description } from "../help/command-tree.ts";
 import type { Context } from "../session/context.ts";
 import type { Console } from "../text/console.ts";
-import { among, type CommandLine, NOTHING, type Offer, readCommandLine, readFlag } from "./command-line.ts";
+import {
+  among,
+  type Candidate,
+  type CommandLine,
+  NOTHING,
+  type Offer,
+  readCommandLine,
+  readFlag,
+} from "./command-line.ts";
 import { commandNames, type Sources, valuesOf } from "./values.ts";
 
 /**
@@ -19,23 +28,17 @@ export async function answerShell(
 ) {
   try {
     const tree = await readTree();
-    const findTasks: Sources["findTasks"] = async (which) => {
-      const { latestTasks } = await import("./latest-tasks.ts");
-      return latestTasks(which, context);
-    };
-    const findProfiles = async () => {
-      const { profileNames } = await import("../../client/profiles.ts");
-      return profileNames(foldersOf(context).config);
-    };
-    const findModels: Sources["findModels"] = async (profile) => {
-      const { Session } = await import("../session/session.ts");
-      return new Session(context, console, profile === undefined ? {} : { profile }, []).matrix();
-    };
     const { paths, candidates } = await offer(words, at.slice(1), {
       tree,
-      findTasks,
-      findModels,
-      findProfiles,
+      findTasks: (which) => latestTasks(which, context),
+      async findProfiles() {
+        const { profileNames } = await import("../../client/profiles.ts");
+        return profileNames(foldersOf(context).config);
+      },
+      async findModels(profile) {
+        const { Session } = await import("../session/session.ts");
+        return new Session(context, console, profile === undefined ? {} : { profile }, []).matrix();
+      },
     });
     const lines = candidates.map(({ value, description }) =>
       description === "" ? value : `${value}  ${description.split("\n")[0]}`,
@@ -56,6 +59,30 @@ async function readTree(): Promise<Description> {
 async function inExecutable(name: string): Promise<string> {
   const { getAsset } = await import("node:sea");
   return getAsset(name, "utf8");
+}
+
+/** The most task ids that are offered: about a screen of them. Each is a file to read. */
+const MOST_TASKS = 30;
+const MOST_PROMPT_CHARACTERS = 40;
+
+/** The latest tasks of the ledger, newest first. */
+async function latestTasks(which: "unfinished" | "all", context: Context): Promise<Candidate[]> {
+  const { openLedger } = await import("../../client/session.ts");
+  const ledger = openLedger({ folders: foldersOf(context), context });
+  const found: Candidate[] = [];
+  const entries = which === "all" ? ledger.newestFirst() : (await ledger.unfinished()).reverse();
+  for await (const entry of entries) {
+    if (entry.kind === "task") found.push(candidateOf(entry.record));
+    if (found.length >= MOST_TASKS) break;
+  }
+  return found;
+}
+
+function candidateOf({ id, state, intent }: TaskRecord): Candidate {
+  const { prompt } = intent.request;
+  const short =
+    prompt.length > MOST_PROMPT_CHARACTERS ? `${prompt.slice(0, MOST_PROMPT_CHARACTERS)}…` : prompt;
+  return { value: "taskId" in state ? state.taskId : id, description: short };
 }
 
 /**

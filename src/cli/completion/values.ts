@@ -43,13 +43,11 @@ async function singleValue(kind: Kind, current: string, line: CommandLine, from:
     case "folder":
       return { paths: "folders", candidates: [] };
     case "model":
+      return modelsLike(current, await modelsFor(line, from));
     case "ratio":
     case "quality": {
-      const { modelCandidates, allowedBy } = await import("./model-values.ts");
-      const matrix = await from.findModels(line.given.get("--profile")?.at(-1));
-      if (kind.type === "model") return modelCandidates(current, matrix);
-      const models = (line.given.get("--model") ?? []).flatMap((names) => names.split(","));
-      return among((allowedBy(models, kind.type, matrix) ?? kind.values ?? []).map(plain), current);
+      const allowed = await allowedBy(line, kind.type, from);
+      return among((allowed ?? kind.values ?? []).map(plain), current);
     }
     case "profile":
       return among((await from.findProfiles()).map(plain), current);
@@ -65,6 +63,39 @@ async function singleValue(kind: Kind, current: string, line: CommandLine, from:
     default:
       return among((kind.values ?? []).map(plain), current);
   }
+}
+
+/** Models by their whole ids; by the part after the slash only where no id begins so. */
+async function modelsLike(current: string, matrix: Matrix): Promise<Offer> {
+  const ids = matrix.map(({ id, kinds, notes }) => ({
+    value: id,
+    description: [...(kinds ? [kinds.join(", ")] : []), ...notes].join("; "),
+  }));
+  const whole = among(ids, current);
+  if (whole.candidates.length > 0) return whole;
+  const { resolveModel } = await import("../../models/find.ts");
+  const tails = ids.map((each) => ({ ...each, value: each.value.slice(each.value.lastIndexOf("/") + 1) }));
+  const unique = tails.filter(({ value }) => resolveModel(value, matrix) !== undefined);
+  return among(unique, current);
+}
+
+/**
+ * The ratios or qualities that one of the models given takes, in the order of the first; null where none is named, or
+ * where the service's document leaves open what one of them takes.
+ */
+async function allowedBy(line: CommandLine, field: "ratio" | "quality", from: Sources) {
+  const { resolveModel } = await import("../../models/find.ts");
+  const matrix = await modelsFor(line, from);
+  const names = (line.given.get("--model") ?? []).flatMap((list) => list.split(","));
+  const column = field === "ratio" ? "ratios" : "qualities";
+  const lists = names.map((name) => resolveModel(name, matrix)?.[column] ?? null);
+  if (lists.length === 0 || lists.includes(null)) return null;
+  return [...new Set(lists.flatMap((list) => list ?? []))];
+}
+
+/** The models of the profile that is given. */
+function modelsFor({ given }: CommandLine, { findModels }: Sources): Promise<Matrix> {
+  return findModels(given.get("--profile")?.at(-1));
 }
 
 /** What `resume` finishes is unfinished; `rerun` takes an image too. */
