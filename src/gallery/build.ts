@@ -15,20 +15,21 @@ import { SANDBOX_SERVICE } from "../task/intent.ts";
 import { FIELD_NAMES } from "../task/request-fields.ts";
 import { findImages, isFreeForThumbnails, isLink, THUMBNAILS } from "./known-images.ts";
 import { galleryPage, isGalleryPage, type PageImage } from "./page.ts";
-import { makeThumbnails, type ThumbnailedImage, type ThumbnailResult } from "./thumbnails.ts";
+import {
+  makeThumbnails,
+  type ThumbnailedImage,
+  type ThumbnailOptions,
+  type ThumbnailResult,
+} from "./thumbnails.ts";
 
-interface GalleryOptions {
-  /** Absolute. */
+interface GalleryOptions extends ThumbnailOptions {
+  /** Of the images. Absolute. */
   folder: string;
   /** Where the page goes, absolute. */
   page: string;
-  /** Whether the thumbnails are in the page, and not beside it. */
-  inline: boolean;
   /** Whether a file that is no page of ours is replaced. */
   overwrite: boolean;
   ledger: Pick<Ledger, "findByFiles">;
-  signal: AbortSignal;
-  onProgress: (done: number, of: number) => void;
 }
 
 export interface Gallery extends Omit<ThumbnailResult, "images"> {
@@ -41,21 +42,16 @@ export interface Gallery extends Omit<ThumbnailResult, "images"> {
  * be written; or the signal's reason
  */
 export async function buildGallery(options: GalleryOptions): Promise<Gallery> {
-  const { folder, page, inline, overwrite, ledger, signal, onProgress } = options;
+  const { folder, page, inline, overwrite, ledger, signal } = options;
   if (!isFolder(folder)) throw new UsageError(`There is no folder ${folder}.`);
   const thumbnails = page.replace(/\.html?$/i, "") + THUMBNAILS;
   try {
     await refuseForeign(page, inline ? null : thumbnails, overwrite);
     const found = await findImages(folder);
     await makeFolder(path.dirname(page), 0o777);
-    const { images, ...result } = await makeThumbnails(found, {
-      folder: thumbnails,
-      inline,
-      signal,
-      onProgress,
-    });
+    const { images, ...result } = await makeThumbnails(found, thumbnails, options);
     const origins = await originsOf(images, ledger);
-    const shown = await Promise.all(images.map((image, at) => pageImage(image, origins[at] ?? null, page)));
+    const shown = images.map((image, at) => pageImage(image, origins[at] ?? null, page));
     await replaceWhole(page, galleryPage(path.basename(folder) || folder, shown), 0o666);
     return { ...result, images: shown };
   } catch (error) {
@@ -98,11 +94,11 @@ async function originsOf(
   return origins;
 }
 
-async function pageImage(
+function pageImage(
   { found, thumbnail, width, height, modifiedMs }: ThumbnailedImage,
   origin: ImageOrigin | null,
   page: string,
-): Promise<PageImage> {
+): PageImage {
   const file = addressOf(found.path, page);
   const small = thumbnail ?? found.path;
   const inlined = typeof small === "string" ? null : `data:image/webp;base64,${small.toString("base64")}`;

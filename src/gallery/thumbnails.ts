@@ -32,8 +32,7 @@ export interface UnreadableImage {
 }
 
 export interface ThumbnailOptions {
-  folder: string;
-  /** Returns the bytes instead of writing files. */
+  /** Whether the thumbnails are put into the page, and not into files beside it. */
   inline: boolean;
   signal: AbortSignal;
   onProgress: (done: number, of: number) => void;
@@ -53,11 +52,12 @@ export interface ThumbnailResult {
  */
 export async function makeThumbnails(
   found: readonly FoundImage[],
-  options: ThumbnailOptions,
+  folder: string,
+  { inline, signal, onProgress }: ThumbnailOptions,
 ): Promise<ThumbnailResult> {
-  const { folder, inline, signal, onProgress } = options;
   const work: Work = {
-    ...options,
+    folder,
+    inline,
     known: await KnownImages.read(folder),
     files: await regularFiles(folder),
     hasDecoder: await isDecoderThere(),
@@ -77,7 +77,7 @@ export async function makeThumbnails(
     onProgress(++done, found.length);
     if (read === null) return null;
     if ("why" in read) result.unreadable.push(read);
-    else if (read.isNew) result.made += 1;
+    else if (read.bytes !== null) result.made += 1;
     if (performance.now() - savedMs > SAVE_EVERY_MS) {
       savedMs = performance.now();
       await keep();
@@ -95,7 +95,10 @@ export async function makeThumbnails(
   return result;
 }
 
-interface Work extends ThumbnailOptions {
+interface Work {
+  /** Of the thumbnails. */
+  folder: string;
+  inline: boolean;
   known: KnownImages;
   /** Names of regular files in the folder of the thumbnails: a link may lead to anything. */
   files: Set<string>;
@@ -106,7 +109,6 @@ interface ReadImage {
   facts: KnownImage;
   /** The thumbnail; null if it is in its folder, or cannot be made. */
   bytes: Buffer | null;
-  isNew: boolean;
 }
 
 async function regularFiles(folder: string): Promise<Set<string>> {
@@ -126,7 +128,7 @@ async function readImage(image: FoundImage, work: Work): Promise<ReadImage | Unr
     known.set(image.name, facts);
     // Those in the folder may have come with it, and are not put into a page.
     const isNew = hasDecoder && (inline || !files.has(thumbnailName(facts)));
-    return { facts, bytes: isNew ? await thumbnail(image.path, EDGE) : null, isNew };
+    return { facts, bytes: isNew ? await thumbnail(image.path, EDGE) : null };
   } catch (error) {
     const why = error instanceof UndecodableError ? error.message : errorText(error);
     return { name: image.name, why };
