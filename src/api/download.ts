@@ -4,7 +4,7 @@ import { BlockedAddressError, looksPublic } from "./address.ts";
 import type { HttpClient } from "./client.ts";
 import { connectionErrorText, isUntrusted } from "./connection-errors.ts";
 import { decoded, isEncoded } from "./decode.ts";
-import { parseRetryAfter } from "./retry.ts";
+import { isPassing, parseRetryAfter } from "./retry.ts";
 import { type ByteSink, type ReplyHeaders, TransportError } from "./transport.ts";
 
 /** How one attempt to download a result ended. */
@@ -191,7 +191,7 @@ function readHead(status: number, headers: ReplyHeaders, url: URL, nowMs: number
   if (status >= 300 && status < 400 && typeof location === "string") {
     return URL.canParse(location, url.href) ? new URL(location, url).href : location;
   }
-  if (status === 408 || status === 425 || status === 429 || status >= 500) {
+  if (isPassing(status)) {
     const retryAfterMs = parseRetryAfter(headers["retry-after"], nowMs);
     return { outcome: "retry", why: `HTTP ${status}`, retryAfterMs };
   }

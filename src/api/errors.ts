@@ -89,7 +89,7 @@ const BY_STATUS: Record<number, readonly [ErrorClass, string]> = {
 export function refusedPoll(key: string | null, status: number): ImggenError {
   const error = refusedSubmit(key, status, "yes");
   if (error.type !== "invalid_request") return error;
-  return new ServiceError(error.message, key === null ? { charged: "yes" } : { key, charged: "yes" });
+  return new ServiceError(error.message, { key: key ?? undefined, charged: "yes" });
 }
 
 /**
@@ -115,7 +115,7 @@ export function refusedSubmit(
   detail?: string,
 ): ImggenError {
   if (key === null && status === 404) return addressUnknown(charged);
-  const facts = key === null ? { charged } : { key, charged };
+  const facts = { key: key ?? undefined, charged };
   const known = (key !== null && Object.hasOwn(BY_KEY, key) ? BY_KEY[key] : undefined) ?? BY_STATUS[status];
   if (known) {
     const [Type, message] = known;

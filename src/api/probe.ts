@@ -2,6 +2,7 @@ import { keyMasker } from "../lib/redact.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import { HttpClient, type HttpClientOptions, wholeReply } from "./client.ts";
 import { AuthRequiredError, refusedPoll } from "./errors.ts";
+import { isPassing } from "./retry.ts";
 import { type Envelope, HTML_PAGE, isPage, parseEnvelope } from "./schema.ts";
 import { taskUrl } from "./service.ts";
 
@@ -36,39 +37,32 @@ export interface ProbeReply {
  * or invalid is answered with `login_required` (section 5).
  * @throws TransportError without a whole reply
  */
-export async function probe({ options = {}, ...asked }: Probe): Promise<ProbeReply> {
+export async function probe({ options, baseUrl, apiKey, timeoutMs, signal }: Probe): Promise<ProbeReply> {
   const http = new HttpClient(options);
+  const start = performance.now();
   try {
-    return await probeOver(http, asked);
+    const { status, headers, body, cut } = await wholeReply(http, {
+      method: "GET",
+      url: taskUrl(baseUrl, NO_SUCH_TASK),
+      headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` },
+      timeoutMs,
+      signal,
+    });
+    const text = keyMasker(apiKey ?? "")(body);
+    const envelope = parseEnvelope(text);
+    if (cut && envelope.kind === "invalid") throw cut;
+    const dateMs = Date.parse(String(headers.date));
+    return {
+      status,
+      envelope,
+      said: `HTTP ${status}, ${described(text)}`,
+      isOpenAiStyle: baseUrl.endsWith("/v1") || /^\s*{\s*"error"\s*:\s*{/.test(text),
+      dateMs: Number.isNaN(dateMs) ? null : dateMs,
+      elapsedMs: performance.now() - start,
+    };
   } finally {
     await http.close();
   }
-}
-
-async function probeOver(
-  http: HttpClient,
-  { baseUrl, apiKey, timeoutMs, signal }: Omit<Probe, "options">,
-): Promise<ProbeReply> {
-  const start = performance.now();
-  const { status, headers, body, cut } = await wholeReply(http, {
-    method: "GET",
-    url: taskUrl(baseUrl, NO_SUCH_TASK),
-    headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` },
-    timeoutMs,
-    signal,
-  });
-  const text = keyMasker(apiKey ?? "")(body);
-  const envelope = parseEnvelope(text);
-  if (cut && envelope.kind === "invalid") throw cut;
-  const dateMs = Date.parse(String(headers.date));
-  return {
-    status,
-    envelope,
-    said: `HTTP ${status}, ${described(text)}`,
-    isOpenAiStyle: baseUrl.endsWith("/v1") || /^\s*{\s*"error"\s*:\s*{/.test(text),
-    dateMs: Number.isNaN(dateMs) ? null : dateMs,
-    elapsedMs: performance.now() - start,
-  };
 }
 
 const LONGEST_TEXT = 80;
@@ -86,7 +80,7 @@ function described(body: string): string {
  * any other server answers in a way of its own. `busy`: it may answer otherwise in a moment.
  */
 export function verdictOf({ status, envelope }: ProbeReply): "accepted" | "refused" | "busy" | "foreign" {
-  if (status === 408 || status === 425 || status === 429 || status >= 500) return "busy";
+  if (isPassing(status)) return "busy";
   if (envelope.kind !== "error") return "foreign";
   return refusedPoll(envelope.key, status) instanceof AuthRequiredError ? "refused" : "accepted";
 }

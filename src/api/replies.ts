@@ -4,7 +4,7 @@ import type { HttpReply } from "./client.ts";
 import { connectionErrorText } from "./connection-errors.ts";
 import { pausedQueue, refusedPoll, refusedSubmit } from "./errors.ts";
 import { excerptOf } from "./excerpt.ts";
-import { parseRetryAfter } from "./retry.ts";
+import { isPassing, parseRetryAfter } from "./retry.ts";
 import { type Envelope, type PolledState, parseEnvelope, parsePolledState, parseTaskId } from "./schema.ts";
 import type { TransportError } from "./transport.ts";
 
@@ -92,7 +92,7 @@ export function readPoll({ status, headers, body, cut }: HttpReply, reading: Rep
     retryAfterMs: parseRetryAfter(headers["retry-after"], reading.nowMs),
     connectionError,
   });
-  if (status === 408 || status === 425 || status === 429 || status >= 500) return retry(`HTTP ${status}`);
+  if (isPassing(status)) return retry(`HTTP ${status}`);
   const envelope = readEnvelope(body, reading);
   if (cut && envelope.kind === "invalid") return retry(reading.maskKey(connectionErrorText(cut)), cut);
   const key = envelope.kind === "error" ? envelope.key : null;

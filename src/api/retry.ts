@@ -30,6 +30,11 @@ export function backoffMs(
   return Math.max(random() * ceiling, retryAfterMs ?? 0);
 }
 
+/** Whether a status says that the same request may be answered otherwise in a moment. Of a submit it says nothing. */
+export function isPassing(status: number): boolean {
+  return status === 408 || status === 425 || status === 429 || status >= 500;
+}
+
 /**
  * Retry-After in milliseconds: seconds (decimals too) or an HTTP date. `null` if the header is missing, negative or
  * invalid.

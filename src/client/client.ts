@@ -80,16 +80,15 @@ export interface Batch extends AsyncIterable<BatchRow> {
 export function clientOf(session: ClientSession, requestTimeoutMs?: number): Client {
   const { optionNames } = session;
   const calls = new Calls(optionNames);
-  const matrix = () => matrixInEffect(session);
   /** A login or a setting that has changed since the last call counts. */
   const refreshed = () => {
     session.settings.forget();
-    return matrix();
+    return matrixInEffect(session);
   };
   let operations: Promise<Operations> | null = null;
   const open = () => {
     operations ??= import("./operations.ts").then(
-      (loaded) => new loaded.Operations(session, matrix, requestTimeoutMs),
+      (loaded) => new loaded.Operations(session, requestTimeoutMs),
       (error) => {
         // Too many open files now may be few enough at the next call.
         operations = null;

@@ -39,9 +39,8 @@ export class Connections {
   readonly #session: ClientSession;
   readonly #requestTimeoutMs: number | undefined;
   readonly #closers: (() => Promise<void>)[] = [];
-  #sandbox: Promise<Connection> | undefined;
-  /** By whether the caller only polls, and the names of the generators. */
-  readonly #generators = new Map<string, Promise<Connection>>();
+  /** Services inside this process: the sandbox, and by whether the caller only polls the queues before generators. */
+  readonly #started = new Map<string, Promise<Connection>>();
   readonly #accounts = new Map<string, Connection>();
 
   constructor(session: ClientSession, requestTimeoutMs: number | undefined) {
@@ -99,7 +98,7 @@ export class Connections {
 
   /** A stored task's own generator: the one in effect, or any other as it is without settings. */
   async #generatorOf({ baseUrl: name }: ServiceIdentity, onlyPolls: boolean): Promise<Connection> {
-    const known = this.#generators.get(`${onlyPolls} ${name}`);
+    const known = this.#started.get(`${onlyPolls} ${name}`);
     if (known) return known;
     const own = await generatorInEffect(this.#session);
     if (own?.spec.name === name) return this.#generatorConnection(own, onlyPolls);
@@ -108,11 +107,15 @@ export class Connections {
   }
 
   #generatorConnection(own: OwnGenerator, onlyPolls: boolean): Promise<Connection> {
-    const key = `${onlyPolls} ${own.spec.name}`;
-    const opened = this.#generators.get(key) ?? this.#startGenerator(own, onlyPolls);
-    this.#generators.set(key, opened);
-    opened.catch(() => this.#generators.delete(key));
-    return opened;
+    return this.#once(`${onlyPolls} ${own.spec.name}`, () => this.#startGenerator(own, onlyPolls));
+  }
+
+  /** Starts a service once. One that could not be started may be able to later. */
+  #once(name: string, start: () => Promise<Connection>): Promise<Connection> {
+    const started = this.#started.get(name) ?? start();
+    this.#started.set(name, started);
+    started.catch(() => this.#started.delete(name));
+    return started;
   }
 
   /** Starts the queue before a generator, inside this process, as a service on loopback. */
@@ -130,11 +133,7 @@ export class Connections {
   }
 
   #sandboxConnection(): Promise<Connection> {
-    this.#sandbox ??= this.#startSandbox().catch((error) => {
-      this.#sandbox = undefined;
-      throw error;
-    });
-    return this.#sandbox;
+    return this.#once(SANDBOX_SERVICE, () => this.#startSandbox());
   }
 
   async #startSandbox(): Promise<Connection> {

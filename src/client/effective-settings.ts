@@ -95,9 +95,10 @@ export class EffectiveSettings {
 
   /** What a flag or the environment gives of a setting. */
   #given(name: keyof Settings): Effective | undefined {
-    const flag = isOwnSetting(name) ? this.flag(name) : undefined;
+    if (!isOwnSetting(name)) return undefined;
+    const flag = this.flag(name);
     if (flag !== undefined) return flag;
-    const { variable } = isOwnSetting(name) ? SETTINGS[name] : {};
+    const { variable } = SETTINGS[name];
     const fromEnv = variable && this.#env[variable];
     return variable && (fromEnv || (fromEnv === "" && isPath(name)))
       ? usable(name, { value: fromEnv, source: "environment", label: variable })

@@ -2,7 +2,7 @@ import { AuthRequiredError, InsufficientCreditsError, NetworkError, ServiceError
 import { proxiesFromEnvironment } from "../api/proxies.ts";
 import { GeneratorError } from "../generators/generator.ts";
 import { defaultModelOf, openGenerator } from "../generators/kinds.ts";
-import { type ErrorFacts, ImggenError, UsageError } from "../lib/error-types.ts";
+import { ImggenError, UsageError } from "../lib/error-types.ts";
 import type { GeneratorTerms } from "../models/check.ts";
 import { ANY_MODEL } from "../task/request.ts";
 import { type GeneratorSource, type OwnGenerator, ownGenerator, requireKey } from "./own-generator.ts";
@@ -84,19 +84,12 @@ const SERVER_CHECK = "Is it running, and is its address right?";
 
 /** What a generator's failure means where nothing was asked to be made. @param hint for one that cannot be reached */
 function failureOf(error: GeneratorError, hint: string): ImggenError {
-  const facts: ErrorFacts = { charged: "no", cause: error };
-  switch (error.failure.kind) {
-    case "unreachable":
-      return new NetworkError(error.message, { ...facts, hint });
-    case "account":
-      return error.failure.key === "login_required"
-        ? new AuthRequiredError(error.message, { ...facts, hint: "Nothing was charged." })
-        : new InsufficientCreditsError(error.message, { ...facts, hint: "Nothing was charged." });
-    case "busy":
-    case "refused":
-    case "lost":
-      return new ServiceError(error.message, { ...facts, hint: "Nothing was charged." });
-  }
+  const { failure, message } = error;
+  if (failure.kind === "unreachable") return new NetworkError(message, { hint, cause: error });
+  const facts = { hint: "Nothing was charged.", cause: error };
+  if (failure.kind !== "account") return new ServiceError(message, facts);
+  const Refusal = failure.key === "login_required" ? AuthRequiredError : InsufficientCreditsError;
+  return new Refusal(message, facts);
 }
 
 /** A request that names a model needs no other: what is wrong is thrown for one that does not. */

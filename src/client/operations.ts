@@ -12,13 +12,11 @@ import { resume } from "../core/use-cases/resume.ts";
 import { reuseEarlier } from "../core/use-cases/reuse.ts";
 import { status } from "../core/use-cases/status.ts";
 import { UsageError } from "../lib/error-types.ts";
-import type { GeneratorTerms } from "../models/check.ts";
-import type { Matrix } from "../models/matrix.ts";
 import { mayBeTask } from "../store/ledger-entry.ts";
 import type { Destination } from "../task/intent.ts";
 import { rowJson, summaryJson } from "./batch-json.ts";
 import { listening } from "./calls.ts";
-import { termsAsked, termsUnasked } from "./generator-terms.ts";
+import { matrixInEffect } from "./matrix-in-effect.ts";
 import type {
   BatchOptions,
   CallOptions,
@@ -39,31 +37,30 @@ import type {
   StatusResult,
   TaskSuccess,
 } from "./results.ts";
-import { copiesForGenerator, generatorInEffect } from "./service-in-effect.ts";
+import { copiesForGenerator, termsInEffect } from "./service-in-effect.ts";
 import type { ClientSession } from "./session.ts";
 import { Workspace } from "./workspace.ts";
 
 /** What a client's calls do. A module of its own, so that a client is created without loading any of it. */
 export class Operations {
   readonly #session: ClientSession;
-  readonly #matrix: () => Matrix;
   readonly #workspace: Workspace;
 
-  constructor(session: ClientSession, matrix: () => Matrix, requestTimeoutMs: number | undefined) {
+  constructor(session: ClientSession, requestTimeoutMs: number | undefined) {
     this.#session = session;
-    this.#matrix = matrix;
     this.#workspace = new Workspace(session, requestTimeoutMs);
   }
 
   /** @throws ImggenFailure if the image is not there, or what the use case throws */
   async generate(options: GenerateOptions, signal: AbortSignal): Promise<TaskSuccess> {
     const { maxCredits, reuse = false, again = false, validate } = options;
-    const checked = checkedFrom(options, this.#matrix(), await this.#terms(options.model));
+    const matrix = matrixInEffect(this.#session);
+    const checked = checkedFrom(options, matrix, await termsInEffect(this.#session, options));
     const wait = options.wait === false ? null : waitFrom("generate", options);
     const destination = await this.#destination(options, { mayExist: true });
     const terms = {
       maxCredits,
-      matrix: this.#matrix(),
+      matrix,
       allowUndocumented: validate === false,
       repeated: null,
       reuse,
@@ -77,7 +74,8 @@ export class Operations {
   /** @throws ImggenFailure where the earlier task has no image */
   async reuse(options: ReuseOptions, signal: AbortSignal): Promise<TaskSuccess | null> {
     const wait = waitFrom("reuse", options);
-    const checked = checkedFrom(options, this.#matrix(), await this.#terms(options.model));
+    const matrix = matrixInEffect(this.#session);
+    const checked = checkedFrom(options, matrix, await termsInEffect(this.#session, options));
     const copies = await this.#copies();
     const request = copies === null ? checked.request : await copies.known(checked.request);
     const destination = await this.#destination(options, { mayExist: true });
@@ -93,8 +91,8 @@ export class Operations {
     onRow: (row: BatchRow) => Promise<void>,
   ): Promise<BatchSummary> {
     const { optionNames } = this.#session;
-    const generator = await this.#terms(options.model);
-    const checks = { matrix: this.#matrix(), generator, copies: await this.#copies() };
+    const generator = await termsInEffect(this.#session, options);
+    const checks = { matrix: matrixInEffect(this.#session), generator, copies: await this.#copies() };
     const spec = await batchFrom(rows, options, checks, this.#session);
     const deps = this.#depsFor(options, signal);
     const onEnd = (end: RowResult) => onRow(rowJson(end, optionNames));
@@ -131,7 +129,7 @@ export class Operations {
     const { limit = HISTORY_LIMIT } = options;
     const { context, isSandbox } = this.#session;
     const filter = await historyFilter(options, {
-      matrix: this.#matrix,
+      matrix: () => matrixInEffect(this.#session),
       nowMs: context.clock.now(),
       isSandbox,
       labelOf: (name) => `history: ${name}`,
@@ -142,13 +140,6 @@ export class Operations {
 
   close(): Promise<void> {
     return this.#workspace.close();
-  }
-
-  /** By what requests to the user's own generator are checked; null for a service. */
-  async #terms(model: string | undefined): Promise<GeneratorTerms | null> {
-    const own = await generatorInEffect(this.#session);
-    if (own === null) return null;
-    return model === undefined ? termsAsked(own, this.#session) : termsUnasked(own, this.#session);
   }
 
   /** Copies of reference images that are files; null for a service, which takes URLs. */

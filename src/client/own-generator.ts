@@ -42,24 +42,6 @@ export function ownGenerator(setting: Effective, source: GeneratorSource): OwnGe
   return { spec, options: withKey(spec, optionsOf(spec, source), key) };
 }
 
-/** A generator whose key is to be stored. */
-export interface KeyHolder {
-  spec: GeneratorSpec;
-  /** What the key is bound to; null for a command, which has none. */
-  origin: string | null;
-  host: string | null;
-  /** Whether a key may be sent there at all. */
-  mayCarryKey: boolean;
-}
-
-/** The generator that a key is to be stored for. @param label names the option in messages @throws UsageError */
-export function keyHolder(text: string, label: string): KeyHolder {
-  const spec = parseGeneratorSpec(text, label);
-  if (spec.kind === "command") return { spec, origin: null, host: null, mayCarryKey: false };
-  const { origin, host } = new URL(spec.url);
-  return { spec, origin, host, mayCarryKey: mayCarryKey(spec) };
-}
-
 /** The generator of a stored task, where it is not the one in effect: nothing that is set is meant for it. */
 export function generatorNamed(name: string, source: GeneratorSource): OwnGenerator {
   const spec = parseGeneratorSpec(name, "The task's generator");

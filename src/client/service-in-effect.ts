@@ -3,6 +3,7 @@ import path from "node:path";
 import type { PrivateCopies } from "../core/references/private-copies.ts";
 import { referencesFolder } from "../generators/generator.ts";
 import { errorCode } from "../lib/error-text.ts";
+import type { GeneratorTerms } from "../models/check.ts";
 import { StateFolderError } from "../store/errors.ts";
 import type { OwnGenerator } from "./own-generator.ts";
 import type { ClientSession } from "./session.ts";
@@ -15,6 +16,22 @@ export async function generatorInEffect(
   if (setting === undefined) return null;
   const { ownGenerator } = await import("./own-generator.ts");
   return ownGenerator(setting, session);
+}
+
+/**
+ * By what requests to the user's own generator are checked; null for a service. Where no model is named, it may be asked
+ * for those that it has.
+ * @param request `dryRun`: no connection is to be opened
+ */
+export async function termsInEffect(
+  session: Pick<ClientSession, "settings" | "context">,
+  request: { model?: string | undefined; dryRun?: boolean | undefined },
+): Promise<GeneratorTerms | null> {
+  const own = await generatorInEffect(session);
+  if (own === null) return null;
+  const { termsAsked, termsUnasked } = await import("./generator-terms.ts");
+  const isAsked = request.model === undefined && request.dryRun !== true;
+  return isAsked ? termsAsked(own, session) : termsUnasked(own, session);
 }
 
 /** Where the tasks of a generator are kept. @param name of its spec */

@@ -97,20 +97,14 @@ export class Session implements ClientSession {
     return setting && checkBaseUrl(setting.value, setting.label);
   }
 
-  /**
-   * By what requests to the user's own generator are checked; null for a service. Where no model is named, it may be asked
-   * for those that it has.
-   * @param request `dryRun`: no connection is to be opened
-   */
+  /** By what requests to the user's own generator are checked; null for a service. */
   async generatorTerms(request: {
     model: string | undefined;
     dryRun: boolean | undefined;
   }): Promise<GeneratorTerms | null> {
-    const own = await this.ownGenerator();
-    if (own === null) return null;
-    const { termsAsked, termsUnasked } = await import("../../client/generator-terms.ts");
-    const isAsked = request.model === undefined && request.dryRun !== true;
-    return isAsked ? termsAsked(own, this) : termsUnasked(own, this);
+    if (!this.#hasGenerator()) return null;
+    const { termsInEffect } = await import("../../client/service-in-effect.ts");
+    return termsInEffect(this, request);
   }
 
   /** What reads a matrix file, and knows what generators do, is loaded only where there is one. */

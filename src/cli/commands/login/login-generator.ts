@@ -1,6 +1,7 @@
 import { ServiceError } from "../../../api/errors.ts";
 import { checkSecret } from "../../../client/generator-values.ts";
-import { generatorNamed, type KeyHolder, keyHolder } from "../../../client/own-generator.ts";
+import { generatorNamed } from "../../../client/own-generator.ts";
+import { type GeneratorSpec, mayCarryKey, parseGeneratorSpec } from "../../../generators/spec.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { maskKey } from "../../../lib/redact.ts";
 import type { Settings } from "../../../store/settings-file.ts";
@@ -16,15 +17,15 @@ import type { Session } from "../../session/session.ts";
 export async function loginGenerator(given: string, verify: boolean, session: Session): Promise<number> {
   const store = await session.settingsStore();
   const stored = await store.read();
-  const holder = keyHolder(given, "--generator");
-  const { spec, origin } = holder;
-  const key = origin === null ? null : await askKey(holder, session);
+  const spec = parseGeneratorSpec(given, "--generator");
+  const origin = spec.kind === "command" ? null : new URL(spec.url).origin;
+  const key = spec.kind === "command" ? null : await askKey(spec, session);
   const isUsed = stored.baseUrl === undefined;
   if (!isUsed && key === null)
     throw new UsageError("No key was given, and this profile is for a service.", {
       hint: "Nothing was stored. To use the generator without a key, add --generator to a command.",
     });
-  const verified = verify && (await isAccepted(holder, key, session));
+  const verified = verify && origin !== null && (await isAccepted(spec, key, session));
   const bound = key !== null && origin !== null ? { generatorKey: key, generatorKeyOrigin: origin } : {};
   const changes: Settings = { ...bound, ...(isUsed && { generator: spec.name }) };
   await store.update(changes);
@@ -45,10 +46,10 @@ export async function loginGenerator(given: string, verify: boolean, session: Se
 }
 
 /** @returns null where none is needed @throws UsageError for one that cannot be sent */
-async function askKey({ host, mayCarryKey }: KeyHolder, { context }: Session): Promise<string | null> {
-  const key = await readSecret(`Key for ${host}, empty for none: `, context);
+async function askKey(server: { url: string }, { context }: Session): Promise<string | null> {
+  const key = await readSecret(`Key for ${new URL(server.url).host}, empty for none: `, context);
   if (key === "") return null;
-  if (!mayCarryKey)
+  if (!mayCarryKey(server))
     throw new UsageError("A key is only sent to https:// addresses, and within this machine.", {
       hint: "Nothing was stored. A server that needs no key works over http.",
     });
@@ -56,12 +57,7 @@ async function askKey({ host, mayCarryKey }: KeyHolder, { context }: Session): P
 }
 
 /** Asks for the names of the models, which costs nothing. @returns whether they came */
-async function isAccepted(
-  { spec, origin }: KeyHolder,
-  key: string | null,
-  session: Session,
-): Promise<boolean> {
-  if (origin === null) return false;
+async function isAccepted(spec: GeneratorSpec, key: string | null, session: Session): Promise<boolean> {
   const { modelNames } = await import("../../../client/generator-terms.ts");
   const { options } = generatorNamed(spec.name, session);
   try {
