@@ -26,6 +26,7 @@ export async function termsAsked(
   own: OwnGenerator,
   source: GeneratorSource & Pick<ClientSession, "context">,
 ): Promise<GeneratorTerms> {
+  // A request that names a model needs no other: what is wrong is thrown for one that does not.
   const defaultModel = modelSet(own, source) ?? (await onlyModel(own, source).catch(asFailure));
   return { isFree: !own.options.isPaid, defaultModel };
 }
@@ -62,10 +63,11 @@ const ASK_MS = 15_000;
 
 /** The names of a generator's models; null where it cannot be asked. @throws ImggenError, UsageError */
 export async function modelNames(
-  { spec, options }: OwnGenerator,
+  own: OwnGenerator,
   { env, clock }: Pick<ClientSession["context"], "env" | "clock">,
 ): Promise<string[] | null> {
-  requireKey(spec, options);
+  requireKey(own);
+  const { spec, options } = own;
   const check = spec.kind === "command" ? "Check the path of its program." : SERVER_CHECK;
   const hint = `Nothing was charged. ${check}`;
   const generator = await openGenerator(spec, options, { env, clock, proxies: proxiesFromEnvironment(env) });
@@ -92,8 +94,8 @@ function failureOf(error: GeneratorError, hint: string): ImggenError {
   return new Refusal(message, facts);
 }
 
-/** A request that names a model needs no other: what is wrong is thrown for one that does not. */
-function asFailure(error: unknown): ImggenError {
+/** An error of imggen's own as a value; any other is thrown. */
+export function asFailure(error: unknown): ImggenError {
   if (error instanceof ImggenError) return error;
   throw error;
 }

@@ -156,11 +156,16 @@ function withKey(
   return { ...options, key };
 }
 
-/** @throws AuthRequiredError where a request would be refused for lack of a key */
-export function requireKey(spec: GeneratorSpec, { key, headers }: GeneratorOptions): void {
+/** Whether every request would be refused for lack of a key. */
+export function lacksKey({ spec, options: { key, headers } }: OwnGenerator): boolean {
   const needsKey = spec.kind !== "command" && new URL(spec.url).origin === OPENAI_ORIGIN;
-  if (!needsKey || key !== null || Object.keys(headers).length > 0) return;
+  return needsKey && key === null && Object.keys(headers).length === 0;
+}
+
+/** @throws AuthRequiredError where it lacks a key */
+export function requireKey(own: OwnGenerator): void {
+  if (!lacksKey(own)) return;
   throw new AuthRequiredError("No key for OpenAI is set.", {
-    hint: `Nothing was sent. Set ${OPENAI_KEY}, or store it: imggen login --generator ${shellWord(spec.name)}`,
+    hint: `Nothing was sent. Set ${OPENAI_KEY}, or store it: imggen login --generator ${shellWord(own.spec.name)}`,
   });
 }

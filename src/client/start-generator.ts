@@ -19,11 +19,12 @@ type StartOptions = Pick<GeneratorServiceOptions, "runs" | "adoptsAll" | "port" 
  * what the system says
  */
 export async function startGenerator(
-  { spec, options }: OwnGenerator,
+  own: OwnGenerator,
   session: ClientSession,
   start: StartOptions,
 ): Promise<RunningGeneratorService> {
-  requireKey(spec, options);
+  requireKey(own);
+  const { spec, options } = own;
   const { env, clock, processes } = session.context;
   const folder = generatorFolder(session.folders.state, spec.name);
   const generator = await openGenerator(spec, options, {

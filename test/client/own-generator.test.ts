@@ -193,8 +193,8 @@ describe("its key", () => {
   });
 
   it("is needed for OpenAI", () => {
-    const { spec, options } = opened({ flags: { generator: "openai" } });
-    expect(() => requireKey(spec, options)).toThrow("No key for OpenAI");
+    const own = opened({ flags: { generator: "openai" } });
+    expect(() => requireKey(own)).toThrow("No key for OpenAI");
   });
 
   it("for a stored task's generator is only one that is bound to it", () => {

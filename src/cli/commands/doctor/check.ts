@@ -1,6 +1,3 @@
-import type { ProbeReply } from "../../../api/probe.ts";
-import type { TransportError } from "../../../api/transport.ts";
-import type { OwnGenerator } from "../../../client/own-generator.ts";
 import { errorCode, errorText } from "../../../lib/error-text.ts";
 import { ImggenError } from "../../../lib/error-types.ts";
 import type { Session } from "../../session/session.ts";
@@ -21,29 +18,16 @@ export interface CheckResult {
 
 type Facts = Readonly<Record<string, string | number | boolean | null>>;
 
-/** What the service that requests go to has answered, or the generator. */
-export type Asked =
-  /** Not asked: the embedded sandbox is not running, and starting it would create files. */
-  | { kind: "sandbox" }
-  | AskedGenerator
-  | { kind: "unreachable"; url: URL; cause: TransportError }
-  | ({ kind: "answered"; url: URL; label: string } & ProbeReply);
+type Run<Arguments extends unknown[]> = (...given: Arguments) => CheckResult | Promise<CheckResult>;
 
-/** The user's own generator was asked for its models; null where it has no list. */
-export interface AskedGenerator {
-  kind: "generator";
-  own: OwnGenerator;
-  models: string[] | null;
-  error: ImggenError | null;
-  /** null where it was not asked, for lack of a key. */
-  elapsedMs: number | null;
-}
+/** The checks of what requests go to, which differ: a service, the user's own generator, or the embedded sandbox. */
+export type Target = Readonly<Record<"service" | "key" | "clock", Run<[]>>>;
 
 /** One check. An ImggenError that it throws is its result: failed. */
 export interface Check {
   name: string;
-  /** @param asked what the service answers, asked once for all checks */
-  run: (session: Session, asked: Promise<Asked>) => CheckResult | Promise<CheckResult>;
+  /** @param target asked once for all checks */
+  run: Run<[session: Session, target: Promise<Target>]>;
   /** The next step where an error names none. */
   next?: string;
 }
@@ -83,7 +67,7 @@ const LONGEST_CHECK_MS = 5_500;
 export async function make(
   { run, next = "Fix that, then run imggen doctor again." }: Check,
   session: Session,
-  asked: Promise<Asked>,
+  target: Promise<Target>,
 ): Promise<CheckResult> {
   const { signal, clock } = session.context;
   const ended = new AbortController();
@@ -91,7 +75,7 @@ export async function make(
   timeUp.catch(() => {});
   const late = () =>
     warning("No result within 5.5 s.", "A disk or a network that does not answer may be the cause.");
-  const result = async () => run(session, asked);
+  const result = async () => run(session, target);
   try {
     return await Promise.race([result(), timeUp.then(late)]);
   } catch (error) {

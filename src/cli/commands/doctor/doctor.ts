@@ -10,12 +10,12 @@ import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 import { hasSymbols, type Paint, type TextStyleName } from "../../text/colors.ts";
 import { besideTerm, pieces, roomOn } from "../../text/fit.ts";
-import { type Check, type CheckResult, type CheckStatus, make, ok } from "./check.ts";
+import { type Check, type CheckResult, type CheckStatus, make, needed, ok, type Target } from "./check.ts";
 import { checkCache, checkFolder, checkState, checkTasks } from "./folders.ts";
 import { checkLibraries, checkNode, checkTerminal } from "./installation.ts";
-import { checkProxy, checkTls } from "./network.ts";
-import { askService, checkClock, checkKey, checkService } from "./service.ts";
-import { checkConfig, checkModels, checkProfile } from "./settings.ts";
+import { checkProxy, checkTls, SANDBOX } from "./network.ts";
+import { askService, unknownTime } from "./service.ts";
+import { checkConfig, checkModels, checkProfile, settingOf, WRONG_GENERATOR } from "./settings.ts";
 
 const EXAMPLES = `
 Examples:
@@ -48,26 +48,43 @@ const CHECKS: readonly Check[] = [
   { name: "terminal", run: checkTerminal },
   { name: "proxy", run: checkProxy },
   { name: "tls", run: checkTls },
-  { name: "service", run: checkService, next: "Set it to the service's address, its /api included." },
-  { name: "key", run: checkKey, next: "Use one from the service's API key page. imggen login stores it." },
-  { name: "clock", run: checkClock },
+  {
+    name: "service",
+    run: async (_session, target) => (await target).service(),
+    next: "Set it to the service's address, its /api included.",
+  },
+  {
+    name: "key",
+    run: async (_session, target) => (await needed(WRONG_GENERATOR, () => target)).key(),
+    next: "Use one from the service's API key page. imggen login stores it.",
+  },
+  { name: "clock", run: async (_session, target) => (await target.catch(unknownTime)).clock() },
 ];
+
+/** @throws UsageError, AuthRequiredError if the generator's settings are wrong, NotChecked if the settings cannot be read */
+async function askTarget(session: Session): Promise<Target> {
+  if (session.isSandbox) return SANDBOX;
+  const baseUrl = await settingOf("baseUrl", session);
+  const own = await session.ownGenerator();
+  if (own === null) return askService(baseUrl, session);
+  const { askGenerator } = await import("./generator.ts");
+  return askGenerator(own, session);
+}
 
 async function runDoctor(session: Session): Promise<number> {
   const { console, context, options } = session;
-  const asked = askService(session);
+  const target = askTarget(session);
   // The checks report it.
-  asked.catch(() => {});
-  const show = await createLines(session);
+  target.catch(() => {});
   const status = await createStatusLine(session);
   status.set("Checking");
   const results = CHECKS.map(async (check) => ({
     name: check.name,
-    ...(await make(check, session, asked)),
+    ...(await make(check, session, target)),
   }));
   try {
     const made = await inOrder(results, async (result) => {
-      if (!options.json) await show(result);
+      if (!options.json) await showResult(result, session);
       return result;
     });
     context.signal.throwIfAborted();
@@ -93,20 +110,20 @@ const STATUSES: Readonly<Record<CheckStatus, { symbol: string; style: TextStyleN
 };
 const LONGEST_STATUS = Math.max(...Object.keys(STATUSES).map(({ length }) => length));
 
+const LONGEST_NAME = Math.max(...CHECKS.map(({ name }) => name.length));
+
 /** Shows the result of a check: a line, continued below its text where a terminal is too narrow. */
-async function createLines({ console, context }: Session): Promise<(result: NamedResult) => Promise<void>> {
+async function showResult({ name, status, message, hint }: NamedResult, session: Session): Promise<void> {
+  const { console, context } = session;
   const { stdout, env } = context;
   const style = console.style("stdout");
   const hasMarks = stdout.isTTY === true && hasSymbols(env);
-  const longestName = Math.max(...CHECKS.map(({ name }) => name.length));
-  return async ({ name, status, message, hint }) => {
-    const mark = hasMarks ? STATUSES[status].symbol : status;
-    const head = `${mark.padEnd(hasMarks ? 1 : LONGEST_STATUS)} ${name.padEnd(longestName)}`;
-    const paint: Paint = (line, at) =>
-      at === 0 ? style(STATUSES[status].style, mark) + line.slice(mark.length) : line;
-    const parts = [message, ...(hint?.split("\n") ?? [])];
-    await console.result(linesOf(head, parts, roomOn(stdout)), paint);
-  };
+  const mark = hasMarks ? STATUSES[status].symbol : status;
+  const head = `${mark.padEnd(hasMarks ? 1 : LONGEST_STATUS)} ${name.padEnd(LONGEST_NAME)}`;
+  const paint: Paint = (line, at) =>
+    at === 0 ? style(STATUSES[status].style, mark) + line.slice(mark.length) : line;
+  const parts = [message, ...(hint?.split("\n") ?? [])];
+  await console.result(linesOf(head, parts, roomOn(stdout)), paint);
 }
 
 /** Where there is room, all of it in one line; otherwise the next step begins a line. */

@@ -1,18 +1,19 @@
 import { lookup, Resolver } from "node:dns";
+import { once } from "node:events";
 import { promises } from "node:fs";
 import { createServer, type LookupFunction } from "node:net";
 import { proxiesFromEnvironment, proxyFor } from "../../../api/proxies.ts";
 import { errorText } from "../../../lib/error-text.ts";
 import { withoutQuery } from "../../../lib/redact.ts";
 import type { Session } from "../../session/session.ts";
-import { type CheckResult, failed, NotChecked, ok, warning } from "./check.ts";
+import { type CheckResult, failed, NotChecked, ok, skipped, type Target, warning } from "./check.ts";
 import { generatorOf, settingOf } from "./settings.ts";
 
 /** The proxy that the service is reached through. */
 export async function checkProxy(session: Session): Promise<CheckResult> {
   if (session.isSandbox) return ok("none for the embedded sandbox", { url: null });
   if (proxiesFromEnvironment(session.context.env) === undefined) return ok("none", { url: null });
-  const baseUrl = settingOf("baseUrl", session);
+  const baseUrl = await settingOf("baseUrl", session);
   const own = await generatorOf(session);
   if (own?.spec.kind === "command") return ok("none for a command", { url: null });
   const address = own?.spec.url ?? baseUrl?.value;
@@ -54,13 +55,19 @@ export async function checkTls({ context }: Session): Promise<CheckResult> {
   }
 }
 
-/** The embedded sandbox needs a port of this machine. */
-export async function checkLoopback(): Promise<CheckResult> {
+/** The embedded sandbox. It is not running, and to start it would create files. */
+export const SANDBOX: Target = {
+  service: checkLoopback,
+  key: () => ok("the sandbox's own", { key: null }),
+  clock: () => skipped("the embedded sandbox has this machine's clock"),
+};
+
+/** The sandbox needs a port of this machine. */
+async function checkLoopback(): Promise<CheckResult> {
   try {
-    await new Promise<void>((resolve, reject) => {
-      const server = createServer().once("error", reject);
-      server.listen(0, "127.0.0.1", () => server.close(() => resolve()));
-    });
+    const server = createServer().listen(0, "127.0.0.1");
+    await once(server, "listening");
+    server.close();
     return ok("the embedded sandbox, which needs no network", { baseUrl: null });
   } catch (error) {
     return failed(

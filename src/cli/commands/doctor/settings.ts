@@ -10,7 +10,7 @@ import { shellWord } from "../../../lib/shell-word.ts";
 import { readSettings, type Settings } from "../../../store/settings-file.ts";
 import { SETTING_NAMES } from "../../../store/settings-table.ts";
 import type { Session } from "../../session/session.ts";
-import { type CheckResult, failed, NotChecked, needed, ok, warning } from "./check.ts";
+import { type CheckResult, failed, needed, ok, warning } from "./check.ts";
 import { folderFacts, knownFolders, modeOf, modeText } from "./folders.ts";
 
 const OTHER_USERS = 0o077;
@@ -83,7 +83,7 @@ export function storeKey(session: Session): string {
 
 /** The models that apply; the file that changes them, if there is one, is valid. */
 export async function checkModels(session: Session): Promise<CheckResult> {
-  const setting = settingOf("matrix", session);
+  const setting = await settingOf("matrix", session);
   const generator = await generatorOf(session);
   const file = setting?.value ?? null;
   try {
@@ -98,16 +98,15 @@ export async function checkModels(session: Session): Promise<CheckResult> {
   }
 }
 
+/** Why what depends on the user's own generator is not checked; the check of the service reports it. */
+export const WRONG_GENERATOR = "the settings of the generator are wrong";
+
 /** The user's own generator, where it takes the place of a service. @throws NotChecked if its settings are wrong */
 export function generatorOf(session: Session): Promise<OwnGenerator | null> {
-  return needed("the settings of the generator are wrong", () => session.ownGenerator());
+  return needed(WRONG_GENERATOR, () => session.ownGenerator());
 }
 
 /** The value that applies. @throws NotChecked if the settings cannot be read */
-export function settingOf(name: keyof Settings, { settings }: Session): Effective | undefined {
-  try {
-    return settings.get(name);
-  } catch (error) {
-    throw error instanceof ImggenError ? new NotChecked("the settings cannot be read") : error;
-  }
+export function settingOf(name: keyof Settings, { settings }: Session): Promise<Effective | undefined> {
+  return needed("the settings cannot be read", () => settings.get(name));
 }

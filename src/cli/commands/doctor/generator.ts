@@ -1,0 +1,73 @@
+import { asFailure, modelNames } from "../../../client/generator-terms.ts";
+import { lacksKey, type OwnGenerator } from "../../../client/own-generator.ts";
+import { formatDuration } from "../../../lib/duration.ts";
+import { ImggenError } from "../../../lib/error-types.ts";
+import { maskKey, withoutQuery } from "../../../lib/redact.ts";
+import { shellWord } from "../../../lib/shell-word.ts";
+import type { Session } from "../../session/session.ts";
+import { type CheckResult, failed, ok, skipped, type Target, warning } from "./check.ts";
+
+// Loaded only where there is a generator.
+
+/** The names of its models; null where it has no list. */
+type Models = readonly string[] | null;
+/** An error says why it does not tell them. */
+type Reply = Models | ImggenError;
+
+/** The user's own generator, asked for its models, which costs nothing. */
+export async function askGenerator(own: OwnGenerator, session: Session): Promise<Target> {
+  const startMs = performance.now();
+  const reply = await modelNames(own, session.context).catch(asFailure);
+  const elapsedMs = performance.now() - startMs;
+  return {
+    service: () => checkReachable(own, reply, elapsedMs),
+    key: () => checkKey(own, reply),
+    clock: () => skipped("a generator is not asked for its time"),
+  };
+}
+
+/** Whether the generator can be reached, and has the model that is set. */
+function checkReachable(own: OwnGenerator, reply: Reply, elapsedMs: number): CheckResult {
+  const { spec, options } = own;
+  const name = withoutQuery(spec.name);
+  const facts = { generator: name, paid: options.isPaid };
+  const cost = options.isPaid ? "paid" : "free";
+  if (spec.kind === "command") {
+    if (reply instanceof ImggenError) return failed(reply.message, FIX_COMMAND, facts);
+    return ok(`${name}, ${cost}`, facts);
+  }
+  if (lacksKey(own)) return skipped(`${name} is asked only with a key`, facts);
+  const answers = `${name} answers in ${formatDuration(elapsedMs)}, ${cost}`;
+  if (reply instanceof ImggenError) {
+    if (reply.type === "network") return failed(reply.message, "Start it, or fix its address.", facts);
+    if (reply.type === "service_error")
+      return warning(`It answers, but: ${reply.message}`, LIST_MODELS, facts);
+    return ok(answers, facts);
+  }
+  const { model } = options;
+  if (model !== null && reply?.includes(model) === false)
+    return warning(`It answers, and does not list the model ${model}.`, SEE_MODELS, facts);
+  return ok(`${answers}${modelsText(reply)}`, facts);
+}
+
+function modelsText(models: Models): string {
+  if (models === null) return "";
+  return models.length === 1 ? `, with the model ${models[0]}` : `, with ${models.length} models`;
+}
+
+const FIX_COMMAND = "Use the program's full path, and make it executable.";
+const SEE_MODELS = "To see those that it has: imggen models";
+const LIST_MODELS = "Some servers have no list of models. If it makes images, nothing is wrong.";
+
+/** Whether the generator takes the key. */
+function checkKey({ spec, options }: OwnGenerator, reply: Reply): CheckResult {
+  if (spec.kind === "command") return ok("none, for a command", { key: null });
+  const key = options.key === null ? null : maskKey(options.key);
+  const store = `imggen login --generator ${shellWord(spec.name)}`;
+  if (reply instanceof ImggenError) {
+    if (reply.type === "auth_required" || reply.type === "insufficient_credits")
+      return failed(reply.message, `Store one that works: ${store}`, { key });
+    return skipped(`${key ?? "none"}; the generator could not be asked about it`, { key });
+  }
+  return ok(key === null ? "none, and none is needed to ask for its models" : `${key}, accepted`, { key });
+}
