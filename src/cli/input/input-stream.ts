@@ -41,6 +41,11 @@ interface Input {
   signal: AbortSignal;
 }
 
+/** The bytes of standard input. @throws as `inputChunks` */
+export function standardInput({ stdin, signal }: Input): AsyncGenerator<Buffer> {
+  return inputChunks(async () => stdin, "Standard input cannot be read", signal);
+}
+
 const LONGEST_LINE = 64 * 1024;
 
 /**
@@ -48,9 +53,8 @@ const LONGEST_LINE = 64 * 1024;
  * @throws UsageError if it cannot be read; the signal's reason
  */
 export async function readLine({ stdin, signal }: Input): Promise<string> {
-  const chunks = inputChunks(async () => keptOpen(stdin), "Standard input cannot be read", signal);
   let text = "";
-  for await (const chunk of chunks) {
+  for await (const chunk of standardInput({ stdin: keptOpen(stdin), signal })) {
     text += chunk.toString("utf8");
     if (text.includes("\n") || text.length > LONGEST_LINE) break;
   }

@@ -2,7 +2,7 @@ import { openInput } from "../../lib/disk-file.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { firstInvalidByte } from "../../lib/read-file.ts";
 import type { Context } from "../session/context.ts";
-import { inputChunks } from "./input-stream.ts";
+import { inputChunks, standardInput } from "./input-stream.ts";
 
 /** Asks the user for a prompt. @returns null where there is no terminal */
 type Ask = () => Promise<string | null>;
@@ -32,7 +32,7 @@ export async function readPrompt(
   if (argument !== undefined && argument !== "-") return argument;
   const asked = argument === "-" || file === "-";
   if (context.stdin.isTTY && !asked) return typedPrompt(ask, context);
-  const text = await promptFromInput(context);
+  const text = decode(await readAll(standardInput(context)), "standard input");
   if (text === "" && !asked) throw noPrompt();
   return text;
 }
@@ -63,15 +63,8 @@ function noPrompt(): UsageError {
 
 async function promptFromFile(file: string, { resolvePath, signal }: PromptContext): Promise<string> {
   const place = resolvePath(file);
-  return decode(
-    await readAll(inputChunks(() => openInput(place), `--prompt-file ${file} cannot be read`, signal)),
-    file,
-  );
-}
-
-async function promptFromInput({ stdin, signal }: PromptContext): Promise<string> {
-  const chunks = inputChunks(async () => stdin, "Standard input cannot be read", signal);
-  return decode(await readAll(chunks), "standard input");
+  const chunks = inputChunks(() => openInput(place), `--prompt-file ${file} cannot be read`, signal);
+  return decode(await readAll(chunks), file);
 }
 
 /** All bytes, or a few too many of what is too large, however large it is. */

@@ -19,7 +19,7 @@ import { FLAG_NAMES } from "../../../lib/wording.ts";
 import { isLocalFile } from "../../../models/rules/images.ts";
 import { addBatchOptions, type BatchFlags, batchTerms } from "../../flags/batch-flags.ts";
 import { addRequestOptions, type RequestFlags, readRequestFlags } from "../../flags/request-flags.ts";
-import { inputChunks } from "../../input/input-stream.ts";
+import { inputChunks, standardInput } from "../../input/input-stream.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Context } from "../../session/context.ts";
 import type { Session } from "../../session/session.ts";
@@ -143,19 +143,13 @@ async function showRow(end: RowResult, session: Session): Promise<void> {
 export function manifestSource(
   name: string,
   options: ReadOptions,
-  { stdin, resolvePath, signal }: Context,
+  context: Context,
 ): AsyncIterable<ManifestEntry> {
-  if (name === "-") {
-    const chunks = inputChunks(async () => stdin, "Standard input cannot be read", signal);
-    return readManifest(chunks, "detect", options);
-  }
-  const file = resolvePath(name);
+  if (name === "-") return readManifest(standardInput(context), "detect", options);
+  const file = context.resolvePath(name);
   if (isFolder(file)) throw new UsageError(`${name} is a folder, not a manifest.`, { hint: MANIFEST_HINT });
   const format = manifestFormat(name);
   const complaint = `The manifest ${name} cannot be read`;
-  return readManifest(
-    inputChunks(() => openInput(file), complaint, signal),
-    format,
-    options,
-  );
+  const chunks = inputChunks(() => openInput(file), complaint, context.signal);
+  return readManifest(chunks, format, options);
 }
