@@ -10,7 +10,7 @@ const WRITABLE_BY_ALL = 0o002;
 const STICKY = 0o1000;
 const ROOT = 0;
 
-export interface CompileCacheOptions {
+interface CompileCacheOptions {
   /** Where the program keeps its state. Absolute; throws where no home folder is known. */
   stateFolder: () => string;
   env: Environment;

@@ -1,6 +1,6 @@
 import { type Command, Help, type HelpConfiguration, type Option } from "commander";
 import { OPTION_GROUPS, wordsOf } from "../session/command.ts";
-import { wrapWords } from "../text/fit.ts";
+import { besideTerm, wrapWords } from "../text/fit.ts";
 import type { OutputStream } from "../text/output-stream.ts";
 import { refusedGlobals } from "./commands.ts";
 
@@ -8,7 +8,6 @@ const COLUMNS_OF_A_PIPE = 100;
 const MOST_COLUMNS = 110;
 /** A description that would have less room than this beside its term is put below it. */
 const FEWEST_DESCRIPTION_COLUMNS = 22;
-const DESCRIPTION_INDENT = " ".repeat(6);
 
 /** The heading of the program's own options, which every command takes but for those that it refuses. */
 export const GLOBAL_OPTIONS = "Global options:";
@@ -45,12 +44,9 @@ export function helpLayout(all: boolean): HelpConfiguration {
       ];
       return `${ordered.join("\n\n")}\n`;
     },
-    formatItem(term, termColumns, description, helper) {
-      const columns = helper.helpWidth ?? COLUMNS_OF_A_PIPE;
-      if (columns - termColumns - 4 >= FEWEST_DESCRIPTION_COLUMNS)
-        return Help.prototype.formatItem.call(helper, term, termColumns, description, helper);
-      const below = helper.boxWrap(description, columns - DESCRIPTION_INDENT.length).split("\n");
-      return [`  ${term}`, ...below.map((line) => DESCRIPTION_INDENT + line)].join("\n");
+    formatItem(term, termColumns, description, { helpWidth: columns = COLUMNS_OF_A_PIPE }) {
+      const layout = { columns, beside: termColumns + 4, least: FEWEST_DESCRIPTION_COLUMNS, indent: 6 };
+      return besideTerm(`  ${term}`, [description.split(" ")], layout).join("\n");
     },
   };
 }

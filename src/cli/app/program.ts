@@ -66,7 +66,7 @@ export async function buildProgram(
     });
   addGeneratorOptions(program);
   const [chosen] = namedCommand(argv);
-  if (!inFull && chosen !== undefined && ![...Object.keys(COMMANDS), ...BUILT_IN].includes(chosen))
+  if (!inFull && chosen !== undefined && !isCommand(chosen) && !BUILT_IN.includes(chosen))
     throw (await import("./usage-error.ts")).unknownCommand(chosen, plainWords(argv));
   const isAlone = !inFull && chosen !== undefined && isCommand(chosen);
   for (const [name, entry] of Object.entries(COMMANDS)) {

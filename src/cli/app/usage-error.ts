@@ -89,7 +89,7 @@ function tooManyPrompts(cause: CommanderError, argv: readonly string[], command:
  * The same command line with quotes around a prompt that was typed without them, ready to paste.
  * @param argv the whole line, of which `command` has read its options
  */
-export function withQuotedPrompt(argv: readonly string[], command: Command): string {
+function withQuotedPrompt(argv: readonly string[], command: Command): string {
   const [, first = -1, ...rest] = operandsAt(argv, command);
   const prompt = [first, ...rest].map((at) => argv[at]).join(" ");
   const words = argv.flatMap((word, at) => {

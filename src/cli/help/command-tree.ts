@@ -51,7 +51,7 @@ const HELP = new Help();
  * Describes a command and its subcommands. Global options, those of the root, are described separately.
  * @param refusedBy the names of the global options that a command of this name refuses
  */
-export function describeCommand(command: Command, refusedBy: (name: string) => string[]): CommandNode {
+function describeCommand(command: Command, refusedBy: (name: string) => string[]): CommandNode {
   const isRoot = command.parent === null;
   const subcommands = HELP.visibleCommands(command).filter((each) => each.name() !== "help" || isRoot);
   return {
@@ -69,7 +69,7 @@ export function describeCommand(command: Command, refusedBy: (name: string) => s
 }
 
 /** The options that a command has itself, in the order of its help. */
-export function ownOptions(command: Command): OptionNode[] {
+function ownOptions(command: Command): OptionNode[] {
   return HELP.visibleOptions(command).map(describeOption);
 }
 

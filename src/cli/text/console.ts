@@ -19,7 +19,7 @@ export type Text = string | readonly string[];
 export type Message = string | readonly (string | WholeLine)[];
 
 /** One part of a line of the result that a script is to use as it is. */
-export interface PathField {
+interface PathField {
   path: string;
 }
 
