@@ -1,6 +1,7 @@
 import type { BatchResult } from "../core/batch/batch-spec.ts";
 import { documentedTotal } from "../core/batch/plan.ts";
 import type { RowResult } from "../core/batch/row-result.ts";
+import { counted } from "../lib/whole-number.ts";
 import type { OptionNames } from "../lib/wording.ts";
 import { describeFailure } from "./failure.ts";
 import { reportJson } from "./report-json.ts";
@@ -17,7 +18,7 @@ export function rowJson({ row, isSkipped, report, error }: RowResult, names: Opt
 export function summaryJson({ counts, rows, charged }: BatchResult): BatchSummary {
   const { saved, skipped, unknown, pending, waiting, notSent, cost } = counts;
   const failed = counts.failed + pending + notSent;
-  const warnings = counts.mismatches.map(([what, count]) => `${what} (${rowCount(count)})`);
+  const warnings = counts.mismatches.map(([what, count]) => `${what} (${counted(count, "row")})`);
   return {
     type: "summary",
     rows,
@@ -32,8 +33,4 @@ export function summaryJson({ counts, rows, charged }: BatchResult): BatchSummar
     creditsBefore: documentedTotal(charged),
     warnings,
   };
-}
-
-export function rowCount(count: number): string {
-  return count === 1 ? "1 row" : `${count} rows`;
 }

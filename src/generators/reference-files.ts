@@ -128,6 +128,5 @@ async function downloaded(
 function checked(bytes: Buffer, name: string) {
   const inspection = inspectBytes(bytes);
   if (inspection.ok) return inspection.image;
-  const what = inspection.problem === "incomplete" ? "is incomplete" : "is not an image";
-  throw new GeneratorError(`${name} ${what}: ${inspection.detail}.`, { kind: "refused" });
+  throw new GeneratorError(`${name} is ${inspection.problem}: ${inspection.detail}.`, { kind: "refused" });
 }

@@ -20,6 +20,11 @@ export function wholeNumberOption(
   return value;
 }
 
+/** `1 row`; `2 rows`. */
+export function counted(count: number, one: string, several = `${one}s`): string {
+  return `${count} ${count === 1 ? one : several}`;
+}
+
 /** `1,048,576` */
 export function groupedDigits(value: number): string {
   return value.toLocaleString("en-US");

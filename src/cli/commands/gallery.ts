@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { openLedger } from "../../client/session.ts";
 import { buildGallery, type Gallery } from "../../gallery/build.ts";
 import { UsageError } from "../../lib/error-types.ts";
+import { counted } from "../../lib/whole-number.ts";
 import { addOpenOption, openImages } from "../flags/view-flags.ts";
 import { createStatusLine } from "../output/status-line.ts";
 import type { RunWith } from "../session/command.ts";
@@ -72,8 +73,7 @@ async function show(
     const more = unreadable.length > MOST_NAMED ? `, and ${unreadable.length - MOST_NAMED} more` : "";
     await console.warn(`Skipped because they cannot be read: ${named.join(", ")}${more}.`);
   }
-  const count = images.length === 1 ? "1 image" : `${images.length} images`;
-  await console.note(`${count}, ${made === 1 ? "1 new thumbnail" : `${made} new thumbnails`}.`);
+  await console.note(`${counted(images.length, "image")}, ${counted(made, "new thumbnail")}.`);
 }
 
 function galleryJson(page: string, { images, unreadable, made }: Gallery): object {

@@ -28,11 +28,7 @@ Examples:
   $ imggen rerun task_3f9c --output another-fox.png
   $ imggen rerun a-fox-3f9c.png --dry-run`;
 
-const OTHER_MODEL = {
-  short: "-m",
-  value: "<id>",
-  description: "model, see imggen models (default: the same)",
-};
+const OTHER_MODEL = "model, see imggen models (default: the same)";
 
 export function register(command: Command, runWith: RunWith): void {
   command.argument("<file|taskId>", "an image that imggen saved here or with a sidecar, or a task's id");

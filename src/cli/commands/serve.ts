@@ -4,6 +4,7 @@ import type { OwnGenerator } from "../../client/own-generator.ts";
 import { startGenerator } from "../../client/start-generator.ts";
 import { durationOption, formatDuration } from "../../lib/duration.ts";
 import { UsageError } from "../../lib/error-types.ts";
+import { counted } from "../../lib/whole-number.ts";
 import type { ServiceEvent } from "../../sandbox/generator-service.ts";
 import { ANY_MODEL } from "../../task/request.ts";
 import type { RunWith } from "../session/command.ts";
@@ -79,7 +80,7 @@ function start(session: Session, own: OwnGenerator, { port: flag }: ServeFlags) 
 }
 
 function sayWaiting({ console }: Session, count: number, grace: string): void {
-  const tasks = count === 1 ? "1 task runs" : `${count} tasks run`;
+  const tasks = counted(count, "task runs", "tasks run");
   void console.note(`${tasks}, and may take up to ${grace} more. A second signal ends at once.`);
 }
 

@@ -80,8 +80,8 @@ async function readImage(path: string): Promise<ImageInfo> {
   try {
     const inspection = inspectFileAt(path);
     if (inspection.ok) return inspection.image;
-    const what = inspection.problem === "incomplete" ? "is incomplete" : "is not an image that can be shown";
-    throw new UsageError(`${path} ${what}: ${inspection.detail}.`);
+    const what = inspection.problem === "incomplete" ? "incomplete" : "not an image that can be shown";
+    throw new UsageError(`${path} is ${what}: ${inspection.detail}.`);
   } catch (error) {
     if (error instanceof UsageError) throw error;
     throw new UsageError(`${path} cannot be read: ${errorText(error)}.`, { cause: error });

@@ -24,7 +24,7 @@ export type RequestFlags = {
 };
 
 interface Flag {
-  short?: string;
+  short: string;
   /** Stands for the value in the help. */
   value: string;
   description: string;
@@ -56,27 +56,27 @@ const FLAGS: Readonly<Record<FlagName, Flag>> = {
 };
 
 /** `--image` of commands that upload files. */
-export const IMAGE_OR_FILE: Flag = {
-  short: "-i",
-  value: "<image>",
-  description: "reference image: a URL, or a file (imggen help uploads); repeat it for several",
-};
+export const IMAGE_OR_FILE = "reference image: a URL, or a file (imggen help uploads); repeat it for several";
 
 function isFlagName(name: string): name is FlagName {
   return isFieldName(name) && name !== "prompt";
 }
 
 /** Adds those flags to a command. @param shown how its help describes a flag that takes more there than elsewhere */
-export function addRequestOptions(command: Command, shown: { [Name in FlagName]?: Flag } = {}): Command {
+export function addRequestOptions(command: Command, shown: { [Name in FlagName]?: string } = {}): Command {
   command.optionsGroup(OPTION_GROUPS.request);
   for (const name of Object.keys(FLAGS).filter(isFlagName)) addFieldOption(command, name, shown[name]);
   return command;
 }
 
 /** Adds the flag of one field. */
-export function addFieldOption(command: Command, name: FlagName, flag: Flag = FLAGS[name]): Command {
-  const { short, value, description } = flag;
-  const flags = `${short === undefined ? "" : `${short}, `}${FLAG_LABELS[name]} ${value}`;
+export function addFieldOption(
+  command: Command,
+  name: FlagName,
+  description = FLAGS[name].description,
+): Command {
+  const { short, value } = FLAGS[name];
+  const flags = `${short}, ${FLAG_LABELS[name]} ${value}`;
   return REQUEST_FIELDS[name] === "texts"
     ? command.option(flags, description, collect)
     : command.option(flags, description);

@@ -1,12 +1,14 @@
 import { STILL_RUNNING } from "../../client/exit-codes.ts";
 import { describeFailure, resumeCommand } from "../../client/failure.ts";
 import { reportStatus, type TaskReport } from "../../core/task/report.ts";
+import { formatDuration } from "../../lib/duration.ts";
+import { counted } from "../../lib/whole-number.ts";
 import { FLAG_NAMES } from "../../lib/wording.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import type { Session } from "../session/session.ts";
 import { hasSymbols, SAVED_MARK } from "../text/colors.ts";
 import { roomOn, type WholeLine } from "../text/fit.ts";
-import { costsOf, creditsText, failureLines, savedWord, shortPath } from "../text/phrases.ts";
+import { creditsText, failureLines, shortPath } from "../text/phrases.ts";
 
 /** The exit code that a report means. */
 export function exitCodeOfReport(report: TaskReport): number {
@@ -56,7 +58,7 @@ function isLiveTerminal({ console, context: { stdout, stderr } }: Session): bool
 /** What was saved, where standard output has the names of the files. */
 function savedLine(report: TaskReport, which: string): string {
   const { files } = report;
-  const count = files.length === 1 ? "1 image" : `${files.length} images`;
+  const count = counted(files.length, "image");
   const said = report.isSavedBefore ? ":" : "";
   return `${savedWord(which, report)}${said} ${[count, ...sizeOf(files[0]), ...costsOf(report)].join(", ")}.`;
 }
@@ -79,6 +81,18 @@ async function savedLines(
   }
   if (files.length > 1 && costs.length > 0) lines.push(`${files.length} images, ${costs.join(", ")}`);
   return lines;
+}
+
+/** The first words of an image's line; in lower case where something stands before them. */
+function savedWord(which: string, { isSavedBefore }: TaskReport): string {
+  if (isSavedBefore) return which === "" ? "Already saved" : "already saved";
+  return which === "" ? "Saved" : "saved";
+}
+
+/** What the images cost, and how long they took; nothing for what this run has only found. */
+function costsOf({ credits, elapsedMs, isSavedBefore }: TaskReport): string[] {
+  if (isSavedBefore) return [];
+  return [creditsText(credits), ...(elapsedMs === null ? [] : [formatDuration(elapsedMs)])];
 }
 
 function sizeOf(file: SavedFile | undefined): string[] {

@@ -53,8 +53,7 @@ async function tried<Result>(
 async function imageIn(file: string): Promise<ImageInfo> {
   const inspection = inspectFileAt(file);
   if (inspection.ok) return inspection.image;
-  const what = inspection.problem === "incomplete" ? "incomplete" : "not an image";
-  throw new UndecodableError(`it is ${what}: ${inspection.detail}`);
+  throw new UndecodableError(`it is ${inspection.problem}: ${inspection.detail}`);
 }
 
 /** How this terminal shows pictures. @param mayAsk whether it may be sent questions */

@@ -1,14 +1,10 @@
 import { percent, type TaskProgressEvent, tasksAhead } from "../../core/task/progress-events.ts";
 import { formatDuration } from "../../lib/duration.ts";
-import type { GenerationRequest } from "../../task/request.ts";
+import type { CheckedRequest } from "../../task/request.ts";
 import { creditsText } from "../text/phrases.ts";
 
 /** What the spinner says of the request that a task is for. */
-export interface RequestFacts {
-  request: GenerationRequest;
-  /** null if the cost is not documented. */
-  credits: number | null;
-}
+export type RequestFacts = Pick<CheckedRequest, "request" | "credits">;
 
 /** What the spinner shows. */
 export interface TaskView {

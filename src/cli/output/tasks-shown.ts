@@ -2,6 +2,7 @@ import { interruptedError } from "../../core/errors.ts";
 import type { TaskProgressEvent } from "../../core/task/progress-events.ts";
 import type { TaskReport } from "../../core/task/report.ts";
 import type { ResumeTarget } from "../../core/use-cases/resume.ts";
+import { counted } from "../../lib/whole-number.ts";
 import type { Session } from "../session/session.ts";
 import { createStatusLine } from "./status-line.ts";
 import { createProgress, type Progress, tellOfTask } from "./task-progress.ts";
@@ -125,7 +126,7 @@ async function showInterrupted(ids: readonly string[], session: Session, state: 
   if (ids.length === 0) return;
   const { signal } = session.context;
   const command = session.commandLine();
-  const tasks = ids.length === 1 ? "1 task is" : `${ids.length} tasks are`;
+  const tasks = counted(ids.length, "task is", "tasks are");
   const more = ids.length - FIRST_IDS;
   await session.console.error([
     `${interruptedError(signal, "yes").message} ${tasks} ${state}:`,

@@ -1,25 +1,12 @@
 import path from "node:path";
 import type { FailureJson } from "../../client/results.ts";
 import type { ProcessContext } from "../../client/this-process.ts";
-import type { TaskReport } from "../../core/task/report.ts";
-import { formatDuration } from "../../lib/duration.ts";
+import { counted } from "../../lib/whole-number.ts";
 
 /** `2 credits`, `1 credit`, or that the cost is unknown. */
 export function creditsText(credits: number | null): string {
   if (credits === null) return "cost unknown";
-  return credits === 1 ? "1 credit" : `${credits} credits`;
-}
-
-/** The first word of an image's line; in lower case where something stands before it. */
-export function savedWord(which: string, { isSavedBefore }: TaskReport): string {
-  if (isSavedBefore) return which === "" ? "Already saved" : "already saved";
-  return which === "" ? "Saved" : "saved";
-}
-
-/** What the images cost, and how long they took; nothing for what this run has only found. */
-export function costsOf({ credits, elapsedMs, isSavedBefore }: TaskReport): string[] {
-  if (isSavedBefore) return [];
-  return [creditsText(credits), ...(elapsedMs === null ? [] : [formatDuration(elapsedMs)])];
+  return counted(credits, "credit");
 }
 
 /** That the task of an earlier run is continued. */

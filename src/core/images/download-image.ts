@@ -143,7 +143,7 @@ async function check(
 ): Promise<Attempt> {
   const inspection = await onDisk(fetched.temporary, () => inspectImage(file));
   if (!inspection.ok) {
-    const what = inspection.problem === "incomplete" ? "the image is incomplete" : "not an image";
+    const what = inspection.problem === "incomplete" ? "the image is incomplete" : inspection.problem;
     return { outcome: "retry", why: `${what}: ${inspection.detail}`, retryAfterMs: null };
   }
   await onDisk(fetched.temporary, () => file.setMode(fileMode));

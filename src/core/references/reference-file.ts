@@ -41,10 +41,8 @@ export async function readReferenceFile(
   const bytes = await readSmall(file, given, label);
   const inspection = inspectBytes(bytes);
   const takes = "the service takes JPEG, PNG and WebP";
-  if (!inspection.ok) {
-    const what = inspection.problem === "incomplete" ? "is incomplete" : "is not an image";
-    throw refused(`${label} ${given} ${what} (${inspection.detail}): ${takes}`);
-  }
+  if (!inspection.ok)
+    throw refused(`${label} ${given} is ${inspection.problem} (${inspection.detail}): ${takes}`);
   const { type, extension } = inspection.image;
   if (!REFERENCE_TYPES.includes(type))
     throw refused(`${label} ${given} is of the type ${extension.toUpperCase()}: ${takes}`);

@@ -29,7 +29,7 @@ export interface ImageInfo {
 /** `detail` is a short phrase for an error message: "an HTML page", "PNG cut short at byte 5 of at least 57". */
 type Inspection =
   | { ok: true; image: ImageInfo }
-  | { ok: false; problem: "not_an_image" | "incomplete"; detail: string };
+  | { ok: false; problem: "not an image" | "incomplete"; detail: string };
 
 const FORMATS: readonly ImageFormat[] = [png, jpeg, webp, gif, avif];
 const HEAD_BYTES = 4096;
@@ -44,7 +44,7 @@ export function inspectImage(source: ByteSource): Inspection {
   const file = new ByteWindow(source);
   const head = file.bytes(0, Math.min(HEAD_BYTES, file.size)) ?? Buffer.alloc(0);
   const format = FORMATS.find((candidate) => candidate.begins(head));
-  if (format === undefined) return { ok: false, problem: "not_an_image", detail: describeForeign(head) };
+  if (format === undefined) return { ok: false, problem: "not an image", detail: describeForeign(head) };
 
   const verdict = format.examine(file);
   if (verdict.kind !== "whole") {

@@ -68,7 +68,7 @@ describe("an AVIF", () => {
     const video = Buffer.concat([box("ftyp", Buffer.from("isom\0\0\0\0isommp42")), box("moov"), box("mdat")]);
     expect(inspect(video)).toEqual({
       ok: false,
-      problem: "not_an_image",
+      problem: "not an image",
       detail: "a media file that is not AVIF",
     });
   });

@@ -48,10 +48,10 @@ describe("any bytes", () => {
 });
 
 it("an empty source, and one that is no image, are named for what they are", async () => {
-  expect(inspect(Buffer.alloc(0))).toEqual({ ok: false, problem: "not_an_image", detail: "empty" });
+  expect(inspect(Buffer.alloc(0))).toEqual({ ok: false, problem: "not an image", detail: "empty" });
   expect(inspect(Buffer.from("<html><body>busy</body></html>"))).toEqual({
     ok: false,
-    problem: "not_an_image",
+    problem: "not an image",
     detail: "an HTML page",
   });
 });

@@ -51,6 +51,6 @@ describe("a WebP", () => {
 
   it("is not taken for a sound file, which begins in the same way", () => {
     const sound = Buffer.concat([Buffer.from("RIFF\x24\0\0\0WAVEfmt ", "latin1"), Buffer.alloc(28)]);
-    expect(inspect(sound)).toMatchObject({ problem: "not_an_image" });
+    expect(inspect(sound)).toMatchObject({ problem: "not an image" });
   });
 });

@@ -1,4 +1,3 @@
-import { rowCount } from "../../../client/batch-json.ts";
 import { EXIT_CODES, exitCodeOf } from "../../../client/exit-codes.ts";
 import { adviceOn } from "../../../client/failure.ts";
 import { isRepeat } from "../../../core/batch/batch-row.ts";
@@ -7,6 +6,7 @@ import type { BatchCounts } from "../../../core/batch/counts.ts";
 import type { BatchPlan, TotalCost } from "../../../core/batch/plan.ts";
 import { likelyCredits } from "../../../core/limits/budget.ts";
 import type { ErrorType, ImggenError } from "../../../lib/error-types.ts";
+import { counted } from "../../../lib/whole-number.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
 import { highestCost } from "../../../models/cost.ts";
 import type { Matrix } from "../../../models/matrix.ts";
@@ -18,15 +18,15 @@ import { MOST_SHOWN } from "./row-notes.ts";
 export function costText({ rows, credits, undocumented }: TotalCost): string {
   if (undocumented === 0) return creditsText(credits);
   if (undocumented === rows) return "cost unknown";
-  return `${creditsText(credits)}, and ${rowCount(undocumented)} of unknown cost`;
+  return `${creditsText(credits)}, and ${counted(undocumented, "row")} of unknown cost`;
 }
 
 /** `3 rows, 2 saved already, up to 4 credits already charged, 1 to submit: 2 credits`. */
 export function planText({ rows, toSubmit, charged }: BatchPlan): string {
   const count = (state: string) => rows.filter((row) => row.state === state).length;
   const repeats = rows.filter(({ key }) => isRepeat(key)).length;
-  const repeating = ` (${repeats} ${repeats === 1 ? "repeats" : "repeat"} an earlier row)`;
-  const parts = [rowCount(rows.length) + (repeats === 0 ? "" : repeating)];
+  const repeating = ` (${counted(repeats, "repeats", "repeat")} an earlier row)`;
+  const parts = [counted(rows.length, "row") + (repeats === 0 ? "" : repeating)];
   if (count("saved") > 0) parts.push(`${count("saved")} saved already`);
   if (count("unfinished") > 0) parts.push(`${count("unfinished")} unfinished`);
   if (charged.credits > 0) parts.push(`up to ${creditsText(charged.credits)} already charged`);
@@ -70,11 +70,11 @@ function summaryLines({ counts, rows, stopped }: BatchResult, session: Session):
     waiting > 0 && `${waiting} waiting in the queue`,
     notSent > 0 && `${notSent} not sent`,
   ].filter(Boolean);
-  const lines = [`${rowCount(rows)}: ${parts.join(", ")}. ${spentText(counts)}`];
+  const lines = [`${counted(rows, "row")}: ${parts.join(", ")}. ${spentText(counts)}`];
   // The others were printed as they happened.
   for (const { error, names, count } of counts.errors.filter(({ count }) => count > MOST_SHOWN))
     lines.push(`  ${count} × ${error.message} (${names.join(", ")}, …)`);
-  for (const [what, count] of counts.mismatches) lines.push(`  warning: ${what} (${rowCount(count)})`);
+  for (const [what, count] of counts.mismatches) lines.push(`  warning: ${what} (${counted(count, "row")})`);
   if (stopped) lines.push(stoppedText(stopped), ...remedies(stopped));
   return [...lines, ...nextSteps(counts, session)];
 }
@@ -91,7 +91,7 @@ function spentText({ cost, uncertain }: BatchCounts): string {
   if (uncertain.rows === 0) return `Charged in this run: ${costText(cost)}.`;
   if (uncertain.rows === cost.rows) return `May have been charged in this run: ${costText(cost)}.`;
   if (uncertain.credits === 0)
-    return `Charged in this run: ${costText(cost)}; ${rowCount(uncertain.rows)} may not have been charged.`;
+    return `Charged in this run: ${costText(cost)}; ${counted(uncertain.rows, "row")} may not have been charged.`;
   const certain = cost.credits - uncertain.credits;
   return `Charged in this run: ${certain === 0 ? "up to" : `${certain} to`} ${costText(cost)}.`;
 }

@@ -80,7 +80,7 @@ async function runCompare(session: Session, given: string, flags: CompareOptions
   const ends: RowResult[] = [];
   const result = await runShown(spec, session, async (end) => void ends.push(end));
   ends.sort((a, b) => a.row.row - b.row.row);
-  await showCompared({ comparison, ends, result }, session);
+  await showCompared(comparison, ends, result, session);
   return exitCodeOfBatch(result);
 }
 

@@ -53,15 +53,13 @@ export async function showPlan(comparison: Comparison, terms: BatchTerms, sessio
   return 0;
 }
 
-interface Compared {
-  comparison: Comparison;
-  /** In the order of the cells. */
-  ends: readonly RowResult[];
-  result: ShownResult;
-}
-
-/** The whole as one document for a script, or as a table for a person. */
-export async function showCompared({ comparison, ends, result }: Compared, session: Session): Promise<void> {
+/** The whole as one document for a script, or as a table for a person. @param ends in the order of the cells */
+export async function showCompared(
+  comparison: Comparison,
+  ends: readonly RowResult[],
+  result: ShownResult,
+  session: Session,
+): Promise<void> {
   if (session.options.json) {
     const { sheet } = result;
     const { credits } = summaryJson(result);

@@ -4,6 +4,7 @@ import { describeFailure } from "../../../client/failure.ts";
 import { inOrder } from "../../../lib/concurrency.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { VERSION } from "../../../lib/version.ts";
+import { counted } from "../../../lib/whole-number.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
 import { createStatusLine } from "../../output/status-line.ts";
 import type { RunWith } from "../../session/command.ts";
@@ -150,7 +151,7 @@ function documentOf(failed: readonly string[]): object {
 function summaryOf(failures: number, warnings: number): string {
   const counts = [
     ...(failures > 0 ? [`${failures} to fix`] : []),
-    ...(warnings > 0 ? [warnings === 1 ? "1 warning" : `${warnings} warnings`] : []),
+    ...(warnings > 0 ? [counted(warnings, "warning")] : []),
   ];
   return counts.length === 0 ? "No problems found." : `${counts.join(", ")}.`;
 }

@@ -7,6 +7,7 @@ import { tasksToResume } from "../../../core/use-cases/resume.ts";
 import { errorCode, errorText } from "../../../lib/error-text.ts";
 import { ImggenError } from "../../../lib/error-types.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
+import { counted } from "../../../lib/whole-number.ts";
 import { StateFolderError } from "../../../store/errors.ts";
 import { mayBeTask } from "../../../store/ledger-entry.ts";
 import { isUnknown, mayBeCharged } from "../../../task/record.ts";
@@ -117,18 +118,14 @@ export async function checkTasks(session: Session): Promise<CheckResult> {
   const facts = { inProgress, unfinished, unknown, unreadable };
   const found = [
     unfinished > 0 && `${counted(unfinished, "task is", "tasks are")} charged and not saved.`,
-    unknown > 0 && `The outcome of ${counted(unknown, "request", "requests")} is unknown.`,
-    unreadable > 0 && `${counted(unreadable, "file", "files")} of the ledger cannot be read.`,
+    unknown > 0 && `The outcome of ${counted(unknown, "request")} is unknown.`,
+    unreadable > 0 && `${counted(unreadable, "file")} of the ledger cannot be read.`,
   ].filter((message) => message !== false);
   if (found.length === 0)
     return ok(inProgress === 0 ? "none unfinished" : `${inProgress} in progress`, facts);
   const isAllCharged = unfinished > 0 && found.length === 1;
   const purpose = isAllCharged ? "To finish them" : "To see what to do about each";
   return warning(found.join(" "), `${purpose}: imggen resume${isSandbox ? " --sandbox" : ""}`, facts);
-}
-
-function counted(count: number, one: string, several: string): string {
-  return `${count} ${count === 1 ? one : several}`;
 }
 
 /** What is known of a folder that imggen keeps something in. Nothing is created to find out. */

@@ -79,12 +79,11 @@ function filterOf({ kind, ratio, quality, references }: ModelsOptions): ModelFil
   if (ratio !== undefined) refuse(malformedRatio(ratio, FLAG_LABELS.ratio));
   if (quality !== undefined) refuse(unknownQuality(quality, FLAG_LABELS.quality));
   return {
-    ...(kind !== undefined && { kind: kindOf(kind) }),
-    ...(ratio !== undefined && { ratio }),
-    ...(quality !== undefined && { quality }),
-    ...(references !== undefined && {
-      references: wholeNumberOption("--references", references, { min: 0 }),
-    }),
+    kind: kind === undefined ? undefined : kindOf(kind),
+    ratio,
+    quality,
+    references:
+      references === undefined ? undefined : wholeNumberOption("--references", references, { min: 0 }),
   };
 }
 
