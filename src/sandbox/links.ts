@@ -49,18 +49,14 @@ export function readLink(
   secret: string,
   nowMs: number,
 ): Link | { refused: SandboxReply } {
-  const link = readImageUrl(taskId, name, query, secret);
-  if (link === null) return { refused: unknownError("wrong signature", { status: 403 }) };
+  const [, index, extension = ""] = /^(\d{1,2})\.([a-z0-9]{3,4})$/.exec(name) ?? [];
+  const [expires] = /^\d{1,15}$/.exec(query.get("expires") ?? "") ?? [];
+  const link = { taskId, index: Number(index), extension, expires: Number(expires) };
+  // No address of another form was ever signed.
+  if (!isSameText(query.get("signature") ?? "", sign(link, secret)))
+    return { refused: unknownError("wrong signature", { status: 403 }) };
   if (nowMs >= link.expires * 1000) return { refused: unknownError("expired", { status: 403 }) };
   return link;
-}
-
-function readImageUrl(taskId: string, name: string, query: URLSearchParams, secret: string): Link | null {
-  const [, index, extension] = /^(\d{1,2})\.([a-z0-9]{3,4})$/.exec(name) ?? [];
-  const expires = /^\d{1,15}$/.exec(query.get("expires") ?? "")?.[0];
-  if (index === undefined || extension === undefined || expires === undefined) return null;
-  const link = { taskId, index: Number(index), extension, expires: Number(expires) };
-  return isSameText(query.get("signature") ?? "", sign(link, secret)) ? link : null;
 }
 
 function sign({ taskId, index, extension, expires }: Link, secret: string): string {

@@ -1,18 +1,9 @@
-import { mkdtemp, rm } from "node:fs/promises";
 import type { IncomingHttpHeaders } from "node:http";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import { request } from "undici";
 import { onTestFinished } from "vitest";
 import { SANDBOX_KEY, type SandboxOptions, startSandbox } from "../../src/sandbox/server.ts";
 import { plainPicture } from "../support/plain-picture.ts";
-
-/** A folder that is gone after the test. */
-export async function temporaryFolder(): Promise<string> {
-  const folder = await mkdtemp(path.join(tmpdir(), "imggen-sandbox-"));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** A reply of the API, read as section 2.1 says. */
 export interface Answer {

@@ -1,7 +1,8 @@
 import { expect, it, onTestFinished } from "vitest";
 import { parseEnvelope, parsePolledState } from "../../src/api/schema.ts";
 import { SANDBOX_KEY, startSandbox } from "../../src/sandbox/server.ts";
-import { answer, clientOf, liveSandbox, temporaryFolder } from "./live.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { answer, clientOf, liveSandbox } from "./live.ts";
 
 const UNKNOWN = { status: 200, body: { code: -1, message: "image_generation.error.unknown_error" } };
 

@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/lib/clock.ts";
 import { SANDBOX_BASIC_KEY } from "../../src/sandbox/server.ts";
 import { openState } from "../../src/sandbox/state/state.ts";
-import { answer, drain, liveSandbox, temporaryFolder } from "./live.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { answer, drain, liveSandbox } from "./live.ts";
 
 const INVALID = { status: 400, body: { code: -1, message: "image_generation.error.invalid_request" } };
 const fox = { prompt: "a fox" };

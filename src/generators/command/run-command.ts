@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { errorCode } from "../../lib/error-text.ts";
-import { fieldsOf, jsonOrNull } from "../../lib/json.ts";
+import { jsonOrNull } from "../../lib/json.ts";
 import { identityOf, type ProcessIdentity, signalGroup, systemProcesses } from "../../lib/processes.ts";
 import { environmentWithout, type ProgramEnd, programFailure, runProgram } from "../../lib/run-program.ts";
 import { GeneratorError, type GeneratorFailure, TimeLimitError } from "../generator.ts";
@@ -75,18 +75,15 @@ function noteProcess(folder: string, pid: number): void {
 /** Kills a command that a killed process has left behind, and what it has started: nobody waits for its image. */
 export function endLeftProcess(folder: string): void {
   const left = noted(path.join(folder, PROCESS_FILE));
-  if (left !== null && systemProcesses().isAlive(left)) signalGroup(left.pid, "SIGKILL");
+  // The group of process 1 would be every process: no note of ours names it.
+  if (left !== null && left.pid > 1 && systemProcesses().isAlive(left)) signalGroup(left.pid, "SIGKILL");
 }
 
+/** null if there is none, or a crash cut it short. */
 function noted(file: string): ProcessIdentity | null {
-  let text: string;
   try {
-    text = readFileSync(file, "utf8");
+    return jsonOrNull(readFileSync(file, "utf8")) as ProcessIdentity | null;
   } catch {
     return null;
   }
-  const { pid, host, started, boot, pidNamespace } = fieldsOf(jsonOrNull(text));
-  if (typeof pid !== "number" || typeof host !== "string" || typeof started !== "string") return null;
-  if (typeof boot !== "string" || pid <= 1) return null;
-  return { pid, host, started, boot, ...(typeof pidNamespace === "string" && { pidNamespace }) };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { drawn, endless, scriptedGenerator } from "../../support/scripted-generator.ts";
-import { temporaryFolder } from "../live.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { dataOf, liveGenerator } from "./live-generator.ts";
 
 /** A service with one task at the generator and one that waits. */

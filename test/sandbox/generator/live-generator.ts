@@ -7,20 +7,10 @@ import {
   type ServiceEvent,
   startGeneratorService,
 } from "../../../src/sandbox/generator-service.ts";
+import { OPTIONS } from "../../generators/job.ts";
 import { scriptedGenerator } from "../../support/scripted-generator.ts";
-import { type Answer, clientOf, temporaryFolder } from "../live.ts";
-
-const OPTIONS: GeneratorOptions = {
-  model: null,
-  sidePx: 1024,
-  sizeForm: null,
-  concurrency: 1,
-  timeoutMs: 60_000,
-  fields: {},
-  headers: {},
-  isPaid: false,
-  key: null,
-};
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { type Answer, clientOf } from "../live.ts";
 
 type LiveOptions = Partial<Omit<GeneratorServiceOptions, "options">> & {
   options?: Partial<GeneratorOptions>;
@@ -40,7 +30,7 @@ export async function liveGenerator({ options, ...others }: LiveOptions = {}) {
     onEvent: (event) => events.push(event),
     ...others,
     folder,
-    options: { ...OPTIONS, ...options },
+    options: { ...OPTIONS, timeoutMs: 60_000, ...options },
   });
   onTestFinished(() => service.close(undefined, 0));
   const client = clientOf(service.baseUrl, service.apiKey);

@@ -10,7 +10,8 @@ import { model } from "../../../src/models/matrix.ts";
 import { buildPng } from "../../lib/image/builders.ts";
 import { png } from "../../support/images.ts";
 import { drawn, endless, scriptedGenerator } from "../../support/scripted-generator.ts";
-import { clientOf, temporaryFolder } from "../live.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { clientOf } from "../live.ts";
 import { dataOf, liveGenerator } from "./live-generator.ts";
 
 const INVALID = "image_generation.error.invalid_request";

@@ -2,7 +2,7 @@ import { request } from "undici";
 import { describe, expect, it } from "vitest";
 import { png } from "../../support/images.ts";
 import { drawn, endless, failing, scriptedGenerator } from "../../support/scripted-generator.ts";
-import { temporaryFolder } from "../live.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { dataOf, liveGenerator } from "./live-generator.ts";
 
 describe("a task", () => {

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { drawn, endless, failing, scriptedGenerator } from "../../support/scripted-generator.ts";
 import { someProcesses } from "../../support/some-processes.ts";
-import { temporaryFolder } from "../live.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { dataOf, liveGenerator } from "./live-generator.ts";
 
 /** As many services as processes, on one folder and with one generator. */

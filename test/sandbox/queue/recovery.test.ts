@@ -7,8 +7,8 @@ import {
   scriptedGenerator,
 } from "../../support/scripted-generator.ts";
 import { identity, type SomeProcesses, someProcesses } from "../../support/some-processes.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { dataOf, liveGenerator } from "../generator/live-generator.ts";
-import { temporaryFolder } from "../live.ts";
 
 const ENDLESS = () => scriptedGenerator((_job, deps) => endless(deps));
 

@@ -2,7 +2,7 @@ import { appendFile, readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { AccountBook } from "../../../src/sandbox/state/book.ts";
-import { temporaryFolder } from "../live.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 async function accountFile(): Promise<string> {
   return path.join(await temporaryFolder(), "account.jsonl");

@@ -2,7 +2,8 @@ import { mkdir, readdir, readFile, rename, stat } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { SANDBOX_KEY } from "../../../src/sandbox/server.ts";
-import { drain, liveSandbox, temporaryFolder } from "../live.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { drain, liveSandbox } from "../live.ts";
 
 async function filesBelow(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { recursive: true, withFileTypes: true });
