@@ -1,4 +1,5 @@
 // What `sandbox` and `serve` have in common.
+import { once } from "node:events";
 import { platform } from "node:os";
 import { exitCodeOf } from "../../client/exit-codes.ts";
 import { isOfPort } from "../../client/service-in-effect.ts";
@@ -31,7 +32,9 @@ export async function serveUntilSignal(
     await console.result(settingLines({ IMGGEN_BASE_URL: baseUrl, IMGGEN_API_KEY: apiKey }, context.env));
     await console.note(`${what} until Ctrl-C. In another terminal, paste these lines to use it.`);
   }
-  return untilSignal(context.signal);
+  const { signal } = context;
+  if (!signal.aborted) await once(signal, "abort");
+  return exitCodeOf(signal.reason);
 }
 
 /** Starts a server on the port of the flag, or any that is free. @throws UsageError if the port cannot be opened */
@@ -88,13 +91,4 @@ export function requestLine({ method, path, status, isRefused, note }: RequestLi
   const meaning = status === 0 || status >= 500 ? "error" : isRefused ? "warning" : "saved";
   const end = status === 0 ? "-" : String(status);
   return { before: `${method} ${path} `, end, meaning, after: note === null ? "" : ` ${note}` };
-}
-
-/** Being stopped is how a server ends; the code says by what. */
-function untilSignal(signal: AbortSignal): Promise<number> {
-  return new Promise((resolve) => {
-    const end = () => resolve(exitCodeOf(signal.reason));
-    if (signal.aborted) end();
-    else signal.addEventListener("abort", end, { once: true });
-  });
 }

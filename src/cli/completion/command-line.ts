@@ -43,7 +43,7 @@ export function readCommandLine(
       line.optionsEnded = true;
     } else {
       const { option, value } = readFlag(word, line.options);
-      if (option && value === null && takesValue(option)) line.awaits = option;
+      if (option && value === null && option.type !== "boolean") line.awaits = option;
       else if (option) take(option, value === null ? [] : [value]);
     }
   }
@@ -61,10 +61,6 @@ export function readFlag(
 ): { option: OptionNode | undefined; value: string | null } {
   const [, name = word, value = null] = /^(--[^=]*)=(.*)$/s.exec(word) ?? /^(-[^-])(.+)$/s.exec(word) ?? [];
   return { option: options.find(({ long, short }) => name === long || name === short), value };
-}
-
-function takesValue({ type }: OptionNode): boolean {
-  return type !== "boolean";
 }
 
 /** One word that may stand at the cursor. */

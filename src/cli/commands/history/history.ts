@@ -35,8 +35,13 @@ export function register(command: Command, runWith: RunWith): void {
   command
     .option("--limit <n>", `how many to show (default: ${HISTORY_LIMIT})`)
     .option("--all", "show every task")
-    .option("--summary", "show credits and images by day and model");
-  addFilterOptions(command).addHelpText("after", EXAMPLES).action(runWith(runHistory));
+    .option("--summary", "show credits and images by day and model")
+    .option("--search <text>", "only prompts that contain this text")
+    .option("--status <status>", `only this status: ${STATUSES.join(", ")}`)
+    .option("--model <id>", "only this model")
+    .option("--since <when>", "only since a day such as 2026-01-31 or yesterday, or an age: 12h, 7d, 2w")
+    .addHelpText("after", EXAMPLES)
+    .action(runWith(runHistory));
 }
 
 async function runHistory(session: Session, flags: HistoryFlags): Promise<number> {
@@ -130,7 +135,7 @@ const FIRST_TASK = 'To make an image, free of charge: imggen generate "a red fox
 /** Says why there is nothing to show, and where the tasks are that there are. */
 async function showNone(elsewhere: number, flags: HistoryFlags, session: Session): Promise<void> {
   const { isSandbox } = session;
-  const isOfGenerator = !isSandbox && session.settings.flag("generator") !== undefined;
+  const isOfGenerator = isOfOneGenerator(session);
   const here = isSandbox ? "in the sandbox" : isOfGenerator ? "of this generator" : "at a real service";
   const none = isFiltered(flags) ? `No task ${here} matches` : `No tasks ${here} yet`;
   const places = isOfGenerator ? "elsewhere" : "at a real service";
@@ -142,30 +147,21 @@ async function showNone(elsewhere: number, flags: HistoryFlags, session: Session
   if (flags.model !== undefined) await noteUnknownModel(flags.model, session);
 }
 
-function addFilterOptions(command: Command): Command {
-  return command
-    .option("--search <text>", "only prompts that contain this text")
-    .option("--status <status>", `only this status: ${STATUSES.join(", ")}`)
-    .option("--model <id>", "only this model")
-    .option("--since <when>", "only since a day such as 2026-01-31 or yesterday, or an age: 12h, 7d, 2w");
-}
-
 /** @throws UsageError */
 async function filterOf(flags: HistoryQuery, session: Session): Promise<HistoryFilter> {
-  const { context } = session;
+  const own = isOfOneGenerator(session) ? await session.ownGenerator() : null;
   return historyFilter(flags, {
-    generator: await generatorAsked(session),
+    generator: own?.spec.name,
     matrix: () => session.matrix(),
-    nowMs: context.clock.now(),
+    nowMs: session.context.clock.now(),
     isSandbox: session.isSandbox,
     labelOf: (name) => `--${name}`,
   });
 }
 
-/** The generator whose tasks alone are asked for: one that a flag names. */
-async function generatorAsked(session: Session): Promise<string | undefined> {
-  if (session.isSandbox || session.settings.flag("generator") === undefined) return undefined;
-  return (await session.ownGenerator())?.spec.name;
+/** Whether only the tasks of one generator are asked for: one that a flag names. */
+function isOfOneGenerator({ isSandbox, settings }: Session): boolean {
+  return !isSandbox && settings.flag("generator") !== undefined;
 }
 
 function isFiltered({ search, status, model, since }: HistoryQuery): boolean {
