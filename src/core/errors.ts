@@ -1,5 +1,16 @@
-import { type Charged, type ErrorFacts, ImggenError } from "../lib/error-types.ts";
+import { type Charged, type ErrorFacts, type ErrorType, ImggenError } from "../lib/error-types.ts";
+import type { Wording } from "../lib/wording.ts";
 import type { ServiceIdentity } from "../task/intent.ts";
+
+/** An error that was another's, or another time's, and is one's own now: of the same type. */
+export class InheritedError extends ImggenError {
+  readonly type: ErrorType;
+
+  constructor(type: ErrorType, message: Wording, facts: ErrorFacts) {
+    super(message, facts);
+    this.type = type;
+  }
+}
 
 /** The wait ended before the task did: it is still running, and can be resumed. */
 export class PendingError extends ImggenError {

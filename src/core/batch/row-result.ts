@@ -1,9 +1,9 @@
 import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
-import { type ErrorType, ImggenError } from "../../lib/error-types.ts";
+import type { ImggenError } from "../../lib/error-types.ts";
 import type { Wording } from "../../lib/wording.ts";
 import { ratioShape } from "../../models/ratio.ts";
 import type { TaskRecord } from "../../task/record.ts";
-import { ClaimedError } from "../errors.ts";
+import { ClaimedError, InheritedError } from "../errors.ts";
 import { reportOf, type TaskReport } from "../task/report.ts";
 import { type Attempt, type RowState, rowStateAfter } from "./attempts.ts";
 import type { PlannedRow } from "./plan.ts";
@@ -66,21 +66,22 @@ export function endedWithout(state: RowState, row: PlannedRow, error: ImggenErro
 
 /** A row that is not submitted because the batch stopped. @param why the error that stopped it; null: an outage */
 export function notSent(row: PlannedRow, why: ImggenError | null): RowResult {
-  return endedWithout("new", row, why === null ? new NetworkError(DOWN) : new NotSentError(why));
+  return endedWithout("new", row, why === null ? new NetworkError(DOWN) : stoppedBefore(why));
 }
 
 const DOWN = "The service cannot be reached; this row was not sent.";
 
 /** The error that stopped the batch, for a row that was not submitted and not charged. */
-class NotSentError extends ImggenError {
-  readonly type: ErrorType;
-
-  constructor(why: ImggenError) {
-    const hint =
-      why.type === "network" && why.hint !== null ? why.hint : "It was not sent, and nothing was charged.";
-    super((names) => why.messageFor(names), { key: why.key ?? undefined, hint, charged: "no", cause: why });
-    this.type = why.type;
-  }
+function stoppedBefore(why: ImggenError): ImggenError {
+  const hint =
+    why.type === "network" && why.hint !== null ? why.hint : "It was not sent, and nothing was charged.";
+  const message: Wording = (names) => why.messageFor(names);
+  return new InheritedError(why.type, message, {
+    key: why.key ?? undefined,
+    hint,
+    charged: "no",
+    cause: why,
+  });
 }
 
 /** A row whose task another process is still working on. */

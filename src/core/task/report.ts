@@ -1,6 +1,6 @@
 import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
 import { taskIdIn } from "../../api/excerpt.ts";
-import { type Charged, type ErrorType, ImggenError } from "../../lib/error-types.ts";
+import type { Charged, ImggenError } from "../../lib/error-types.ts";
 import {
   chargedIn,
   effectiveState,
@@ -11,7 +11,7 @@ import {
 import type { TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
-import { ClaimedError } from "../errors.ts";
+import { ClaimedError, InheritedError } from "../errors.ts";
 
 /** The result of one task: the one shape that every command renders, whatever happened. */
 export interface TaskReport {
@@ -143,8 +143,10 @@ function errorOf({ id, state }: TaskRecord): ImggenError | null {
       });
     case "not_sent":
       return neverSubmitted(id, state.why);
-    case "refused":
-      return new PastRefusal(state.error);
+    case "refused": {
+      const { type, key, message } = state.error;
+      return new InheritedError(type, message, { key: key ?? undefined });
+    }
     case "lost":
       return taskLost(state.taskId, state.why);
     case "failed":
@@ -168,16 +170,6 @@ export const ENDED_WHILE_BUSY =
 
 function neverSubmitted(id: string, why: string): NetworkError {
   return new NetworkError(`Request ${id} was never sent: ${why}`);
-}
-
-/** What the service said to a request at the time. */
-class PastRefusal extends ImggenError {
-  readonly type: ErrorType;
-
-  constructor({ type, key, message }: { type: ErrorType; key: string | null; message: string }) {
-    super(message, { key: key ?? undefined });
-    this.type = type;
-  }
 }
 
 /** How a task failed. */
