@@ -4,8 +4,7 @@ import type { GenerationRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../deps.ts";
 import { checkUrls, isSignedTemporarily, signedUntilMs } from "./check-urls.ts";
 import { isUnchanged, type ReferenceFile } from "./reference-file.ts";
-import type { UploadCommand } from "./upload-command.ts";
-import { uploadFile } from "./upload-file.ts";
+import { type UploadCommand, uploadFile } from "./upload-command.ts";
 
 export interface ReferenceOptions {
   /** The files among a request's reference images. */
@@ -59,13 +58,8 @@ export class ReferenceImages implements RequestReferences {
    * never uploaded. @throws StateFolderError
    */
   async known(request: GenerationRequest): Promise<GenerationRequest | null> {
-    const urls = new Map<string, string>();
-    for (const file of this.#options.files) {
-      const url = this.#options.usesCache ? await this.#earlier(file) : null;
-      if (url === null) return null;
-      urls.set(file.given, url);
-    }
-    return withUrls(request, urls);
+    const urls = await this.#earlierUrls();
+    return this.#options.files.every(({ given }) => urls.has(given)) ? withUrls(request, urls) : null;
   }
 
   /**
@@ -73,11 +67,8 @@ export class ReferenceImages implements RequestReferences {
    * @throws StateFolderError
    */
   async plan(request: GenerationRequest, nowMs: number): Promise<ReferencePlan> {
-    const urls = new Map<string, string>();
-    for (const file of this.#options.files) {
-      const url = this.#options.usesCache ? await this.#earlier(file) : null;
-      if (url !== null && isLasting(url, nowMs)) urls.set(file.given, url);
-    }
+    const earlier = await this.#earlierUrls();
+    const urls = new Map([...earlier].filter(([, url]) => isLasting(url, nowMs)));
     const uploads = this.#options.files.filter(({ given }) => !urls.has(given));
     return { request: withUrls(request, urls), uploads };
   }
@@ -105,12 +96,22 @@ export class ReferenceImages implements RequestReferences {
     return { request: withUrls(request, uploaded), warnings };
   }
 
+  /** The URLs that files were uploaded to before, by the files' names. */
+  async #earlierUrls(): Promise<Map<string, string>> {
+    const urls = new Map<string, string>();
+    for (const file of this.#options.usesCache ? this.#options.files : []) {
+      const url = await this.#earlier(file);
+      if (url !== null) urls.set(file.given, url);
+    }
+    return urls;
+  }
+
   async #upload(file: ReferenceFile, deps: UploadDeps): Promise<string> {
     const { command, env, cache } = this.#options;
     if (command === null) throw new Error("a file, and no upload command");
     const earlier = await this.#earlier(file);
     deps.onProgress({ type: "uploading", file: file.given, bytes: file.bytes });
-    const url = await uploadFile(file, command, { env, signal: deps.signal });
+    const url = await uploadFile(file, command, env, deps.signal);
     // Else the next request with these bytes would get another image's URL.
     if (!(await isUnchanged(file)))
       throw new UsageError(`${file.given} was changed while it was uploaded.`, {

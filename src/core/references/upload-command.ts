@@ -1,5 +1,10 @@
 import { commandWords, filledWords, isInShellScript, shellOperator } from "../../lib/command-line.ts";
 import { UsageError } from "../../lib/error-types.ts";
+import { withoutQuery } from "../../lib/redact.ts";
+import { environmentWithout, linesOf, programFailure, runProgram } from "../../lib/run-program.ts";
+import { isRemoteUrl } from "../../models/rules/images.ts";
+import { interruptedError } from "../errors.ts";
+import type { ReferenceFile } from "./reference-file.ts";
 
 /** Stands for the absolute path of the file to upload. */
 const FILE = "{file}";
@@ -42,4 +47,60 @@ function refused(
   hint = "For example: my-upload-script {file}. More: imggen help uploads",
 ): UsageError {
   return new UsageError(`${message}.`, { hint });
+}
+
+const TIMEOUT_MS = 120_000;
+
+const KEYS = /^IMGGEN_(?:API|GENERATOR)_KEY$/;
+
+/**
+ * Uploads a file with the user's command, without a shell and without a key.
+ * @returns the URL that the command prints
+ * @throws UsageError for anything but one https URL, InterruptedError; nothing was sent to the service
+ */
+export async function uploadFile(
+  file: ReferenceFile,
+  command: UploadCommand,
+  env: Record<string, string | undefined>,
+  signal: AbortSignal,
+): Promise<string> {
+  const words = wordsFor(command, file.path);
+  const end = await runProgram(words, { env: environmentWithout(KEYS, env), signal, timeoutMs: TIMEOUT_MS });
+  if (end.kind === "aborted") throw interruptedError(signal, "no");
+  if (end.kind === "too_much_output") throw invalidOutput("more than any URL is long", file);
+  if (end.kind !== "ended" || end.code !== 0)
+    throw failed(programFailure(end, words[0] ?? "", TIMEOUT_MS), file);
+  return printedUrl(end.stdout, file);
+}
+
+/** Longer than any URL that a server reads. */
+const LONGEST_URL = 8192;
+
+/** @throws UsageError unless the text is one https URL on one line */
+function printedUrl(stdout: string, file: ReferenceFile): string {
+  const lines = linesOf(stdout);
+  const [line = ""] = lines;
+  if (lines.length === 0) throw invalidOutput("nothing", file);
+  if (lines.length > 1) throw invalidOutput(`${lines.length} lines`, file);
+  if (line.length > LONGEST_URL) throw invalidOutput(`a line of more than ${LONGEST_URL} characters`, file);
+  if (/\s|\p{Cc}/u.test(line) || !URL.canParse(line) || !isHttps(new URL(line)))
+    throw invalidOutput(JSON.stringify(withoutQuery(line).slice(0, 200)), file);
+  if (!isRemoteUrl(line)) throw invalidOutput("a URL in which no host follows https://", file);
+  // As it was understood: the service may read a backslash otherwise.
+  return new URL(line).href;
+}
+
+function isHttps({ protocol, username, password }: URL): boolean {
+  return protocol === "https:" && username === "" && password === "";
+}
+
+function invalidOutput(what: string, file: ReferenceFile): UsageError {
+  return failed(`printed ${what}, and must print one https:// URL on one line`, file);
+}
+
+/** @param what the command did, as a phrase */
+function failed(what: string, { given }: ReferenceFile): UsageError {
+  return new UsageError(`${given} was not uploaded: the upload command ${what.replace(/\.$/, "")}.`, {
+    hint: "Nothing was charged. To see the command: imggen config get uploadCommand\nWhat it must do, with examples: imggen help uploads",
+  });
 }
