@@ -111,12 +111,16 @@ async function downloaded(
   url: string,
   at: number,
   temporary: string,
-  { taskId, urls, freshUrls }: SaveSpec,
+  { taskId, urls }: SaveSpec,
   deps: TaskDeps,
 ): Promise<DownloadedImage> {
   const count = Math.min(urls.length, MOST_IMAGES);
   deps.onProgress({ type: "downloading", taskId, index: at + 1, count });
-  const freshUrl = async () => (await freshUrls())?.[at] ?? null;
+  const freshUrl = async () => {
+    const reply = await deps.connection.service.poll(taskId, undefined, deps.signal);
+    if (reply.outcome !== "state" || reply.task.status !== "completed") return null;
+    return reply.task.urls[at] ?? null;
+  };
   return downloadImage({ url, taskId, freshUrl }, temporary, deps);
 }
 

@@ -15,8 +15,6 @@ export interface SaveSpec {
   saved: readonly (SavedFile | null)[];
   /** Files of these images elsewhere, by the same position: copied, where they are whole, rather than downloaded. */
   copies: readonly (SavedFile | null)[];
-  /** Polls for all result URLs again; null if the service gives none. */
-  freshUrls: () => Promise<string[] | null>;
   /** Start of the temporary files' names; the same in every process that works on this task. */
   stem: string;
   /** Whether this process has claimed the task. */

@@ -64,7 +64,6 @@ export async function saveTask(
     urls,
     saved: task.saved,
     copies: task.copies ?? [],
-    freshUrls: () => freshUrls(task.taskId, deps),
     stem: report.ledgerId ?? `task-${task.taskId.replace(/[^A-Za-z0-9]/g, "").slice(-32)}`,
     date,
     keepsSinceMs: task.replacesNewer ? Number.POSITIVE_INFINITY : date.getTime(),
@@ -105,11 +104,6 @@ async function recordSaved(task: AcceptedTask, report: TaskReport, deps: TaskDep
   await task.writer?.write({ type: "saved", at: isoTime(deps.clock.now()), files: report.files });
   await task.writer?.finish();
   return { ...report, state: "saved" };
-}
-
-async function freshUrls(taskId: string, deps: TaskDeps): Promise<string[] | null> {
-  const reply = await deps.connection.service.poll(taskId, undefined, deps.signal);
-  return reply.outcome === "state" && reply.task.status === "completed" ? reply.task.urls : null;
 }
 
 /** Whole milliseconds for the record; null if the task's age was not known. */
