@@ -2,7 +2,7 @@
 
 export type { TaskProgressEvent } from "../core/task/progress-events.ts";
 export type { ReportStatus } from "../core/task/report.ts";
-export type { HistoryStatus } from "../core/use-cases/history-filter.ts";
+export type { HistoryStatus } from "../core/use-cases/history.ts";
 export type { Charged, ErrorType } from "../lib/error-types.ts";
 export type { ModelFilter } from "../models/find.ts";
 export type { Kind, Model, Quality, References } from "../models/matrix.ts";

@@ -1,5 +1,5 @@
 import type { OnTaskProgress } from "../core/task/progress-events.ts";
-import type { HistoryStatus } from "../core/use-cases/history-filter.ts";
+import type { HistoryStatus } from "../core/use-cases/history.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { type FieldForm, REQUEST_FIELDS } from "../task/request-fields.ts";
 

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { STATUSES } from "../../core/use-cases/history-filter.ts";
+import { STATUSES } from "../../core/use-cases/history.ts";
 import { KIND_WORDS } from "../../models/find.ts";
 import { MODELS, QUALITIES, RATIOS } from "../../models/matrix.ts";
 import { SETTING_NAMES } from "../../store/settings-table.ts";

@@ -1,9 +1,32 @@
-import { localDay } from "../../lib/local-time.ts";
+import { UsageError } from "../../lib/error-types.ts";
+import { parseSince } from "../../lib/local-time.ts";
+import { resolveModel } from "../../models/find.ts";
+import type { Matrix } from "../../models/matrix.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { UnreadableEntry } from "../../store/ledger-entry.ts";
+import { SANDBOX_SERVICE, type ServiceIdentity } from "../../task/intent.ts";
+import { effectiveState, isResumable, type StateName } from "../../task/lifecycle.ts";
 import { mayBeCharged, type TaskRecord } from "../../task/record.ts";
-import { factsOf } from "../task/report.ts";
-import { type HistoryFilter, matches } from "./history-filter.ts";
+import { type ReportStatus, reportStatus } from "../task/report.ts";
+
+/** Which tasks of the ledger are wanted; a field that is absent asks nothing. */
+export interface HistoryFilter {
+  /** A part of the prompt, in any case. */
+  search?: string | undefined;
+  status?: HistoryStatus | undefined;
+  /** The canonical id. */
+  model?: string | undefined;
+  /** Begun at this moment or later, milliseconds since the epoch. */
+  sinceMs?: number | undefined;
+  isOfService?: ((service: ServiceIdentity) => boolean) | undefined;
+}
+
+/** The status of a task for filters: a charged task that is not saved is `unfinished`, whatever its status at the service. */
+export type HistoryStatus = ReportStatus | "unfinished";
+
+export function historyStatus(state: StateName): HistoryStatus {
+  return isResumable(state) ? "unfinished" : reportStatus({ state, isAwaited: true });
+}
 
 /** The tasks that were or may have been charged, newest first. Reads no more of the ledger than it must. */
 export async function recentTasks(
@@ -44,61 +67,74 @@ export async function* chargedTasks(
   }
 }
 
-/** What some tasks made and cost, or may have cost. */
-export interface Totals {
-  tasks: number;
-  /** Saved ones. */
-  images: number;
-  /** Documented costs alone. */
-  credits: number;
-  /** Tasks whose cost is not documented. */
-  undocumented: number;
-  /** What the user's own generators said of cost and tokens, each name added up; absent where they said nothing. */
-  usage?: Record<string, number>;
+/** Whether a task is wanted, as far as its request and its state say. */
+function matches(
+  { intent: { request }, state }: TaskRecord,
+  { search, status, model }: HistoryFilter,
+): boolean {
+  if (search !== undefined && !request.prompt.toLowerCase().includes(search.toLowerCase())) return false;
+  if (model !== undefined && request.model !== model) return false;
+  return status === undefined || hasStatus(effectiveState(state), status);
 }
 
-/** One model's tasks of one day, in local time. */
-export interface DayTotals extends Totals {
-  /** `2026-01-31`. */
-  day: string;
-  model: string;
+/** `running` is the word of the JSON output, for a part of what is unfinished. */
+function hasStatus(state: StateName, status: HistoryStatus): boolean {
+  const isRunning = status === "running" && reportStatus({ state, isAwaited: true }) === "running";
+  return isRunning || historyStatus(state) === status;
 }
 
-/** Adds tasks up by day and model, in memory that grows with those alone. */
-export class HistorySummary {
-  readonly total: Totals = noTotals();
-  readonly #days = new Map<string, DayTotals>();
+/** How many tasks are shown by default. */
+export const HISTORY_LIMIT = 20;
 
-  /** Takes note of a task. Newer ones come first. */
-  add(record: TaskRecord): void {
-    const day = localDay(new Date(record.submittedAt));
-    const { model } = record.intent.request;
-    const key = `${day} ${model}`;
-    const known = this.#days.get(key) ?? { day, model, ...noTotals() };
-    this.#days.set(key, known);
-    for (const totals of [known, this.total]) count(record, totals);
-  }
+/** The words of `status`. */
+export const STATUSES: readonly HistoryStatus[] = ["completed", "unfinished", "running", "failed", "unknown"];
 
-  /** The newest day first. */
-  get days(): DayTotals[] {
-    return [...this.#days.values()];
-  }
+/** What a user asks of the history, as it was given. */
+export interface HistoryQuery {
+  search?: string | undefined;
+  status?: string | undefined;
+  model?: string | undefined;
+  since?: string | undefined;
 }
 
-function noTotals(): Totals {
-  return { tasks: 0, images: 0, credits: 0, undocumented: 0 };
+interface Asking {
+  /** Called only where a model is asked for. */
+  matrix: () => Matrix | Promise<Matrix>;
+  nowMs: number;
+  isSandbox: boolean;
+  /** The name of the user's own generator, where only its tasks are asked for. */
+  generator?: string | undefined;
+  /** How messages name what was given. */
+  labelOf: (name: keyof HistoryQuery) => string;
 }
 
-function count(record: TaskRecord, totals: Totals): void {
-  const { credits } = record.intent;
-  totals.tasks += 1;
-  totals.images += factsOf(record).files.length;
-  if (credits === null) totals.undocumented += 1;
-  else totals.credits += credits;
-  const { usage } = factsOf(record);
-  for (const [name, value] of Object.entries(usage ?? {})) {
-    if (typeof value !== "number" || !Number.isFinite(value)) continue;
-    totals.usage ??= {};
-    totals.usage[name] = (totals.usage[name] ?? 0) + value;
-  }
+/** Sandbox tasks and real ones are never listed together. @throws UsageError */
+export async function historyFilter(
+  { search, status, model, since }: HistoryQuery,
+  { matrix, nowMs, isSandbox, generator, labelOf }: Asking,
+): Promise<HistoryFilter> {
+  return {
+    search,
+    status: status === undefined ? undefined : statusOf(status, labelOf("status")),
+    model: model === undefined ? undefined : (resolveModel(model, await matrix())?.id ?? model),
+    sinceMs: since === undefined ? undefined : sinceOf(since, nowMs, labelOf("since")),
+    isOfService: ({ baseUrl }) =>
+      generator === undefined ? (baseUrl === SANDBOX_SERVICE) === isSandbox : baseUrl === generator,
+  };
+}
+
+function statusOf(text: string, label: string): HistoryStatus {
+  const status = STATUSES.find((known) => known === text.toLowerCase());
+  if (status) return status;
+  throw new UsageError(
+    `${label} ${JSON.stringify(text)} is not a status. Use one of: ${STATUSES.join(", ")}.`,
+  );
+}
+
+function sinceOf(text: string, nowMs: number, label: string): number {
+  const ms = parseSince(text.trim(), nowMs);
+  if (ms !== null) return ms;
+  throw new UsageError(`${label} ${JSON.stringify(text)} is neither a date nor an age.`, {
+    hint: "Use a date such as 2026-01-31, 2026-01-31T12:05 or yesterday, or an age such as 30m, 12h, 7d or 2w.",
+  });
 }

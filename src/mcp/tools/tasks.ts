@@ -1,6 +1,6 @@
 import { z } from "zod/v4";
 import type { TaskResult } from "../../client/results.ts";
-import { HISTORY_LIMIT, STATUSES } from "../../core/use-cases/history-filter.ts";
+import { HISTORY_LIMIT, STATUSES } from "../../core/use-cases/history.ts";
 import type { Matrix } from "../../models/matrix.ts";
 import {
   type Answer,

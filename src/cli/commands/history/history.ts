@@ -1,14 +1,14 @@
 import type { Command } from "commander";
 import { historyEntry } from "../../../client/report-json.ts";
 import { openLedger } from "../../../client/session.ts";
-import { chargedTasks } from "../../../core/use-cases/history.ts";
 import {
+  chargedTasks,
   HISTORY_LIMIT,
   type HistoryFilter,
   type HistoryQuery,
   historyFilter,
   STATUSES,
-} from "../../../core/use-cases/history-filter.ts";
+} from "../../../core/use-cases/history.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { wholeNumberOption } from "../../../lib/whole-number.ts";
 import { nearestText, resolveModel } from "../../../models/find.ts";
@@ -49,7 +49,7 @@ async function runHistory(session: Session, flags: HistoryFlags): Promise<number
   const reading = { filter: await filterOf(flags, session), elsewhere: 0, isCounting: false };
   const tasks = tasksFrom(reading, session);
   const shown = await (flags.summary
-    ? (await import("./tables.ts")).showSummary(tasks, session)
+    ? (await import("./summary.ts")).showSummary(tasks, session)
     : session.options.json
       ? listJson(tasks, limit, session)
       : listTable(tasks, limit, reading, session));

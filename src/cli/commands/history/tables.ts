@@ -1,6 +1,5 @@
 import { reportOf, type TaskReport } from "../../../core/task/report.ts";
-import { HistorySummary, type Totals } from "../../../core/use-cases/history.ts";
-import { historyStatus } from "../../../core/use-cases/history-filter.ts";
+import { historyStatus } from "../../../core/use-cases/history.ts";
 import { ageText, localMinute } from "../../../lib/local-time.ts";
 import { GENERATOR_KEY_ID } from "../../../task/intent.ts";
 import type { TaskRecord } from "../../../task/record.ts";
@@ -98,41 +97,3 @@ const STYLES: Readonly<Record<string, TextStyleName>> = {
 };
 
 const styleOf: CellStyle = (cell, column) => (column === STATUS ? (STYLES[cell] ?? null) : null);
-
-const DAY_COLUMNS: readonly TableColumn[] = [
-  { heading: "DAY", whole: true },
-  { heading: "MODEL", least: 16 },
-  { heading: "TASKS", spare: true, whole: true },
-  { heading: "IMAGES", spare: true, whole: true },
-  { heading: "CREDITS", keep: true },
-];
-
-/** Shows what tasks made and cost, by day and model. @returns how many there are */
-export async function showSummary(tasks: AsyncIterable<TaskRecord>, session: Session): Promise<number> {
-  const summary = new HistorySummary();
-  for await (const task of tasks) summary.add(task);
-  const { days, total } = summary;
-  if (session.options.json) await session.console.json({ ok: true, days, total });
-  else if (total.tasks > 0) {
-    const rows = days.map((each) => [each.day, each.model, ...figures(each)]);
-    await showTable(DAY_COLUMNS, [...rows, ["total", "", ...figures(total)]], session);
-    if (total.usage) await session.console.result(["", usageLine(total.usage)]);
-  }
-  return total.tasks;
-}
-
-/** What the user's own generators said, as they name it. */
-function usageLine(usage: Readonly<Record<string, number>>): string {
-  const parts = Object.entries(usage).map(([name, value]) => `${name} ${value}`);
-  return `Usage of your own generators: ${parts.join(", ")}`;
-}
-
-function figures({ tasks, images, credits, undocumented }: Totals): string[] {
-  return [String(tasks), String(images), totalCell(credits, undocumented, tasks)];
-}
-
-/** `12`, `?` where no cost is documented, `12 + ?` where some are not. */
-function totalCell(credits: number, undocumented: number, tasks: number): string {
-  if (undocumented === 0) return String(credits);
-  return undocumented === tasks ? "?" : `${credits} + ?`;
-}

@@ -1,0 +1,93 @@
+import { factsOf } from "../../../core/task/report.ts";
+import { localDay } from "../../../lib/local-time.ts";
+import type { TaskRecord } from "../../../task/record.ts";
+import type { Session } from "../../session/session.ts";
+import { showTable, type TableColumn } from "../../text/table.ts";
+
+/** What some tasks made and cost, or may have cost. */
+interface Totals {
+  tasks: number;
+  /** Saved ones. */
+  images: number;
+  /** Documented costs alone. */
+  credits: number;
+  /** Tasks whose cost is not documented. */
+  undocumented: number;
+  /** What the user's own generators said of cost and tokens, each name added up; absent where they said nothing. */
+  usage?: Record<string, number>;
+}
+
+/** One model's tasks of one day, in local time. */
+interface DayTotals extends Totals {
+  /** `2026-01-31`. */
+  day: string;
+  model: string;
+}
+
+/** Adds tasks up by day and model, the newest day first, in memory that grows with those alone. Newer tasks come first. */
+async function summed(tasks: AsyncIterable<TaskRecord>): Promise<{ days: DayTotals[]; total: Totals }> {
+  const total = noTotals();
+  const days = new Map<string, DayTotals>();
+  for await (const record of tasks) {
+    const day = localDay(new Date(record.submittedAt));
+    const { model } = record.intent.request;
+    const key = `${day} ${model}`;
+    const known = days.get(key) ?? { day, model, ...noTotals() };
+    days.set(key, known);
+    for (const totals of [known, total]) count(record, totals);
+  }
+  return { days: [...days.values()], total };
+}
+
+function noTotals(): Totals {
+  return { tasks: 0, images: 0, credits: 0, undocumented: 0 };
+}
+
+function count(record: TaskRecord, totals: Totals): void {
+  const { credits, files, usage = {} } = factsOf(record);
+  totals.tasks += 1;
+  totals.images += files.length;
+  if (credits === null) totals.undocumented += 1;
+  else totals.credits += credits;
+  for (const [name, value] of Object.entries(usage)) {
+    if (typeof value !== "number" || !Number.isFinite(value)) continue;
+    totals.usage ??= {};
+    totals.usage[name] = (totals.usage[name] ?? 0) + value;
+  }
+}
+
+const DAY_COLUMNS: readonly TableColumn[] = [
+  { heading: "DAY", whole: true },
+  { heading: "MODEL", least: 16 },
+  { heading: "TASKS", spare: true, whole: true },
+  { heading: "IMAGES", spare: true, whole: true },
+  { heading: "CREDITS", keep: true },
+];
+
+/** Shows what tasks made and cost, by day and model. @returns how many there are */
+export async function showSummary(tasks: AsyncIterable<TaskRecord>, session: Session): Promise<number> {
+  const { days, total } = await summed(tasks);
+  if (session.options.json) await session.console.json({ ok: true, days, total });
+  else if (total.tasks > 0) {
+    const rows = days.map((each) => [each.day, each.model, ...figures(each)]);
+    await showTable(DAY_COLUMNS, [...rows, ["total", "", ...figures(total)]], session);
+    if (total.usage) await session.console.result(["", usageLine(total.usage)]);
+  }
+  return total.tasks;
+}
+
+/** What the user's own generators said, as they name it. */
+function usageLine(usage: Readonly<Record<string, number>>): string {
+  const parts = Object.entries(usage).map(([name, value]) => `${name} ${value}`);
+  return `Usage of your own generators: ${parts.join(", ")}`;
+}
+
+function figures({ tasks, images, credits, undocumented }: Totals): string[] {
+  return [String(tasks), String(images), totalCell(credits, undocumented, tasks)];
+}
+
+/** `12`, `?` where no cost is documented, `12 + ?` where some are not. */
+function totalCell(credits: number, undocumented: number, tasks: number): string {
+  if (undocumented === 0) return String(credits);
+  return undocumented === tasks ? "?" : `${credits} + ?`;
+}
