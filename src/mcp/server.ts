@@ -1,4 +1,4 @@
-import { setMaxListeners } from "node:events";
+import { once, setMaxListeners } from "node:events";
 import {
   ProtocolError,
   ProtocolErrorCode,
@@ -45,18 +45,11 @@ export async function serve(options: ServeOptions): Promise<void> {
   const transport = new LineTransport({ input, write });
   const server = serveStdio(() => createServer(shared, settings), { transport, onerror: onError });
   const lastCalls = () => Promise.race([transport.answered(), clock.sleep(LAST_CALLS_MS)]);
-  await Promise.race([transport.ended, aborted(signal)]);
+  if (!signal.aborted) await Promise.race([transport.ended, once(signal, "abort")]);
   if (!signal.aborted) await lastCalls();
   await client.close();
   await lastCalls();
   await server.close();
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener("abort", () => resolve(), { once: true });
-  });
 }
 
 function toolsFor(matrix: Matrix): readonly Tool[] {

@@ -1,9 +1,9 @@
-import { lookup, Resolver } from "node:dns";
+import { promises as dns, lookup } from "node:dns";
 import { once } from "node:events";
 import { promises } from "node:fs";
 import { createServer, type LookupFunction } from "node:net";
 import { proxiesFromEnvironment, proxyFor } from "../../../api/proxies.ts";
-import { errorText } from "../../../lib/error-text.ts";
+import { errorCode, errorText } from "../../../lib/error-text.ts";
 import { withoutQuery } from "../../../lib/redact.ts";
 import type { Session } from "../../session/session.ts";
 import { type CheckResult, failed, NotChecked, ok, skipped, type Target, warning } from "./check.ts";
@@ -96,8 +96,7 @@ export const lookupIfAnswered: LookupFunction = (hostname, options, callback) =>
 async function canBeAsked(hostname: string): Promise<boolean> {
   const hosts = await promises.readFile("/etc/hosts", "utf8").catch(() => "");
   if (hosts.split(/\s+/).includes(hostname)) return true;
-  const resolver = new Resolver({ timeout: NAME_SERVER_MS, tries: 1 });
-  return new Promise((resolve) => {
-    resolver.resolve4(hostname, (error) => resolve(error?.code !== "ETIMEOUT"));
-  });
+  const resolver = new dns.Resolver({ timeout: NAME_SERVER_MS, tries: 1 });
+  const isAnswer = (error: unknown) => errorCode(error) !== "ETIMEOUT";
+  return resolver.resolve4(hostname).then(() => true, isAnswer);
 }
