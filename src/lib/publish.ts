@@ -1,4 +1,4 @@
-import { linkSync, promises, readFileSync } from "node:fs";
+import { linkSync, promises, readFileSync, statSync } from "node:fs";
 import { DiskFile } from "./disk-file.ts";
 import { whileInUse } from "./durable.ts";
 import { errorCode } from "./error-text.ts";
@@ -68,8 +68,9 @@ export async function readPublished(file: string, isWhole: (text: string) => boo
 
 async function copyOnce(temporary: string, target: string): Promise<"copied" | "exists"> {
   const bytes = readFileSync(temporary);
+  const mode = statSync(temporary).mode & 0o777;
   try {
-    const file = DiskFile.createExclusive(target, 0o600);
+    const file = DiskFile.createExclusive(target, mode);
     try {
       file.write(bytes);
       await file.sync();

@@ -1,15 +1,12 @@
-import { promises } from "node:fs";
+import { existsSync } from "node:fs";
 import path from "node:path";
 import type { OutputFolder } from "../../../core/batch/batch-row.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { numberedPath } from "../../../core/images/file-name.ts";
-import { reserveName } from "../../../core/images/published-names.ts";
 import { contactSheet, type SheetRow } from "../../../graphics/contact-sheet.ts";
 import { UndecodableError } from "../../../graphics/decoder.ts";
-import { removeIfPossible } from "../../../lib/durable.ts";
 import { errorText } from "../../../lib/error-text.ts";
-import { publish } from "../../../lib/publish.ts";
-import { randomDigits } from "../../../lib/write-whole.ts";
+import { createWhole, replaceWhole } from "../../../lib/write-whole.ts";
 import { withFacts } from "../../output/render.ts";
 import type { Session } from "../../session/session.ts";
 import { roomOn } from "../../text/fit.ts";
@@ -38,30 +35,23 @@ export async function makeSheet(
   const shown = [...ends].sort((a, b) => a.row.row - b.row.row).slice(0, MOST_CELLS);
   if (shown.length === 0) return null;
   if (ends.length > MOST_CELLS) await console.warn(`The contact sheet shows the first ${MOST_CELLS} rows.`);
-  const temporary = path.join(folder, `.imggen-sheet-${randomDigits()}.part`);
   try {
-    await promises.writeFile(temporary, await contactSheet(layOutSheet(shown.map(entryOf))), {
-      flag: "wx",
-      mode: context.fileMode,
-    });
+    const sheet = await contactSheet(layOutSheet(shown.map(entryOf)));
     const target = path.join(folder, NAME);
-    if (!overwrite) return await publishNumbered(temporary, target, session);
-    await promises.rename(temporary, target);
+    if (!overwrite) return await createNumbered(target, sheet, context.fileMode);
+    await replaceWhole(target, sheet, context.fileMode);
     return target;
   } catch (error) {
     const why = error instanceof UndecodableError ? error.message : errorText(error);
     await console.warn(`No contact sheet was made: ${why}.`);
     return null;
-  } finally {
-    removeIfPossible(temporary);
   }
 }
 
-async function publishNumbered(temporary: string, target: string, { context }: Session): Promise<string> {
-  const reserve = (name: string) => reserveName(name, context.processes);
+async function createNumbered(target: string, sheet: Uint8Array, mode: number): Promise<string> {
   for (let number = 1; ; number++) {
     const file = numberedPath(target, number);
-    if ((await publish(temporary, file, reserve)) === "published") return file;
+    if (!existsSync(file) && (await createWhole(file, sheet, mode))) return file;
   }
 }
 
