@@ -15,9 +15,9 @@ export async function openGenerator(
       return new OpenAiGenerator(spec.url, options, deps);
     }
     case "sdapi":
-      return (await import("./sdapi.ts")).sdapiGenerator(spec, options, deps);
+      return (await import("./sdapi.ts")).sdapiGenerator(spec.url, options, deps);
     case "command":
-      return (await import("./command/command-generator.ts")).commandGenerator(spec, options, deps);
+      return (await import("./command/command-generator.ts")).commandGenerator(spec.words, options, deps);
   }
 }
 

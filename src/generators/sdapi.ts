@@ -13,14 +13,12 @@ import {
 import { GeneratorServer } from "./http.ts";
 import { type ReferenceDeps, referenceFiles } from "./reference-files.ts";
 import { jsonIn, type StoredReply } from "./reply-file.ts";
-import type { GeneratorOptions, GeneratorSpec } from "./spec.ts";
-
-type SdapiSpec = GeneratorSpec & { kind: "sdapi" };
+import type { GeneratorOptions } from "./spec.ts";
 
 /** A server of AUTOMATIC1111's form: `POST <base>/sdapi/v1/txt2img`, and `/img2img` with reference images. */
-export function sdapiGenerator(spec: SdapiSpec, options: GeneratorOptions, deps: GeneratorDeps): Generator {
+export function sdapiGenerator(url: string, options: GeneratorOptions, deps: GeneratorDeps): Generator {
   // Some copy the address of the interface's own documentation.
-  const base = new URL(spec.url);
+  const base = new URL(url);
   base.pathname = base.pathname.replace(/\/sdapi\/v1$/, "");
   const authorization = authorizationOf(options.key);
   const server = new GeneratorServer({ ...options, url: base.href, authorization }, deps);

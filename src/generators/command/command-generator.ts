@@ -7,11 +7,9 @@ import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { type Generator, type GeneratorDeps, GeneratorError, type GeneratorJob } from "../generator.ts";
 import { type ReferenceDeps, referenceFiles } from "../reference-files.ts";
-import type { GeneratorOptions, GeneratorSpec } from "../spec.ts";
+import type { GeneratorOptions } from "../spec.ts";
 import { filledCommand, IMAGE } from "./command-words.ts";
 import { endLeftProcess, runCommand } from "./run-command.ts";
-
-type CommandSpec = GeneratorSpec & { kind: "command" };
 
 /** The working folder of a command, in its job's folder. It is gone when the command has ended. */
 const SCRATCH = "scratch";
@@ -24,7 +22,7 @@ const MADE = "image";
 
 /** Makes images with a program of the user's. @throws UsageError for a field that the command has no place for */
 export function commandGenerator(
-  { words }: CommandSpec,
+  words: readonly string[],
   { fields, timeoutMs, isPaid }: GeneratorOptions,
   deps: GeneratorDeps,
 ): Generator {

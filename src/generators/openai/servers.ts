@@ -30,15 +30,17 @@ const ANY: ServerForm = {
   isOpenAi: false,
 };
 
+const TOGETHER: Partial<ServerForm> = {
+  sizeForm: "width,height",
+  responseFormat: "base64",
+  references: "image_url",
+};
+
 const KNOWN: Readonly<Record<string, Partial<ServerForm>>> = {
   "api.openai.com": { streams: true, references: "images", isOpenAi: true },
   "api.x.ai": { sizeForm: "aspect_ratio", references: "image", hasResolution: true },
-  "api.together.xyz": {
-    sizeForm: "width,height",
-    responseFormat: "base64",
-    references: "image_url",
-  },
-  "api.together.ai": { sizeForm: "width,height", responseFormat: "base64", references: "image_url" },
+  "api.together.xyz": TOGETHER,
+  "api.together.ai": TOGETHER,
 };
 
 /** The form of the server at a generator's URL. */
