@@ -153,6 +153,7 @@ const OWNERS: Record<string, string[]> = {
   "ipaddr.js": ["api/address.ts"],
   conf: ["store/settings-store.ts"],
   ora: ["cli/output/status-line.ts"],
+  chalk: ["cli/text/colors.ts"],
   commander: ["cli/"],
   "string-width": ["cli/text/columns.ts"],
   "zod/mini": ["store/task-lines.ts", "models/matrix-file/schema.ts"],

@@ -5,6 +5,7 @@ import { VERSION } from "../../lib/version.ts";
 import { FLAG_NAMES } from "../../lib/wording.ts";
 import { ASK } from "../session/command.ts";
 import type { Context } from "../session/context.ts";
+import { loadColors } from "../text/colors.ts";
 import { Console } from "../text/console.ts";
 import type { OutputStream } from "../text/output-stream.ts";
 
@@ -49,6 +50,7 @@ export async function run(
       return 0;
     }
     beforeLoading();
+    await loadColors([context.stdout, context.stderr], context.env);
     if (argv[0] === ASK) {
       const { answerShell } = await import("../completion/answer.ts");
       await answerShell(argv.slice(1), console, context);

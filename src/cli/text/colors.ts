@@ -1,3 +1,4 @@
+import type { ChalkInstance } from "chalk";
 import type { Environment } from "../../client/this-process.ts";
 import type { OutputStream } from "./output-stream.ts";
 
@@ -21,20 +22,21 @@ export type TextStyle = (name: TextStyleName, text: string) => string;
 
 export const PLAIN: TextStyle = (_name, text) => text;
 
-/** What a terminal begins and ends each with: parameters of the control sequence SGR. */
-const CODES = {
-  green: [32, 39],
-  yellow: [33, 39],
-  red: [31, 39],
-  cyan: [36, 39],
-  bold: [1, 22],
-  dim: [2, 22],
-} as const;
+let chalk: ChalkInstance | null = null;
 
-export const IN_COLOR: TextStyle = (name, text) => {
-  const [begin, end] = CODES[TEXT_STYLES[name]];
-  return text === "" ? "" : `\u001b[${begin}m${text}\u001b[${end}m`;
-};
+/** The styles in colour, once they are loaded. */
+export const inColor: TextStyle = (name, text) => (chalk === null ? text : chalk[TEXT_STYLES[name]](text));
+
+/** Loads the styles in colour, where a stream takes any: most output has none. */
+export async function loadColors(streams: readonly OutputStream[], env: Environment): Promise<void> {
+  if (chalk !== null || !streams.some((stream) => takesColors(stream, env))) return;
+  try {
+    const { Chalk } = await import("chalk");
+    chalk = new Chalk({ level: 1 });
+  } catch {
+    // An update has replaced the program's files while it ran: what is to be said matters more than its colour.
+  }
+}
 
 /** Whether a stream takes colours: none does unless it is a terminal that can, or FORCE_COLOR says so. */
 export function takesColors({ isTTY }: OutputStream, env: Environment): boolean {

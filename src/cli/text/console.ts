@@ -1,7 +1,7 @@
 import type { Environment } from "../../client/this-process.ts";
 import { InterruptedError } from "../../core/errors.ts";
 import { jsonSafe, printable } from "../../lib/escape.ts";
-import { IN_COLOR, labelPaint, type Paint, PLAIN, type TextStyle, takesColors } from "./colors.ts";
+import { inColor, labelPaint, type Paint, PLAIN, type TextStyle, takesColors } from "./colors.ts";
 import { fold, foldQuestion, type WholeLine } from "./fit.ts";
 import {
   isClosedPipe,
@@ -61,7 +61,7 @@ export class Console {
 
   /** How to colour what goes to a stream. */
   style(stream: "stdout" | "stderr"): TextStyle {
-    return this.takesColors(stream) ? IN_COLOR : PLAIN;
+    return this.takesColors(stream) ? inColor : PLAIN;
   }
 
   /** Whether what goes to a stream may have colours. */

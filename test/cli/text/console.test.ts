@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { loadColors } from "../../../src/cli/text/colors.ts";
 import { Console } from "../../../src/cli/text/console.ts";
 import type { OutputStream } from "../../../src/cli/text/output-stream.ts";
 import type { Environment } from "../../../src/client/this-process.ts";
@@ -94,6 +95,7 @@ it("a path of a result stays as it is for a script, and is escaped on a terminal
 });
 
 it("colours are put on after the text is escaped, and on labels alone", async () => {
+  await loadColors([{ isTTY: true, write: () => true }], {});
   const { console, written } = consoleOn({ isTTY: true, env: { TERM: "xterm" } });
   await console.error(["error: \u001b[2J", "next"]);
   await console.warn("mind the gap");
@@ -107,13 +109,13 @@ it("colours are put on after the text is escaped, and on labels alone", async ()
   ]);
 });
 
-it("lines come in the order in which they were said", async () => {
-  const { console, written } = consoleOn({ isTTY: true, env: { TERM: "xterm" } });
+it("lines come in the order in which they were said, coloured or not", async () => {
+  const { console, written } = consoleOn({ isTTY: true, env: { TERM: "xterm", NO_COLOR: "" } });
   await Promise.all([console.warn("first"), console.result("second"), console.note("third")]);
   expect(written.both.replaceAll(/\u001b\[\d+m/g, "")).toBe("warning: first\nsecond\nthird\n");
 });
 
-it("a line is out before whatever is done next", () => {
+it("without colours a line is out before whatever is done next", () => {
   const { console, written } = consoleOn();
   void console.error("now");
   expect(written.stderr).toBe("now\n");
