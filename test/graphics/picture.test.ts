@@ -71,6 +71,17 @@ describe("in Kitty", () => {
     expect((await sharp(sent).metadata()).format).toBe("png");
   });
 
+  it("a picture that is nowhere goes as it is too, and what is too large for a terminal goes scaled", async () => {
+    const file = await imageFile("png", 9000, 10);
+    const large = kittyCommands(await pictured(file, { protocol: "kitty" }));
+    const scaled = Buffer.from(large.map(({ payload }) => payload).join(""), "base64");
+    expect((await sharp(scaled).metadata()).width).toBe(1600);
+    const small = { source: scaled, image: { type: "png", width: 1600, height: 2 } } as const;
+    expect(await pictureOf(small, { ...SCREEN, protocol: "kitty" })).toContain(
+      scaled.toString("base64", 0, 99),
+    );
+  });
+
   it("inside tmux the picture goes past tmux, and characters in its colour hold its place", async () => {
     const file = await imageFile("png", 100, 100);
     const text = await pictured(file, { protocol: "kitty in tmux" });

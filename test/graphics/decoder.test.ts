@@ -1,0 +1,71 @@
+import sharp from "sharp";
+import { describe, expect, it } from "vitest";
+import {
+  convertedImage,
+  isExecutable,
+  isWritable,
+  scaledPng,
+  sharpVersion,
+} from "../../src/graphics/decoder.ts";
+import { PICTURE } from "../support/images.ts";
+
+const TRANSPARENT = { create: { width: 8, height: 8, channels: 4, background: "#0000" } } as const;
+const typeOf = async (bytes: Buffer) => (await sharp(bytes).metadata()).format;
+
+describe("an image in another type", () => {
+  it.each(["png", "jpeg", "webp"] as const)("is a whole %s", async (type) => {
+    expect(await typeOf(await convertedImage(PICTURE, type))).toBe(type);
+  });
+
+  it("has white in place of what is transparent, where the type has no transparency", async () => {
+    const clear = await sharp(TRANSPARENT).png().toBuffer();
+    const pixels = await sharp(await convertedImage(clear, "jpeg"))
+      .raw()
+      .toBuffer();
+    expect([...pixels.subarray(0, 3)]).toEqual([255, 255, 255]);
+  });
+
+  it("is none of an animation, of which it would be the first frame alone", async () => {
+    const frames = await Promise.all(
+      ["red", "blue"].map((background) =>
+        sharp({ create: { width: 8, height: 8, channels: 3, background } })
+          .png()
+          .toBuffer(),
+      ),
+    );
+    const animation = await sharp(frames, { join: { animated: true } })
+      .gif()
+      .toBuffer();
+    await expect(convertedImage(animation, "png")).rejects.toThrow("it cannot be decoded (it is animated)");
+  });
+
+  it("is written in types of its own alone", () => {
+    expect(["png", "jpeg", "webp", "gif", "toString"].map(isWritable)).toEqual([
+      true,
+      true,
+      true,
+      false,
+      false,
+    ]);
+  });
+});
+
+describe("what cannot be decoded", () => {
+  it.each([
+    ["no image", Buffer.from("<html>")],
+    ["an image that is cut short", PICTURE.subarray(0, 60)],
+    ["nothing", Buffer.alloc(0)],
+  ])("%s is told in one line", async (_what, bytes) => {
+    await expect(scaledPng(bytes, 8, 8)).rejects.toThrow(/^it cannot be decoded \([^\n]+\)$/);
+  });
+
+  it("a file that is not there is told too", async () => {
+    await expect(scaledPng("/no/such/file.png", 8, 8)).rejects.toThrow(/^it cannot be decoded/);
+  });
+});
+
+it("the decoder has a version, and only a single executable is one", async () => {
+  expect(await sharpVersion()).toMatch(/^\d+\.\d+\.\d+/);
+  expect(isExecutable(Object.assign(new Error("no"), { code: "ERR_NOT_IN_EXECUTABLE" }))).toBe(true);
+  expect(isExecutable(new Error("no"))).toBe(false);
+});
