@@ -79,6 +79,7 @@ describe("a submit", () => {
     });
   });
 
+  // What is an envelope, and what a task id: schema.test.ts.
   it.each([
     ["HTTP 408", json(ENVELOPE, 408)],
     ["HTTP 500", response(500, "oops")],
@@ -92,14 +93,9 @@ describe("a submit", () => {
     ["a captive portal's page", response(200, HTML, { "content-type": "text/html" })],
     ["an empty reply", response(200, "")],
     ["no content", response(204, "")],
-    ["an array", json([ENVELOPE])],
-    ["no data", json({ code: 0, message: "ok" })],
     ["no task id", success({})],
     ["a task id with a path in it", success({ taskId: "../../x" })],
-    ["a code above 0", json({ code: 1, message: "ok", data: { taskId: "t" } })],
-    ["no code", json({ message: "ok", data: { taskId: "t" } })],
-    ["a prototype in place of the fields", response(200, '{"__proto__":{"code":0,"data":{"taskId":"t"}}}')],
-    ["a prototype in place of the data", response(200, '{"code":0,"data":{"__proto__":{"taskId":"t"}}}')],
+    ["no envelope", json({ message: "ok", data: { taskId: "t" } })],
     ["JSON that is cut short", response(200, '{"code":0,"data":{"taskId":"t')],
     ["a body that is cut short", response(200, '{"code":0', { "content-length": "500" })],
     ["more than 1 MiB", json({ ...ENVELOPE, padding: "x".repeat(1024 * 1024) })],
@@ -200,9 +196,7 @@ describe("a poll of a task", () => {
     ["a captive portal's page", response(200, HTML)],
     ["an empty reply", response(200, "")],
     ["a success without data", json({ code: 0, message: "ok" })],
-    ["a success with text for data", success("completed")],
     ["a success with a list for data", success([{ status: "failed" }])],
-    ["a code above 0", json({ code: 3, data: { status: "failed" } })],
     ["JSON that is cut short", response(200, '{"code":0,"data":{"status":"comp')],
     ["more than 1 MiB", success({ status: "failed", padding: "x".repeat(1024 * 1024) })],
   ])("with %s says nothing, and is to be taken again", async (_what, bytes) => {

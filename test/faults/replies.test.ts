@@ -16,7 +16,6 @@ it.each([
   ["that is not JSON", response(200, "hello")],
   ["that is empty", response(200, "")],
   ["that is an array", json([])],
-  ["with code 0 and no data", json({ code: 0, message: "ok" })],
   ["with code 0 and no taskId", success({})],
   ["whose taskId is a number", success({ taskId: 17 })],
   ["whose taskId has ../ in it", success({ taskId: "../../etc/passwd" })],
@@ -141,14 +140,9 @@ it.each([
   });
 });
 
-it.each([
-  ["that is not JSON", response(200, "hello")],
-  ["that is empty", response(200, "")],
-  ["of more than 1 MiB", success({ status: "failed", padding: "x".repeat(1024 * 1024) })],
-])("a reply to a poll %s says nothing: it is polled again, and the image saved", async (_name, reply) => {
-  const { world } = await serviceWorld({
-    poll: inTurn(replies(reply), replies(reply), completedAt("/1.png")),
-  });
+it("a reply to a poll that is not JSON says nothing: it is polled again, and the image saved", async () => {
+  const nonsense = replies(response(200, "hello"));
+  const { world } = await serviceWorld({ poll: inTurn(nonsense, nonsense, completedAt("/1.png")) });
   expect(await world.afterGenerate()).toEqual(SAVED);
 });
 
@@ -172,7 +166,6 @@ it.each([
   ["the text 0", { errorCode: "0" }],
   ["null", { errorCode: null }],
   ["missing", {}],
-  ["the number 0", { errorCode: 0 }],
 ])("an errorCode that is %s is no error", async (_name, code) => {
   const { world } = await serviceWorld({
     poll: inTurn(

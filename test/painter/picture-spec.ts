@@ -1,5 +1,7 @@
+import sharp from "sharp";
 import { drawPicture } from "../../src/painter/picture.ts";
 import type { PictureRequest } from "../../src/painter/words/brief.ts";
+import { inspect } from "../lib/image/builders.ts";
 
 /** What a picture is made for, with everything but the prompt filled in. */
 export function requestFor(prompt: string, rest: Partial<PictureRequest> = {}): PictureRequest {
@@ -19,4 +21,14 @@ export async function draw(
   const chunks: Buffer[] = [];
   for await (const chunk of drawPicture({ ...requestFor(prompt, rest), width, height })) chunks.push(chunk);
   return Buffer.concat(chunks);
+}
+
+/** The size of a picture and its pixels, three bytes each; throws on what a strict reader would refuse. */
+export async function decodePng(file: Buffer): Promise<Size & { pixels: Buffer }> {
+  const inspection = await inspect(file);
+  if (!inspection.ok) throw new Error(inspection.detail);
+  const image = sharp(file, { failOn: "warning" }).raw();
+  const { data, info } = await image.toBuffer({ resolveWithObject: true });
+  if (info.channels !== 3) throw new Error(`${info.channels} channels`);
+  return { width: info.width, height: info.height, pixels: data };
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it, test } from "vitest";
 import { filterRows, pngStream } from "../../src/painter/png.ts";
-import { decodePng } from "./png-decode.ts";
+import { decodePng } from "./picture-spec.ts";
 
 const WIDTH = 512;
 const ROWS_TO_A_BAND = 128;
@@ -68,7 +68,7 @@ async function encode(width: number, height: number, bands: AsyncIterable<Uint8A
 test("a picture comes out of the file as it went in, however it was cut into bands", async () => {
   const pixels = Buffer.from(Array.from({ length: 5 * 12 * 3 }, (_, i) => (i * i * 37 + (i >> 3)) & 255));
   for (const rows of [1, 5, 12]) {
-    const png = decodePng(await encode(5, 12, inBands(pixels, rows * 15)));
+    const png = await decodePng(await encode(5, 12, inBands(pixels, rows * 15)));
     expect(png.pixels.equals(pixels)).toBe(true);
   }
 });

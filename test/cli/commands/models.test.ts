@@ -1,7 +1,27 @@
 import { describe, expect, it } from "vitest";
-import { commandWorld } from "../../support/command-world.ts";
+import { MODELS } from "../../../src/models/matrix.ts";
+import { commandWorld, NO_ACCOUNT } from "../../support/command-world.ts";
 
 describe("models", () => {
+  it("lists the whole matrix, without an account", async () => {
+    const world = await commandWorld();
+    expect((await world.json(["models"], { env: NO_ACCOUNT })).document).toEqual(MODELS);
+  });
+
+  // Which models match: test/models/find.test.ts.
+  it("answers which model can do this", async () => {
+    const world = await commandWorld();
+    const filters = ["--kind", "edit", "--quality", "4k", "--ratio", "16:9", "--references", "2"];
+    const { document } = await world.json(["models", ...filters]);
+    expect(document).toMatchObject([{ id: "vendor1/alpha-pro" }, { id: "gamma-image-2" }]);
+  });
+
+  it("shows one model, by any of its names", async () => {
+    const world = await commandWorld();
+    expect((await world.json(["models", "alpha-2"])).document).toMatchObject([{ id: "vendor1/alpha-2" }]);
+    expect((await world.run(["models", "Z-Image"])).stdout).toContain("z-image");
+  });
+
   it.each([
     [80, "MODEL KIND RATIOS QUALITIES IMAGES REFS CREDITS"],
     [72, "MODEL KIND QUALITIES IMAGES REFS CREDITS"],

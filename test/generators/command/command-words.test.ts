@@ -12,7 +12,6 @@ it.each([
 
 it.each([
   ["", /^it cannot be read: it is empty/],
-  ["paint '{promptFile} {output}", /^it cannot be read: a quote ' is not closed/],
   ["paint {promptFile}", /^it has no \{output\}/],
   ["paint {output}", /^it has no \{promptFile\}/],
   ["paint {prompt-file} {output}", /^it holds \{prompt-file\}: it is spelled \{promptFile\}/],
