@@ -1,16 +1,14 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import path from "node:path";
 import { describe, expect, it } from "vitest";
 import type { CommandNode } from "../../src/cli/help/command-tree.ts";
 import { checkOptions, OPTIONS } from "../../src/client/options.ts";
 import { runCommand } from "../support/in-process.ts";
+import { withConfig } from "../support/settings-file.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** Runs a command in a folder of its own. */
 async function ran(args: readonly string[], env: Record<string, string> = {}, settings: object = {}) {
   const home = await temporaryFolder();
-  await mkdir(path.join(home, "config"));
-  await writeFile(path.join(home, "config", "config.json"), JSON.stringify(settings));
+  await withConfig({ home }, settings);
   const { code, stderr } = await runCommand(args, { home, env, cwd: await temporaryFolder() });
   return { code, stderr };
 }

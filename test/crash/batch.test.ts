@@ -1,13 +1,14 @@
 import { afterAll, describe, it } from "vitest";
 import { ProgramHost } from "../support/program-host.ts";
 import { chosenSeed, randomFrom } from "../support/random.ts";
-import { BATCHES, BATCHES_TOGETHER, STALLED } from "./batch-scenarios.ts";
+import { BATCHES, BATCHES_TOGETHER, type BatchScenario, STALLED } from "./batch-scenarios.ts";
 import { soakBatch } from "./batch-soak.ts";
 import { BUILT } from "./build-mutant.ts";
 import { shuffled } from "./manifest-edits.ts";
-import { UNDISTURBED } from "./points.ts";
+import { type Point, UNDISTURBED } from "./points.ts";
 import { expectSound, expectSurvived } from "./report.ts";
-import { tryBatchPoint, tryBatchSingles } from "./try-batch.ts";
+import { tryBatchPoint } from "./try-batch.ts";
+import { trySingles } from "./try-point.ts";
 
 // The crash tests of `batch` in small; `npm run crash` runs all of them, from new seeds. A seed that it printed
 // can be tried again with IMGGEN_CRASH_SEED.
@@ -16,22 +17,23 @@ const seed = chosenSeed();
 const timeout = 240_000;
 const POINTS_EACH = 3;
 
+const tryBatches = (batch: BatchScenario, choose: (points: Point[]) => Point[]) =>
+  trySingles(batch, program, { choose, tryHere: tryBatchPoint });
+
 afterAll(() => program.recovery.close());
 
 describe("after a crash, the same batch again leaves each row submitted once and saved once", () => {
   it("wherever it was stopped", { timeout }, async () => {
     const random = randomFrom(seed);
     for (const batch of Object.values(BATCHES)) {
-      const outcomes = await tryBatchSingles(batch, program, (points) =>
-        shuffled(points, random).slice(0, POINTS_EACH),
-      );
+      const outcomes = await tryBatches(batch, (points) => shuffled(points, random).slice(0, POINTS_EACH));
       expectSound(`${batch.name}, seed ${seed}`, outcomes);
     }
   });
 
   it("wherever the disk fails to say what other processes have claimed", { timeout }, async () => {
     const reads = / (readdir [0-9a-f]+|readFile [0-9a-f]+-\d+\.\d+)$/;
-    const outcomes = await tryBatchSingles(BATCHES.fresh, program, (points) =>
+    const outcomes = await tryBatches(BATCHES.fresh, (points) =>
       points.filter(({ name }) => name.startsWith("EIO") && reads.test(name)),
     );
     expectSound("a batch with a disk that fails to read its claims", outcomes);
@@ -39,7 +41,7 @@ describe("after a crash, the same batch again leaves each row submitted once and
 
   it("wherever the disk is full after the service has said no", { timeout }, async () => {
     const writes = /^ENOSPC at operation \d+, write .*\.jsonl\.draft-/;
-    const outcomes = await tryBatchSingles(BATCHES.turnedAway, program, (points) =>
+    const outcomes = await tryBatches(BATCHES.turnedAway, (points) =>
       points.filter(({ name }) => writes.test(name)),
     );
     expectSound("a batch that is turned away, on a full disk", outcomes);

@@ -4,11 +4,11 @@ import { ProgramHost } from "../support/program-host.ts";
 import { chosenSeed } from "../support/random.ts";
 import { BUILT } from "./build-mutant.ts";
 import { atEach, powerCuts, tryPairs, tryStrikesAfter } from "./pairs.ts";
-import { EVERY_KILL, EVERY_STATE, incidentAt, incidentPoints, UNDISTURBED } from "./points.ts";
+import { EVERY_KILL, EVERY_STATE, incidentAt, incidentPoints, type Point, UNDISTURBED } from "./points.ts";
 import { expectSound, expectSurvived } from "./report.ts";
 import { IMPATIENT, SCENARIOS, TIMED_OUT, TOGETHER } from "./scenarios.ts";
 import { soak } from "./soak.ts";
-import { pointsOf, tryPoint, trySingles, WORKERS } from "./try-point.ts";
+import { tryPoint, trySingles, WORKERS } from "./try-point.ts";
 
 // The crash tests in small; `npm run crash` runs all of them, from new seeds. A seed that it printed
 // can be tried again with IMGGEN_CRASH_SEED.
@@ -20,34 +20,35 @@ afterAll(() => program.recovery.close());
 
 describe("after a crash, resume leaves each request submitted once and each image saved once", () => {
   it("wherever a generate was stopped", { timeout }, async () => {
-    expectSound("a generate stopped once", await trySingles(SCENARIOS.plain, program, EVERY_STATE));
+    expectSound(
+      "a generate stopped once",
+      await trySingles(SCENARIOS.plain, program, { modes: EVERY_STATE }),
+    );
   });
 
   it("wherever it was stopped where there are no hard links", { timeout }, async () => {
-    const outcomes = await trySingles(SCENARIOS.noHardLinks, program, EVERY_KILL);
+    const outcomes = await trySingles(SCENARIOS.noHardLinks, program, { modes: EVERY_KILL });
     expectSound("a generate stopped once, without hard links", outcomes);
   });
 
   it("wherever a generate was stopped that is turned away with 429 before it is accepted", {
     timeout,
   }, async () => {
-    const points = await pointsOf(SCENARIOS.turnedAway, program, EVERY_STATE);
-    const ofSubmit = points.filter(({ name }) => /\.jsonl$| at submit: /.test(name));
-    const outcomes = await mapConcurrent(ofSubmit, WORKERS, (point) =>
-      tryPoint(SCENARIOS.turnedAway, point, program),
-    );
+    const outcomes = await trySingles(SCENARIOS.turnedAway, program, {
+      modes: EVERY_STATE,
+      choose: (points) => points.filter(({ name }) => /\.jsonl$| at submit: /.test(name)),
+    });
     expectSound("a generate turned away twice and stopped once", outcomes);
   });
 
   it("and its sidecar is whole, wherever a generate was stopped while it wrote that", {
     timeout,
   }, async () => {
-    const points = await pointsOf(SCENARIOS.sidecar, program, EVERY_KILL);
-    const written = points.filter(({ name }) => / at operation /.test(name));
-    const ofSidecar = written.slice(written.findIndex(({ name }) => /\.png$/.test(name)));
-    const outcomes = await mapConcurrent(ofSidecar, WORKERS, (point) =>
-      tryPoint(SCENARIOS.sidecar, point, program),
-    );
+    const choose = (points: Point[]) => {
+      const written = points.filter(({ name }) => / at operation /.test(name));
+      return written.slice(written.findIndex(({ name }) => /\.png$/.test(name)));
+    };
+    const outcomes = await trySingles(SCENARIOS.sidecar, program, { modes: EVERY_KILL, choose });
     expectSound("a generate stopped once at its sidecar", outcomes);
   });
 

@@ -8,7 +8,7 @@ import { tryPairs } from "./pairs.ts";
 import { expectSound, expectSurvived } from "./report.ts";
 import { SCENARIOS } from "./scenarios.ts";
 import { soak, totalOf } from "./soak.ts";
-import { tryBatchSingles } from "./try-batch.ts";
+import { tryBatchPoint } from "./try-batch.ts";
 import { trySingles } from "./try-point.ts";
 
 const program = { folder: BUILT, recovery: new ProgramHost(BUILT) };
@@ -33,7 +33,7 @@ it("1,000 kills over 500 requests", async () => {
 
 describe("every crash of a batch, in every way", () => {
   it.for(Object.values(BATCHES))("$name", async (batch) => {
-    expectSound(batch.name, await tryBatchSingles(batch, program));
+    expectSound(batch.name, await trySingles(batch, program, { tryHere: tryBatchPoint }));
   });
 });
 

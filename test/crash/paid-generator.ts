@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { buildPng } from "../lib/image/builders.ts";
 import { response } from "../support/scripted-server.ts";
-import { SocketServer } from "./socket-server.ts";
+import { type RequestHead, readRequests, SocketServer } from "./socket-server.ts";
 
 /** The moments of one request at which the program can be killed. */
 export const MOMENTS = ["connected", "headers", "body", "first byte", "half a reply", "last byte"] as const;
@@ -28,25 +28,19 @@ export class PaidGenerator extends SocketServer {
 
   #serve(socket: Socket): void {
     if (this.onMoment("connected")) return;
-    let buffered = Buffer.alloc(0);
     let taskId: string | null = null;
-    socket.on("data", (chunk) => {
-      buffered = Buffer.concat([buffered, chunk]);
-      const end = buffered.indexOf("\r\n\r\n");
-      if (end === -1) return;
-      const head = buffered.subarray(0, end).toString("latin1");
-      if (!head.startsWith("POST ")) {
+    const isOver = ({ method, header }: RequestHead) => {
+      if (method !== "POST") {
         socket.end(response(404, "{}", { "content-type": "application/json" }));
-        return;
+        return true;
       }
-      if (taskId === null) {
-        taskId = /^x-client-request-id: *(\S+)$/im.exec(head)?.[1] ?? "none";
-        this.requests.push(taskId);
-        if (this.onMoment("headers")) return;
-      }
-      const length = Number(/^content-length: *(\d+)$/im.exec(head)?.[1] ?? 0);
-      if (buffered.length < end + 4 + length) return;
-      this.paid.push(taskId);
+      if (taskId !== null) return false;
+      taskId = header("x-client-request-id") ?? "none";
+      this.requests.push(taskId);
+      return this.onMoment("headers");
+    };
+    readRequests(socket, isOver, () => {
+      this.paid.push(taskId ?? "none");
       if (!this.onMoment("body")) this.#reply(socket);
     });
   }

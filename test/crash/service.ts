@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import { buildPng } from "../lib/image/builders.ts";
 import { response, success } from "../support/scripted-server.ts";
-import { SocketServer } from "./socket-server.ts";
+import { type RequestHead, readRequests, SocketServer } from "./socket-server.ts";
 import { type Stage, StageWatch } from "./stages.ts";
 
 /** One accepted submit: what the account was charged for. */
@@ -52,18 +52,9 @@ export class CrashService extends SocketServer {
 
   #serve(socket: Socket): void {
     if (this.watch.strikes("connected", socket)) return;
-    let buffered = Buffer.alloc(0);
-    socket.on("data", (chunk) => {
-      buffered = Buffer.concat([buffered, chunk]);
-      const end = buffered.indexOf("\r\n\r\n");
-      if (end === -1) return;
-      const head = buffered.subarray(0, end).toString("latin1");
-      const [method = "", target = ""] = head.split(" ");
-      if (method === "POST" && this.watch.strikes("submit: headers", socket)) return;
-      const length = Number(/^content-length: *(\d+)$/im.exec(head)?.[1] ?? 0);
-      if (buffered.length < end + 4 + length) return;
-      const body = buffered.subarray(end + 4, end + 4 + length).toString("utf8");
-      buffered = buffered.subarray(end + 4 + length);
+    const isOver = ({ method }: RequestHead) =>
+      method === "POST" && this.watch.strikes("submit: headers", socket);
+    readRequests(socket, isOver, ({ method, target }, body) => {
       if (method === "POST") this.#submit(body, socket);
       else if (target.startsWith("/api/")) this.#poll(target, socket);
       else this.#download(target, socket);

@@ -1,17 +1,8 @@
-import { mapConcurrent } from "../../src/lib/concurrency.ts";
 import type { BatchScenario } from "./batch-scenarios.ts";
 import { judgeBatchRecovery } from "./judge-batch-recovery.ts";
 import { judgeBatchRun, judgeSettled } from "./judge-batch-run.ts";
-import { EVERY_MODE, type Point } from "./points.ts";
-import {
-  inWorld,
-  isMereDelay,
-  type Outcome,
-  type Program,
-  pointsOf,
-  runScenario,
-  WORKERS,
-} from "./try-point.ts";
+import type { Point } from "./points.ts";
+import { inWorld, isMereDelay, type Outcome, type Program, runScenario } from "./try-point.ts";
 
 /** Strikes a batch at one point, finishes it, and judges. */
 export async function tryBatchPoint(
@@ -27,14 +18,4 @@ export async function tryBatchPoint(
     const struck = strike === null || (runs[0]?.struck ?? false);
     return { scenario: scenario.name, point: name, struck, wrong };
   });
-}
-
-/** Strikes a batch at each of its points, or at those that are chosen. */
-export async function tryBatchSingles(
-  scenario: BatchScenario,
-  program: Program,
-  choose: (points: Point[]) => Point[] = (points) => points,
-): Promise<Outcome[]> {
-  const points = choose(await pointsOf(scenario, program, EVERY_MODE));
-  return mapConcurrent(points, WORKERS, (point) => tryBatchPoint(scenario, point, program));
 }

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { buildMutant } from "./build-mutant.ts";
 import type { Mutant } from "./mutant.ts";
+import type { Edit } from "./operators.ts";
 import { type Point, UNDISTURBED } from "./points.ts";
 import { SCENARIOS, type Scenario } from "./scenarios.ts";
 import { type Outcome, type Program, pointsOf, tryPoint } from "./try-point.ts";
@@ -26,30 +27,56 @@ export interface Trial {
  */
 const ROUNDS = 3;
 
-/** Plants a bug and tries the points where it is known to show; the sound program must pass the very same case. */
-export async function tryMutant<Kind extends Scenario>(
-  { bug, edits, shows }: Mutant<Kind>,
+/** A planted bug, and how it is looked for. */
+interface Planted<Place> {
+  bug: string;
+  edits: Edit[];
+  /** The places where it is known to show, in a program that has it. */
+  placesIn: (mutant: Program) => Promise<readonly Place[]>;
+  tryAt: (place: Place, program: Program) => Promise<Outcome>;
+  /** How it does where nothing happens to it; absent where that is not told. */
+  tryPlain?: (mutant: Program) => Promise<Outcome>;
+}
+
+/** Plants a bug and tries the places where it is known to show; the sound program must pass the very same case. */
+export async function tryPlanted<Place>(
+  { bug, edits, placesIn, tryAt, tryPlain }: Planted<Place>,
   sound: Program,
-  tryHere: (scenario: Kind, point: Point, program: Program) => Promise<Outcome>,
 ): Promise<Trial> {
   const folder = await mkdtemp(path.join(tmpdir(), "imggen-mutant-"));
   try {
     await buildMutant(edits, folder);
     // Each command in a process of its own: a shared one would cost the start of another process.
     const mutant = { folder, recovery: null };
-    const showsInPlain = shows.scenario.name === SCENARIOS.plain.name && shows.at === UNDISTURBED;
-    const plain = showsInPlain ? null : await tryPoint(SCENARIOS.plain, UNDISTURBED, mutant);
+    const plain = (await tryPlain?.(mutant)) ?? null;
     for (let round = 1; round <= ROUNDS; round++) {
-      for (const point of await pointsToTry(shows, mutant)) {
-        const caught = await tryHere(shows.scenario, point, mutant);
+      for (const place of await placesIn(mutant)) {
+        const caught = await tryAt(place, mutant);
         if (caught.wrong.length === 0) continue;
-        return { bug, plain, caught, sound: await tryHere(shows.scenario, point, sound) };
+        return { bug, plain, caught, sound: await tryAt(place, sound) };
       }
     }
     return { bug, plain, caught: null, sound: null };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Plants a bug that shows in a scenario. */
+export function tryMutant<Kind extends Scenario>(
+  { bug, edits, shows }: Mutant<Kind>,
+  sound: Program,
+  tryHere: (scenario: Kind, point: Point, program: Program) => Promise<Outcome>,
+): Promise<Trial> {
+  const showsInPlain = shows.scenario.name === SCENARIOS.plain.name && shows.at === UNDISTURBED;
+  const planted: Planted<Point> = {
+    bug,
+    edits,
+    placesIn: (mutant) => pointsToTry(shows, mutant),
+    tryAt: (point, program) => tryHere(shows.scenario, point, program),
+  };
+  const tryPlain = (mutant: Program) => tryPoint(SCENARIOS.plain, UNDISTURBED, mutant);
+  return tryPlanted(showsInPlain ? planted : { ...planted, tryPlain }, sound);
 }
 
 async function pointsToTry({ scenario, at }: Mutant["shows"], program: Program): Promise<Point[]> {

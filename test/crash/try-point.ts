@@ -2,7 +2,7 @@ import { mapConcurrent } from "../../src/lib/concurrency.ts";
 import type { ProgramHost } from "../support/program-host.ts";
 import { judgeRecovery, type Recover } from "./judge-recovery.ts";
 import { judgeRun } from "./judge-run.ts";
-import { diskPoints, EVERY_MODE, type Point, stagePoints } from "./points.ts";
+import { diskPoints, EVERY_MODE, type Modes, type Point, stagePoints } from "./points.ts";
 import type { Scenario } from "./scenarios.ts";
 import { CrashWorld, type Run, type Strike } from "./world.ts";
 
@@ -74,14 +74,24 @@ export function isMereDelay(strike: Strike): boolean {
 /** Programs at work at once: many of them wait, for a poll or for the disk. */
 export const WORKERS = 4;
 
-/** Strikes a scenario at each of its points. */
-export async function trySingles(
-  scenario: Scenario,
+/** How the points of a scenario are tried. */
+interface Singles<Kind extends Scenario> {
+  /** Default: all. */
+  modes?: Modes;
+  /** Default: all points. */
+  choose?: (points: Point[]) => Point[];
+  /** Default: `tryPoint`. */
+  tryHere?: (scenario: Kind, point: Point, program: Program) => Promise<Outcome>;
+}
+
+/** Strikes a scenario at each of its points, or at those that are chosen. */
+export async function trySingles<Kind extends Scenario>(
+  scenario: Kind,
   program: Program,
-  modes = EVERY_MODE,
+  { modes = EVERY_MODE, choose = (points) => points, tryHere = tryPoint }: Singles<Kind> = {},
 ): Promise<Outcome[]> {
-  const points = await pointsOf(scenario, program, modes);
-  return mapConcurrent(points, WORKERS, (point) => tryPoint(scenario, point, program));
+  const points = choose(await pointsOf(scenario, program, modes));
+  return mapConcurrent(points, WORKERS, (point) => tryHere(scenario, point, program));
 }
 
 /** Strikes a scenario at one point, recovers, and judges. */

@@ -2,6 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { accepts, foxes, jsonLines } from "../support/batch-world.ts";
+import { NO_ACCOUNT } from "../support/command-world.ts";
 import { PICTURE } from "../support/images.ts";
 import { finished } from "../support/program.ts";
 import { serviceWorld } from "../support/program-world.ts";
@@ -53,7 +54,7 @@ it("32 rows at once say nothing but what a batch has to say", async () => {
 it("a dry run of 5,000 rows checks every one of them, and a bad one at the end is found", async () => {
   const { server, world, args } = await batchOf(foxes(5_000));
   const dry = ["batch", args[1] ?? "", "-m", "gamma-image-2", "-q", "2K", "--dry-run"];
-  const run = await world.run(dry, { env: { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: undefined } });
+  const run = await world.run(dry, { env: NO_ACCOUNT });
   expect(run).toMatchObject({
     code: 0,
     stdout: "5000 rows, 5000 to submit: 20000 credits, nothing was sent\n",

@@ -1,5 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { expect, it, onTestFinished } from "vitest";
+import { NO_ACCOUNT } from "../support/command-world.ts";
 import { finished } from "../support/program.ts";
 import { CANARY, type ProgramWorld, programWorld } from "../support/program-world.ts";
 import { words } from "../support/words.ts";
@@ -51,8 +52,11 @@ it("the embedded sandbox never sees the real key, needs none, and is found again
   const run = await world.run(["generate", "a fox", ...MODEL, ...words("--json --sandbox --no-wait")]);
   expect(await world.aftermath(run)).toMatchObject({ exit: 0, open: ["accepted"] });
   expect(JSON.stringify(await world.records("open"))).not.toContain(CANARY);
-  const bare = { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: undefined };
-  expect(await world.afterResume([], { env: bare })).toMatchObject({ exit: 0, open: [], done: ["saved"] });
+  expect(await world.afterResume([], { env: NO_ACCOUNT })).toMatchObject({
+    exit: 0,
+    open: [],
+    done: ["saved"],
+  });
 });
 
 it("imggen sandbox prints a base URL and a key that work, until it is stopped", async () => {

@@ -11,6 +11,7 @@ import type { ProgramOptions } from "../support/program.ts";
 import { type ProgramWorld, programWorld, serviceWorld } from "../support/program-world.ts";
 import { failure } from "../support/scripted-server.ts";
 import { replies, silence } from "../support/scripts.ts";
+import { settingsFile, withConfig } from "../support/settings-file.ts";
 import { tinyDisk } from "../support/tiny-disk.ts";
 import { hasTool } from "../support/tools.ts";
 import { type ProxyBehaviour, tunnelProxy } from "../support/tunnel-proxy.ts";
@@ -123,7 +124,7 @@ it.each<[ProxyBehaviour, number]>([
 
 it("doctor with settings that are corrupt (not JSON) names them and keeps them byte for byte", async () => {
   const world = await programWorld(await healthyService());
-  const file = await settingsOf(world, "{ nonsense");
+  const file = await withConfig(world, "{ nonsense");
   const { code, check } = await examined(world);
   expect([code, check("config").status]).toEqual([2, "failed"]);
   expect(check("config").message).toContain(file);
@@ -131,16 +132,9 @@ it("doctor with settings that are corrupt (not JSON) names them and keeps them b
   expect(await readFile(file, "utf8")).toBe("{ nonsense");
 });
 
-async function settingsOf(world: ProgramWorld, text: string): Promise<string> {
-  const file = path.join(world.home, "config", "config.json");
-  await mkdir(path.dirname(file));
-  await writeFile(file, text);
-  return file;
-}
-
 it("doctor with settings that cannot be read says why", async () => {
   const world = await programWorld(await healthyService());
-  await mkdir(path.join(world.home, "config", "config.json"), { recursive: true });
+  await mkdir(settingsFile(world), { recursive: true });
   const { code, check } = await examined(world);
   expect([code, check("config").message]).toEqual([2, expect.stringContaining("it is a folder")]);
 });

@@ -1,4 +1,4 @@
-import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { chmod, readdir, readFile, stat } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
@@ -15,16 +15,14 @@ import {
 } from "../support/program-world.ts";
 import { failure, response, success } from "../support/scripted-server.ts";
 import { completedAt, inTurn, replies, stillRunning, taskIs } from "../support/scripts.ts";
+import { settingsFile, storedSettings, withConfig } from "../support/settings-file.ts";
 
 const SIGNED = "/1.png?signature=s3cret-signature";
 
 async function worldWithConfig(text: string, baseUrl?: string) {
   const world = await programWorld(null, { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: baseUrl });
-  const folder = path.join(world.home, "config");
-  const file = path.join(folder, "config.json");
-  await mkdir(folder);
-  await writeFile(file, text);
-  return { world, folder, file };
+  const file = await withConfig(world, text);
+  return { world, folder: path.dirname(file), file };
 }
 
 it("settings that others could read are narrowed when they are read", async () => {
@@ -43,8 +41,8 @@ it("login stores the key so that only its owner can read it, whatever the umask"
     through: ["sh", "-c", 'umask 000; exec "$@"', "sh"],
   });
   expect(run.code).toBe(0);
-  const file = path.join(world.home, "config", "config.json");
-  expect(JSON.parse(await readFile(file, "utf8"))).toMatchObject({ apiKey: CANARY });
+  const file = settingsFile(world);
+  expect(await storedSettings(world)).toMatchObject({ apiKey: CANARY });
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   expect((await stat(path.dirname(file))).mode & 0o777).toBe(0o700);
   expect(world.leaks(run)).toEqual([]);

@@ -18,6 +18,7 @@ import {
   stillRunning,
   taskIs,
 } from "../support/scripts.ts";
+import { settingsFile, storedSettings } from "../support/settings-file.ts";
 import { killed, startedUntil, startedWhen } from "../support/started.ts";
 
 const WHOLE = response(200, PICTURE);
@@ -194,8 +195,8 @@ it("login beside logout: the settings are one or the other, never damaged", asyn
     world.run(["config", "set", "quality", "2K"]),
   ]);
   expect(runs.map(({ code }) => code)).toEqual([0, 0, 0, 0, 0, 0]);
-  const file = path.join(world.home, "config", "config.json");
-  const settings = JSON.parse(await readFile(file, "utf8"));
+  const file = settingsFile(world);
+  const settings = await storedSettings(world);
   expect(settings).toMatchObject({ model: "z-image", quality: "2K" });
   expect([undefined, CANARY]).toContain(settings.apiKey);
   expect(settings.baseUrl).toBe(settings.apiKey === undefined ? undefined : baseUrl);

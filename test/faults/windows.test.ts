@@ -1,5 +1,6 @@
 import path from "node:path";
 import { expect, it } from "vitest";
+import { NO_ACCOUNT } from "../support/command-world.ts";
 import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
 import { BIN, finished } from "../support/program.ts";
@@ -54,9 +55,11 @@ it.each([[["--json"]], [[]]])(
 it("Ctrl-C at the question for the key ends login with exit 130, even where a process has no signals", async (test) => {
   if (!hasTool("script")) return test.skip("script is not installed");
   const { server, world } = await windowsWorld();
-  const env = { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: undefined };
   const command = `"${process.execPath}" "${BIN}" login --base-url ${server.origin}/api`;
-  const program = world.start([], { env, through: ["sh", "-c", 'exec script -qec "$0" /dev/null', command] });
+  const program = world.start([], {
+    env: NO_ACCOUNT,
+    through: ["sh", "-c", 'exec script -qec "$0" /dev/null', command],
+  });
   program.stdout?.once("data", () => pause(300).then(() => program.stdin?.write("\x03")));
   const run = await finished(program);
   expect(run.code).toBe(130);

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { InterruptedError } from "../../src/core/errors.ts";
@@ -8,6 +8,7 @@ import { CANARY } from "../support/canary.ts";
 import { runCommand } from "../support/in-process.ts";
 import { failure } from "../support/scripted-server.ts";
 import { replies } from "../support/scripts.ts";
+import { withConfig } from "../support/settings-file.ts";
 import { agent, answered, FOX, mcpFolders, sandboxAgent, sandboxHistory, serviceAgent } from "./mcp-world.ts";
 
 const SLOW = { ...FOX, prompt: "a fox [sandbox:slow=1m]" };
@@ -107,14 +108,12 @@ describe("a call that cannot be carried out is a protocol error", () => {
 describe("settings that cannot be read", () => {
   it("fail each call until they are mended, and end nothing", async () => {
     const { home, call } = await sandboxAgent();
-    const settings = path.join(home, "config/config.json");
-    await mkdir(path.dirname(settings));
-    await writeFile(settings, "{");
+    const settings = await withConfig({ home }, "{");
     expect(await call("list_models")).toMatchObject({
       isError: true,
       document: { charged: "no", error: { type: "usage", message: expect.stringContaining(settings) } },
     });
-    await writeFile(settings, "{}");
+    await withConfig({ home }, {});
     expect(await call("list_models")).toMatchObject({ isError: false });
   });
 });

@@ -10,6 +10,9 @@ import { temporaryFolder } from "./temporary-folder.ts";
 
 export const TEST_KEY = CANARY;
 
+/** An environment without the account that a world has. */
+export const NO_ACCOUNT = { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: undefined };
+
 /** Commands run in this process: a home, a current folder, and a scripted service that they are set up for. */
 export interface CommandWorld {
   home: string;
@@ -33,15 +36,21 @@ export interface JsonResult {
   stderr: string;
 }
 
-/** A world of its own for one test. Polls and retries follow each other quickly. */
-export async function commandWorld(script: ServiceScript = {}): Promise<CommandWorld> {
+/**
+ * A world of its own for one test. Polls and retries follow each other quickly.
+ * @param ownEnv added to the environment of every command, or taken out of it
+ */
+export async function commandWorld(
+  script: ServiceScript = {},
+  ownEnv: RunOptions["env"] = {},
+): Promise<CommandWorld> {
   const folder = await temporaryFolder();
   const [home, cwd] = [path.join(folder, "home"), path.join(folder, "work")];
   for (const each of [home, cwd]) mkdirSync(each);
   const server = await liveService(PICTURE, script);
-  const account = { IMGGEN_API_KEY: TEST_KEY, IMGGEN_BASE_URL: server.baseUrl };
+  const env = { IMGGEN_API_KEY: TEST_KEY, IMGGEN_BASE_URL: server.baseUrl, ...ownEnv };
   const run: CommandWorld["run"] = (args, options = {}) =>
-    runCommand(quickly(args), { home, cwd, ...options, env: { ...account, ...options.env } });
+    runCommand(quickly(args), { home, cwd, ...options, env: { ...env, ...options.env } });
   return {
     home,
     cwd,

@@ -1,4 +1,4 @@
-import { type CommandWorld, commandWorld } from "./command-world.ts";
+import { type CommandWorld, commandWorld, NO_ACCOUNT } from "./command-world.ts";
 import { png } from "./images.ts";
 import { liveServer } from "./live-server.ts";
 import { type Behaviour, response, type ScriptedServer } from "./scripted-server.ts";
@@ -24,17 +24,9 @@ export async function generatorWorld(
   const generator = await liveServer((request, socket) =>
     request.method === "POST" ? generate(request, socket) : void socket.write(models),
   );
-  const world = await commandWorld();
-  const env = { IMGGEN_GENERATOR: generator.origin, IMGGEN_BASE_URL: undefined, IMGGEN_API_KEY: undefined };
-  const run: CommandWorld["run"] = (args, options) =>
-    world.run(args, { ...options, env: { ...env, ...options?.env } });
+  const world = await commandWorld({}, { IMGGEN_GENERATOR: generator.origin, ...NO_ACCOUNT });
   return {
     ...world,
-    run,
-    async json(args, options) {
-      const { code, stdout, stderr } = await run([...args, "--json"], options);
-      return { code, document: JSON.parse(stdout), stderr };
-    },
     generator,
     service: world.server,
     prompts: () => generator.submits().map(({ body }) => JSON.parse(body).prompt),

@@ -2,8 +2,9 @@ import { readFile, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { COMMANDS } from "../../../src/cli/app/commands.ts";
-import { commandWorld } from "../../support/command-world.ts";
+import { commandWorld, NO_ACCOUNT } from "../../support/command-world.ts";
 import { failure } from "../../support/scripted-server.ts";
+import { settingsFile } from "../../support/settings-file.ts";
 
 describe("what is refused before anything is sent", () => {
   it.each(["?", "#", "?x=1"])("a base URL with %j in it", async (tail) => {
@@ -72,15 +73,14 @@ describe("imggen", () => {
   /** A stored login, an image and a manifest, and a command with a global flag. */
   async function withFlag(name: string, ...flag: string[]) {
     const { run, server, home, cwd, listing } = await commandWorld();
-    const env = { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: undefined };
-    await run(["login", "--base-url", server.baseUrl], { env, input: "sk-canary\n" });
+    await run(["login", "--base-url", server.baseUrl], { env: NO_ACCOUNT, input: "sk-canary\n" });
     await run(["generate", "a fox", "--output", "fox.png"]);
     await writeFile(path.join(cwd, "rows.txt"), "a hen\n");
-    const settings = () => readFile(path.join(home, "config", "config.json"), "utf8");
+    const settings = () => readFile(settingsFile({ home }), "utf8");
     const state = async () => [await settings(), await listing(), server.requests.length];
     const before = await state();
     const { code, stdout, stderr } = await run([name, ...(ARGUMENTS[name] ?? []), ...flag], {
-      env,
+      env: NO_ACCOUNT,
       input: name === "login" ? "sk-canary\n" : "",
     });
     return { code, said: stdout + stderr, before, after: await state() };

@@ -3,7 +3,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { rowDigest } from "../../../src/core/batch/shard.ts";
 import { accepts, batchWorld, imagesIn, PRICED, TWO_CREDITS } from "../../support/batch-world.ts";
-import { submitted } from "../../support/command-world.ts";
+import { NO_ACCOUNT, submitted } from "../../support/command-world.ts";
 import { PICTURE } from "../../support/images.ts";
 import { completedAt, inTurn, stillRunning } from "../../support/scripts.ts";
 
@@ -192,8 +192,9 @@ describe("--dry-run", () => {
     const world = await batchWorld();
     await world.manifest("p.txt", "a fox", "a hen");
     const before = await world.listing();
-    const env = { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: undefined };
-    const run = await world.run(["batch", "p.txt", ...TWO_CREDITS, "-o", "out", "--dry-run"], { env });
+    const run = await world.run(["batch", "p.txt", ...TWO_CREDITS, "-o", "out", "--dry-run"], {
+      env: NO_ACCOUNT,
+    });
     expect(run).toMatchObject({ code: 0, stdout: "2 rows, 2 to submit: 4 credits, nothing was sent\n" });
     expect(world.server.requests).toEqual([]);
     expect(await world.listing()).toEqual(before);

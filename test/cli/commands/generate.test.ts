@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/lib/clock.ts";
-import { commandWorld, submitted } from "../../support/command-world.ts";
+import { commandWorld, NO_ACCOUNT, submitted } from "../../support/command-world.ts";
 import { failure } from "../../support/scripted-server.ts";
 import { completedAt, inTurn, replies, stillRunning } from "../../support/scripts.ts";
 import { words } from "../../support/words.ts";
@@ -167,7 +167,7 @@ describe("generate --dry-run", () => {
     const world = await commandWorld();
     const before = await world.listing();
     const args = ["generate", "a fox", "-m", "gamma-image-2", "-q", "2K", "-o", "new/folder/", "--dry-run"];
-    const bare = { env: { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: undefined } };
+    const bare = { env: NO_ACCOUNT };
     expect((await world.json(args, bare)).document).toEqual({
       ok: true,
       dryRun: true,

@@ -1,20 +1,10 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
-import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { CANARY } from "../../support/canary.ts";
 import { type GeneratorWorld, generatorWorld, refuses } from "../../support/generator-world.ts";
 import { response } from "../../support/scripted-server.ts";
+import { storedSettings, withConfig } from "../../support/settings-file.ts";
 
 const NONE_SET = { IMGGEN_GENERATOR: undefined };
-
-async function stored({ home }: GeneratorWorld): Promise<unknown> {
-  return JSON.parse(await readFile(path.join(home, "config", "config.json"), "utf8").catch(() => "{}"));
-}
-
-async function withConfig({ home }: GeneratorWorld, settings: object): Promise<void> {
-  await mkdir(path.join(home, "config"), { recursive: true });
-  await writeFile(path.join(home, "config", "config.json"), JSON.stringify(settings));
-}
 
 describe("login --generator", () => {
   it("stores the key, bound to its origin, and the generator; both are used from then on", async () => {
@@ -26,7 +16,7 @@ describe("login --generator", () => {
       code: 0,
       document: { generator: `openai:${origin}/v1`, generatorKey: "sk-…2046", verified: true },
     });
-    expect(await stored(world)).toEqual({
+    expect(await storedSettings(world)).toEqual({
       generator: `openai:${origin}/v1`,
       generatorKey: CANARY,
       generatorKeyOrigin: origin,
@@ -42,10 +32,10 @@ describe("login --generator", () => {
     expect(
       await world.run(["login", "--generator", world.generator.origin], { input: "\n", env: NONE_SET }),
     ).toMatchObject({ code: 0 });
-    expect(await stored(world)).toEqual({ generator: `openai:${world.generator.origin}/v1` });
+    expect(await storedSettings(world)).toEqual({ generator: `openai:${world.generator.origin}/v1` });
     const command = "command:/bin/paint {promptFile} {output}";
     expect(await world.run(["login", "--generator", command], { env: NONE_SET })).toMatchObject({ code: 0 });
-    expect(await stored(world)).toEqual({ generator: command });
+    expect(await storedSettings(world)).toEqual({ generator: command });
   });
 
   it("stores nothing where the generator refuses the key", async () => {
@@ -60,7 +50,7 @@ describe("login --generator", () => {
       code: 3,
       document: { error: { type: "auth_required" } },
     });
-    expect(await stored(world)).toEqual({});
+    expect(await storedSettings(world)).toEqual({});
   });
 
   it("keeps the service of a profile that has one, and stores the key alone", async () => {
@@ -68,7 +58,7 @@ describe("login --generator", () => {
     await withConfig(world, { baseUrl: world.service.baseUrl });
     const login = ["login", "--generator", world.generator.origin, "--no-verify"];
     expect(await world.run(login, { input: `${CANARY}\n`, env: NONE_SET })).toMatchObject({ code: 0 });
-    expect(await stored(world)).toEqual({
+    expect(await storedSettings(world)).toEqual({
       baseUrl: world.service.baseUrl,
       generatorKey: CANARY,
       generatorKeyOrigin: world.generator.origin,
@@ -87,7 +77,7 @@ describe("login --generator", () => {
       code: 0,
       stderr: "Removed the generator and its key.\n",
     });
-    expect(await stored(world)).toEqual({ ratio: "1:1" });
+    expect(await storedSettings(world)).toEqual({ ratio: "1:1" });
   });
 });
 
@@ -102,7 +92,7 @@ describe("config", () => {
     expect(
       await world.run(["login", "--base-url", world.service.baseUrl], { input: `${CANARY}\n` }),
     ).toMatchObject({ code: 2 });
-    expect(await stored(world)).toEqual({ generator: "openai" });
+    expect(await storedSettings(world)).toEqual({ generator: "openai" });
   });
 
   it("makes a profile for a generator", async () => {
@@ -128,7 +118,7 @@ describe("config", () => {
     expect(await world.run(["config", "set", "generatorKey", "sesame"])).toMatchObject({ code: 2 });
     await withConfig(world, { generatorKey: "sesame", generatorKeyOrigin: "https://images.example.com" });
     expect(await world.run(["config", "unset", "generatorKey"])).toMatchObject({ code: 0 });
-    expect(await stored(world)).toEqual({});
+    expect(await storedSettings(world)).toEqual({});
   });
 
   it.each([

@@ -19,18 +19,9 @@ const DEARER = { id: "gamma-image-2", credits: { "1K": 7 } };
 
 /** A world whose commands have a matrix file, by the variable. */
 async function matrixWorld(entries: readonly object[] = [NEW, DEARER]): Promise<CommandWorld> {
-  const world = await commandWorld();
+  const world = await commandWorld({}, { IMGGEN_MATRIX: "models.json" });
   await writeFile(path.join(world.cwd, "models.json"), JSON.stringify(entries));
-  const run: CommandWorld["run"] = (args, options = {}) =>
-    world.run(args, { ...options, env: { IMGGEN_MATRIX: "models.json", ...options.env } });
-  return {
-    ...world,
-    run,
-    async json(args, options) {
-      const { code, stdout, stderr } = await run([...args, "--json"], options);
-      return { code, document: JSON.parse(stdout), stderr };
-    },
-  };
+  return world;
 }
 
 const dryRun = (...flags: string[]) => ["generate", "a fox", "--dry-run", ...flags];

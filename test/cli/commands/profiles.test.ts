@@ -1,13 +1,12 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { type CommandWorld, commandWorld } from "../../support/command-world.ts";
+import { type CommandWorld, commandWorld, NO_ACCOUNT } from "../../support/command-world.ts";
 import { PICTURE } from "../../support/images.ts";
 import { liveService } from "../../support/live-server.ts";
 
 const WORK_KEY = "sk-work-1234567890";
 /** No account but the profiles': the environment would win over them. */
-const NO_ACCOUNT = { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: undefined };
 
 /** A world with a second service, and a profile `work` that is at it. */
 async function worldWithProfile() {

@@ -1,18 +1,11 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { DEFAULT_MODEL } from "../../../src/models/matrix.ts";
 import { SETTING_NAMES } from "../../../src/store/settings-table.ts";
-import { type CommandWorld, commandWorld, submitted, TEST_KEY } from "../../support/command-world.ts";
+import { commandWorld, NO_ACCOUNT, submitted, TEST_KEY } from "../../support/command-world.ts";
 import { failure, json, response, success } from "../../support/scripted-server.ts";
 import { completedAt, inTurn, replies, reset, stillRunning } from "../../support/scripts.ts";
-
-async function withConfig(world: CommandWorld, settings: object): Promise<string> {
-  const file = path.join(world.home, "config", "config.json");
-  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
-  await writeFile(file, JSON.stringify(settings), { mode: 0o600 });
-  return file;
-}
+import { storedSettings, withConfig } from "../../support/settings-file.ts";
 
 const gamma = { model: "gamma-image-2", ratio: "1:1", quality: "1K" };
 
@@ -67,7 +60,7 @@ describe("settings", () => {
     await world.run(["generate", "a fox"]);
     expect(world.server.submits()[0]?.headers.authorization).toBe(`Bearer ${TEST_KEY}`);
     await world.run(["generate", "a fox"], {
-      env: { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: undefined },
+      env: NO_ACCOUNT,
     });
     expect(other.server.submits()[0]?.headers.authorization).toBe("Bearer sk-canary-from-the-config");
   });
@@ -136,7 +129,7 @@ describe("config", () => {
 });
 
 describe("login", () => {
-  const accepted = { env: { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: undefined } };
+  const accepted = { env: NO_ACCOUNT };
 
   it("stores the key of standard input and the base URL, after a check that costs nothing", async () => {
     const world = await commandWorld();
@@ -146,8 +139,7 @@ describe("login", () => {
       input: "sk-canary-a-new-key\nsecond line",
     });
     expect([code, document.ok]).toEqual([0, true]);
-    const file = path.join(world.home, "config", "config.json");
-    expect(JSON.parse(await readFile(file, "utf8"))).toEqual({
+    expect(await storedSettings(world)).toEqual({
       apiKey: "sk-canary-a-new-key",
       apiKeyBaseUrl: world.server.baseUrl,
       baseUrl: world.server.baseUrl,
@@ -165,8 +157,7 @@ describe("login", () => {
     const run = await world.run(["login"], { ...terminal, answers });
     expect(run.code).toBe(0);
     expect(run.stderr).toContain(`Key accepted by ${new URL(world.server.baseUrl).host}.\n`);
-    const file = path.join(world.home, "config", "config.json");
-    expect(JSON.parse(await readFile(file, "utf8")).baseUrl).toBe(world.server.baseUrl);
+    expect((await storedSettings(world)).baseUrl).toBe(world.server.baseUrl);
     const refused = await world.run(["login"], { ...terminal, home: `${world.home}2` });
     expect(refused.code).toBe(2);
     expect(refused.stderr).toContain("No base URL is set");
@@ -284,7 +275,7 @@ describe("login", () => {
 
   it("logout removes both, and says where a key still applies", async () => {
     const world = await commandWorld();
-    const file = await withConfig(world, {
+    await withConfig(world, {
       apiKey: "sk-canary-stored",
       baseUrl: "https://service.example/api",
       ratio: "1:1",
@@ -292,7 +283,7 @@ describe("login", () => {
     const { stderr, code } = await world.run(["logout"]);
     expect(code).toBe(0);
     expect(stderr).toContain("IMGGEN_API_KEY");
-    expect(JSON.parse(await readFile(file, "utf8"))).toEqual({ ratio: "1:1" });
+    expect(await storedSettings(world)).toEqual({ ratio: "1:1" });
     expect((await world.run(["logout"], { env: { IMGGEN_API_KEY: undefined } })).code).toBe(0);
   });
 });

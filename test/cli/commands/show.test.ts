@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { pngChunk, pngHeader, pngSignature } from "../../lib/image/builders.ts";
 import { type CommandWorld, commandWorld } from "../../support/command-world.ts";
 import { PICTURE } from "../../support/images.ts";
+import { withConfig } from "../../support/settings-file.ts";
 
 const FOX = ["generate", "a fox", "-m", "z-image", "-r", "16:9", "-o", "fox.png"];
 const TERMINAL = {
@@ -176,9 +177,7 @@ describe("--preview", () => {
 
   it("that the config neither asks for nor declines is an error before anything is sent", async () => {
     const world = await commandWorld();
-    await world.run(["config", "set", "model", "z-image"]);
-    const config = path.join(world.home, "config", "config.json");
-    await writeFile(config, '{"preview":"perhaps"}');
+    await withConfig(world, { preview: "perhaps" });
     const { code, stderr } = await world.run(FOX, TERMINAL);
     expect({ code, stderr }).toEqual({
       code: 2,

@@ -1,14 +1,14 @@
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { OLDEST_NODE } from "../../../../src/cli/commands/doctor/installation.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
-import { type CommandWorld, commandWorld, TEST_KEY } from "../../../support/command-world.ts";
+import { type CommandWorld, commandWorld, NO_ACCOUNT, TEST_KEY } from "../../../support/command-world.ts";
 import type { RunOptions } from "../../../support/in-process.ts";
 import { failure, json, response } from "../../../support/scripted-server.ts";
 import { replies, reset, stillRunning } from "../../../support/scripts.ts";
+import { withConfig } from "../../../support/settings-file.ts";
 
-const NO_ACCOUNT = { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: undefined };
 const UNKNOWN_TASK = failure("image_generation.error.unknown_error");
 /** A busy machine needs all of the time that a check has. */
 const PATIENT = { clock: systemClock };
@@ -31,13 +31,6 @@ async function examined(world: CommandWorld, options: Partial<RunOptions> = {}, 
   const checks: Checked[] = document.checks;
   const check = (name: string) => checks.find((each) => each.name === name);
   return { code, document, checks, check, stdout };
-}
-
-async function withConfig(world: CommandWorld, settings: object): Promise<string> {
-  const file = path.join(world.home, "config", "config.json");
-  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
-  await writeFile(file, JSON.stringify(settings), { mode: 0o644 });
-  return file;
 }
 
 /** A profile of the same service. */
@@ -207,7 +200,7 @@ it.each([
 describe("the settings", () => {
   it("are shown with their file and its mode, narrowed as every command does", async () => {
     const world = await healthy();
-    const file = await withConfig(world, { model: "z-image" });
+    const file = await withConfig(world, { model: "z-image" }, 0o644);
     const { check } = await examined(world);
     expect(check("config")).toMatchObject({ status: "ok", message: `${file}, mode 0600` });
   });
