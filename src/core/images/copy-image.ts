@@ -7,11 +7,16 @@ import { readRegular } from "../../lib/read-file.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import { type DownloadedImage, diskFailure } from "./download-image.ts";
 
+/** Whether a saved file is unchanged, byte for byte. An image written to standard output counts as unchanged. */
+export async function isWhole({ path: file, ...saved }: SavedFile): Promise<boolean> {
+  return file === null || (await isFileOf(file, saved).catch(() => false));
+}
+
 /** Whether a file is a copy of a saved image: its bytes, or what they are converted to for the file's name. */
-export async function isCopyOf(file: string, { path: source, ...saved }: SavedFile): Promise<boolean> {
+export async function isCopyOf(file: string, saved: SavedFile): Promise<boolean> {
+  const { path: source, mediaType } = saved;
   const type = typeNamed(file);
-  const isSource = async () => source !== null && (await isFileOf(source, saved).catch(() => false));
-  if (source !== null && type !== null && saved.mediaType !== `image/${type}` && (await isSource())) {
+  if (source !== null && type !== null && mediaType !== `image/${type}` && (await isWhole(saved))) {
     const { convertedImage, isWritable, UndecodableError } = await import("../../graphics/decoder.ts");
     try {
       if (isWritable(type)) return readRegular(file).equals(await convertedImage(readRegular(source), type));
@@ -29,20 +34,20 @@ export async function isCopyOf(file: string, { path: source, ...saved }: SavedFi
  * @returns null if its file is gone or no longer what was saved. @throws SaveFailedError for a disk error
  */
 export async function copyImage(
-  { path: source, url, bytes, sha256 }: SavedFile,
+  saved: SavedFile,
   temporary: string,
   fileMode: number,
 ): Promise<DownloadedImage | null> {
-  const known = { bytes, sha256 };
-  if (source === null || !(await isFileOf(source, known).catch(() => false))) return null;
+  const { path: source, url, bytes, sha256 } = saved;
+  if (source === null || !(await isWhole(saved))) return null;
   let isCopied = false;
   try {
     await promises.copyFile(source, temporary, constants.COPYFILE_EXCL);
     const inspection = inspectFileAt(temporary);
-    if (!inspection.ok || !(await isFileOf(temporary, known))) return null;
+    if (!inspection.ok || !(await isFileOf(temporary, saved))) return null;
     await syncWithMode(temporary, fileMode);
     isCopied = true;
-    return { temporary, url, image: inspection.image, ...known };
+    return { temporary, url, image: inspection.image, bytes, sha256 };
   } catch (error) {
     throw diskFailure(temporary, error);
   } finally {

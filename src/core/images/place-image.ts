@@ -131,21 +131,16 @@ async function replace(
   }
 }
 
-/** An image as it is to be published, and what is said of it after its name. */
-interface Named {
-  image: DownloadedImage;
-  warnings: string[];
-}
-
 /**
  * An image in the type that its file's name says: converted if that can be done here. Else the bytes stay as they are,
- * and so does the name, which the user chose. @throws the disk's error
+ * and so does the name, which the user chose.
+ * @returns with warnings to be said after its name. @throws the disk's error
  */
 async function asNamed(
   fetched: DownloadedImage,
   wanted: string,
   deps: Pick<TaskDeps, "fileMode">,
-): Promise<Named> {
+): Promise<Omit<Placed, "path">> {
   const type = typeNamed(wanted);
   const own = fetched.image.extension.toUpperCase();
   if (type === fetched.image.type) return { image: fetched, warnings: [] };

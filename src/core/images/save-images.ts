@@ -1,12 +1,11 @@
 import path from "node:path";
 import { makeFolder } from "../../lib/durable.ts";
-import { isFileOf } from "../../lib/file-digest.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import type { Destination } from "../../task/intent.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import type { TaskDeps } from "../deps.ts";
 import { DownloadFailedError, SaveFailedError } from "../errors.ts";
-import { copyImage } from "./copy-image.ts";
+import { copyImage, isWhole } from "./copy-image.ts";
 import { type DownloadedImage, diskFailure, downloadImage } from "./download-image.ts";
 import { type OwnedKind, ownedName, removeAbandoned } from "./owned-name.ts";
 import { placeImage } from "./place-image.ts";
@@ -71,11 +70,6 @@ async function findSaved(url: string, at: number, { saved }: SaveSpec): Promise<
   return (await isWhole(file)) ? file : null;
 }
 
-/** Whether a saved file is unchanged, byte for byte. An image written to standard output counts as unchanged. */
-export async function isWhole({ path: file, ...saved }: SavedFile): Promise<boolean> {
-  return file === null || (await isFileOf(file, saved).catch(() => false));
-}
-
 async function saveImage(
   url: string,
   at: number,
@@ -101,7 +95,7 @@ async function saveImage(
   const file = savedFile(placed.image, placed.path);
   result.warnings.push(...placed.warnings);
   // Before the image is recorded: if the process is killed in between, resuming the task writes it.
-  const why = await addSidecar(file, temporary, spec, deps);
+  const why = await writeSidecar(file, temporary, spec, deps);
   if (why !== null) result.warnings.push(why);
   deps.onProgress({ type: "saved", taskId: spec.taskId, file });
   return file;
@@ -122,19 +116,6 @@ async function downloaded(
     return reply.task.urls[at] ?? null;
   };
   return downloadImage({ url, taskId, freshUrl }, temporary, deps);
-}
-
-/** @returns why there is no sidecar although the destination asks for one, else null */
-async function addSidecar(
-  file: SavedFile,
-  temporary: string,
-  { destination, facts, keepsSinceMs }: SaveSpec,
-  deps: TaskDeps,
-): Promise<string | null> {
-  if (!destination.sidecar || file.path === null || facts === null) return null;
-  const { overwrite } = destination;
-  const place = { image: file.path, temporary, overwrite, keepsSinceMs };
-  return writeSidecar(file, facts, place, deps);
 }
 
 /** Removes temporary files of dead processes; those that may be in use are left alone. */

@@ -1,7 +1,7 @@
 import type { Destination } from "../../task/intent.ts";
+import type { Usage } from "../../task/lifecycle.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
-import type { SidecarFacts } from "./sidecar.ts";
 
 /** One task's images, and where they are to be saved. */
 export interface SaveSpec {
@@ -25,6 +25,21 @@ export interface SaveSpec {
   keepsSinceMs: number;
   /** Whether a file that an earlier process published just before it ended is recognised, not saved again. */
   recovering: boolean;
+}
+
+/** What is known of a task that makes its images' sidecars. */
+export interface SidecarFacts {
+  taskId: string;
+  /** Base URL of the service that it was charged at. */
+  service: string;
+  /** Queries of reference images are left out: they may be signatures. */
+  request: GenerationRequest;
+  /** Documented cost of the task; null if the document gives none. */
+  credits: number | null;
+  submittedAt: string | null;
+  completedAt: string | null;
+  /** What the user's own generator says of cost and tokens; absent if it says nothing. */
+  usage?: Usage;
 }
 
 export interface SaveResult {

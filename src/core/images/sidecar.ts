@@ -10,27 +10,12 @@ import { readText } from "../../lib/read-file.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import { VERSION } from "../../lib/version.ts";
 import { writeSynced } from "../../lib/write-whole.ts";
-import type { Usage } from "../../task/lifecycle.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { areSentFields } from "../../task/request-fields.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import type { TaskDeps } from "../deps.ts";
 import { reserveName } from "./published-names.ts";
-
-/** What is known of a task that makes its images' sidecars. */
-export interface SidecarFacts {
-  taskId: string;
-  /** Base URL of the service that it was charged at. */
-  service: string;
-  /** Queries of reference images are left out: they may be signatures. */
-  request: GenerationRequest;
-  /** Documented cost of the task; null if the document gives none. */
-  credits: number | null;
-  submittedAt: string | null;
-  completedAt: string | null;
-  /** What the user's own generator says of cost and tokens; absent if it says nothing. */
-  usage?: Usage;
-}
+import type { SaveSpec, SidecarFacts } from "./save-spec.ts";
 
 /** What a sidecar says: enough to submit its image's request again, on any machine. */
 export interface Sidecar extends SidecarFacts {
@@ -49,25 +34,16 @@ export function sidecarPath(image: string): string {
   return `${image}.json`;
 }
 
-export interface SidecarPlace {
-  /** The path of the image, which is saved already. */
-  image: string;
-  /** A name in the same folder that no other process uses. */
-  temporary: string;
-  overwrite: boolean;
-  /** As of `SaveSpec`. */
-  keepsSinceMs: number;
-}
-
 /**
- * Writes an image's sidecar, complete or not at all. The image is saved already, and nothing that goes wrong here can
- * change that.
- * @returns why there is none; null if there is one
+ * Writes the sidecar that an image's destination asks for, complete or not at all. The image is saved already, and
+ * nothing that goes wrong here can change that.
+ * @param temporary a name in the image's folder that no other process uses
+ * @returns why there is none; null if there is one, or none is to be
  */
 export async function writeSidecar(
   file: SavedFile,
-  facts: SidecarFacts,
-  place: SidecarPlace,
+  temporary: string,
+  { destination, facts, keepsSinceMs }: Pick<SaveSpec, "destination" | "facts" | "keepsSinceMs">,
   {
     connection,
     fileMode,
@@ -75,17 +51,18 @@ export async function writeSidecar(
     published,
   }: Pick<TaskDeps, "connection" | "fileMode" | "ledger" | "published">,
 ): Promise<string | null> {
-  const target = sidecarPath(place.image);
-  const text = connection.maskKey(sidecarText(file, facts));
+  const { path: image, sha256 } = file;
+  if (!destination.sidecar || image === null || facts === null) return null;
+  const target = sidecarPath(image);
   try {
-    await writeSynced(place.temporary, text, fileMode);
+    await writeSynced(temporary, connection.maskKey(sidecarText(file, facts)), fileMode);
     // An image of the same run may have this very name.
-    if (place.overwrite && (await published.take(target, place.keepsSinceMs)))
-      await whileInUse(() => promises.rename(place.temporary, target));
+    if (destination.overwrite && (await published.take(target, keepsSinceMs)))
+      await whileInUse(() => promises.rename(temporary, target));
     else {
-      const result = await publish(place.temporary, target, (name) => reserveName(name, ledger.processes));
+      const result = await publish(temporary, target, (name) => reserveName(name, ledger.processes));
       // A process that ended after it wrote the sidecar, and before it recorded the image, wrote the same.
-      if (result === "exists" && (await readSidecar(place.image))?.sha256 !== file.sha256)
+      if (result === "exists" && (await readSidecar(image))?.sha256 !== sha256)
         return `No sidecar was written: ${target} exists already.`;
     }
     await syncFolder(path.dirname(target));
@@ -93,7 +70,7 @@ export async function writeSidecar(
   } catch (error) {
     return `No sidecar was written to ${target}: ${errorText(error)}. The image is saved.`;
   } finally {
-    removeIfPossible(place.temporary);
+    removeIfPossible(temporary);
   }
 }
 

@@ -3,7 +3,7 @@ import type { TaskState } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { UseCaseDeps } from "../deps.ts";
 import { ClaimedError } from "../errors.ts";
-import { isWhole } from "../images/save-images.ts";
+import { isWhole } from "../images/copy-image.ts";
 import type { WaitResult } from "../polling/wait.ts";
 import { finishOwned, type ResumeSpec } from "./finish-owned.ts";
 import { reportOf, type TaskReport } from "./report.ts";

@@ -5,7 +5,7 @@ import type { TaskState } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { TaskDeps, UseCaseDeps } from "../deps.ts";
 import { SaveFailedError } from "../errors.ts";
-import { isWhole } from "../images/save-images.ts";
+import { isWhole } from "../images/copy-image.ts";
 import type { WaitSettings } from "../polling/wait.ts";
 import { finishTask } from "./finish.ts";
 import { earlierTask, type ResumeSpec } from "./finish-owned.ts";

@@ -1,33 +1,24 @@
 import { isoTime } from "../../lib/clock.ts";
 import { ImggenError } from "../../lib/error-types.ts";
-import type { Destination } from "../../task/intent.ts";
-import type { SavedFile } from "../../task/saved-file.ts";
 import type { TaskDeps } from "../deps.ts";
 import { interruptedError } from "../errors.ts";
 import { saveImages } from "../images/save-images.ts";
-import type { SaveResult } from "../images/save-spec.ts";
-import type { SidecarFacts } from "../images/sidecar.ts";
+import type { SaveResult, SaveSpec, SidecarFacts } from "../images/save-spec.ts";
 import type { CompletionInterval } from "../polling/estimate.ts";
 import type { EndedState } from "../polling/wait.ts";
 import { elapsedMs, type TaskReport } from "./report.ts";
 import type { TaskWriter } from "./task-writer.ts";
 
 /** A task that exists at the service, and what is known about it. */
-export interface AcceptedTask {
-  taskId: string;
+export interface AcceptedTask
+  extends Pick<SaveSpec, "taskId" | "destination" | "saved" | "recovering">,
+    Partial<Pick<SaveSpec, "copies">> {
   /** null for a task that the ledger does not hold. */
   writer: TaskWriter | null;
-  destination: Destination;
   /** When the service accepted it, milliseconds since the epoch; null if that is not known. */
   acceptedAtMs: number | null;
-  /** Whether another process has worked on it before. */
-  recovering: boolean;
   /** Whether a file that is newer than the task is replaced under --overwrite: its place was asked for in this run. */
   replacesNewer?: boolean;
-  /** The images that process saved, by the position of their result URL. */
-  saved: readonly (SavedFile | null)[];
-  /** Files of its images elsewhere, by the same position: copied, where they are whole, rather than downloaded. */
-  copies?: readonly SavedFile[];
 }
 
 /** Saves the images of a completed task. */
@@ -56,18 +47,19 @@ export async function saveTask(
   };
   const result: SaveResult = { files: [], warnings: [] };
   const date = new Date(task.acceptedAtMs ?? deps.clock.now());
-  const spec = {
-    taskId: task.taskId,
-    request: report.request,
-    facts: sidecarFacts(completed, task.taskId, deps),
-    destination: task.destination,
+  const { taskId, destination, saved, copies = [], recovering } = task;
+  const spec: SaveSpec = {
+    taskId,
+    destination,
+    saved,
+    copies,
+    recovering,
     urls,
-    saved: task.saved,
-    copies: task.copies ?? [],
-    stem: report.ledgerId ?? `task-${task.taskId.replace(/[^A-Za-z0-9]/g, "").slice(-32)}`,
+    request: report.request,
+    facts: sidecarFacts(completed, taskId, deps),
+    stem: report.ledgerId ?? `task-${taskId.replace(/[^A-Za-z0-9]/g, "").slice(-32)}`,
     date,
     keepsSinceMs: task.replacesNewer ? Number.POSITIVE_INFINITY : date.getTime(),
-    recovering: task.recovering,
     owned: task.writer !== null,
   };
   let failure: unknown = null;
