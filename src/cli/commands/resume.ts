@@ -74,13 +74,12 @@ async function runResume(session: Session, ids: string[], flags: ResumeFlags): P
 
 async function runDismiss(session: Session, ids: string[]): Promise<number> {
   if (ids.length === 0) throw new UsageError("--dismiss needs the ids of the requests to dismiss.");
-  const deps = { ledger: openLedger(session), clock: session.context.clock };
+  const ledger = openLedger(session);
   const reports: TaskReport[] = [];
-  const records = await deps.ledger.findEach(ids);
+  const records = await ledger.findEach(ids);
   for (const { id, record } of distinct(ids.map((id) => ({ id, record: records.get(id) ?? null })))) {
     if (record === null) throw new UsageError(`The ledger has no task ${JSON.stringify(id)}.`);
-    reports.push(await dismissTask(record, { why: "dismissed by the user", replacement: null }, deps));
-    for (const warning of reports.at(-1)?.warnings ?? []) await session.console.warn(warning);
+    reports.push(await dismissTask(record, { why: "dismissed by the user", replacement: null }, ledger));
     await session.console.note(`${record.id} dismissed. imggen history still shows it.`);
   }
   if (session.options.json)

@@ -104,7 +104,7 @@ async function adoptReplacement(id: string, row: PlannedRow, { claims }: BatchCo
 /** Dismisses a request of unknown outcome before it is submitted again. @returns false if another process did so */
 async function dismissToResubmit(record: TaskRecord, { deps }: BatchContext): Promise<boolean> {
   try {
-    await dismissTask(record, { why: "resubmitted by the user", replacement: null }, deps);
+    await dismissTask(record, { why: "resubmitted by the user", replacement: null }, deps.ledger);
     return true;
   } catch (error) {
     // Another process has dismissed it, or is about to.

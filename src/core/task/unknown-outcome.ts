@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
-import { type Clock, isoTime } from "../../lib/clock.ts";
+import { isoTime } from "../../lib/clock.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { isSameMachine } from "../../lib/processes.ts";
 import { StateFolderError } from "../../store/errors.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { OwnedTask } from "../../store/owners.ts";
 import type { Intent } from "../../task/intent.ts";
+import type { TaskEvent } from "../../task/lifecycle.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { TaskDeps } from "../deps.ts";
 import { ClaimedError } from "../errors.ts";
@@ -59,12 +60,12 @@ export async function askQueueOfAll(deps: TaskDeps, isWanted: (intent: Intent) =
 /**
  * Dismisses a request of unknown outcome at the user's request: it is no longer tracked.
  * @param reason `replacement`: the ledger id of the task that was submitted in its place
- * @throws UsageError if its outcome is known; ClaimedError while another process is working on it
+ * @throws UsageError if its outcome is known; ClaimedError while another process is working on it; StateFolderError
  */
 export async function dismissTask(
   record: TaskRecord,
   reason: { why: string; replacement: string | null },
-  { ledger, clock }: { ledger: Ledger; clock: Pick<Clock, "now"> },
+  ledger: Ledger,
 ): Promise<TaskReport> {
   const owned = isUnknown(record) ? await ledger.claim(record) : "finished";
   if (owned === "elsewhere")
@@ -74,22 +75,22 @@ export async function dismissTask(
     await owned.release();
     throw outcomeIsKnown(owned.record);
   }
-  const warnings: string[] = [];
-  const writer = new TaskWriter(ledger, owned, (message) => warnings.push(message));
-  await writer.write({ type: "dismissed", at: isoTime(clock.now()), ...reason });
-  await writer.finish();
-  return { ...reportOf(writer.record), warnings };
+  return finishWith({ type: "dismissed", at: isoTime(ledger.clock.now()), ...reason }, owned, ledger);
 }
 
 /**
  * Closes a request whose process was killed during the wait after a 429: the service refused it, and nothing was sent
- * since.
- * @throws StateFolderError if that cannot be recorded, because then every resume would find it again
+ * since. @throws StateFolderError
  */
-export async function recordNotSent(owned: OwnedTask, ledger: Ledger): Promise<TaskReport> {
-  const writer = new TaskWriter(ledger, owned, () => {});
+export function recordNotSent(owned: OwnedTask, ledger: Ledger): Promise<TaskReport> {
   const at = isoTime(ledger.clock.now());
-  const isWritten = await writer.write({ type: "not_sent", at, why: ENDED_WHILE_BUSY });
+  return finishWith({ type: "not_sent", at, why: ENDED_WHILE_BUSY }, owned, ledger);
+}
+
+/** @throws StateFolderError if its last line cannot be recorded, because then every resume would find it again */
+async function finishWith(event: TaskEvent, owned: OwnedTask, ledger: Ledger): Promise<TaskReport> {
+  const writer = new TaskWriter(ledger, owned, () => {});
+  const isWritten = await writer.write(event);
   await writer.finish();
   if (!isWritten) throw new StateFolderError(ledger.folder, "the disk refused a record");
   return reportOf(writer.record);

@@ -92,7 +92,7 @@ async function uploaded(
 async function settled(repeated: TaskRecord, report: TaskReport, deps: TaskDeps): Promise<TaskReport> {
   if (report.charged === "no") return report;
   try {
-    await dismissTask(repeated, { why: "submitted again", replacement: report.ledgerId }, deps);
+    await dismissTask(repeated, { why: "submitted again", replacement: report.ledgerId }, deps.ledger);
     return report;
   } catch (error) {
     if (!(error instanceof ImggenError)) throw error;

@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, unlink, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { ofOneAccount, type UseCaseDeps } from "../../../src/core/deps.ts";
 import { requireSameAccount } from "../../../src/core/errors.ts";
 import { fixedSchedule } from "../../../src/core/polling/fixed.ts";
@@ -8,6 +8,7 @@ import { reportOfId } from "../../../src/core/task/report.ts";
 import { reported, resumeFound } from "../../../src/core/task/resume.ts";
 import { saveUnknownId } from "../../../src/core/task/save-again.ts";
 import { dismissTask } from "../../../src/core/task/unknown-outcome.ts";
+import { TaskFile } from "../../../src/store/task-file.ts";
 import type { Destination } from "../../../src/task/intent.ts";
 import type { TaskEvent } from "../../../src/task/lifecycle.ts";
 import type { SavedFile } from "../../../src/task/saved-file.ts";
@@ -447,8 +448,14 @@ describe("resuming a task of the user's own generator", () => {
     const { deps, id } = await leftBehind({ events: [accepted, lost] });
     const record = await deps.ledger.find(id);
     if (record === null) throw new Error("no task");
-    const dismissed = await dismissTask(record, { why: "by the user", replacement: null }, deps);
-    expect(dismissed).toMatchObject({ state: "dismissed", charged: "unknown" });
+    const dismissing = () => dismissTask(record, { why: "by the user", replacement: null }, deps.ledger);
+    const full = Object.assign(new Error("full"), { code: "ENOSPC" });
+    const recording = vi.spyOn(TaskFile.prototype, "record").mockRejectedValue(full);
+    // What is not on the disk is not done: the next resume finds it again.
+    await expect(dismissing()).rejects.toMatchObject({ type: "save_failed" });
+    expect(await deps.ledger.unfinished()).toMatchObject([{ record: { state: { name: "lost" } } }]);
+    recording.mockRestore();
+    expect(await dismissing()).toMatchObject({ state: "dismissed", charged: "unknown" });
     expect(await deps.ledger.unfinished()).toEqual([]);
   });
 });
