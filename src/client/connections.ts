@@ -148,7 +148,7 @@ export class Connections {
         folder,
         latencyMs: EMBEDDED_LATENCY_MS,
         matrix,
-        onRefill: (credits) => session.onRefill(credits),
+        onRefill: (credits) => session.onRefill?.(credits),
         onUnknownDirective: session.onUnknownDirective,
         onUnknownSubject: session.onUnknownSubject,
         draw,

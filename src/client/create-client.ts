@@ -57,7 +57,6 @@ function sessionOf(options: ClientOptions): ClientSession {
     settings,
     optionNames: PACKAGE_NAMES,
     isSandbox: sandbox === true,
-    onRefill() {},
   };
 }
 

@@ -15,7 +15,7 @@ export interface ClientSession {
   /** Whether the embedded sandbox takes the place of the configured service. */
   readonly isSandbox: boolean;
   /** Called when the embedded sandbox had too few credits left. @param credits its new balance */
-  onRefill(credits: number): void;
+  onRefill?(credits: number): void;
   /** Called with a directive in a prompt, `[sandbox:…]`, that the embedded sandbox does not know. */
   readonly onUnknownDirective?: ((directive: string) => void) | undefined;
   /** Called with the main noun of a prompt that the embedded sandbox paints without it. */

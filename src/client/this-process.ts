@@ -44,12 +44,8 @@ export function thisProcess(): ProcessContext {
 }
 
 function resolvePath(file: string): string {
-  return path.isAbsolute(file) ? path.resolve(file) : path.resolve(workingFolder(), file);
-}
-
-function workingFolder(): string {
   try {
-    return process.cwd();
+    return path.resolve(file);
   } catch (error) {
     throw new SaveFailedError(`The working folder cannot be used: ${errorText(error)}.`, {
       hint: "Nothing was charged. Change to a folder that exists, or give absolute paths.",

@@ -1,3 +1,5 @@
+import { setTimeout } from "node:timers/promises";
+
 /** Time as a capability: code that waits is given a clock, so that a test can run hours in a moment. */
 export interface Clock {
   /** Wall-clock time, milliseconds since the epoch: for records that people read, never for deadlines. */
@@ -17,31 +19,14 @@ export const systemClock: Clock = {
   async sleep(ms, signal) {
     const end = performance.now() + ms;
     for (let left = ms; left > 0; left = end - performance.now()) {
-      await sleepOnce(Math.min(timerMs(left), LONGEST_TIMER_MS), signal);
+      // Rounded up: timers fire up to a millisecond early, and most of them would have to be set again.
+      const delayMs = Math.min(Math.ceil(left) + 1, LONGEST_TIMER_MS);
+      // What it rejects with is an error of its own, not the signal's reason.
+      await setTimeout(delayMs, undefined, { signal }).catch(() => signal?.throwIfAborted());
     }
     signal?.throwIfAborted();
   },
 };
-
-/** Rounded up to whole milliseconds: timers fire up to one early, and `sleep` would have to set most of them again. */
-function timerMs(ms: number): number {
-  return Math.ceil(ms) + 1;
-}
-
-function sleepOnce(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    signal?.throwIfAborted();
-    const onAbort = () => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", onAbort);
-      resolve();
-    }, ms);
-    signal?.addEventListener("abort", onAbort, { once: true });
-  });
-}
 
 /** The moment as ISO 8601 text in UTC, as records and JSON output carry it. */
 export function isoTime(epochMs: number): string {

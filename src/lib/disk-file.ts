@@ -12,6 +12,7 @@ import {
   writev,
 } from "node:fs";
 import type { Readable } from "node:stream";
+import { promisify } from "node:util";
 
 /** Appending: the process of another machine may take a task over, and write to the same file. */
 const CREATE_ALONE = constants.O_CREAT | constants.O_EXCL | constants.O_RDWR | constants.O_APPEND;
@@ -40,10 +41,8 @@ export class DiskFile {
   }
 
   /** As `createExclusive`, asynchronously. */
-  static createInBackground(file: string, mode: number): Promise<DiskFile> {
-    return new Promise((resolve, reject) => {
-      open(file, CREATE_ALONE, mode, (error, fd) => (error ? reject(error) : resolve(new DiskFile(fd))));
-    });
+  static async createInBackground(file: string, mode: number): Promise<DiskFile> {
+    return new DiskFile(await promisify(open)(file, CREATE_ALONE, mode));
   }
 
   /** Opens an existing file. Writes go to its end, even if other processes write too. @throws ENOENT */
@@ -98,17 +97,13 @@ export class DiskFile {
   }
 
   /** Waits until the disk has the file, its size and its times. */
-  sync(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      fsync(this.#fd, (error) => (error ? reject(error) : resolve()));
-    });
+  async sync(): Promise<void> {
+    await promisify(fsync)(this.#fd);
   }
 
   /** Changes the permissions, asynchronously. */
-  setMode(mode: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      fchmod(this.#fd, mode, (error) => (error ? reject(error) : resolve()));
-    });
+  async setMode(mode: number): Promise<void> {
+    await promisify(fchmod)(this.#fd, mode);
   }
 
   /** Closes the file; does nothing if it is closed. @throws the disk's error; the file is closed nevertheless */

@@ -21,7 +21,8 @@ export async function makeFolder(folder: string, mode: number): Promise<void> {
     parent = above;
   }
   for (const each of missing.reverse()) {
-    if (!(await makeOne(each, mode))) throw noSuchFolder(each);
+    if (!(await makeOne(each, mode)))
+      throw Object.assign(new Error(`no folder can be made at ${each}`), { code: "ENOENT" });
   }
 }
 
@@ -39,10 +40,6 @@ async function makeOne(folder: string, mode: number): Promise<boolean> {
   }
   await syncFolder(path.dirname(folder));
   return true;
-}
-
-function noSuchFolder(folder: string): Error {
-  return Object.assign(new Error(`no folder can be made at ${folder}`), { code: "ENOENT" });
 }
 
 /**
@@ -65,7 +62,7 @@ export function removeIfPresent(file: string): void {
 /** Removes a file if possible; for files that do no harm if they stay. */
 export function removeIfPossible(file: string): void {
   try {
-    whileInUseSync(() => unlinkSync(file));
+    removeIfPresent(file);
   } catch {
     // It stays.
   }

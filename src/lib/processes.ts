@@ -87,23 +87,16 @@ function isAlive(other: ProcessIdentity, self: ProcessIdentity, proc: string): b
 
 function identify(proc: string): ProcessIdentity {
   const stat = readStat(proc, "self");
+  const bootId = textOf(path.join(proc, "sys/kernel/random/boot_id")).trim();
   const pidNamespace = namespace(proc);
   return {
     pid: process.pid,
     host: hostname(),
     // A /proc that was mounted for another namespace describes other processes under the same ids.
     started: stat.startsWith(`${process.pid} `) ? startOf(stat) : "",
-    boot: bootId(proc) ?? `${BOOT_TIME}${Math.round(Date.now() - uptime() * 1000)}`,
+    boot: bootId || `${BOOT_TIME}${Math.round(Date.now() - uptime() * 1000)}`,
     ...(pidNamespace !== null && { pidNamespace }),
   };
-}
-
-function bootId(proc: string): string | null {
-  try {
-    return readFileSync(path.join(proc, "sys/kernel/random/boot_id"), "utf8").trim();
-  } catch {
-    return null;
-  }
 }
 
 function namespace(proc: string): string | null {
@@ -126,8 +119,13 @@ function isSameBoot(a: string, b: string): boolean {
 }
 
 function readStat(proc: string, pid: number | "self"): string {
+  return textOf(path.join(proc, String(pid), "stat"));
+}
+
+/** Empty for a file that is not there, or cannot be read. */
+function textOf(file: string): string {
   try {
-    return readFileSync(path.join(proc, String(pid), "stat"), "utf8");
+    return readFileSync(file, "utf8");
   } catch {
     return "";
   }

@@ -7,25 +7,20 @@ import {
 } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { z } from "zod/v4";
-import type { Client } from "../client/client.ts";
-import type { Clock } from "../lib/clock.ts";
 import { VERSION } from "../lib/version.ts";
 import type { Matrix } from "../models/matrix.ts";
 import { type Answer, failureAnswer } from "./answer.ts";
 import { Jobs } from "./jobs.ts";
 import { type Lines, LineTransport } from "./line-transport.ts";
 import { progressOf } from "./progress.ts";
-import type { SessionBudget, SessionCosts } from "./session-budget.ts";
+import type { SessionCosts } from "./session-budget.ts";
 import type { CallSettings, Tool, Toolbox } from "./tool.ts";
 import { generateImage } from "./tools/generate-image.ts";
 import { estimateCost, listModels } from "./tools/models.ts";
 import { getTask, history, resumeTasks } from "./tools/tasks.ts";
 
-export interface ServeOptions extends Lines, Pick<Toolbox, "findTask"> {
-  client: Client;
-  budget: SessionBudget;
+export interface ServeOptions extends Lines, Omit<Toolbox, keyof CallSettings | "jobs"> {
   settings: () => Promise<CallSettings>;
-  clock: Clock;
   /** Stops the server cleanly. */
   signal: AbortSignal;
   /** Called with errors outside any call. */

@@ -22,11 +22,9 @@ export interface SessionCosts {
  * before it is sent, and taken off again only where it is certain that nothing was charged.
  */
 export class SessionBudget {
-  readonly #maxCredits: number;
   readonly #matrix: Matrix;
   readonly #undocumentedCost: number;
-  #credits = 0;
-  #undocumentedRequests = 0;
+  readonly #costs: SessionCosts;
 
   /**
    * @param matrix what a request of undocumented cost counts as: its highest cost
@@ -35,15 +33,11 @@ export class SessionBudget {
   constructor(matrix: Matrix, maxCredits = DEFAULT_MAX_CREDITS) {
     this.#matrix = matrix;
     this.#undocumentedCost = highestCost(matrix);
-    this.#maxCredits = maxCredits;
+    this.#costs = { maxCredits, credits: 0, undocumentedRequests: 0 };
   }
 
   get costs(): SessionCosts {
-    return {
-      maxCredits: this.#maxCredits,
-      credits: this.#credits,
-      undocumentedRequests: this.#undocumentedRequests,
-    };
+    return { ...this.#costs };
   }
 
   /**
@@ -70,22 +64,23 @@ export class SessionBudget {
 
   /** @throws BudgetExceededError where a request may not be submitted */
   check({ request, credits }: Estimate, allowUndocumentedCost: boolean): void {
-    if (credits === null && !allowUndocumentedCost && this.#maxCredits <= DEFAULT_MAX_CREDITS) {
+    const { maxCredits, credits: spent } = this.#costs;
+    if (credits === null && !allowUndocumentedCost && maxCredits <= DEFAULT_MAX_CREDITS) {
       const otherwise = `pass allowUndocumentedCost: true; it then counts as ${this.#undocumentedCost} credits`;
       throw new BudgetExceededError(`What ${request.model} costs is not documented.`, {
         hint: `Nothing was sent. ${countableInstead(this.#matrix, otherwise)}`,
       });
     }
     const cost = credits ?? this.#undocumentedCost;
-    if (this.#credits + cost <= this.#maxCredits) return;
+    if (spent + cost <= maxCredits) return;
     throw new BudgetExceededError(
-      `This session has spent ${this.#credits} of ${this.#maxCredits} credits, and this request counts as ${cost}.`,
+      `This session has spent ${spent} of ${maxCredits} credits, and this request counts as ${cost}.`,
       { hint: "Nothing was sent. The user can raise the cap: imggen mcp --max-credits <n>" },
     );
   }
 
   #count({ credits }: Estimate, times: 1 | -1): void {
-    this.#credits += times * (credits ?? this.#undocumentedCost);
-    if (credits === null) this.#undocumentedRequests += times;
+    this.#costs.credits += times * (credits ?? this.#undocumentedCost);
+    if (credits === null) this.#costs.undocumentedRequests += times;
   }
 }

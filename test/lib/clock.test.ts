@@ -41,10 +41,11 @@ describe("the system's clock", () => {
   );
 
   it("sets one timer for a sleep, not another for the last bit of it", async () => {
-    const setTimer = vi.spyOn(globalThis, "setTimeout");
+    const look = vi.spyOn(performance, "now");
     for (let each = 0; each < 20; each++) await systemClock.sleep(3.7);
-    const timers = setTimer.mock.calls.length;
-    setTimer.mockRestore();
+    // Once as it begins, and once after each timer.
+    const timers = look.mock.calls.length - 20;
+    look.mockRestore();
     // A machine that is busy may be late in setting one.
     expect(timers).toBeLessThan(28);
   });
