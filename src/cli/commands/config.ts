@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import type { Effective } from "../../client/effective-settings.ts";
 import { checkSetting } from "../../client/setting-checks.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { maskKey } from "../../lib/redact.ts";
@@ -39,9 +38,12 @@ function settingName(text: string): SettingName {
   });
 }
 
-function shown(name: SettingName, setting: Effective | undefined): string | null {
-  if (!setting) return SETTINGS[name].default ?? null;
-  return name in SECRETS ? maskKey(setting.value) : setting.value;
+/** A setting as it is shown: keys are masked. */
+function shown(name: SettingName, { settings }: Session) {
+  const setting = settings.get(name);
+  if (!setting) return { name, value: SETTINGS[name].default ?? null, source: "default" };
+  const value = name in SECRETS ? maskKey(setting.value) : setting.value;
+  return { name, value, source: setting.source };
 }
 
 /** Keys, each with the command that stores it. */
@@ -57,13 +59,10 @@ const COLUMNS: readonly TableColumn[] = [
 ];
 
 async function runList(session: Session): Promise<number> {
-  const { profile, settings } = session;
+  const { profile } = session;
   const rows = [
     { name: "profile", value: profile?.name ?? null, source: profile?.source ?? "default" },
-    ...SETTING_NAMES.map((name) => {
-      const setting = settings.get(name);
-      return { name, value: shown(name, setting), source: setting?.source ?? "default" };
-    }),
+    ...SETTING_NAMES.map((name) => shown(name, session)),
   ];
   if (session.options.json) {
     await session.console.json(rows);
@@ -76,9 +75,9 @@ async function runList(session: Session): Promise<number> {
 
 async function runGet(session: Session, text: string): Promise<number> {
   const name = settingName(text);
-  const setting = session.settings.get(name);
-  const value = shown(name, setting);
-  if (session.options.json) await session.console.json({ name, value, source: setting?.source ?? "default" });
+  const row = shown(name, session);
+  const { value } = row;
+  if (session.options.json) await session.console.json(row);
   else if (value === null) await session.console.note(`${name} is not set.`);
   else await session.console.result(value);
   return 0;
