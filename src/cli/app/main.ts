@@ -1,7 +1,8 @@
 import { foldersOf } from "../../client/folders.ts";
 import { thisProcess } from "../../client/this-process.ts";
 import type { Context } from "../session/context.ts";
-import { fdStream, type OutputStream } from "../text/output-stream.ts";
+import { fdStream } from "../text/fd-stream.ts";
+import type { OutputStream } from "../text/output-stream.ts";
 import { enableCompileCache } from "./compile-cache.ts";
 import { run } from "./run.ts";
 import { interruptSignal, isInForeground, leaveSoon, onSuspend } from "./signals.ts";
