@@ -1,6 +1,6 @@
 import { BATCHES, BATCHES_TOGETHER, type BatchScenario, STALLED } from "./batch-scenarios.ts";
 import type { Mutant } from "./mutant.ts";
-import { always, before, instead, never, returns, swapped, without } from "./operators.ts";
+import { before, instead, never, returns, swapped, without } from "./operators.ts";
 import { UNDISTURBED } from "./points.ts";
 
 const UNCLAIMED = instead("beginRow", "claims.attempt", "null");
@@ -78,7 +78,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
   },
   {
     bug: "a request that is submitted again is not dismissed first",
-    edits: [always("unknownRow", "dismissToResubmit")],
+    edits: [without("unknownRow", "dismissOwned")],
     shows: { scenario: BATCHES.resubmitted, at: UNDISTURBED },
   },
   {

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { rowDigest } from "../../src/core/batch/shard.ts";
+import { rowDigest } from "../../src/core/batch/batch-row.ts";
 import { DEFAULT_MODEL } from "../../src/models/matrix.ts";
 import { FLAG_LABELS } from "../../src/models/rules/rule.ts";
 import { inputOf, toRequest } from "../../src/models/wire.ts";

@@ -1,7 +1,6 @@
 import type { Command } from "commander";
-import type { OutputFolder } from "../../core/batch/batch-row.ts";
 import { type BatchSpec, DEFAULT_CONCURRENCY, MOST_CONCURRENCY } from "../../core/batch/batch-spec.ts";
-import { type GivenFolder, outputFolder } from "../../core/batch/row-files.ts";
+import { type GivenFolder, type OutputFolder, outputFolder } from "../../core/batch/row-files.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
 import { OPTION_GROUPS } from "../session/command.ts";
 import type { Session } from "../session/session.ts";

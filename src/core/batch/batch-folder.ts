@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { errorText } from "../../lib/error-text.ts";
 import { ImggenError, UsageError } from "../../lib/error-types.ts";
 import { type BatchFolders, createFolderId, newFolderId, readFolderId } from "../../store/batch-folders.ts";
@@ -22,6 +23,15 @@ export async function findBatch(folder: string, folders: BatchFolders): Promise<
   const origin = known?.origin ?? (await folders.byPath(folder));
   const isKnown = id === null || known !== null;
   return { id, origin, isForeign: !isKnown || known?.isShared === true, isKnown };
+}
+
+/**
+ * A batch is identified by its output folder and the service, so the same command resumes it even if the manifest was
+ * renamed or its rows were reordered.
+ * @param origin the path at which the ledger first saw the folder, wherever it is now
+ */
+export function batchId(baseUrl: string, origin: string): string {
+  return createHash("sha256").update(`${baseUrl}\0${origin}`).digest("hex").slice(0, 16);
 }
 
 export interface FolderDeps {

@@ -1,8 +1,10 @@
 import { createHash } from "node:crypto";
-import path from "node:path";
-import type { Destination, SaveOptions } from "../../task/intent.ts";
-import type { TaskRecord } from "../../task/record.ts";
-import type { CheckedRequest } from "../../task/request.ts";
+import { ImggenError, UsageError } from "../../lib/error-types.ts";
+import { type CheckOptions, checkRequest } from "../../models/check.ts";
+import type { Matrix } from "../../models/matrix.ts";
+import type { CheckedRequest, GenerationRequest, RequestInput } from "../../task/request.ts";
+import { FIELD_NAMES, type FieldName, REQUEST_FIELDS } from "../../task/request-fields.ts";
+import type { PrivateCopies } from "../references/private-copies.ts";
 
 /** One request of a batch, checked. */
 export interface CheckedRow {
@@ -22,6 +24,59 @@ export interface CheckedRow {
    * that such a release submitted keeps it.
    */
   uncutKey?: string;
+}
+
+/** What rows are checked against. */
+export interface RowChecks extends Pick<CheckOptions, "labels" | "generator"> {
+  /** The models to choose from. */
+  matrix: Matrix;
+  validate: boolean;
+  /** Takes files among a row's reference images; absent or null where only URLs are taken. */
+  copies?: Pick<PrivateCopies, "known"> | null;
+}
+
+/** @returns the error of what is wrong, in place of a request */
+export async function checkRow(
+  input: RequestInput,
+  { matrix, copies, ...options }: RowChecks,
+): Promise<CheckedRequest | ImggenError> {
+  try {
+    const checked = checkRequest(input, matrix, options);
+    return copies ? { ...checked, request: await copies.known(checked.request) } : checked;
+  } catch (error) {
+    if (error instanceof ImggenError) return error;
+    throw error;
+  }
+}
+
+/** Fields that are in every digest, set or not. Digests identify rows across releases, so this order must never change. */
+const IN_EVERY_DIGEST: readonly FieldName[] = ["prompt", "model", "ratio", "image", "maxImages", "quality"];
+
+/** Fields that were added later are in a digest only if they are set, so that older rows keep their digests. */
+const LATER_FIELDS = FIELD_NAMES.filter((name) => !IN_EVERY_DIGEST.includes(name)).toSorted();
+
+/**
+ * Identifies a row by its content, as 32 hexadecimal digits: the same for the same request and output name, on every
+ * machine and every line. One reference image as a string is the same as a list with that one.
+ */
+export function rowDigest(request: GenerationRequest, output: string | undefined): string {
+  const digested = (name: FieldName) =>
+    REQUEST_FIELDS[name] === "texts"
+      ? [request[name] ?? []].flat().map(withoutFolder)
+      : (request[name] ?? null);
+  const later = LATER_FIELDS.filter((name) => request[name] !== undefined);
+  // A list has a fixed order. A field that is not set is null, which no set value can be.
+  const content = [
+    ...IN_EVERY_DIGEST.map(digested),
+    output ?? null,
+    ...later.map((name) => [name, digested(name)]),
+  ];
+  return createHash("sha256").update(JSON.stringify(content)).digest("hex").slice(0, 32);
+}
+
+/** A copy of a reference image is named by the digest of its bytes, in a folder that differs from machine to machine. */
+function withoutFolder(image: string | number): string | number {
+  return /^file:.*\/([\da-f]{64}\.\w+)$/.exec(String(image))?.[1] ?? image;
 }
 
 /** Numbers equal rows, so that each has a key of its own. */
@@ -56,46 +111,29 @@ export function isRepeat(key: string): boolean {
   return !key.endsWith("-1");
 }
 
-/** Where a batch's images go. */
-export interface OutputFolder extends SaveOptions {
-  /** Absolute, links resolved. */
-  folder: string;
-  template: string;
+/** One of several equal parts of a batch, so that several machines can run one part each. */
+export interface Shard {
+  /** 1 for the first. */
+  index: number;
+  count: number;
 }
 
-/**
- * A batch is identified by its output folder and the service, so the same command resumes it even if the manifest was
- * renamed or its rows were reordered.
- * @param origin the path at which the ledger first saw the folder, wherever it is now
- */
-export function batchId(baseUrl: string, origin: string): string {
-  return createHash("sha256").update(`${baseUrl}\0${origin}`).digest("hex").slice(0, 16);
+const MOST_SHARDS = 10_000;
+
+/** `2/4` is the second of four. @throws UsageError if the text is not a shard */
+export function parseShard(text: string): Shard {
+  const [, index, count] = /^(\d{1,9})\/(\d{1,9})$/.exec(text.trim()) ?? [];
+  const shard = { index: Number(index), count: Number(count) };
+  if (shard.index >= 1 && shard.index <= shard.count && shard.count <= MOST_SHARDS) return shard;
+  throw new UsageError(`--shard ${JSON.stringify(text)} is not a part of a batch.`, {
+    hint: `--shard 1/4 is the first of four parts; there are at most ${MOST_SHARDS}.`,
+  });
 }
 
-export function destinationOf(row: CheckedRow, { folder, template, ...how }: OutputFolder): Destination {
-  const { output } = row;
-  if (output === null) return { kind: "folder", folder, template: row.template ?? template, ...how };
-  return { kind: "file", path: path.join(folder, output), ...how };
-}
+/** Hexadecimal digits that fit into a number exactly. */
+const DIGITS = 12;
 
-/**
- * Where a row's images go if the output folder was moved after the task was submitted: the same names, in the folder's
- * current place. null if the folder was not moved.
- */
-export function movedDestination(
-  row: CheckedRow,
-  { intent }: Pick<TaskRecord, "intent">,
-  base: OutputFolder,
-): Destination | null {
-  const { destination } = intent;
-  const today = destinationOf(row, base);
-  // A task that another command submitted in place of the row keeps its own destination.
-  if (destination.kind !== today.kind || folderOf(destination) === folderOf(today)) return null;
-  if (destination.kind === "file") return { ...today, overwrite: destination.overwrite };
-  return { ...destination, folder: base.folder };
-}
-
-/** The folder that images go to. */
-export function folderOf(destination: Destination): string {
-  return destination.kind === "file" ? path.dirname(destination.path) : destination.folder;
+/** Whether a row belongs to a shard. Each row is in exactly one, and equal rows are in the same. */
+export function inShard(digest: string, { index, count }: Shard): boolean {
+  return Number.parseInt(digest.slice(0, DIGITS), 16) % count === index - 1;
 }

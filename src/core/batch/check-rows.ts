@@ -1,7 +1,5 @@
 import { ImggenError } from "../../lib/error-types.ts";
 import type { OptionNames } from "../../lib/wording.ts";
-import { checkRequest, type GeneratorTerms } from "../../models/check.ts";
-import type { Matrix } from "../../models/matrix.ts";
 import type { Labels } from "../../models/rules/rule.ts";
 import type { CheckedRequest, RequestInput } from "../../task/request.ts";
 import { ManifestError, type ManifestProblem } from "../errors.ts";
@@ -16,23 +14,23 @@ import {
   type RowValues,
 } from "../manifest/entry.ts";
 import { OutputNames } from "../manifest/output-name.ts";
-import type { PrivateCopies } from "../references/private-copies.ts";
-import { type CheckedRow, RowKeys } from "./batch-row.ts";
-import { inShard, rowDigest, type Shard } from "./shard.ts";
+import {
+  type CheckedRow,
+  checkRow,
+  inShard,
+  type RowChecks,
+  RowKeys,
+  rowDigest,
+  type Shard,
+} from "./batch-row.ts";
 
 /** Values for rows that do not set their own, and what rows are checked against. */
-export interface RowDefaults {
-  matrix: Matrix;
+export interface RowDefaults extends RowChecks {
   values: Omit<RequestInput, "prompt">;
   /** Where the defaults come from, for messages about them. */
   labels: Partial<Labels>;
   /** How messages name options. */
   names: OptionNames;
-  validate: boolean;
-  /** As of `CheckOptions`. */
-  generator?: GeneratorTerms | null;
-  /** Takes files among a row's reference images; absent or null where only URLs are taken. */
-  copies?: Pick<PrivateCopies, "known"> | null;
   shard: Shard | null;
   /** `--template`, which gives prompts, and `--name`: which columns of a row are used. Absent: none is. */
   template?: string | undefined;
@@ -133,14 +131,9 @@ async function checkValues(
   const { names } = defaults;
   const input: RequestInput = { ...defaults.values, ...own };
   const labels = { ...ROW_LABELS, ...labelsOfDefaults(own, defaults) };
-  try {
-    const { matrix, validate, generator, copies } = defaults;
-    const checked = checkRequest(input, matrix, { validate, labels, generator });
-    return copies ? { ...checked, request: await copies.known(checked.request) } : checked;
-  } catch (error) {
-    if (!(error instanceof ImggenError)) throw error;
-    return [error.messageFor(names), error.hintFor(names)].filter((text) => text !== null).join(" ");
-  }
+  const checked = await checkRow(input, { ...defaults, labels });
+  if (!(checked instanceof ImggenError)) return checked;
+  return [checked.messageFor(names), checked.hintFor(names)].filter((text) => text !== null).join(" ");
 }
 
 /** Labels of the values that the row leaves to the defaults: the flag or setting that set them. */

@@ -1,16 +1,13 @@
 import { ImggenError, UsageError } from "../../lib/error-types.ts";
 import { worded } from "../../lib/wording.ts";
-import { checkRequest, type GeneratorTerms } from "../../models/check.ts";
 import { InvalidRequestError, type Limit } from "../../models/errors.ts";
 import { DEFAULT_MODEL, type Matrix } from "../../models/matrix.ts";
 import { unknownModel } from "../../models/rules/model.ts";
 import { unknownQuality } from "../../models/rules/quality.ts";
 import { unknownRatio } from "../../models/rules/ratio.ts";
 import { FLAG_LABELS } from "../../models/rules/rule.ts";
-import type { CheckedRequest, RequestInput } from "../../task/request.ts";
-import type { PrivateCopies } from "../references/private-copies.ts";
-import { type CheckedRow, RowKeys } from "./batch-row.ts";
-import { rowDigest } from "./shard.ts";
+import type { RequestInput } from "../../task/request.ts";
+import { type CheckedRow, checkRow, isRepeat, type RowChecks, RowKeys, rowDigest } from "./batch-row.ts";
 
 /** What is compared: every model with every ratio and every quality. An empty list: the service's default. */
 export interface Axes {
@@ -24,16 +21,6 @@ export interface Cell {
   model: string | undefined;
   ratio: string | undefined;
   quality: string | undefined;
-}
-
-/** How cells are checked. */
-export interface CellCheck {
-  matrix: Matrix;
-  validate: boolean;
-  /** As of `CheckOptions`. */
-  generator?: GeneratorTerms | null;
-  /** As of `RowDefaults`. */
-  copies?: Pick<PrivateCopies, "known"> | null;
 }
 
 export interface Comparison {
@@ -78,23 +65,21 @@ export async function compareCells(
   prompt: string,
   axes: Axes,
   shared: Omit<RequestInput, "prompt" | keyof Cell>,
-  check: CellCheck,
+  checks: RowChecks,
 ): Promise<Comparison> {
   const comparison: Comparison = { rows: [], skipped: [] };
-  const seen = new Set<string>();
   const keys = new RowKeys();
   for (const cell of cellsOf(axes)) {
-    const checked = await checkCell({ ...shared, prompt, ...cell }, check);
+    const checked = await checkRow({ ...shared, prompt, ...cell }, checks);
     if (checked instanceof ImggenError) {
       const limit = checked instanceof InvalidRequestError ? checked.limit : null;
       comparison.skipped.push({ cell, reason: checked.message, limit });
       continue;
     }
-    const digest = rowDigest(checked.request, undefined);
-    if (seen.has(digest)) continue;
-    seen.add(digest);
+    const key = keys.next(rowDigest(checked.request, undefined));
+    if (isRepeat(key)) continue;
     const row = comparison.rows.length + 1;
-    comparison.rows.push({ row, line: row, checked, output: null, key: keys.next(digest) });
+    comparison.rows.push({ row, line: row, checked, output: null, key });
   }
   return comparison;
 }
@@ -104,18 +89,4 @@ function cellsOf({ models, ratios, qualities }: Axes): Cell[] {
   return orNone(models).flatMap((model) =>
     orNone(ratios).flatMap((ratio) => orNone(qualities).map((quality) => ({ model, ratio, quality }))),
   );
-}
-
-/** @returns why the matrix rules it out, in place of a request */
-async function checkCell(
-  input: RequestInput,
-  { matrix, validate, generator, copies }: CellCheck,
-): Promise<CheckedRequest | ImggenError> {
-  try {
-    const checked = checkRequest(input, matrix, { validate, generator });
-    return copies ? { ...checked, request: await copies.known(checked.request) } : checked;
-  } catch (error) {
-    if (error instanceof ImggenError) return error;
-    throw error;
-  }
 }

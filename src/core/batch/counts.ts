@@ -3,7 +3,7 @@ import type { TaskReport } from "../task/report.ts";
 import type { RowState } from "./attempts.ts";
 import type { CheckedRow } from "./batch-row.ts";
 import { add, noCost, type PlannedRow, type TotalCost } from "./plan.ts";
-import type { RowResult } from "./row-result.ts";
+import { mismatchWarnings, type RowResult } from "./row-result.ts";
 
 /** Errors of one kind, with the rows that they concern. */
 export interface ErrorGroup {
@@ -66,14 +66,15 @@ export class BatchCounts {
   }
 
   add(end: RowResult): void {
-    const { state, report, isSubmitted } = end;
-    this[end.isSkipped ? "skipped" : COUNTED_AS[state]] += 1;
+    const { state, report, isSkipped, isSubmitted } = end;
+    this[isSkipped ? "skipped" : COUNTED_AS[state]] += 1;
     const isRefused = (report ?? end.error)?.charged === "no" && report?.state !== "failed";
     if (state === "failed" && isRefused) this.refused += 1;
     if (isWaiting(end)) this.waiting += 1;
     if (isSubmitted && report) this.#addCost(report);
     if (end.error) this.#addError(this.#nameOf(end.row), end.error);
-    for (const each of end.mismatches) this.#mismatches.set(each, (this.#mismatches.get(each) ?? 0) + 1);
+    for (const each of isSkipped || !report ? [] : mismatchWarnings(report))
+      this.#mismatches.set(each, (this.#mismatches.get(each) ?? 0) + 1);
   }
 
   /** Counts a row that this run did not begin, by its state before the run. */

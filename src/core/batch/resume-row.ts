@@ -1,19 +1,19 @@
 import path from "node:path";
-import { UsageError } from "../../lib/error-types.ts";
 import { nameIsTaken } from "../../lib/publish.ts";
 import { StateFolderError } from "../../store/errors.ts";
+import type { OwnedTask } from "../../store/owners.ts";
 import type { Destination } from "../../task/intent.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import { ofOneAccount, type UseCaseDeps } from "../deps.ts";
-import { ClaimedError, requireSameAccount } from "../errors.ts";
+import { requireSameAccount } from "../errors.ts";
 import { AdmittedService } from "../limits/admission.ts";
 import { finishOwned, type ResumeSpec } from "../task/finish-owned.ts";
 import { reportOf } from "../task/report.ts";
 import { resumeFound } from "../task/resume.ts";
-import { dismissTask, recordNotSent } from "../task/unknown-outcome.ts";
-import { folderOf, movedDestination } from "./batch-row.ts";
+import { dismissOwned, recordNotSent } from "../task/unknown-outcome.ts";
 import type { PlannedRow } from "./plan.ts";
+import { destinationOf, folderOf, movedDestination } from "./row-files.ts";
 import { leftUnknown, resultOf, savedEarlier, unreadable } from "./row-result.ts";
 import { type BatchContext, type Step, submitRow } from "./submit-row.ts";
 
@@ -30,8 +30,9 @@ export async function resumeRow(row: PlannedRow, record: TaskRecord, run: BatchC
     case "intent":
     case "unknown":
     case "lost":
-    case "dismissed":
       return unknownRow(row, record, run);
+    case "dismissed":
+      return dismissedRow(row, record, record.state.replacement, run);
     case "failed":
       // Only what had failed when this run was planned: a row that fails again is the user's to decide on.
       if (row.resubmit === record.id) return submitRow(row, null, run);
@@ -43,10 +44,21 @@ export async function resumeRow(row: PlannedRow, record: TaskRecord, run: BatchC
 }
 
 async function finishRow(row: PlannedRow, record: TaskRecord, run: BatchContext): Promise<Step> {
+  return withClaim(row, record, run, async (owned) =>
+    resultOf(row, await finishOwned(owned, resumeOptions(row, record, run), resumeDeps(run)), false),
+  );
+}
+
+/** Claims a row's task for its next step. */
+async function withClaim(
+  row: PlannedRow,
+  record: TaskRecord,
+  run: BatchContext,
+  nextStep: (owned: OwnedTask) => Promise<Step>,
+): Promise<Step> {
   const owned = await run.deps.ledger.claim(record);
   if (owned === "elsewhere") return "elsewhere";
-  if (owned === "finished") return finishedElsewhere(row, record, run);
-  return resultOf(row, await finishOwned(owned, resumeOptions(row, record, run), resumeDeps(run)), false);
+  return owned === "finished" ? finishedElsewhere(row, record, run) : nextStep(owned);
 }
 
 /**
@@ -65,52 +77,42 @@ async function finishedElsewhere(
 
 /** A row whose process was killed while it waited after a 429 may be submitted; it has the row while it lives. */
 async function unsentRow(row: PlannedRow, record: TaskRecord, run: BatchContext): Promise<Step> {
-  const owned = await run.deps.ledger.claim(record);
-  if (owned === "elsewhere") return "elsewhere";
-  if (owned === "finished") return finishedElsewhere(row, record, run);
-  if (owned.record.state.name === "rate_limited") await recordNotSent(owned, run.deps.ledger);
-  else await owned.release();
-  return "again";
+  return withClaim(row, record, run, async (owned) => {
+    if (owned.record.state.name === "rate_limited") await recordNotSent(owned, run.deps.ledger);
+    else await owned.release();
+    return "again";
+  });
 }
 
 async function unknownRow(row: PlannedRow, record: TaskRecord, run: BatchContext): Promise<Step> {
-  const { name } = record.state;
-  if (record.state.name === "dismissed" && record.state.replacement !== null)
-    return adoptReplacement(record.state.replacement, row, run);
   // If the outcome became unknown after this run was planned, the user decides again.
   const resubmits = row.resubmit === record.id;
-  if ((name === "unknown" || name === "lost") && !resubmits) return leftUnknown(row, record);
-  if (name !== "dismissed") {
-    const owned = await run.deps.ledger.claim(record);
-    if (owned === "elsewhere") return "elsewhere";
-    if (owned === "finished") return finishedElsewhere(row, record, run);
+  if (record.state.name !== "intent" && !resubmits) return leftUnknown(row, record);
+  return withClaim(row, record, run, async (owned) => {
+    const isStillUnknown = isUnknown(owned.record);
+    if (resubmits && isStillUnknown) {
+      await dismissOwned(owned, { why: "resubmitted by the user", replacement: null }, run.deps.ledger);
+      return submitRow(row, null, run);
+    }
     await owned.release().catch((error: unknown) => {
       throw new StateFolderError(run.deps.ledger.folder, error);
     });
     // Another process may have advanced it since it was read.
-    if (!isUnknown(owned.record)) return "again";
-    if (resubmits && !(await dismissToResubmit(owned.record, run))) return "again";
-  }
-  if (resubmits) return submitRow(row, null, run);
-  return leftUnknown(row, record);
+    return isStillUnknown ? leftUnknown(row, record) : "again";
+  });
 }
 
-/** The user submitted the row's request again with another command: that task now belongs to the row. */
-async function adoptReplacement(id: string, row: PlannedRow, { claims }: BatchContext): Promise<Step> {
-  row.attempts.push(await claims.claim(row.key, row.attempts.length + 1, id));
+async function dismissedRow(
+  row: PlannedRow,
+  record: TaskRecord,
+  replacement: string | null,
+  run: BatchContext,
+): Promise<Step> {
+  if (replacement === null)
+    return row.resubmit === record.id ? submitRow(row, null, run) : leftUnknown(row, record);
+  // The user submitted the row's request again with another command: that task now belongs to the row.
+  row.attempts.push(await run.claims.claim(row.key, row.attempts.length + 1, replacement));
   return "again";
-}
-
-/** Dismisses a request of unknown outcome before it is submitted again. @returns false if another process did so */
-async function dismissToResubmit(record: TaskRecord, { deps }: BatchContext): Promise<boolean> {
-  try {
-    await dismissTask(record, { why: "resubmitted by the user", replacement: null }, deps.ledger);
-    return true;
-  } catch (error) {
-    // Another process has dismissed it, or is about to.
-    if (error instanceof ClaimedError || error instanceof UsageError) return false;
-    throw error;
-  }
 }
 
 /**

@@ -4,14 +4,20 @@ import { mapConcurrent } from "../../lib/concurrency.ts";
 import { errorCode } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { worded } from "../../lib/wording.ts";
-import type { SaveOptions } from "../../task/intent.ts";
+import type { Destination, SaveOptions } from "../../task/intent.ts";
+import type { TaskRecord } from "../../task/record.ts";
 import type { ManifestProblem } from "../errors.ts";
 import { DEFAULT_TEMPLATE, templateProblem } from "../images/file-name.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
-import { type CheckedRow, destinationOf, type OutputFolder } from "./batch-row.ts";
+import type { CheckedRow } from "./batch-row.ts";
 import { type BatchPlan, type PlanDeps, type PlannedRow, planBatch } from "./plan.ts";
 
-const FILES_AT_ONCE = 32;
+/** Where a batch's images go. */
+export interface OutputFolder extends SaveOptions {
+  /** Absolute, links resolved. */
+  folder: string;
+  template: string;
+}
 
 /** A folder's path with all links resolved, as far as it exists: the same for every path that leads to it. */
 export async function realFolder(folder: string): Promise<string> {
@@ -60,6 +66,36 @@ export async function outputFolder(given: GivenFolder): Promise<OutputFolder> {
   const { overwrite, sidecar } = given;
   return { folder, template: name ?? template, overwrite, ...(sidecar && { sidecar }) };
 }
+
+export function destinationOf(row: CheckedRow, { folder, template, ...how }: OutputFolder): Destination {
+  const { output } = row;
+  if (output === null) return { kind: "folder", folder, template: row.template ?? template, ...how };
+  return { kind: "file", path: path.join(folder, output), ...how };
+}
+
+/**
+ * Where a row's images go if the output folder was moved after the task was submitted: the same names, in the folder's
+ * current place. null if the folder was not moved.
+ */
+export function movedDestination(
+  row: CheckedRow,
+  { intent }: Pick<TaskRecord, "intent">,
+  base: OutputFolder,
+): Destination | null {
+  const { destination } = intent;
+  const today = destinationOf(row, base);
+  // A task that another command submitted in place of the row keeps its own destination.
+  if (destination.kind !== today.kind || folderOf(destination) === folderOf(today)) return null;
+  if (destination.kind === "file") return { ...today, overwrite: destination.overwrite };
+  return { ...destination, folder: base.folder };
+}
+
+/** The folder that images go to. */
+export function folderOf(destination: Destination): string {
+  return destination.kind === "file" ? path.dirname(destination.path) : destination.folder;
+}
+
+const FILES_AT_ONCE = 32;
 
 /** A plan, and the rows whose output file cannot be used. */
 export async function planWithFiles(

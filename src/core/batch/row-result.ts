@@ -19,25 +19,14 @@ export interface RowResult {
   error: ImggenError | null;
   /** Whether this run submitted it, or tried to. */
   isSubmitted: boolean;
-  /** Where the images differ from what was requested. */
-  mismatches: string[];
 }
 
 /** The result of a row that has a task. */
 export function resultOf(row: PlannedRow, report: TaskReport, isSubmitted: boolean): RowResult {
-  const mismatches = mismatchWarnings(report);
-  const warnings = [...report.warnings, ...mismatches];
+  const warnings = [...report.warnings, ...mismatchWarnings(report)];
   const error = report.error instanceof GenerationFailedError ? new RowFailedError(report) : report.error;
   const state = rowStateAfter(report);
-  return {
-    row,
-    state,
-    isSkipped: false,
-    report: { ...report, error, warnings },
-    error,
-    isSubmitted,
-    mismatches,
-  };
+  return { row, state, isSkipped: false, report: { ...report, error, warnings }, error, isSubmitted };
 }
 
 /** The service failed a row's task. Running the same batch again does not submit it again; running `generate` would. */
@@ -56,12 +45,12 @@ class RowFailedError extends GenerationFailedError {
 }
 
 export function savedEarlier(row: PlannedRow, report: TaskReport): RowResult {
-  return { row, state: "saved", isSkipped: true, report, error: null, isSubmitted: false, mismatches: [] };
+  return { row, state: "saved", isSkipped: true, report, error: null, isSubmitted: false };
 }
 
 /** A row with nothing to report but an error. */
 export function endedWithout(state: RowState, row: PlannedRow, error: ImggenError): RowResult {
-  return { row, state, isSkipped: false, report: null, error, isSubmitted: false, mismatches: [] };
+  return { row, state, isSkipped: false, report: null, error, isSubmitted: false };
 }
 
 /** A row that is not submitted because the batch stopped. @param why the error that stopped it; null: an outage */

@@ -8,9 +8,9 @@ import type { Admission } from "../limits/admission.ts";
 import type { WaitSettings } from "../polling/wait.ts";
 import type { TaskReport } from "../task/report.ts";
 import { firstAttemptMs, intentOf, submitAndFinish } from "../task/submit-and-finish.ts";
-import { destinationOf, type OutputFolder } from "./batch-row.ts";
 import type { BudgetWatch } from "./budget-watch.ts";
 import type { PlannedRow } from "./plan.ts";
+import { destinationOf, type OutputFolder } from "./row-files.ts";
 import { notSent, type RowResult, resultOf } from "./row-result.ts";
 
 /** What all rows of a run share. */

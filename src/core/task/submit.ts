@@ -8,6 +8,7 @@ import type { ImggenError } from "../../lib/error-types.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../deps.ts";
 import { interruptedError } from "../errors.ts";
+import { pause } from "../polling/wait.ts";
 import type { TaskWriter } from "./task-writer.ts";
 
 /** How a submit ended, retries included. */
@@ -151,12 +152,8 @@ function unreachable(reply: Extract<SubmitReply, { outcome: "not_sent" }>, deps:
   return new NetworkError(message, { hint, cause: reply.cause });
 }
 
+/** A signal ends it early, which the loop sees itself. */
 async function retryPause(delayMs: number, why: string, deps: SubmitDeps): Promise<void> {
   deps.onProgress({ type: "submit_retry", why, delayMs });
-  try {
-    await deps.clock.sleep(delayMs, deps.signal);
-  } catch (error) {
-    // The loop sees the signal itself.
-    if (!deps.signal.aborted) throw error;
-  }
+  await pause(delayMs, deps);
 }

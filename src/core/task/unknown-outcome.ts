@@ -57,14 +57,19 @@ export async function askQueueOfAll(deps: TaskDeps, isWanted: (intent: Intent) =
   }
 }
 
+interface DismissReason {
+  why: string;
+  /** The ledger id of the task that was submitted in its place. */
+  replacement: string | null;
+}
+
 /**
  * Dismisses a request of unknown outcome at the user's request: it is no longer tracked.
- * @param reason `replacement`: the ledger id of the task that was submitted in its place
  * @throws UsageError if its outcome is known; ClaimedError while another process is working on it; StateFolderError
  */
 export async function dismissTask(
   record: TaskRecord,
-  reason: { why: string; replacement: string | null },
+  reason: DismissReason,
   ledger: Ledger,
 ): Promise<TaskReport> {
   const owned = isUnknown(record) ? await ledger.claim(record) : "finished";
@@ -75,6 +80,11 @@ export async function dismissTask(
     await owned.release();
     throw outcomeIsKnown(owned.record);
   }
+  return dismissOwned(owned, reason, ledger);
+}
+
+/** As `dismissTask`, for one that this process has claimed, and whose outcome is still unknown. */
+export function dismissOwned(owned: OwnedTask, reason: DismissReason, ledger: Ledger): Promise<TaskReport> {
   return finishWith({ type: "dismissed", at: isoTime(ledger.clock.now()), ...reason }, owned, ledger);
 }
 

@@ -1,7 +1,7 @@
 import { readdir, readFile, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { rowDigest } from "../../../src/core/batch/shard.ts";
+import { rowDigest } from "../../../src/core/batch/batch-row.ts";
 import { accepts, batchWorld, imagesIn, PRICED, TWO_CREDITS } from "../../support/batch-world.ts";
 import { NO_ACCOUNT, submitted } from "../../support/command-world.ts";
 import { PICTURE } from "../../support/images.ts";

@@ -1,7 +1,7 @@
 import { chmod, mkdir, readFile, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { type FoundBatch, findBatch, identifyBatch } from "../../../src/core/batch/batch-folder.ts";
+import { batchId, type FoundBatch, findBatch, identifyBatch } from "../../../src/core/batch/batch-folder.ts";
 import { SaveFailedError } from "../../../src/core/errors.ts";
 import { UsageError } from "../../../src/lib/error-types.ts";
 import { BatchFolders, newFolderId } from "../../../src/store/batch-folders.ts";
@@ -96,5 +96,19 @@ describe("a batch's folder", () => {
     }
     await identify(await find());
     expect(await imagesIn(folder)).toEqual([".imggen-batch.notes"]);
+  });
+});
+
+describe("a batch's id", () => {
+  const id = batchId("https://api.test/api", "/out");
+
+  it("is of one form, and stays what it is from release to release", () => {
+    expect(id).toMatch(/^[0-9a-f]{16}$/);
+    expect(id).toBe("e35eafac35a2dfc2");
+  });
+
+  it("is another at another service, or in another folder", () => {
+    expect(batchId("https://api.test/v2", "/out")).not.toBe(id);
+    expect(batchId("https://api.test/api", "/out/a")).not.toBe(id);
   });
 });

@@ -4,6 +4,7 @@ import { BatchCounts } from "../../../src/core/batch/counts.ts";
 import { PendingError } from "../../../src/core/errors.ts";
 import { endOf, newRow, newRows, REPORT } from "./some-rows.ts";
 
+const FOX = { prompt: "a fox", model: "gamma-image-2" };
 const newCounts = () => new BatchCounts(({ line }) => `line ${line}`);
 
 describe("the counts of a batch", () => {
@@ -73,10 +74,16 @@ describe("the counts of a batch", () => {
 
   it("counts each way in which images differ from what was asked", () => {
     const counts = newCounts();
-    for (const mismatches of [["too wide"], [], ["too wide", "too few"]]) counts.add(endOf({ mismatches }));
+    const file = { path: null, url: "", mediaType: "image/png", bytes: 1, sha256: "", width: 9, height: 1 };
+    const add = (asked: { ratio: string; maxImages?: number }, isSkipped = false) =>
+      counts.add(endOf({ isSkipped, report: { ...REPORT, request: { ...FOX, ...asked }, files: [file] } }));
+    add({ ratio: "1:1" });
+    add({ ratio: "9:1" });
+    add({ ratio: "1:1", maxImages: 2 });
+    add({ ratio: "1:1" }, true);
     expect(counts.mismatches).toEqual([
-      ["too wide", 2],
-      ["too few", 1],
+      ["requested 1:1, received 9×1.", 2],
+      ["requested 2 images, received 1.", 1],
     ]);
   });
 

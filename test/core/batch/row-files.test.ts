@@ -3,6 +3,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import type { PlannedRow } from "../../../src/core/batch/plan.ts";
 import {
+  destinationOf,
   findMisplaced,
   isBelow,
   planWithFiles,
@@ -17,7 +18,7 @@ import { finishTask } from "../../support/finish-task.ts";
 import { EVENTS, INTENT } from "../../support/records.ts";
 import { someProcesses } from "../../support/some-processes.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { newRows } from "./some-rows.ts";
+import { newRow, newRows } from "./some-rows.ts";
 
 async function newPlace() {
   const root = await realpath(await temporaryFolder());
@@ -173,5 +174,21 @@ describe("preparing a batch's place", () => {
     const preparing = prepareFolders(named("a/fox.png", "file/fox.png"), place);
     await expect(preparing).rejects.toBeInstanceOf(SaveFailedError);
     await expect(preparing).rejects.toMatchObject({ charged: "no" });
+  });
+});
+
+const BASE = { folder: "/out", template: "{slug}.{ext}", overwrite: false };
+
+describe("where a row's images go", () => {
+  it("is the batch's folder, under the template's name", () => {
+    expect(destinationOf(newRow(), BASE)).toEqual({ kind: "folder", ...BASE });
+  });
+
+  it("is the row's own name below it, where it has one", () => {
+    expect(destinationOf({ ...newRow(), output: "a/fox.png" }, { ...BASE, overwrite: true })).toEqual({
+      kind: "file",
+      path: "/out/a/fox.png",
+      overwrite: true,
+    });
   });
 });

@@ -1,7 +1,6 @@
-import { type CheckedRow, RowKeys } from "../../../src/core/batch/batch-row.ts";
+import { type CheckedRow, RowKeys, rowDigest } from "../../../src/core/batch/batch-row.ts";
 import type { PlannedRow } from "../../../src/core/batch/plan.ts";
 import type { RowResult } from "../../../src/core/batch/row-result.ts";
-import { rowDigest } from "../../../src/core/batch/shard.ts";
 import type { TaskReport } from "../../../src/core/task/report.ts";
 
 /** Rows of a manifest, one for each prompt, at 2 credits each. */
@@ -52,7 +51,6 @@ export function endOf(end: Partial<RowResult> = {}): RowResult {
     report: REPORT,
     error: null,
     isSubmitted: true,
-    mismatches: [],
     ...end,
   };
 }

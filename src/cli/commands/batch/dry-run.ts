@@ -1,6 +1,6 @@
 import { openLedger } from "../../../client/session.ts";
-import { findBatch } from "../../../core/batch/batch-folder.ts";
-import { batchId, type CheckedRow } from "../../../core/batch/batch-row.ts";
+import { batchId, findBatch } from "../../../core/batch/batch-folder.ts";
+import type { CheckedRow } from "../../../core/batch/batch-row.ts";
 import { type BatchSpec, budgetedKeys } from "../../../core/batch/batch-spec.ts";
 import {
   add,

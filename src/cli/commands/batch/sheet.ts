@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import path from "node:path";
-import type { OutputFolder } from "../../../core/batch/batch-row.ts";
+import type { OutputFolder } from "../../../core/batch/row-files.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { numberedPath } from "../../../core/images/file-name.ts";
 import { contactSheet, type SheetRow } from "../../../graphics/contact-sheet.ts";
