@@ -107,7 +107,7 @@ export function isAtWork(
 }
 
 async function isOnlyClaim(folder: string, id: string, own: string, processes: Processes): Promise<boolean> {
-  const others = claimsOn(id, folder).filter((file) => file !== own);
+  const others = claimsOn(folder, id).filter((file) => file !== own);
   const owners = await Promise.all(others.map((file) => livingOwnerOf(file, processes)));
   // Whoever releases a claim removes all others first.
   return isPresent(own) && owners.every((owner) => owner === null);
@@ -118,7 +118,7 @@ async function isOnlyClaim(folder: string, id: string, own: string, processes: P
  * They are removed first: a process that finds their numbers free takes the resource as released.
  */
 async function releaseClaim(folder: string, id: string, own: string): Promise<void> {
-  for (const file of claimsOn(id, folder)) if (file !== own) removeIfPresent(file);
+  for (const file of claimsOn(folder, id)) if (file !== own) removeIfPresent(file);
   removeIfPresent(own);
 }
 
@@ -144,26 +144,29 @@ export async function sweepClaims(
 
 /** Removes what is left of a finished task's claims. */
 export async function removeClaims(folder: string, id: string): Promise<void> {
-  const claims = readdirSync(folder).filter((name) => name.startsWith(`${id}.claim-`));
-  for (const name of claims) removeIfPresent(path.join(folder, name));
+  for (const file of claimFilesOf(folder, id)) removeIfPresent(file);
 }
 
 /** Whether a living process has a claim on a resource. */
 export async function isClaimed(folder: string, id: string, processes: Processes): Promise<boolean> {
-  const owners = await Promise.all(claimsOn(id, folder).map((file) => livingOwnerOf(file, processes)));
+  const owners = await Promise.all(claimsOn(folder, id).map((file) => livingOwnerOf(file, processes)));
   return owners.some((owner) => owner !== null && owner !== "gone");
 }
 
 /** Whether a resource was claimed after its first owner. */
 export function hasClaims(folder: string, id: string): boolean {
-  return claimsOn(id, folder).length > 0;
+  return claimsOn(folder, id).length > 0;
 }
 
 /** The files of all claims on a resource. */
-function claimsOn(id: string, folder: string): string[] {
-  const mark = `${id}.claim-`;
+function claimsOn(folder: string, id: string): string[] {
+  return claimFilesOf(folder, id).filter((file) => /\.claim-\d+$/.test(file));
+}
+
+/** As `claimsOn`, and drafts of some. */
+function claimFilesOf(folder: string, id: string): string[] {
   return readdirSync(folder)
-    .filter((name) => name.startsWith(mark) && /^\d+$/.test(name.slice(mark.length)))
+    .filter((name) => name.startsWith(`${id}.claim-`))
     .map((name) => path.join(folder, name));
 }
 

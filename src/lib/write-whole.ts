@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { promises, renameSync } from "node:fs";
+import { promises, readdirSync, renameSync } from "node:fs";
 import path from "node:path";
 import { DiskFile } from "./disk-file.ts";
 import { removeIfPossible, removeIfPresent, syncFolder, whileInUse } from "./durable.ts";
@@ -13,9 +13,9 @@ export function randomDigits(): string {
 /** The name of a draft; the group is the name of its file. */
 const DRAFT = /^\.(.+)\.[0-9a-f]{8}$/;
 
-/** Whether a name is that of a draft of this file, left by a killed process. */
-export function isDraftOf(file: string, name: string): boolean {
-  return DRAFT.exec(name)?.[1] === file;
+/** The file that a name is that of a draft of; undefined for the name of no draft. */
+export function draftedFile(name: string): string | undefined {
+  return DRAFT.exec(name)?.[1];
 }
 
 /**
@@ -71,9 +71,16 @@ export async function writeSynced(file: string, content: string | Uint8Array, mo
 /** A draft is written and published within moments; one of this age was left by a killed process. */
 const OLD_MS = 600_000;
 
-/** Removes old drafts. If a process still wanted to publish one, that fails, and nothing was sent. */
-export async function removeOld(folder: string, names: readonly string[], nowMs: number): Promise<void> {
-  for (const name of names) {
+/**
+ * Removes the old ones of a folder's drafts. If a process still wanted to publish one, that fails, and nothing was sent.
+ * @param nowMs milliseconds since the epoch
+ */
+export async function removeOldDrafts(
+  folder: string,
+  isDraft: (name: string) => boolean,
+  nowMs: number,
+): Promise<void> {
+  for (const name of readdirSync(folder).filter(isDraft)) {
     const file = path.join(folder, name);
     const writtenMs = (await promises.stat(file).catch(() => null))?.mtimeMs;
     if (writtenMs !== undefined && nowMs - writtenMs > OLD_MS) removeIfPresent(file);

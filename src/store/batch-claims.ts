@@ -4,7 +4,7 @@ import { DiskFile } from "../lib/disk-file.ts";
 import { isPresent, makeFolder, syncFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-text.ts";
 import { publishOnce } from "../lib/publish.ts";
-import { createWhole, removeOld } from "../lib/write-whole.ts";
+import { createWhole, draftedFile, removeOldDrafts } from "../lib/write-whole.ts";
 import { attemptName, ClaimReader, COPY_LINE } from "./claim-reader.ts";
 import type { TaskClaim } from "./owners.ts";
 
@@ -93,7 +93,8 @@ export class BatchClaims extends ClaimReader {
     await makeFolder(this.folder, 0o700);
     this.#made = true;
     // Only where a claim is written, never in a dry run. A draft left by a killed process does no harm.
-    await removeOld(this.folder, this.drafts, this.#clock.now()).catch(() => {});
+    const isDraft = (name: string) => draftedFile(name) !== undefined;
+    await removeOldDrafts(this.folder, isDraft, this.#clock.now()).catch(() => {});
   }
 }
 

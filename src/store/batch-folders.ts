@@ -1,12 +1,12 @@
 import { createHash, randomBytes } from "node:crypto";
-import { lstatSync, readdirSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import path from "node:path";
 import { makeFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-text.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { readPublished } from "../lib/publish.ts";
 import { readField } from "../lib/read-file.ts";
-import { createWhole, isDraftOf, removeOld, replaceWhole } from "../lib/write-whole.ts";
+import { createWhole, draftedFile, removeOldDrafts, replaceWhole } from "../lib/write-whole.ts";
 import { usingStateFolder } from "./errors.ts";
 
 /** The file in a batch's output folder that holds the folder's id, so that a folder that was moved is known again. */
@@ -46,8 +46,7 @@ export async function readFolderId(folder: string): Promise<string | null> {
  * @throws the disk's error
  */
 export async function createFolderId(folder: string, id: string, nowMs: number): Promise<boolean> {
-  const drafts = readdirSync(folder).filter((name) => isDraftOf(FOLDER_ID_FILE, name));
-  await removeOld(folder, drafts, nowMs).catch(() => {});
+  await removeOldDrafts(folder, (name) => draftedFile(name) === FOLDER_ID_FILE, nowMs).catch(() => {});
   // For others to read too: a folder may be shared.
   return createWhole(path.join(folder, FOLDER_ID_FILE), `${id}\n`, 0o666);
 }
@@ -92,7 +91,7 @@ export class BatchFolders {
 
   /** Records an id durably. An existing record is kept. @throws StateFolderError */
   async recordId(id: string, { origin, isShared }: KnownFolder): Promise<void> {
-    await this.#guarded(async () => {
+    await usingStateFolder(this.#folder, "Nothing was sent.", async () => {
       await makeFolder(this.#folder, 0o700);
       await createWhole(path.join(this.#folder, isShared ? `${id}.shared` : id), text(origin), 0o600);
     });
@@ -101,15 +100,15 @@ export class BatchFolders {
   /** Records that the folder whose claims are named after `origin` is at this path now. @throws StateFolderError */
   async recordPath(folder: string, origin: string): Promise<void> {
     if ((await this.byPath(folder)) === origin) return;
-    await this.#guarded(() => replaceWhole(path.join(this.#folder, pathName(folder)), text(origin), 0o600));
+    await usingStateFolder(this.#folder, "Nothing was sent.", () =>
+      replaceWhole(path.join(this.#folder, pathName(folder)), text(origin), 0o600),
+    );
   }
 
   async #read(name: string): Promise<string | null> {
-    return this.#guarded(async () => readField(path.join(this.#folder, name), "folder"));
-  }
-
-  #guarded<Result>(action: () => Promise<Result>): Promise<Result> {
-    return usingStateFolder(this.#folder, "Nothing was sent.", action);
+    return usingStateFolder(this.#folder, "Nothing was sent.", async () =>
+      readField(path.join(this.#folder, name), "folder"),
+    );
   }
 }
 

@@ -8,7 +8,6 @@ import { usingStateFolder } from "./errors.ts";
 import { type LedgerEntry, listFolder, namesIn } from "./ledger-entry.ts";
 import { isId } from "./ledger-name.ts";
 
-const DRAFT = /^\..+\.[0-9a-f]{8}$/;
 const CLAIM = /^([0-9a-f]+-\d+)\.(\d+)$/;
 const FILES_AT_ONCE = 32;
 
@@ -36,8 +35,6 @@ export interface ClaimedAttempt {
 /** The claims on a batch's rows as other processes have left them: a small file for each attempt. */
 export class ClaimReader {
   protected readonly folder: string;
-  /** Drafts as last listed. */
-  protected drafts: string[] = [];
 
   /** @param batchId what all processes that work on the batch agree on, in hexadecimal digits */
   constructor(ledgerFolder: string, batchId: string) {
@@ -50,9 +47,7 @@ export class ClaimReader {
    */
   async load(): Promise<Map<string, string[]>> {
     return this.guarded(async () => {
-      const all = listFolder(this.folder);
-      this.drafts = all.filter((name) => DRAFT.test(name));
-      const found = all.flatMap(claimedAttempt);
+      const found = listFolder(this.folder).flatMap(claimedAttempt);
       const ids = await mapConcurrent(found, FILES_AT_ONCE, ({ name }) => this.ownerOf(name));
       const claims = new Map<string, string[]>();
       for (const [at, { row, number }] of found.entries()) {

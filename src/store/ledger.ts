@@ -12,7 +12,7 @@ import {
 import { isPresent, makeFolder, syncFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-text.ts";
 import { publishOnce } from "../lib/publish.ts";
-import { removeOld } from "../lib/write-whole.ts";
+import { removeOldDrafts } from "../lib/write-whole.ts";
 import type { Intent } from "../task/intent.ts";
 import type { TaskEvent } from "../task/lifecycle.ts";
 import type { TaskRecord } from "../task/record.ts";
@@ -130,20 +130,14 @@ export class Ledger extends TaskStarter {
       }
     };
     try {
-      return { record: await this.#read(id), file, claimed: true, release };
+      const read = await readTask(id, file.path);
+      if (read.kind === "task") return { record: read.record, file, claimed: true, release };
+      throw new Error(`${file.path} changed while it was read`);
     } catch (error) {
       // The caller releases the claim once: after that its number may belong to another process.
       file.close();
       throw error;
     }
-  }
-
-  /** An unfinished task as its file is now. */
-  async #read(id: string): Promise<TaskRecord> {
-    const file = this.fileOf(id);
-    const read = await readTask(id, file);
-    if (read.kind === "task") return read.record;
-    throw new Error(`${file} changed while it was read`);
   }
 
   /**
@@ -194,7 +188,6 @@ export class Ledger extends TaskStarter {
   async sweep(): Promise<void> {
     const names = listFolder(this.openFolder);
     await sweepClaims(this.openFolder, names, (id) => this.#isTask(id), this.processes);
-    const drafts = names.filter((name) => name.includes(DRAFT_MARK));
-    await removeOld(this.openFolder, drafts, this.clock.now());
+    await removeOldDrafts(this.openFolder, (name) => name.includes(DRAFT_MARK), this.clock.now());
   }
 }

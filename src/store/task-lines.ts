@@ -4,7 +4,7 @@ import { isJsonObject, jsonOrNull } from "../lib/json.ts";
 import type { ProcessIdentity } from "../lib/processes.ts";
 import type { SaveOptions } from "../task/intent.ts";
 import { advance, type EventType, type TaskEvent } from "../task/lifecycle.ts";
-import type { TaskRecord } from "../task/record.ts";
+import { begunTask, type TaskRecord } from "../task/record.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import { areSentFields } from "../task/request-fields.ts";
 import type { SavedFile } from "../task/saved-file.ts";
@@ -120,12 +120,11 @@ export function readTaskLines(id: string, content: string): ReadTask {
   const [first = "", ...rest] = content.split("\n").filter((line) => line !== "");
   const intent = parseLine(first);
   if (intent === null || intent.type !== "intent") return unreadable(first);
-  const { type: _type, v: _v, id: _id, at, owner, until = null, ...facts } = intent;
+  const begun = begunTask(id, intent);
   const events = rest.map(parseLine).filter((event) => event !== null);
-  const state = events.reduce(advance, { name: "intent", until });
   const isReleased = events.some(({ type }) => type === "released");
-  const record = { id, intent: facts, owner: isReleased ? null : owner, submittedAt: at, state };
-  return { kind: "task", record };
+  const owner = isReleased ? null : begun.owner;
+  return { kind: "task", record: { ...begun, owner, state: events.reduce(advance, begun.state) } };
 }
 
 function unreadable(line: string): ReadTask {

@@ -6,8 +6,7 @@ import { isPresent, makeFolder, removeIfPossible, removeIfPresent, syncFolder } 
 import { errorCode } from "../lib/error-text.ts";
 import { randomDigits } from "../lib/write-whole.ts";
 import type { Intent } from "../task/intent.ts";
-import type { TaskEvent } from "../task/lifecycle.ts";
-import type { TaskRecord } from "../task/record.ts";
+import { begunTask, type IntentEvent } from "../task/record.ts";
 import { usingStateFolder } from "./errors.ts";
 import { timeOfId } from "./ledger-name.ts";
 import { LedgerReader } from "./ledger-reader.ts";
@@ -16,8 +15,6 @@ import { LEDGER_VERSION, TaskFile } from "./task-file.ts";
 
 const NOT_BEGUN =
   "Nothing was sent. Free some space or fix its permissions, or set IMGGEN_HOME to another folder.";
-
-type IntentEvent = Extract<TaskEvent, { type: "intent" }>;
 
 /** The ledger for processes that begin tasks: their intents are on disk before anything is sent. */
 export class TaskStarter extends LedgerReader {
@@ -33,7 +30,7 @@ export class TaskStarter extends LedgerReader {
    */
   async begin(intent: Intent, submitMs = LONGEST_SUBMIT_MS): Promise<OwnedTask> {
     const id = this.newId();
-    return this.#guardedBegin(async () => {
+    return usingStateFolder(this.folder, NOT_BEGUN, async () => {
       const line = await this.#intentLine(intent, submitMs);
       return this.#owned(id, line, await TaskFile.create(this.fileOf(id), line, this.makeRoom));
     });
@@ -55,7 +52,7 @@ export class TaskStarter extends LedgerReader {
     // Checked before as well as after, so that a process killed in between does not leave the task begun twice.
     const isFree = async (draft: string) =>
       (claim === null || (await claim.take(draft))) && !(await isFinished());
-    return this.#guardedBegin(async () => {
+    return usingStateFolder(this.folder, NOT_BEGUN, async () => {
       const line = { ...(await this.#intentLine(intent, submitMs)), id };
       const file = await TaskFile.createWhole(this.fileOf(id), line, isFree, this.makeRoom);
       if (file === null) return "taken";
@@ -100,13 +97,7 @@ export class TaskStarter extends LedgerReader {
       throw error;
     }
     const release = async () => file.release(isoTime(this.clock.now()));
-    const { type: _type, v: _v, id: _id, at: submittedAt, owner, until = null, ...intent } = line;
-    const record: TaskRecord = { id, intent, owner, submittedAt, state: { name: "intent", until } };
-    return { record, file, claimed: false, release };
-  }
-
-  #guardedBegin<Begun>(begin: () => Promise<Begun>): Promise<Begun> {
-    return usingStateFolder(this.folder, NOT_BEGUN, begin);
+    return { record: begunTask(id, line), file, claimed: false, release };
   }
 
   protected readonly makeRoom = () => releaseReserve(this.folder);

@@ -23,7 +23,9 @@ export class UploadCache {
 
   /** The URL of an earlier upload; null if there is none. @throws StateFolderError */
   async find(key: UploadKey): Promise<string | null> {
-    return this.#guarded(async () => readField(this.#fileOf(key), "url"));
+    return usingStateFolder(this.#folder, "Nothing was sent.", async () =>
+      readField(this.#fileOf(key), "url"),
+    );
   }
 
   /**
@@ -33,7 +35,7 @@ export class UploadCache {
    */
   async record(key: UploadKey, url: string, earlier: string | null): Promise<string> {
     const now = await this.find(key);
-    return this.#guarded(async () => {
+    return usingStateFolder(this.#folder, "Nothing was sent.", async () => {
       await makeFolder(this.#folder, 0o700);
       const file = this.#fileOf(key);
       const text = `${JSON.stringify({ url, sha256: key.sha256 })}\n`;
@@ -50,9 +52,5 @@ export class UploadCache {
   #fileOf({ sha256, command }: UploadKey): string {
     const name = createHash("sha256").update(`${sha256}\0${command}`).digest("hex").slice(0, 32);
     return path.join(this.#folder, `${name}.json`);
-  }
-
-  #guarded<Result>(action: () => Promise<Result>): Promise<Result> {
-    return usingStateFolder(this.#folder, "Nothing was sent.", action);
   }
 }

@@ -1,6 +1,6 @@
 import type { ProcessIdentity } from "../lib/processes.ts";
 import type { Intent } from "./intent.ts";
-import { chargedIn, type TaskState } from "./lifecycle.ts";
+import { chargedIn, type TaskEvent, type TaskState } from "./lifecycle.ts";
 
 /** A task as the ledger knows it. */
 export interface TaskRecord {
@@ -11,6 +11,14 @@ export interface TaskRecord {
   owner: ProcessIdentity | null;
   submittedAt: string;
   state: TaskState;
+}
+
+export type IntentEvent = Extract<TaskEvent, { type: "intent" }>;
+
+/** A task of which only its first line is known. */
+export function begunTask(id: string, line: IntentEvent): TaskRecord {
+  const { type: _type, v: _v, id: _id, at, owner, until = null, ...intent } = line;
+  return { id, intent, owner, submittedAt: at, state: { name: "intent", until } };
 }
 
 /** Whether a task was, may have been or may still be charged: all but those that the service refused or never got. */
