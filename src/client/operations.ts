@@ -11,6 +11,7 @@ import { resume } from "../core/use-cases/resume.ts";
 import { reuseEarlier } from "../core/use-cases/reuse.ts";
 import { status } from "../core/use-cases/status.ts";
 import { UsageError } from "../lib/error-types.ts";
+import { FIELD_LABELS } from "../models/rules/rule.ts";
 import { mayBeTask } from "../store/ledger-entry.ts";
 import type { Destination } from "../task/intent.ts";
 import { rowJson, summaryJson } from "./batch-json.ts";
@@ -27,7 +28,7 @@ import type {
   StatusOptions,
 } from "./options.ts";
 import { historyEntry, ImggenFailure, reportJson, statusJson, unreadableFiles } from "./report-json.ts";
-import { type BatchRows, batchFrom, checkedFrom, LABELS, waitFrom } from "./request.ts";
+import { type BatchRows, batchFrom, checkedFrom, waitFrom } from "./request.ts";
 import type {
   BatchRow,
   BatchSummary,
@@ -143,7 +144,7 @@ export class Operations {
 
   /** Copies of reference images that are files; null for a service, which takes URLs. */
   #copies(): Promise<PrivateCopies | null> {
-    return copiesForGenerator(this.#session, LABELS.image);
+    return copiesForGenerator(this.#session, FIELD_LABELS.image);
   }
 
   #succeeded(report: TaskReport): TaskSuccess {

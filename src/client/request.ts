@@ -8,14 +8,11 @@ import type { PrivateCopies } from "../core/references/private-copies.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { checkRequest, type GeneratorTerms } from "../models/check.ts";
 import type { Matrix } from "../models/matrix.ts";
-import type { Labels } from "../models/rules/rule.ts";
+import { FIELD_LABELS } from "../models/rules/rule.ts";
 import type { CheckedRequest, RequestInput } from "../task/request.ts";
-import { FIELD_NAMES, fieldsFrom, type GivenFields } from "../task/request-fields.ts";
+import { fieldsFrom, type GivenFields } from "../task/request-fields.ts";
 import type { BatchOptions, BatchRowOptions, RequestOptions, WaitOptions } from "./options.ts";
 import type { ClientSession } from "./session.ts";
-
-/** Messages name a value as the option that it was given as. */
-export const LABELS = Object.fromEntries(FIELD_NAMES.map((name) => [name, name])) as Labels;
 
 /** The fields of a request among a call's options. */
 export function inputFrom(options: RequestOptions): RequestInput {
@@ -32,7 +29,7 @@ export function checkedFrom(
 ): CheckedRequest {
   if (options.prompt === undefined) throw new UsageError("There is no prompt.");
   const validate = options.validate !== false;
-  return checkRequest(inputFrom(options), matrix, { validate, labels: LABELS, generator });
+  return checkRequest(inputFrom(options), matrix, { validate, labels: FIELD_LABELS, generator });
 }
 
 /** How long to wait, and how often to poll. @throws UsageError */
@@ -66,7 +63,7 @@ export async function batchFrom(
   const defaults = {
     ...checks,
     values,
-    labels: LABELS,
+    labels: FIELD_LABELS,
     names,
     validate,
     shard: null,

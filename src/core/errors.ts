@@ -92,6 +92,7 @@ export function requireSameAccount(own: ServiceIdentity, atHand: ServiceIdentity
 /** A problem in the manifest; with any, nothing of the batch is sent. */
 export interface ManifestProblem {
   line: number;
+  /** Without the number of the line, and mostly without a full stop. */
   message: string;
 }
 

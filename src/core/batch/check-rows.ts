@@ -1,6 +1,6 @@
 import { ImggenError } from "../../lib/error-types.ts";
 import type { OptionNames } from "../../lib/wording.ts";
-import type { Labels } from "../../models/rules/rule.ts";
+import { FIELD_LABELS, type Labels } from "../../models/rules/rule.ts";
 import type { CheckedRequest, RequestInput } from "../../task/request.ts";
 import { ManifestError, type ManifestProblem } from "../errors.ts";
 import { isPlaceholder } from "../images/file-name.ts";
@@ -11,7 +11,9 @@ import {
   missingProblem,
   type OtherColumns,
   placeholdersIn,
+  type ReadOptions,
   type RowValues,
+  usedNames,
 } from "../manifest/entry.ts";
 import { OutputNames } from "../manifest/output-name.ts";
 import {
@@ -25,29 +27,16 @@ import {
 } from "./batch-row.ts";
 
 /** Values for rows that do not set their own, and what rows are checked against. */
-export interface RowDefaults extends RowChecks {
+export interface RowDefaults extends RowChecks, ReadOptions {
   values: Omit<RequestInput, "prompt">;
   /** Where the defaults come from, for messages about them. */
   labels: Partial<Labels>;
   /** How messages name options. */
   names: OptionNames;
   shard: Shard | null;
-  /** `--template`, which gives prompts, and `--name`: which columns of a row are used. Absent: none is. */
-  template?: string | undefined;
-  name?: string | undefined;
   /** Whether a column that nothing uses is a problem. Default false. */
   refusesUnused?: boolean;
 }
-
-/** How messages name a value that the row itself sets. */
-const ROW_LABELS: Labels = {
-  prompt: "prompt",
-  model: "model",
-  ratio: "ratio",
-  quality: "quality",
-  image: "image",
-  maxImages: "maxImages",
-};
 
 /** The rows of a manifest, and names of columns that nothing uses, the first few. */
 interface CheckedRows {
@@ -72,14 +61,15 @@ export async function checkRows(
   const rows: CheckedRow[] = [];
   const problems: ManifestProblem[] = [];
   const unused = new Set<string>();
+  let row = 0;
   for await (const entry of entries) {
-    const { line } = entry.kind === "row" ? entry.row : entry;
-    const refuse = (message: string) => void problems.push({ line, message });
-    if (entry.kind === "problem") {
-      refuse(entry.message);
+    if ("message" in entry) {
+      problems.push(entry);
       continue;
     }
-    const { row, values, others = NO_COLUMNS, uncut } = entry.row;
+    row += 1;
+    const { line, values, others = NO_COLUMNS, uncut } = entry;
+    const refuse = (message: string) => void problems.push({ line, message });
     const output = values.output ?? null;
     const clash = output === null ? null : names.add(line, output);
     if (clash !== null) refuse(clash);
@@ -118,9 +108,9 @@ function nameOfRow(others: OtherColumns, { name }: RowDefaults): { template?: st
 
 const NO_PART_OF_A_NAME = /[{}/\\\p{Cc}]/gu;
 
-function unusedOf(others: OtherColumns, { template = "", name = "" }: RowDefaults): string[] {
-  const used = [...placeholdersIn(template), ...placeholdersIn(name)];
-  return [...others.keys()].filter((each) => !used.includes(each)).slice(0, MOST_NAMED);
+function unusedOf(others: OtherColumns, defaults: RowDefaults): string[] {
+  const used = usedNames(defaults);
+  return [...others.keys()].filter((each) => !used.has(each)).slice(0, MOST_NAMED);
 }
 
 /** @returns what is wrong, in words, in place of a request */
@@ -130,7 +120,7 @@ async function checkValues(
 ): Promise<CheckedRequest | string> {
   const { names } = defaults;
   const input: RequestInput = { ...defaults.values, ...own };
-  const labels = { ...ROW_LABELS, ...labelsOfDefaults(own, defaults) };
+  const labels = { ...FIELD_LABELS, ...labelsOfDefaults(own, defaults) };
   const checked = await checkRow(input, { ...defaults, labels });
   if (!(checked instanceof ImggenError)) return checked;
   return [checked.messageFor(names), checked.hintFor(names)].filter((text) => text !== null).join(" ");

@@ -13,7 +13,7 @@ import { reportOf } from "../task/report.ts";
 import { resumeFound } from "../task/resume.ts";
 import { dismissOwned, recordNotSent } from "../task/unknown-outcome.ts";
 import type { PlannedRow } from "./plan.ts";
-import { destinationOf, folderOf, movedDestination } from "./row-files.ts";
+import { folderOf, movedDestination } from "./row-files.ts";
 import { leftUnknown, resultOf, savedEarlier, unreadable } from "./row-result.ts";
 import { type BatchContext, type Step, submitRow } from "./submit-row.ts";
 

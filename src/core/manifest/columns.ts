@@ -1,6 +1,6 @@
 import { editDistance } from "../../models/edit-distance.ts";
 import { FIELD_NAMES, type FieldName } from "../../task/request-fields.ts";
-import { placeholdersIn, quoted, type ReadOptions } from "./entry.ts";
+import { quoted, type ReadOptions, usedNames } from "./entry.ts";
 
 export type ManifestColumn = FieldName | "output";
 
@@ -35,8 +35,8 @@ export interface NearName {
 }
 
 /** The names that are no column but near one, and that no template asks for. */
-export function nearNames(names: Iterable<string>, { template, name }: ReadOptions): NearName[] {
-  const used = new Set([...placeholdersIn(template ?? ""), ...placeholdersIn(name ?? "")]);
+export function nearNames(names: Iterable<string>, options: ReadOptions): NearName[] {
+  const used = usedNames(options);
   return [...names].flatMap((each) => {
     const meant = used.has(each) ? undefined : nearestColumn(each);
     if (meant === undefined) return [];

@@ -9,7 +9,7 @@ import {
   repeatedColumn,
 } from "./columns.ts";
 import { type CsvRecord, readRecords } from "./csv.ts";
-import { type Found, type OtherColumns, placeholdersIn, quoted, type ReadOptions } from "./entry.ts";
+import { type ManifestEntry, type OtherColumns, placeholdersIn, quoted, type ReadOptions } from "./entry.ts";
 import { firstOf, type ManifestLine, withFirst } from "./lines.ts";
 import { checkValues } from "./row-values.ts";
 
@@ -17,7 +17,7 @@ import { checkValues } from "./row-values.ts";
 export async function* readCsv(
   lines: AsyncGenerator<ManifestLine>,
   options: ReadOptions,
-): AsyncGenerator<Found> {
+): AsyncGenerator<ManifestEntry> {
   const header = await firstOf(lines);
   if (header === undefined) return;
   const separator = separatorOf(header.text);
@@ -31,7 +31,10 @@ export async function* readCsv(
       columns = found.cells.map((cell) => columnOf(cell) ?? cell.trim());
       for (const message of headerProblems(columns, options)) yield { line: found.line, message };
       // Every row would say the same again.
-      if (!columns.includes("prompt") && (options.template === null || lacking(columns, options.template)[0]))
+      if (
+        !columns.includes("prompt") &&
+        (options.template === undefined || lacking(columns, options.template)[0])
+      )
         return;
     } else for (const row of readRow(found, columns, separator, options)) yield row;
   }
@@ -59,7 +62,7 @@ function headerProblems(columns: Columns, options: ReadOptions): string[] {
   );
   const problems = [...near.map(({ message }) => message), ...repeated(columns)];
   if (columns.includes("prompt")) return problems;
-  if (template !== null) return [...lackingProblems(columns, template), ...problems];
+  if (template !== undefined) return [...lackingProblems(columns, template), ...problems];
   if (near.some(({ meant }) => meant === "prompt")) return problems;
   if (columns.every((name) => columnOf(name) === undefined))
     return [`the first record names no known column; ${advice(columns)}`];
@@ -96,7 +99,7 @@ function* readRow(
   columns: Columns,
   separator: Separator,
   options: ReadOptions,
-): Generator<Found> {
+): Generator<ManifestEntry> {
   if (cells.length !== columns.length) {
     yield { line, message: cellCountProblem(cells.length, columns.length, separator) };
     return;
@@ -117,7 +120,7 @@ function rawValues(cells: readonly string[], columns: Columns, { template }: Rea
   const raw: RawValues = {};
   columns.map(columnOf).forEach((column, index) => {
     const cell = cells[index] ?? "";
-    if (column === "prompt" && (template === null || cell.trim() !== "")) raw.prompt = cell;
+    if (column === "prompt" && (template === undefined || cell.trim() !== "")) raw.prompt = cell;
     else if (column !== undefined) raw[column] = cellValue(column, cell.trim());
   });
   return raw;

@@ -1,4 +1,4 @@
-import type { LineProblem } from "./entry.ts";
+import type { ManifestProblem } from "../errors.ts";
 import { LONGEST_LINE_BYTES, type ManifestLine } from "./lines.ts";
 
 /** A record's cells, and the line where it starts. */
@@ -14,7 +14,7 @@ export interface CsvRecord {
 export async function* readRecords(
   lines: AsyncIterable<ManifestLine>,
   separator: string,
-): AsyncGenerator<CsvRecord | LineProblem> {
+): AsyncGenerator<CsvRecord | ManifestProblem> {
   let record: RecordReader | null = null;
   for await (const line of lines) {
     if (record === null && line.text === "" && line.problem === null) continue;
@@ -45,7 +45,7 @@ class RecordReader {
   readonly #line: number;
   readonly #separator: string;
   readonly #cells: string[] = [];
-  readonly #problems: LineProblem[] = [];
+  readonly #problems: ManifestProblem[] = [];
   /** A quoted cell that is not closed yet, and the line where its quote opens. */
   #quoted: { text: string; line: number } | null = null;
   #length = 0;
@@ -70,7 +70,7 @@ class RecordReader {
   }
 
   /** Its problems in the order of their lines, or its cells if there are none. */
-  found(): (CsvRecord | LineProblem)[] {
+  found(): (CsvRecord | ManifestProblem)[] {
     if (this.#problems.length === 0) return [{ line: this.#line, cells: this.#cells }];
     // A quote that is not closed is noticed at the end, and blamed on the line where it opens.
     return this.#problems.sort((a, b) => a.line - b.line);

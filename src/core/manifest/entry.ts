@@ -1,4 +1,5 @@
 import type { RequestInput } from "../../task/request.ts";
+import type { ManifestProblem } from "../errors.ts";
 
 /** The columns of a row that are not a request's own, by name, as text. */
 export type OtherColumns = ReadonlyMap<string, string>;
@@ -42,8 +43,6 @@ export interface RowValues extends RequestInput {
 interface ManifestRow {
   /** Its columns that are not a request's own; absent if there are none. */
   others?: OtherColumns;
-  /** Number among the valid rows, from 1. */
-  row: number;
   /** Where the row starts; the manifest's first line is 1. */
   line: number;
   values: RowValues;
@@ -51,25 +50,20 @@ interface ManifestRow {
   uncut?: string;
 }
 
-/** The content of a manifest in its order. A problem's message has neither its line number nor a full stop. */
-export type ManifestEntry =
-  | { kind: "row"; row: ManifestRow }
-  | { kind: "problem"; line: number; message: string };
-
-/** A row or a problem, before rows are numbered. */
-export type Found = Omit<ManifestRow, "row"> | LineProblem;
-
-export interface LineProblem {
-  line: number;
-  message: string;
-}
+/** The content of a manifest, in its order. */
+export type ManifestEntry = ManifestRow | ManifestProblem;
 
 /** How a manifest is read. */
 export interface ReadOptions {
-  /** Gives the prompt of rows that have none; null if such rows are bad. */
-  template: string | null;
+  /** Gives the prompt of rows that have none; absent if such rows are bad. */
+  template?: string | undefined;
   /** The file name template, which may use other columns too. */
   name?: string | undefined;
+}
+
+/** The names that the templates ask for. */
+export function usedNames({ template = "", name = "" }: ReadOptions): ReadonlySet<string> {
+  return new Set([...placeholdersIn(template), ...placeholdersIn(name)]);
 }
 
 const LONGEST_SHOWN = 60;

@@ -1,6 +1,6 @@
 import { isJsonObject } from "../../lib/json.ts";
 import { columnOf, nearNames, type RawValues, repeatedColumn } from "./columns.ts";
-import type { Found, ReadOptions } from "./entry.ts";
+import type { ManifestEntry, ReadOptions } from "./entry.ts";
 import type { ManifestLine } from "./lines.ts";
 import { asText, checkValues, NO_PROMPT } from "./row-values.ts";
 
@@ -8,14 +8,14 @@ import { asText, checkValues, NO_PROMPT } from "./row-values.ts";
 export async function* readJsonLines(
   lines: AsyncIterable<ManifestLine>,
   options: ReadOptions,
-): AsyncGenerator<Found> {
+): AsyncGenerator<ManifestEntry> {
   for await (const { number: line, text, problem } of lines) {
     if (problem !== null) yield { line, message: problem };
     else if (text.trim() !== "") yield* readLine(line, text, options);
   }
 }
 
-function* readLine(line: number, text: string, options: ReadOptions): Generator<Found> {
+function* readLine(line: number, text: string, options: ReadOptions): Generator<ManifestEntry> {
   const parsed = parseJson(text);
   if ("value" in parsed) yield* readObject(line, parsed.value, options);
   else yield { line, message: `not JSON (${parsed.reason}); each line is a whole object` };
@@ -25,12 +25,12 @@ function* readLine(line: number, text: string, options: ReadOptions): Generator<
 export async function* readObjects(
   values: Iterable<unknown> | AsyncIterable<unknown>,
   options: ReadOptions,
-): AsyncGenerator<Found> {
+): AsyncGenerator<ManifestEntry> {
   let line = 0;
   for await (const value of values) yield* readObject(++line, value, options);
 }
 
-function* readObject(line: number, value: unknown, options: ReadOptions): Generator<Found> {
+function* readObject(line: number, value: unknown, options: ReadOptions): Generator<ManifestEntry> {
   if (!isJsonObject(value)) {
     yield { line, message: `not an object but ${kindOf(value)}` };
     return;

@@ -1,10 +1,10 @@
 import { readCsv } from "./csv-rows.ts";
-import type { Found, ManifestEntry, ReadOptions } from "./entry.ts";
+import type { ManifestEntry, ReadOptions } from "./entry.ts";
 import { formatOfText, type ManifestFormat } from "./format.ts";
 import { readJsonLines, readObjects } from "./json-lines.ts";
 import { firstOf, type ManifestLine, readLines, withFirst } from "./lines.ts";
 
-type Reader = (lines: AsyncGenerator<ManifestLine>, options: ReadOptions) => AsyncGenerator<Found>;
+type Reader = (lines: AsyncGenerator<ManifestLine>, options: ReadOptions) => AsyncGenerator<ManifestEntry>;
 
 const READERS: Readonly<Record<ManifestFormat, Reader>> = {
   txt: readPrompts,
@@ -23,29 +23,27 @@ const MOST_ROWS = 1_000_000;
 export async function* readManifest(
   chunks: AsyncIterable<Uint8Array>,
   format: ManifestFormat | "detect",
-  options: ReadOptions = { template: null },
+  options: ReadOptions = {},
 ): AsyncGenerator<ManifestEntry> {
   const lines = readLines(chunks);
-  yield* numbered(format === "detect" ? readDetected(lines, options) : READERS[format](lines, options));
+  yield* bounded(format === "detect" ? readDetected(lines, options) : READERS[format](lines, options));
 }
 
 /** As `readManifest`, of the rows that a program gives. */
 export function readRows(values: Iterable<unknown> | AsyncIterable<unknown>): AsyncGenerator<ManifestEntry> {
-  return numbered(readObjects(values, { template: null }));
+  return bounded(readObjects(values, {}));
 }
 
-async function* numbered(source: AsyncGenerator<Found>): AsyncGenerator<ManifestEntry> {
-  let rows = 0;
+async function* bounded(source: AsyncGenerator<ManifestEntry>): AsyncGenerator<ManifestEntry> {
   let entries = 0;
-  for await (const found of source) {
+  for await (const entry of source) {
     if (++entries > MOST_ROWS) {
-      yield { kind: "problem", line: found.line, message: TOO_MANY };
+      yield { line: entry.line, message: TOO_MANY };
       return;
     }
-    if ("message" in found) yield { kind: "problem", line: found.line, message: found.message };
-    else yield { kind: "row", row: { row: ++rows, ...found } };
+    yield entry;
   }
-  if (entries === 0) yield { kind: "problem", line: 1, message: "the manifest has no rows" };
+  if (entries === 0) yield { line: 1, message: "the manifest has no rows" };
 }
 
 const TOO_MANY = "more than 1,000,000 rows; split the manifest. Nothing below is read";
@@ -53,7 +51,7 @@ const TOO_MANY = "more than 1,000,000 rows; split the manifest. Nothing below is
 async function* readDetected(
   lines: AsyncGenerator<ManifestLine>,
   options: ReadOptions,
-): AsyncGenerator<Found> {
+): AsyncGenerator<ManifestEntry> {
   const first = await firstOf(lines);
   if (first !== undefined) yield* READERS[formatOfText(first.text)](withFirst(first, lines), options);
 }
@@ -61,7 +59,7 @@ async function* readDetected(
 const BLANK_OR_COMMENT = /^\s*(?:#|$)/;
 
 /** One prompt on each line, without the spaces around it. Blank lines and lines that begin with `#` are skipped. */
-async function* readPrompts(lines: AsyncIterable<ManifestLine>): AsyncGenerator<Found> {
+async function* readPrompts(lines: AsyncIterable<ManifestLine>): AsyncGenerator<ManifestEntry> {
   for await (const { number: line, text, problem } of lines) {
     if (problem !== null) yield { line, message: problem };
     else if (!BLANK_OR_COMMENT.test(text)) {

@@ -24,7 +24,7 @@ export function checkValues(
   { template }: ReadOptions,
 ): { values: RowValues } | { problems: string[] } {
   const reader = new ValueReader(raw);
-  const isTemplated = template !== null && (raw.prompt ?? undefined) === undefined;
+  const isTemplated = template !== undefined && (raw.prompt ?? undefined) === undefined;
   const prompt = isTemplated ? reader.promptFrom(template, others) : reader.prompt();
   const fields = fieldsFrom<GivenFields>((name) =>
     name === "prompt" ? prompt : reader.read<GivenFields[FieldName]>(name, READERS[REQUEST_FIELDS[name]]),

@@ -16,6 +16,16 @@ export const FLAG_LABELS: Labels = {
   maxImages: "--max-images",
 };
 
+/** For values of a manifest's row, and options of the package. */
+export const FIELD_LABELS: Labels = {
+  prompt: "prompt",
+  model: "model",
+  ratio: "ratio",
+  quality: "quality",
+  image: "image",
+  maxImages: "maxImages",
+};
+
 /** What a rule checks. */
 export interface RuleInput {
   input: RequestInput;

@@ -16,11 +16,9 @@ const DEFAULTS: RowDefaults = {
 };
 
 async function* entriesOf(values: readonly (RowValues | string)[]): AsyncGenerator<ManifestEntry> {
-  let row = 0;
   for (const [index, value] of values.entries()) {
     const line = index + 1;
-    if (typeof value === "string") yield { kind: "problem", line, message: value };
-    else yield { kind: "row", row: { row: ++row, line, values: value } };
+    yield typeof value === "string" ? { line, message: value } : { line, values: value };
   }
 }
 
@@ -79,6 +77,21 @@ describe("a manifest's rows", () => {
     const { rows, problems } = await checked(values, { validate: false });
     expect(problems).toEqual([]);
     expect(rows[0]?.checked.request.model).toBe("brand/new");
+  });
+
+  it("are counted, whatever lies between them, and in a part as in the whole", async () => {
+    const values = Array.from({ length: 20 }, (_, index) => ({ prompt: `fox ${index}` }));
+    const { rows } = await checked(values, { shard: parseShard("1/2") });
+    expect(rows.length).toBeLessThan(20);
+    expect(rows.map(({ row }) => row)).toEqual(rows.map(({ line }) => line));
+    const unnumbered = (async function* () {
+      yield { line: 2, values: { prompt: "a fox" } };
+      yield { line: 4, values: { prompt: "an owl" } };
+    })();
+    expect((await checkRows(unnumbered, DEFAULTS)).rows).toMatchObject([
+      { row: 1, line: 2 },
+      { row: 2, line: 4 },
+    ]);
   });
 
   it("are known by their content and their number among equals, wherever they stand", async () => {

@@ -96,7 +96,7 @@ describe("a manifest in CSV", () => {
     expect(await csv("promt,model\na,b\n")).toEqual([near("promt", "prompt")]);
     const options = { template: "a {mode} fox", name: "{images}-{task}" };
     expect(await entriesOf("mode,images\nred,3\n", "csv", undefined, options)).toMatchObject([
-      { row: { values: { prompt: "a red fox" } } },
+      { values: { prompt: "a red fox" } },
     ]);
   });
 
@@ -144,18 +144,14 @@ describe("a manifest in CSV", () => {
     const entries = await entriesOf("prompt,Mood,colour\na, b , red \n,b,\n", "csv");
     expect(entries).toEqual([
       {
-        kind: "row",
-        row: {
-          row: 1,
-          line: 2,
-          values: { prompt: "a" },
-          others: new Map([
-            ["Mood", "b"],
-            ["colour", "red"],
-          ]),
-        },
+        line: 2,
+        values: { prompt: "a" },
+        others: new Map([
+          ["Mood", "b"],
+          ["colour", "red"],
+        ]),
       },
-      { kind: "problem", line: 3, message: "the prompt is empty" },
+      { line: 3, message: "the prompt is empty" },
     ]);
   });
 
@@ -164,12 +160,12 @@ describe("a manifest in CSV", () => {
     const rows = ["colour,style,ratio,prompt", "red,oil,1:1,", "blue,,4:3,", "grey,ink,4:3,my own"];
     const entries = await entriesOf(rows.join("\n"), "csv", undefined, options);
     expect(entries).toMatchObject([
-      { row: { values: { prompt: "a red fox, oil, 1:1", ratio: "1:1" } } },
-      { kind: "problem", line: 3, message: "the row has no value for {style}, which --template uses" },
-      { row: { values: { prompt: "my own" } } },
+      { values: { prompt: "a red fox, oil, 1:1", ratio: "1:1" } },
+      { line: 3, message: "the row has no value for {style}, which --template uses" },
+      { values: { prompt: "my own" } },
     ]);
     const without = await entriesOf("colour,style,ratio\nred,oil,1:1\n", "csv", undefined, options);
-    expect(without).toMatchObject([{ row: { values: { prompt: "a red fox, oil, 1:1" } } }]);
+    expect(without).toMatchObject([{ values: { prompt: "a red fox, oil, 1:1" } }]);
   });
 
   it("says once that it lacks a column of the template, and which one was meant", async () => {
@@ -177,11 +173,10 @@ describe("a manifest in CSV", () => {
     const entries = await entriesOf("colour,style\nred,oil\nblue,ink\n", "csv", undefined, options);
     expect(entries).toMatchObject([
       {
-        kind: "problem",
         line: 1,
         message: 'there is no column "color" for --template; did you mean "colour"?',
       },
-      { kind: "problem", line: 1, message: 'there is no column "light" for --template' },
+      { line: 1, message: 'there is no column "light" for --template' },
     ]);
   });
 
@@ -279,7 +274,7 @@ describe("the source of a manifest in CSV", () => {
         closed = true;
       }
     }
-    for await (const entry of readManifest(source(), "csv")) if (entry.kind === "row") break;
+    for await (const entry of readManifest(source(), "csv")) if (!("message" in entry)) break;
     await expect.poll(() => closed).toBe(true);
   });
 });

@@ -23,6 +23,6 @@ export async function entriesOf(
 export async function read(content: string | Uint8Array, format: ManifestFormat | "detect", size?: number) {
   const entries = await entriesOf(content, format, size);
   return entries.map((entry) =>
-    entry.kind === "row" ? [entry.row.line, entry.row.values] : `${entry.line}: ${entry.message}`,
+    "message" in entry ? `${entry.line}: ${entry.message}` : [entry.line, entry.values],
   );
 }

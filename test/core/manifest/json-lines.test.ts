@@ -77,16 +77,17 @@ describe("a manifest of JSON lines", () => {
     );
     const others = { colour: "red", size: "3", list: "", ["__proto__"]: "p" };
     expect(entry).toMatchObject({
-      row: { values: { prompt: "a" }, others: new Map(Object.entries(others)) },
+      values: { prompt: "a" },
+      others: new Map(Object.entries(others)),
     });
   });
 
   it("makes the prompt of rows without one from a template", async () => {
     const text = '{"colour":"red"}\n{"colour":5}\n{"style":"ink"}';
     expect(await entriesOf(text, "jsonl", undefined, { template: "a {colour} fox" })).toMatchObject([
-      { row: { values: { prompt: "a red fox" } } },
-      { row: { values: { prompt: "a 5 fox" } } },
-      { kind: "problem", message: "the row has no value for {colour}, which --template uses" },
+      { values: { prompt: "a red fox" } },
+      { values: { prompt: "a 5 fox" } },
+      { message: "the row has no value for {colour}, which --template uses" },
     ]);
   });
 

@@ -66,7 +66,7 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
   const checks = { matrix, generator, validate, copies };
   const given = copies ? { ...values, image: absolute(values.image, session.context) } : values;
   const defaults = { ...checks, values: given, labels, names: FLAG_NAMES, shard, template, name };
-  const source = manifestSource(manifest, { template: template ?? null, name }, session.context);
+  const source = manifestSource(manifest, { template, name }, session.context);
   const terms = await batchTerms(flags, session, { takesColumns: true });
   const { folder } = terms.output;
   const rows = await readRows(source, defaults, session);
