@@ -115,14 +115,8 @@ async function text(content: string, width: number): Promise<Part> {
   });
   const { data, info } = await image.png().toBuffer({ resolveWithObject: true });
   const part = { width: Math.min(width, info.width), height: Math.min(MOST_TEXT_HEIGHT, info.height) };
-  if (info.height === part.height && info.width === part.width) return { input: data, ...part };
-  return {
-    input: await sharp(data)
-      .extract({ left: 0, top: 0, ...part })
-      .png()
-      .toBuffer(),
-    ...part,
-  };
+  const cut = sharp(data).extract({ left: 0, top: 0, ...part });
+  return { input: await cut.png().toBuffer(), ...part };
 }
 
 /** The library parses the text as markup, so markup in it is escaped. It refuses a text of spaces alone. */
