@@ -12,7 +12,6 @@ import {
   distinct,
   type Resumed,
   type ResumeEvents,
-  type ResumeTarget,
   type ResumeTasksSpec,
   resume,
 } from "../../core/use-cases/resume.ts";
@@ -29,7 +28,7 @@ import {
 import { addWaitOptions, requestTimeout, type WaitFlags, waitSettings } from "../flags/wait-flags.ts";
 import { exitCodeOfReport, renderReport } from "../output/render.ts";
 import { withTasksShown } from "../output/task-progress.ts";
-import { isInterrupted, nameOf, TasksShown } from "../output/tasks-shown.ts";
+import { isInterrupted, TasksShown } from "../output/tasks-shown.ts";
 import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 
@@ -102,39 +101,25 @@ async function resumeSpec(
 
 /** Shows each task as it ends; after a signal, all that are left at once. */
 function shownEvents(viewing: Viewing, tasks: TasksShown, session: Session): ResumeEvents {
-  let targets: readonly ResumeTarget[] = [];
-  let printed = 0;
   // A task's picture, then its lines, then the next one's.
   let shown = Promise.resolve();
   return {
-    async onBegin(found) {
-      targets = found.targets;
-      for (const entry of found.unreadable) await session.console.warn(describeUnreadable(entry));
+    async onBegin({ targets, unreadable }) {
+      for (const entry of unreadable) await session.console.warn(describeUnreadable(entry));
       await tasks.begin(targets, "charged and not saved yet");
     },
-    async onEnd(report, target) {
-      const at = targets.indexOf(target);
+    async onEnd(report, at) {
       tasks.ended(at);
       if (session.options.json || tasks.isNamed(report)) return;
       shown = shown
         .catch(() => {})
         .then(async () => {
           await previewImages(report.files, viewing, session);
-          tasks.printing(at);
-          printed += 1;
-          const which = tasks.areSeveral
-            ? `${printed} of ${targets.length}${nameIn(report, nameOf(target))}: `
-            : "";
-          await renderReport(report, session, which);
+          await renderReport(report, session, tasks.printing(at, report));
         });
       await shown;
     },
   };
-}
-
-/** A task's id before its lines; nothing where its error names it. */
-function nameIn({ error }: TaskReport, id: string): string {
-  return error?.message.includes(id) ? "" : `, ${id}`;
 }
 
 /** An unknown outcome outweighs the rest: only the user can decide about it. */

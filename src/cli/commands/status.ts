@@ -76,7 +76,7 @@ function shownEvents(
     onBegin: (named) => tasks.begin(named, "not finished yet", wait !== null),
     onPolled: (at) => tasks.ended(at),
     async onEnd(report, at) {
-      tasks.printing(at);
+      tasks.printing(at, report);
       if (destination !== null) await previewImages(report.files, viewing, session);
       if (!tasks.isNamed(report)) await show(report, session);
     },

@@ -13,6 +13,7 @@ export class TasksShown implements Progress {
   readonly #session: Session;
   #tasks: readonly ResumeTarget[] = [];
   #names: readonly string[] = [];
+  #printed = 0;
   #rows = new TaskRows([]);
   #progress: Progress;
   #draw = () => {};
@@ -32,18 +33,14 @@ export class TasksShown implements Progress {
     this.#names = tasks.map(nameOf);
     const rows = new TaskRows(this.#names);
     this.#rows = rows;
-    const options = { isBesideResults: this.areSeveral };
-    if (this.areSeveral && areAwaited && !this.#session.console.events) {
+    const options = { isBesideResults: this.#areSeveral };
+    if (this.#areSeveral && areAwaited && !this.#session.console.events) {
       const line = await createStatusLine(this.#session, options);
       this.#draw = () => line.set((columns) => rows.lines(columns));
       this.#progress = { ...told(this.#session), stop: () => line.stop() };
       this.#draw();
     } else this.#progress = await createProgress(this.#session, null, options);
     if (this.#areNamedAtOnce) this.#nameAtSignal(state);
-  }
-
-  get areSeveral(): boolean {
-    return this.#tasks.length > 1;
   }
 
   show(event: TaskProgressEvent): void {
@@ -56,10 +53,17 @@ export class TasksShown implements Progress {
     this.#move(at, "finished");
   }
 
-  /** The lines of a task are about to be printed. */
-  printing(at: number): void {
-    if (this.areSeveral) this.#move(at, "printed");
-    else this.#progress.stop();
+  /** The lines of a task are about to be printed. @returns which of several it is, for them to begin with */
+  printing(at: number, { error }: TaskReport): string {
+    if (!this.#areSeveral) {
+      this.#progress.stop();
+      return "";
+    }
+    this.#move(at, "printed");
+    this.#printed += 1;
+    const name = this.#names[at] ?? "";
+    const named = error?.message.includes(name) ? "" : `, ${name}`;
+    return `${this.#printed} of ${this.#names.length}${named}: `;
   }
 
   #move(at: number, stage: Stage | "printed"): void {
@@ -74,8 +78,12 @@ export class TasksShown implements Progress {
     if (!this.#session.console.events) this.#progress = told(this.#session);
   }
 
+  get #areSeveral(): boolean {
+    return this.#tasks.length > 1;
+  }
+
   get #areNamedAtOnce(): boolean {
-    return this.areSeveral && !this.#session.options.json;
+    return this.#areSeveral && !this.#session.options.json;
   }
 
   /** Whether a signal has left a task unfinished, which was said of all such tasks at once. */
@@ -111,7 +119,7 @@ function hasServiceId({ record }: ResumeTarget): boolean {
 }
 
 /** The service's id, where the ledger has it: a task may be named by the beginning of one, or by nothing. */
-export function nameOf({ id, record }: ResumeTarget): string {
+function nameOf({ id, record }: ResumeTarget): string {
   if (record && "taskId" in record.state) return record.state.taskId;
   return id ?? record?.id ?? "";
 }

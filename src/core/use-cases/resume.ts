@@ -45,8 +45,8 @@ export interface ResumeTasksSpec extends ResumeSpec {
 export interface ResumeEvents {
   /** Called once it is known which tasks there are, before any is polled. */
   onBegin?: (found: ResumeTargets) => Promise<void>;
-  /** Called for each task as it ends. */
-  onEnd?: (report: TaskReport, target: ResumeTarget) => Promise<void>;
+  /** Called for each task as it ends. @param at its place among the tasks */
+  onEnd?: (report: TaskReport, at: number) => Promise<void>;
 }
 
 /** The reports of the tasks, and the files that cannot be read and may be charged tasks. */
@@ -70,8 +70,8 @@ export async function resume(
   requireFolderForSeveral(destination, targets.length);
   if (destination) await prepareDestination(destination);
   await onBegin({ targets, unreadable });
-  const reports = await resumeMany(targets, spec, deps, async (report, target) => {
-    if (!isLeftOut(report, target)) await onEnd(report, target);
+  const reports = await resumeMany(targets, spec, deps, async (report, at) => {
+    if (!isLeftOut(report, targets[at])) await onEnd(report, at);
   });
   // Housekeeping: the next resume tries again where this one cannot.
   if (ids.length === 0 && !deps.signal.aborted) await deps.ledger.sweep().catch(() => {});
@@ -92,12 +92,12 @@ async function resumeMany(
   targets: readonly ResumeTarget[],
   options: ResumeTasksSpec,
   deps: UseCaseDeps,
-  onEnd: (report: TaskReport, target: ResumeTarget) => Promise<void>,
+  onEnd: (report: TaskReport, at: number) => Promise<void>,
 ): Promise<TaskReport[]> {
   const run = { options, deps: withRateLimitedPolls(deps), saves: new Slots(SAVES_AT_ONCE) };
-  const ended = targets.map(async (target) => {
+  const ended = targets.map(async (target, at) => {
     const report = await resumeOne(target, run);
-    await onEnd(report, target);
+    await onEnd(report, at);
     return report;
   });
   // An unexpected error of one, such as of its output, is thrown once the others are saved.
