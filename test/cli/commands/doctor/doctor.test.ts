@@ -232,6 +232,17 @@ describe("the settings", () => {
     expect([nope.check("config")?.status, nope.check("service")?.status]).toEqual(["skipped", "skipped"]);
   });
 
+  it("that cannot be read are named once, and what needs them is skipped", async () => {
+    const world = await healthy();
+    await writeFile(await withConfig(world, {}), "{ nonsense");
+    const { check } = await examined(world, { env: { IMGGEN_API_KEY: undefined } });
+    expect(check("config")?.status).toBe("failed");
+    const unread = { status: "skipped", message: "the settings cannot be read" };
+    expect([check("service"), check("key")]).toMatchObject([unread, unread]);
+    expect(check("clock")?.message).toBe("the service could not be asked for its time");
+    expect(world.server.requests).toEqual([]);
+  });
+
   it("may name a file of models; one that is wrong is named with the next step, and the rest checked", async () => {
     const world = await healthy();
     const file = path.join(world.cwd, "models.json");
