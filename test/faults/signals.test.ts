@@ -42,10 +42,8 @@ const SIGNALS = [
 /** More than any pipe holds. */
 const LARGE = heavyPicture(4096);
 const PUBLISHING = [
-  ["just before the image gets its name", "link", "before"],
   ["just after the image got its name", "link", "after"],
   ["just before an older file is replaced", "rename", "before"],
-  ["just after an older file was replaced", "rename", "after"],
 ] as const;
 /** What a `resume` without an id leaves where all went well. */
 const RESUMED: Aftermath = { ...SAVED, charged: null };

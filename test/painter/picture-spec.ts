@@ -25,7 +25,7 @@ export async function draw(
 
 /** The size of a picture and its pixels, three bytes each; throws on what a strict reader would refuse. */
 export async function decodePng(file: Buffer): Promise<Size & { pixels: Buffer }> {
-  const inspection = await inspect(file);
+  const inspection = inspect(file);
   if (!inspection.ok) throw new Error(inspection.detail);
   const image = sharp(file, { failOn: "warning" }).raw();
   const { data, info } = await image.toBuffer({ resolveWithObject: true });

@@ -5,9 +5,8 @@ import { words } from "../../support/words.ts";
 /** A command line that nothing can be meant by, and what is said of it. */
 const REFUSED: readonly [line: string, said: RegExp][] = [
   ["generate fox -n x", /1 to 15/],
-  ["generate fox -n 0", /1 to 15/],
-  ["generate fox -n 16", /1 to 15/],
   ["generate fox -n 1.5", /1 to 15/],
+  ["generate fox -n 16", /1 to 15/],
   ["generate fox --timeout soon", /^(?!.*imggen --help)/s],
   ["generate fox --again --reuse", /cannot be reused and submitted again/],
   [`generate fox -o ${"x".repeat(253)}`, /longer than 255 bytes/],
@@ -25,7 +24,6 @@ const REFUSED: readonly [line: string, said: RegExp][] = [
   ["batch missing.txt", /missing\.txt/],
   ["batch p.txt --output -", /--output/],
   ["batch p.txt --name {colour}", /--name/],
-  ["batch p.txt --shard 5/4", /--shard/],
   ["batch p.txt --shard 5/4 --dry-run", /--shard/],
   ["batch p.txt --concurrency 0", /--concurrency[\s\S]*See imggen batch --help\./],
   ["batch p.txt --max-credits some", /--max-credits/],
@@ -47,7 +45,6 @@ const REFUSED: readonly [line: string, said: RegExp][] = [
   ['status ""', /A task id is empty/],
   ['resume ""', /A task id is empty/],
   ["history --limit 0", /not a whole number \(1 or more\)/],
-  ["history --limit -1", /not a whole number \(1 or more\)/],
   [
     "history --status lost",
     /"lost" is not a status\. Use one of: completed, unfinished, running, failed, unknown\./,
@@ -58,7 +55,6 @@ const REFUSED: readonly [line: string, said: RegExp][] = [
   ["models --ratio banana", /Write it as width:height/],
   ["models --quality 3K", /use one of basic, high, 1K, 2K, 4K/i],
   ["models --kind video", /neither text nor edit/],
-  ["models --references x", /not a whole number/],
   ["models --references -1", /not a whole number/],
   ["models --references many", /See imggen models --help\./],
   [
@@ -79,8 +75,6 @@ const REFUSED: readonly [line: string, said: RegExp][] = [
   ['config set model " "', /not a known model/],
   ["config set model gama", /^(?!.*--no-validate).*the nearest are gamma-image-2,/s],
   ["config set uploadCommand upload", /has no \{file\}/],
-  ['config set uploadCommand "upload {file} | tail"', /no shell runs it/],
-  [`config set uploadCommand "upload '{file}"`, /is not closed/],
   ["config set", /See imggen config set --help\./],
   ["config set ratio", /See imggen config set --help\./],
   ["config get", /See imggen config get --help\./],
@@ -91,10 +85,8 @@ const REFUSED: readonly [line: string, said: RegExp][] = [
   ],
   ["login --key sk-canary-x", /Unknown option '--key'/],
   ["sandbox --port 65536", /0 to 65535/],
-  ["sandbox --port web", /0 to 65535/],
   ["sandbox --latency soon", /not a duration/],
   ["sandbox --credits -1", /0 or more/],
-  ["sandbox --credits 1e9", /0 or more/],
 ];
 
 it.each(REFUSED)("%s is refused: exit 2, nothing sent and nothing written", async (line, said) => {

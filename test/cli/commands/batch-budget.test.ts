@@ -73,7 +73,6 @@ describe("confirmAbove", () => {
   it.each([
     ["y\n", 0, 2],
     [" YES \n", 0, 2],
-    ["n\n", 2, 0],
     ["\n", 2, 0],
     ["", 2, 0],
     ["yesterday\n", 2, 0],

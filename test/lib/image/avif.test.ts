@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { acceptedLengths, box, inspect, uint32 } from "./builders.ts";
 import { avif, avifAlpha } from "./samples.ts";
+import { itIsWhole } from "./whole-image.ts";
 
 const image = { type: "avif", mediaType: "image/avif", extension: "avif", width: 7, height: 5 };
 const dataStart = avif.indexOf("mdat") - 4;
@@ -9,13 +10,7 @@ describe.each([
   ["opaque", avif],
   ["with alpha", avifAlpha],
 ])("an AVIF (%s)", (_, bytes) => {
-  it("is recognised with its size", () => {
-    expect(inspect(bytes)).toEqual({ ok: true, image });
-  });
-
-  it("is incomplete at every length but its own", () => {
-    expect(acceptedLengths(bytes)).toEqual([bytes.length]);
-  });
+  itIsWhole(bytes, image);
 });
 
 describe("an AVIF", () => {

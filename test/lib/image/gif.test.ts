@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { acceptedLengths, inspect } from "./builders.ts";
+import { inspect } from "./builders.ts";
 import { gif, gifAnimated } from "./samples.ts";
+import { itIsWhole, itMayBeFollowed } from "./whole-image.ts";
 
 const image = { type: "gif", mediaType: "image/gif", extension: "gif", width: 7, height: 5 };
 
@@ -8,17 +9,8 @@ describe.each([
   ["still", gif],
   ["animated", gifAnimated],
 ])("a GIF (%s)", (_, bytes) => {
-  it("is recognised with its size", () => {
-    expect(inspect(bytes)).toEqual({ ok: true, image });
-  });
-
-  it("is incomplete at every length but its own", () => {
-    expect(acceptedLengths(bytes)).toEqual([bytes.length]);
-  });
-
-  it("may be followed by other bytes", () => {
-    expect(inspect(Buffer.concat([bytes, Buffer.from("tail")]))).toEqual({ ok: true, image });
-  });
+  itIsWhole(bytes, image);
+  itMayBeFollowed(bytes, image);
 });
 
 describe("a GIF", () => {

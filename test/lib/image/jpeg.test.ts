@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { acceptedLengths, inspect } from "./builders.ts";
 import { jpegBaseline, jpegProgressive } from "./samples.ts";
+import { itIsWhole, itMayBeFollowed } from "./whole-image.ts";
 
 const image = { type: "jpeg", mediaType: "image/jpeg", extension: "jpg", width: 7, height: 5 };
 const START_BYTES = 2;
@@ -24,17 +25,8 @@ describe.each([
   ["baseline", jpegBaseline],
   ["progressive", jpegProgressive],
 ])("a %s JPEG", (_, bytes) => {
-  it("is recognised with its size", () => {
-    expect(inspect(bytes)).toEqual({ ok: true, image });
-  });
-
-  it("is incomplete at every length but its own", () => {
-    expect(acceptedLengths(bytes)).toEqual([bytes.length]);
-  });
-
-  it("may be followed by other bytes", () => {
-    expect(inspect(Buffer.concat([bytes, bytes, Buffer.from("tail")]))).toEqual({ ok: true, image });
-  });
+  itIsWhole(bytes, image);
+  itMayBeFollowed(bytes, image);
 });
 
 describe("a JPEG", () => {

@@ -159,7 +159,6 @@ describe("an image", () => {
   });
 
   it.each([
-    ["an HTML page", (file: string) => writeFile(file, "<html>"), "an HTML page"],
     ["cut short", (file: string) => writeFile(file, png().subarray(0, 40)), "PNG cut short"],
     ["a folder", (file: string) => mkdir(file), "it is a folder"],
     ["a link to a device", (file: string) => symlink("/dev/null", file), "it is not a regular file"],
