@@ -5,7 +5,7 @@ import type { GeneratorJob } from "../../src/generators/generator.ts";
 import type { GeneratorOptions } from "../../src/generators/spec.ts";
 import { PICTURE } from "../support/images.ts";
 import { liveServer } from "../support/live-server.ts";
-import { type Behaviour, json } from "../support/scripted-server.ts";
+import { type Behaviour, json, response } from "../support/scripted-server.ts";
 import { ALONE, jobFor, opened } from "./job.ts";
 
 const IMAGE = PICTURE.toString("base64");
@@ -96,6 +96,12 @@ it("takes the address with and without the path of the API", async () => {
   const { generate, server } = await at(json(ANSWER), {}, "/webui/sdapi/v1");
   await generate();
   expect(server.requests[0]?.target).toBe("/webui/sdapi/v1/txt2img");
+});
+
+it("reads a reply that begins with a byte-order mark", async () => {
+  const { generate } = await at(response(200, `\uFEFF${JSON.stringify(ANSWER)}`));
+  const { image } = await generate();
+  expect(await readFile(image.file)).toEqual(PICTURE);
 });
 
 it("reads an image that comes as a data: URL", async () => {
