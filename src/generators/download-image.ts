@@ -1,18 +1,11 @@
-import type { HttpClient } from "../api/client.ts";
-import { type DownloadReply, download } from "../api/download.ts";
+import { type DownloadOptions, type DownloadReply, download } from "../api/download.ts";
 import { backoffMs, DOWNLOAD } from "../api/retry.ts";
 import type { Clock } from "../lib/clock.ts";
 import { DiskFile } from "../lib/disk-file.ts";
 import { removeIfPresent } from "../lib/durable.ts";
 
-export interface DownloadDeps {
-  http: HttpClient;
+interface DownloadDeps extends DownloadOptions {
   clock: Clock;
-  /** The server that said the URL. */
-  serviceUrl: URL;
-  /** Go along to that server's own origin alone. */
-  headers: Readonly<Record<string, string>>;
-  maskKey: (text: string) => string;
   signal: AbortSignal;
 }
 

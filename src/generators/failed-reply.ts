@@ -1,14 +1,11 @@
+import type { HttpReply } from "../api/client.ts";
 import { parseRetryAfter } from "../api/retry.ts";
-import type { ReplyHeaders } from "../api/transport.ts";
 import { fieldsOf, isJsonObject, jsonOrNull } from "../lib/json.ts";
 import { GeneratorError, type GeneratorFailure } from "./generator.ts";
+import type { StoredReply } from "./reply-file.ts";
 
 /** A reply that is not a success. */
-export interface FailedReply {
-  status: number;
-  headers: ReplyHeaders;
-  body: string | Buffer;
-}
+export type FailedReply = Pick<HttpReply | StoredReply, "status" | "headers" | "body">;
 
 /** Whose it is. */
 export interface Asked {

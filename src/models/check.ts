@@ -1,6 +1,5 @@
 import type { ImggenError } from "../lib/error-types.ts";
 import type { CheckedRequest, RequestInput } from "../task/request.ts";
-import type { FieldName } from "../task/request-fields.ts";
 import { estimateCost } from "./cost.ts";
 import { InvalidRequestError } from "./errors.ts";
 import { resolveModel } from "./find.ts";
@@ -20,18 +19,11 @@ import {
 } from "./rules/rule.ts";
 import { normalizeInput, toRequest } from "./wire.ts";
 
-export interface CheckOptions {
+export interface CheckOptions extends Pick<RuleInput, "uploads" | "inherited"> {
   /** Default true. If false, only a blank prompt is refused, and all values are sent as given. */
   validate?: boolean;
   /** How messages name the values; by default as the flags of `imggen generate`. */
   labels?: Partial<Labels>;
-  /**
-   * Where reference images may be files: whether they can be uploaded. They stay in the request as they were given, until
-   * they are uploaded. Absent: only URLs are taken.
-   */
-  uploads?: boolean | undefined;
-  /** The fields that an earlier request has given. */
-  inherited?: readonly FieldName[] | undefined;
   /** The user's own generator, where it takes the place of the service; absent or null for the service. */
   generator?: GeneratorTerms | null | undefined;
 }

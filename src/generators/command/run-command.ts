@@ -3,7 +3,13 @@ import path from "node:path";
 import { errorCode } from "../../lib/error-text.ts";
 import { jsonOrNull } from "../../lib/json.ts";
 import { identityOf, type ProcessIdentity, signalGroup, systemProcesses } from "../../lib/processes.ts";
-import { environmentWithout, type ProgramEnd, programFailure, runProgram } from "../../lib/run-program.ts";
+import {
+  environmentWithout,
+  type ProgramEnd,
+  type ProgramOptions,
+  programFailure,
+  runProgram,
+} from "../../lib/run-program.ts";
 import { GeneratorError, type GeneratorFailure, TimeLimitError } from "../generator.ts";
 
 /** The keys that imggen reads, and everything else of its own. */
@@ -12,13 +18,10 @@ const HIDDEN = /^(?:IMGGEN_.*|OPENAI_API_KEY)$/;
 /** How long a command has to end by itself after its time limit. */
 const GRACE_MS = 5_000;
 
-export interface RunOptions {
-  env: Readonly<Record<string, string | undefined>>;
+interface RunOptions extends Pick<ProgramOptions, "env" | "timeoutMs" | "signal"> {
   /** Its working folder. */
   cwd: string;
-  timeoutMs: number;
   isPaid: boolean;
-  signal: AbortSignal;
 }
 
 /** Runs a generator's command. @throws GeneratorError unless it ends well; the signal's reason */

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import type { GeneratorDeps, GeneratorJob, Reference } from "../generator.ts";
+import type { GeneratorJob, Reference } from "../generator.ts";
 import type { PostBody } from "../http.ts";
-import { type LocalReference, referenceFiles } from "../reference-files.ts";
+import { type LocalReference, type ReferenceDeps, referenceFiles } from "../reference-files.ts";
 import type { GeneratorOptions } from "../spec.ts";
 import { OPENAI_DEFAULT_MODEL, openAiName, type ServerForm } from "./servers.ts";
 import { isGptImage, sizeFields } from "./size.ts";
@@ -16,11 +16,9 @@ export interface ImageRequest {
 }
 
 /** What a request is made from. */
-export interface RequestContext extends Pick<GeneratorDeps, "proxies" | "clock"> {
+export interface RequestContext extends ReferenceDeps {
   form: ServerForm;
   sizeForm: GeneratorOptions["sizeForm"];
-  generatorUrl: URL;
-  signal: AbortSignal;
 }
 
 /**

@@ -33,7 +33,10 @@ export interface RuleInput {
   /** All models, for those that a hint names. */
   matrix: Matrix;
   labels: Labels;
-  /** Whether files among the reference images are uploaded; absent where only URLs are taken. */
+  /**
+   * Where reference images may be files: whether they can be uploaded. They stay in the request as they were given, until
+   * they are uploaded. Absent: only URLs are taken.
+   */
   uploads?: boolean | undefined;
   /** The fields that an earlier request has given, which can be replaced and not left out. */
   inherited?: readonly FieldName[] | undefined;
