@@ -8,12 +8,6 @@ import { createWhole, draftedFile, removeOldDrafts } from "../lib/write-whole.ts
 import { attemptName, ClaimReader, COPY_LINE } from "./claim-reader.ts";
 import type { TaskClaim } from "./owners.ts";
 
-/** An attempt at a row. The first process that claims it begins its task. */
-export interface RowAttempt extends TaskClaim {
-  /** The id of the task that has it. @throws StateFolderError */
-  owner(): Promise<string>;
-}
-
 /**
  * The tasks of each row of a batch: a small file for each attempt, named by the row and the attempt's number, that
  * begins with the task's ledger id. Each is created once and completely, so that all processes use the id that the first
@@ -29,15 +23,15 @@ export class BatchClaims extends ClaimReader {
   }
 
   /**
-   * An attempt at a row, for a task that is begun with it: the claim is the task's own file under a second name.
+   * An attempt at a row, for a task that is begun with it: the claim is the task's own file under a second name. The first
+   * process that claims it begins its task.
    * @param attempt 1 for the first
    */
-  attempt(row: string, attempt: number): RowAttempt {
+  attempt(row: string, attempt: number): TaskClaim {
     const name = attemptName(row, attempt);
     return {
       take: (draft) => this.guarded(() => this.#give(name, draft)),
       isShared: () => isPresent(this.#sharedMark(name)),
-      owner: () => this.guarded(() => this.ownerOf(name)),
     };
   }
 
@@ -48,7 +42,7 @@ export class BatchClaims extends ClaimReader {
    */
   async claim(row: string, attempt: number, id: string): Promise<string> {
     const name = attemptName(row, attempt);
-    return this.guarded(async () => ((await this.#create(name, id)) ? id : this.ownerOf(name)));
+    return this.guarded(async () => ((await this.#create(name, id)) ? id : this.ownerIn(name)));
   }
 
   /**

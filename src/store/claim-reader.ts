@@ -48,7 +48,7 @@ export class ClaimReader {
   async load(): Promise<Map<string, string[]>> {
     return this.guarded(async () => {
       const found = listFolder(this.folder).flatMap(claimedAttempt);
-      const ids = await mapConcurrent(found, FILES_AT_ONCE, ({ name }) => this.ownerOf(name));
+      const ids = await mapConcurrent(found, FILES_AT_ONCE, ({ name }) => this.ownerIn(name));
       const claims = new Map<string, string[]>();
       for (const [at, { row, number }] of found.entries()) {
         const attempts = claims.get(row) ?? [];
@@ -89,6 +89,11 @@ export class ClaimReader {
     });
   }
 
+  /** The id of the task that has an attempt. @throws StateFolderError */
+  async owner(row: string, attempt: number): Promise<string> {
+    return this.guarded(() => this.ownerIn(attemptName(row, attempt)));
+  }
+
   /** The file of a claim. */
   fileOf(row: string, attempt: number): string {
     return path.join(this.folder, attemptName(row, attempt));
@@ -98,7 +103,7 @@ export class ClaimReader {
    * A claim is a task's file, or holds nothing but a task's id.
    * @returns the id; for a damaged claim its own path, which no task has as its id, so that the row is not submitted again
    */
-  protected async ownerOf(name: string): Promise<string> {
+  protected async ownerIn(name: string): Promise<string> {
     const file = path.join(this.folder, name);
     const text = await readPublished(file, (read) => read.includes("\n"));
     return taskOf(text.split("\n", 1)[0] ?? "") ?? file;

@@ -19,7 +19,7 @@ export const COMPANIONS = ["apiKeyBaseUrl", "generatorKeyOrigin"] as const;
 
 /** Whether a name is that of a setting which users see. */
 export function isOwnSetting(name: keyof Settings): name is SettingName {
-  return name !== "apiKeyBaseUrl" && name !== "generatorKeyOrigin";
+  return Object.hasOwn(SETTINGS, name);
 }
 
 /** Types that people may write as another type of JSON value: both forms are read. */

@@ -89,7 +89,7 @@ describe("an attempt that is claimed with a task's file", () => {
     const { as } = await newClaims();
     const draft = await draftOf(await temporaryFolder(), `${JSON.stringify({ id: ID })}\n{"type":"acc`);
     expect(await as().attempt(ROW, 1).take(draft)).toBe(true);
-    expect(await as().attempt(ROW, 1).owner()).toBe(ID);
+    expect(await as().owner(ROW, 1)).toBe(ID);
     expect(await as().load()).toEqual(new Map([[ROW, [ID]]]));
   });
 
@@ -119,7 +119,7 @@ describe("an attempt that is claimed with a task's file", () => {
       await as().claim(OTHER, 1, ID);
       const file = path.join(folder, `${ROW}.1`);
       await writeFile(file, damage);
-      expect(await as().attempt(ROW, 1).owner(), damage).toBe(file);
+      expect(await as().owner(ROW, 1), damage).toBe(file);
       expect(await as().claim(ROW, 1, LATER), damage).toBe(file);
       expect(await as().load(), damage).toEqual(
         new Map([

@@ -154,7 +154,7 @@ describe("beginning the task of a claim", () => {
 
   /** What another process does that finds the claim and no task. */
   async function finishedBy(ledger: Ledger, claims: BatchClaims): Promise<void> {
-    const id = await claims.attempt(ROW, 1).owner();
+    const id = await claims.owner(ROW, 1);
     await claims.share(ROW, 1);
     const task = await begun(ledger, id);
     await task.file.record(EVENTS.accepted);
@@ -187,7 +187,7 @@ describe("beginning the task of a claim", () => {
     expect((await stat(path.join(folder, `${ROW}.1`))).ino).toBe((await stat(task.file.path)).ino);
     expect(await claims().load()).toEqual(new Map([[ROW, [id]]]));
     await task.file.record(EVENTS.accepted);
-    expect(await claims().attempt(ROW, 1).owner()).toBe(id);
+    expect(await claims().owner(ROW, 1)).toBe(id);
   });
 
   it("is for whoever claimed it, and leaves nothing of the others", async () => {
@@ -204,7 +204,7 @@ describe("beginning the task of a claim", () => {
       const [id] = ids.filter((each) => each !== null);
       expect(ids.filter((each) => each !== null)).toHaveLength(1);
       expect(await readdir(open)).toEqual([`${id}.jsonl`]);
-      expect(await claims().attempt(ROW, 1).owner()).toBe(id);
+      expect(await claims().owner(ROW, 1)).toBe(id);
     }
   });
 

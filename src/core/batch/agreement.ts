@@ -2,8 +2,8 @@ import { UsageError } from "../../lib/error-types.ts";
 import type { OptionNames } from "../../lib/wording.ts";
 import { BudgetExceededError } from "../errors.ts";
 import { likelyCredits } from "../limits/budget.ts";
-import type { FoundBatch } from "./batch-folder.ts";
 import type { BatchEvents, BatchSpec } from "./batch-spec.ts";
+import type { FoundBatch } from "./identify-batch.ts";
 import type { BatchPlan } from "./plan.ts";
 
 /**
@@ -38,11 +38,12 @@ export async function agreeOnCosts(
  * now. Asks once for each folder id.
  */
 export function folderAgreement(
+  plan: BatchPlan,
   spec: BatchSpec,
   { confirm, onWarning = async () => {} }: BatchEvents,
-): (found: FoundBatch, plan: BatchPlan) => Promise<boolean> {
+): (found: FoundBatch) => Promise<boolean> {
   const agreed = new Set<string | null>();
-  return async (found, plan) => {
+  return async (found) => {
     const foreign = foreignRows(found, plan, spec);
     if (foreign === null) return false;
     if (agreed.has(found.id)) return true;

@@ -1,5 +1,4 @@
-import type { BatchClaims } from "../../store/batch-claims.ts";
-import type { LostTask } from "../../store/claim-reader.ts";
+import type { ClaimReader, LostTask } from "../../store/claim-reader.ts";
 import type { LedgerEntry } from "../../store/ledger-entry.ts";
 import { isId } from "../../store/ledger-name.ts";
 import type { LedgerReader } from "../../store/ledger-reader.ts";
@@ -8,7 +7,7 @@ import type { TaskReport } from "../task/report.ts";
 
 /** Where the attempts at rows are read from. */
 export interface AttemptDeps {
-  claims: Pick<BatchClaims, "attempt" | "read">;
+  claims: Pick<ClaimReader, "owner" | "read">;
   ledger: Pick<LedgerReader, "read">;
 }
 
@@ -37,7 +36,7 @@ export async function readAttempt(row: Attempted, at: number, deps: AttemptDeps)
 async function taskOf({ key, attempts }: Attempted, at: number, { claims }: AttemptDeps): Promise<string> {
   const known = attempts[at] ?? "";
   if (isId(known)) return known;
-  const now = await claims.attempt(key, at + 1).owner();
+  const now = await claims.owner(key, at + 1);
   attempts[at] = now;
   return now;
 }

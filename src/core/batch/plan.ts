@@ -1,6 +1,5 @@
 import { mapConcurrent } from "../../lib/concurrency.ts";
-import type { BatchClaims } from "../../store/batch-claims.ts";
-import { attemptName } from "../../store/claim-reader.ts";
+import { attemptName, type ClaimReader } from "../../store/claim-reader.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import { mayBeCharged } from "../../task/record.ts";
 import {
@@ -51,7 +50,7 @@ const ROWS_AT_ONCE = 16;
 
 /** Where the results of earlier runs are read from. */
 export interface PlanDeps {
-  claims: Pick<BatchClaims, "load" | "list" | "attempt" | "read">;
+  claims: Pick<ClaimReader, "load" | "list" | "owner" | "read">;
   ledger: Pick<Ledger, "read" | "isUnderWay">;
   /** Whether rows of unknown outcome are submitted again. */
   resubmitUnknown: boolean;

@@ -1,4 +1,3 @@
-import type { ImggenError } from "../../lib/error-types.ts";
 import type { BatchClaims } from "../../store/batch-claims.ts";
 import type { OwnedTask } from "../../store/owners.ts";
 import type { Intent } from "../../task/intent.ts";
@@ -22,8 +21,6 @@ export interface BatchContext {
   deps: TaskDeps;
   /** null if there is none to watch. */
   budget: Pick<BudgetWatch, "exceeded"> | null;
-  /** The last error that kept a submit from being sent. */
-  outage: { error: ImggenError | null };
 }
 
 /** `elsewhere`: another process is working on the row. `again`: the row changed, so its next step is decided again. */
@@ -36,7 +33,7 @@ export type Step = RowResult | "elsewhere" | "again";
 export async function submitRow(row: PlannedRow, begun: string | null, run: BatchContext): Promise<Step> {
   const { deps, admission } = run;
   const pass = await admission.admit(deps.signal);
-  if (pass === null) return notSent(row, admission.stopped ?? run.outage.error);
+  if (pass === null) return notSent(row, admission.stopped ?? admission.outageError);
   try {
     const spec = { checked: row.checked, destination: destinationOf(row, run.output), wait: run.wait };
     const owned = await beginRow(row, begun, intentOf(spec, deps), run);
@@ -47,7 +44,7 @@ export async function submitRow(row: PlannedRow, begun: string | null, run: Batc
     if (report.error instanceof TakenOverError) return "again";
     if (!isOutage(report, run)) return resultOf(row, report, true);
     // It was not sent, and the ledger says so: the row is submitted when the service is back.
-    run.outage.error = report.error;
+    admission.outageError = report.error;
     return "again";
   } finally {
     pass.release();
@@ -68,9 +65,9 @@ async function beginRow(
     await claims.share(row.key, row.attempts.length);
     return deps.ledger.beginAs(begun, intent, null, firstAttemptMs(deps));
   }
-  const attempt = claims.attempt(row.key, row.attempts.length + 1);
+  const number = row.attempts.length + 1;
   const id = deps.ledger.newId();
-  const owned = await deps.ledger.beginAs(id, intent, attempt, firstAttemptMs(deps));
-  row.attempts.push(owned === "taken" ? await attempt.owner() : id);
+  const owned = await deps.ledger.beginAs(id, intent, claims.attempt(row.key, number), firstAttemptMs(deps));
+  row.attempts.push(owned === "taken" ? await claims.owner(row.key, number) : id);
   return owned;
 }

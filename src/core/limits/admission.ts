@@ -17,6 +17,8 @@ export class Admission {
   readonly service: ImageService;
   readonly rateLimiter: RateLimiter;
   readonly breaker: CircuitBreaker;
+  /** The last error that kept a submit from being sent, which waits for the service to be back. */
+  outageError: ImggenError | null = null;
   readonly #patienceMs: number;
   #stopped: ImggenError | null = null;
 

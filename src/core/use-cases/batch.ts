@@ -2,10 +2,10 @@ import { mapConcurrent } from "../../lib/concurrency.ts";
 import { BatchClaims } from "../../store/batch-claims.ts";
 import { BatchFolders } from "../../store/batch-folders.ts";
 import { agreeOnCosts, folderAgreement } from "../batch/agreement.ts";
-import { batchId, type FoundBatch, findBatch, identifyBatch } from "../batch/batch-folder.ts";
 import { type BatchEvents, type BatchResult, type BatchSpec, budgetedKeys } from "../batch/batch-spec.ts";
 import { BudgetWatch } from "../batch/budget-watch.ts";
 import { BatchCounts } from "../batch/counts.ts";
+import { batchId, findBatch, identifyBatch } from "../batch/identify-batch.ts";
 import type { BatchPlan, PlannedRow } from "../batch/plan.ts";
 import { planWithFiles, prepareFolders } from "../batch/row-files.ts";
 import type { RowResult } from "../batch/row-result.ts";
@@ -36,8 +36,7 @@ export async function batch(spec: BatchSpec, deps: TaskDeps, events: BatchEvents
   await askQueueOfAll(deps, () => true);
   const { plan, misplaced } = await planWithFiles(spec.rows, output, planDeps);
   if (misplaced.length > 0) throw new ManifestError(misplaced);
-  const agreement = folderAgreement(spec, events);
-  const agree = (batch: FoundBatch) => agreement(batch, plan);
+  const agree = folderAgreement(plan, spec, events);
   await agree(found);
   await checkDailyLimit(plan.toSubmit, connection.identity.keyId, deps, spec);
   if (cap !== null) checkBatchBudget(plan, cap, spec);
@@ -92,7 +91,7 @@ async function runPlanned(
       await events.onEnd(end, counts);
     },
   };
-  const run = { output, wait, claims, budget, admission, deps, outage: { error: null } };
+  const run = { output, wait, claims, budget, admission, deps };
   for (const row of await runRows(plan.rows, options, run)) counts.leave(row);
   return result();
 }

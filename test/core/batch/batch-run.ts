@@ -41,7 +41,6 @@ export async function newRun(script: ServiceScript = {}, { service = {} }: TaskW
     admission,
     deps,
     budget: null,
-    outage: { error: null },
   };
   const ends: RowResult[] = [];
   const started: PlannedRow[] = [];

@@ -1,7 +1,7 @@
 import { openLedger } from "../../../client/session.ts";
-import { batchId, findBatch } from "../../../core/batch/batch-folder.ts";
 import type { CheckedRow } from "../../../core/batch/batch-row.ts";
 import { type BatchSpec, budgetedKeys } from "../../../core/batch/batch-spec.ts";
+import { batchId, findBatch } from "../../../core/batch/identify-batch.ts";
 import {
   add,
   type BatchPlan,

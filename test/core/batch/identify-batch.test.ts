@@ -1,7 +1,12 @@
 import { chmod, mkdir, readFile, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { batchId, type FoundBatch, findBatch, identifyBatch } from "../../../src/core/batch/batch-folder.ts";
+import {
+  batchId,
+  type FoundBatch,
+  findBatch,
+  identifyBatch,
+} from "../../../src/core/batch/identify-batch.ts";
 import { SaveFailedError } from "../../../src/core/errors.ts";
 import { UsageError } from "../../../src/lib/error-types.ts";
 import { BatchFolders, newFolderId } from "../../../src/store/batch-folders.ts";
