@@ -109,13 +109,9 @@ export class Session implements ClientSession {
 
   /** What reads a matrix file, and knows what generators do, is loaded only where there is one. */
   async #readMatrix(): Promise<Matrix> {
-    if (!this.#hasOwnModels()) return MODELS;
+    if (!isThere(() => this.settings.get("matrix")) && !this.#hasGenerator()) return MODELS;
     const { matrixInEffect } = await import("../../client/matrix-in-effect.ts");
     return matrixInEffect(this);
-  }
-
-  #hasOwnModels(): boolean {
-    return isThere(() => this.settings.get("matrix")) || this.#hasGenerator();
   }
 
   #hasGenerator(): boolean {
@@ -137,9 +133,8 @@ export class Session implements ClientSession {
     const at = end === -1 ? this.#argv.length : end;
     const flags = this.#argv.slice(0, at).filter((word) => word === flag || !without.includes(word));
     if (flag !== undefined && !flags.includes(flag)) flags.push(flag);
-    return ["imggen", ...flags, ...this.#argv.slice(at)]
-      .map((word, index) => (index === 0 ? word : shellWord(word)))
-      .join(" ");
+    const words = ["imggen", ...flags, ...this.#argv.slice(at)];
+    return words.map((word) => shellWord(word)).join(" ");
   }
 
   /** The settings to be changed. Loaded late: most commands only read them. */
