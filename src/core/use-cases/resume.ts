@@ -70,15 +70,10 @@ export async function resume(
   requireFolderForSeveral(destination, targets.length);
   if (destination) await prepareDestination(destination);
   await onBegin({ targets, unreadable });
-  const reports = await resumeMany(targets, spec, deps, async (report, at) => {
-    if (!isLeftOut(report, targets[at])) await onEnd(report, at);
-  });
+  const reports = await resumeMany(targets, spec, deps, onEnd);
   // Housekeeping: the next resume tries again where this one cannot.
   if (ids.length === 0 && !deps.signal.aborted) await deps.ledger.sweep().catch(() => {});
-  return {
-    reports: reports.filter((report, at) => !isLeftOut(report, targets[at])),
-    unreadable: unreadable.filter(mayBeTask),
-  };
+  return { reports, unreadable: unreadable.filter(mayBeTask) };
 }
 
 /**
@@ -86,7 +81,7 @@ export async function resume(
  * sent in the order of the tasks, so that each is polled once before any is polled again. A task is claimed only to save
  * it, so waiting for one takes no more than a timer.
  * @param onEnd called for each task as it ends
- * @returns a report on each; expected errors are in the reports
+ * @returns a report on each that is not left out; expected errors are in the reports
  */
 async function resumeMany(
   targets: readonly ResumeTarget[],
@@ -97,12 +92,13 @@ async function resumeMany(
   const run = { options, deps: withRateLimitedPolls(deps), saves: new Slots(SAVES_AT_ONCE) };
   const ended = targets.map(async (target, at) => {
     const report = await resumeOne(target, run);
+    if (isLeftOut(report, target)) return [];
     await onEnd(report, at);
-    return report;
+    return [report];
   });
   // An unexpected error of one, such as of its output, is thrown once the others are saved.
   await Promise.allSettled(ended);
-  return Promise.all(ended);
+  return (await Promise.all(ended)).flat();
 }
 
 /** Each task once, however often, and by whatever beginning of its id, it was named. */
@@ -194,8 +190,8 @@ export async function tasksToResume(
 }
 
 /** Whether there was nothing to finish, and the user did not name the task: then it is left out of the result. */
-function isLeftOut({ charged, state }: TaskReport, target: ResumeTarget | undefined): boolean {
-  if (target?.id !== null || charged !== "no" || isResumable(state)) return false;
+function isLeftOut({ charged, state }: TaskReport, target: ResumeTarget): boolean {
+  if (target.id !== null || charged !== "no" || isResumable(state)) return false;
   // One that was waited for may have failed at no charge, as at a free generator.
   return !isResumable(target.record.state.name);
 }
