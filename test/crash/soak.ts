@@ -57,12 +57,16 @@ async function killOften(world: CrashWorld, killsEach: number, random: () => num
   runs.push(
     ...(await Promise.all(steps.slice(0, WORKERS).map(({ argv }) => world.begin(argv(world)).ended))),
   );
-  // As long as a command takes with as many beside it: every moment of it may be its last.
-  const longestMs = 1.5 * (performance.now() - start);
+  const firstMs = performance.now() - start;
+  // As long as a command took last with as many beside it: every moment of it may be its last.
+  const lastMs = new Map<string | undefined, number>();
   const crash = async (argv: readonly string[]) => {
-    const run = await killed(world, argv, random() * longestMs);
+    const [command] = argv;
+    const longestMs = 1.5 * (lastMs.get(command) ?? firstMs);
+    const { run, tookMs } = await killed(world, argv, random() * longestMs);
     runs.push(run);
-    if (run.signal !== null) kills += 1;
+    if (run.signal === null) lastMs.set(command, tookMs);
+    else kills += 1;
   };
   const purchases = steps.slice(WORKERS).entries();
   const worker = async () => {
@@ -75,12 +79,18 @@ async function killOften(world: CrashWorld, killsEach: number, random: () => num
   return runs;
 }
 
-async function killed(world: CrashWorld, argv: readonly string[], afterMs: number): Promise<Run> {
+async function killed(
+  world: CrashWorld,
+  argv: readonly string[],
+  afterMs: number,
+): Promise<{ run: Run; tookMs: number }> {
+  const start = performance.now();
   const { child, ended } = world.begin(argv);
   const alarm = sleep(afterMs).then(() => child.kill("SIGKILL"));
   const run = await ended;
+  const tookMs = performance.now() - start;
   await alarm;
-  return run;
+  return { run, tookMs };
 }
 
 /** Every task that was saved is in the history too. */
