@@ -26,7 +26,7 @@ export async function termsAsked(
   own: OwnGenerator,
   source: GeneratorSource & Pick<ClientSession, "context">,
 ): Promise<GeneratorTerms> {
-  // A request that names a model needs no other: what is wrong is thrown for one that does not.
+  // What is wrong matters only to a request that names no model.
   const defaultModel = modelSet(own, source) ?? (await onlyModel(own, source).catch(asFailure));
   return { isFree: !own.options.isPaid, defaultModel };
 }

@@ -2,7 +2,7 @@ import { type Charged, type ErrorFacts, type ErrorType, ImggenError } from "../l
 import type { Wording } from "../lib/wording.ts";
 import type { ServiceIdentity } from "../task/intent.ts";
 
-/** An error that was another's, or another time's, and is one's own now: of the same type. */
+/** Repeats an earlier error, or another row's, under the same type. */
 export class InheritedError extends ImggenError {
   readonly type: ErrorType;
 

@@ -163,7 +163,7 @@ function claimsOn(folder: string, id: string): string[] {
   return claimFilesOf(folder, id).filter((file) => /\.claim-\d+$/.test(file));
 }
 
-/** As `claimsOn`, and drafts of some. */
+/** The files of all claims on a resource, drafts included. */
 function claimFilesOf(folder: string, id: string): string[] {
   return readdirSync(folder)
     .filter((name) => name.startsWith(`${id}.claim-`))

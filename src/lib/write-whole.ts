@@ -13,7 +13,7 @@ export function randomDigits(): string {
 /** The name of a draft; the group is the name of its file. */
 const DRAFT = /^\.(.+)\.[0-9a-f]{8}$/;
 
-/** The file that a name is that of a draft of; undefined for the name of no draft. */
+/** The file that a draft of this name is for; undefined if it is not the name of a draft. */
 export function draftedFile(name: string): string | undefined {
   return DRAFT.exec(name)?.[1];
 }

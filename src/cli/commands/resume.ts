@@ -6,8 +6,8 @@ import { openLedger } from "../../client/session.ts";
 import { interruptedError } from "../../core/errors.ts";
 import { resolveFileDestination } from "../../core/images/destination.ts";
 import { DEFAULT_TEMPLATE } from "../../core/images/file-name.ts";
+import { dismissTask } from "../../core/task/dismiss.ts";
 import type { TaskReport } from "../../core/task/report.ts";
-import { dismissTask } from "../../core/task/unknown-outcome.ts";
 import {
   distinct,
   type Resumed,

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { ImggenError, UsageError } from "../../lib/error-types.ts";
+import { ImggenError } from "../../lib/error-types.ts";
 import { type CheckOptions, checkRequest } from "../../models/check.ts";
 import type { Matrix } from "../../models/matrix.ts";
 import type { CheckedRequest, GenerationRequest, RequestInput } from "../../task/request.ts";
@@ -109,31 +109,4 @@ export function underKnownKeys(
 /** Whether an earlier row has the same content. */
 export function isRepeat(key: string): boolean {
   return !key.endsWith("-1");
-}
-
-/** One of several equal parts of a batch, so that several machines can run one part each. */
-export interface Shard {
-  /** 1 for the first. */
-  index: number;
-  count: number;
-}
-
-const MOST_SHARDS = 10_000;
-
-/** `2/4` is the second of four. @throws UsageError if the text is not a shard */
-export function parseShard(text: string): Shard {
-  const [, index, count] = /^(\d{1,9})\/(\d{1,9})$/.exec(text.trim()) ?? [];
-  const shard = { index: Number(index), count: Number(count) };
-  if (shard.index >= 1 && shard.index <= shard.count && shard.count <= MOST_SHARDS) return shard;
-  throw new UsageError(`--shard ${JSON.stringify(text)} is not a part of a batch.`, {
-    hint: `--shard 1/4 is the first of four parts; there are at most ${MOST_SHARDS}.`,
-  });
-}
-
-/** Hexadecimal digits that fit into a number exactly. */
-const DIGITS = 12;
-
-/** Whether a row belongs to a shard. Each row is in exactly one, and equal rows are in the same. */
-export function inShard(digest: string, { index, count }: Shard): boolean {
-  return Number.parseInt(digest.slice(0, DIGITS), 16) % count === index - 1;
 }

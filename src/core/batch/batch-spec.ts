@@ -4,11 +4,12 @@ import type { CircuitBreakerDeps } from "../limits/circuit-breaker.ts";
 import type { RateLimiterDeps } from "../limits/rate-limiter.ts";
 import type { WaitSettings } from "../polling/wait.ts";
 import type { PrivateCopies } from "../references/private-copies.ts";
-import { type CheckedRow, inShard, type Shard } from "./batch-row.ts";
+import type { CheckedRow } from "./batch-row.ts";
 import type { BatchCounts } from "./counts.ts";
 import type { BatchPlan, PlannedRow, TotalCost } from "./plan.ts";
 import type { OutputFolder } from "./row-files.ts";
 import type { RowResult } from "./row-result.ts";
+import { inShard, type Shard } from "./shard.ts";
 
 /** Rows under way at once. */
 export const DEFAULT_CONCURRENCY = 4;

@@ -16,15 +16,8 @@ import {
   usedNames,
 } from "../manifest/entry.ts";
 import { OutputNames } from "../manifest/output-name.ts";
-import {
-  type CheckedRow,
-  checkRow,
-  inShard,
-  type RowChecks,
-  RowKeys,
-  rowDigest,
-  type Shard,
-} from "./batch-row.ts";
+import { type CheckedRow, checkRow, type RowChecks, RowKeys, rowDigest } from "./batch-row.ts";
+import { inShard, type Shard } from "./shard.ts";
 
 /** Values for rows that do not set their own, and what rows are checked against. */
 export interface RowDefaults extends RowChecks, ReadOptions {

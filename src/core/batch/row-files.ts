@@ -1,8 +1,8 @@
 import { promises } from "node:fs";
 import path from "node:path";
 import { mapConcurrent } from "../../lib/concurrency.ts";
-import { errorCode } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
+import { isBelow, realFolder } from "../../lib/real-folder.ts";
 import { worded } from "../../lib/wording.ts";
 import type { Destination, SaveOptions } from "../../task/intent.ts";
 import type { TaskRecord } from "../../task/record.ts";
@@ -17,28 +17,6 @@ export interface OutputFolder extends SaveOptions {
   /** Absolute, links resolved. */
   folder: string;
   template: string;
-}
-
-/** A folder's path with all links resolved, as far as it exists: the same for every path that leads to it. */
-export async function realFolder(folder: string): Promise<string> {
-  try {
-    return await promises.realpath(folder);
-  } catch (error) {
-    const parent = path.dirname(folder);
-    const code = errorCode(error);
-    if ((code !== "ENOENT" && code !== "ENOTDIR") || parent === folder) return folder;
-    return path.join(await realFolder(parent), path.basename(folder));
-  }
-}
-
-/**
- * Whether a folder is the other one or below it, both as `realFolder` has them. On Windows the relative path to another
- * drive or server is not `..` but absolute.
- * @param paths the path rules of a platform
- */
-export function isBelow(folder: string, other: string, paths: path.PlatformPath = path): boolean {
-  const way = paths.relative(other, folder);
-  return way.split(paths.sep)[0] !== ".." && !paths.isAbsolute(way);
 }
 
 /** A batch's output folder, as it is asked for. */

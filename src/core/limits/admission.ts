@@ -17,7 +17,7 @@ export class Admission {
   readonly service: ImageService;
   readonly rateLimiter: RateLimiter;
   readonly breaker: CircuitBreaker;
-  /** The last error that kept a submit from being sent, which waits for the service to be back. */
+  /** The last error that kept a submit from being sent: its row waits for the service to be back. */
   outageError: ImggenError | null = null;
   readonly #patienceMs: number;
   #stopped: ImggenError | null = null;

@@ -46,8 +46,9 @@ interface Kind {
   schedule: PollingSchedule | null;
   /** How many tasks have completed since the schedule was made. */
   newTasks: number;
-  /** How many tasks of this run have been given a schedule. */
-  begun: number;
+  /** How many tasks have begun, each before the one before it was polled; and when the last of them did. */
+  together: number;
+  lastBegunMs: number;
 }
 
 const LONGEST_HISTORY = 50;
@@ -92,8 +93,10 @@ export class PollingSchedules {
     if (request === null) return defaultSchedule;
     const kind = await this.#kind(request);
     const schedule = currentSchedule(kind);
-    const order = kind.begun++;
-    return order === 0 ? schedule : withFirstPollAt(firstPollMs(kind, schedule, order), schedule);
+    const nowMs = this.#ledger.clock.now();
+    kind.together = nowMs - kind.lastBegunMs < schedule.nextDelayMs(0) ? kind.together + 1 : 1;
+    kind.lastBegunMs = nowMs;
+    return kind.together === 1 ? schedule : withFirstPollAt(firstPollMs(kind, schedule), schedule);
   }
 
   /** How long such tasks usually take, in milliseconds; null without a history. */
@@ -121,7 +124,13 @@ export class PollingSchedules {
   }
 
   async #load(kind: Pick<GenerationRequest, "model" | "quality">): Promise<Kind> {
-    return { history: await this.#history(kind), schedule: null, newTasks: 0, begun: 0 };
+    return {
+      history: await this.#history(kind),
+      schedule: null,
+      newTasks: 0,
+      together: 0,
+      lastBegunMs: Number.NEGATIVE_INFINITY,
+    };
   }
 
   /** Empty if the ledger cannot be read: the code that writes to it reports the error, and polling works without it. */
@@ -151,15 +160,15 @@ function currentSchedule(kind: Kind): PollingSchedule {
 }
 
 /**
- * A task's age at its first poll, milliseconds, as the n-th of those that a run begins. At the plan's own age, tasks that
- * began together would all be polled just too early if the plan is a little wrong: they are spread from there over half
- * of the way to the second poll. Without a history they are polled after half an interval, for a batch to learn soon
- * that its tasks are quick. The first task keeps to the plan, which is the best for a task alone.
+ * The age, milliseconds, at which to poll a task first that has begun together with others. At the plan's own age they
+ * would all be polled just too early if the plan is a little wrong: they are spread from there over half of the way to
+ * the second poll. Without a history they are polled after half an interval, for a batch to learn soon that its tasks
+ * are quick. The first of them keeps to the plan, which is the best for a task alone.
  */
-function firstPollMs({ history }: Kind, { nextDelayMs }: PollingSchedule, order: number): number {
+function firstPollMs({ history, together }: Kind, { nextDelayMs }: PollingSchedule): number {
   const firstMs = nextDelayMs(0);
   if (history.length === 0) return firstMs / 2;
-  return firstMs + (((order * GOLDEN_SECTION) % 1) * nextDelayMs(firstMs)) / 2;
+  return firstMs + ((((together - 1) * GOLDEN_SECTION) % 1) * nextDelayMs(firstMs)) / 2;
 }
 
 function withFirstPollAt(firstMs: number, { nextDelayMs }: PollingSchedule): PollingSchedule {

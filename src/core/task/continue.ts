@@ -11,9 +11,9 @@ import { ofOneAccount, type TaskDeps } from "../deps.ts";
 import { ClaimedError, SaveFailedError } from "../errors.ts";
 import { requireFree } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
+import { askQueueOfAll } from "./ask-queue.ts";
 import { mentionedTaskId, reportOf, type TaskReport } from "./report.ts";
 import type { ResultSpec } from "./submit-and-finish.ts";
-import { askQueueOfAll } from "./unknown-outcome.ts";
 
 /** A task that was submitted earlier is hardly meant by who submits its request again. */
 const LONGEST_MS = 7 * 24 * 60 * 60_000;

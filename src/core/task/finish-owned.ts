@@ -3,11 +3,12 @@ import { type Destination, GENERATOR_KEY_ID, isSamePlace } from "../../task/inte
 import { isUnknown } from "../../task/record.ts";
 import type { TaskDeps, UseCaseDeps } from "../deps.ts";
 import type { WaitResult, WaitSettings } from "../polling/wait.ts";
+import { askQueue } from "./ask-queue.ts";
+import { recordNotSent } from "./dismiss.ts";
 import { finishTask } from "./finish.ts";
 import { reportOf, type TaskReport } from "./report.ts";
 import type { AcceptedTask } from "./save-task.ts";
 import { TaskWriter } from "./task-writer.ts";
-import { askQueue, recordNotSent } from "./unknown-outcome.ts";
 
 export interface ResumeSpec {
   wait: WaitSettings;
@@ -18,8 +19,9 @@ export interface ResumeSpec {
 }
 
 /**
- * Takes a task that this process owns as far as it goes. Never throws an expected error.
+ * Takes a task that this process owns as far as it goes.
  * @param seen how the wait for it ended, where it was waited for already
+ * @throws what keeps its service from being asked; StateFolderError
  */
 export async function finishOwned(
   owned: OwnedTask,

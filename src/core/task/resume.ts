@@ -50,7 +50,7 @@ export function resumeRecord(
   });
 }
 
-/** What `run` reports; an expected error goes into the report. */
+/** What `run` reports; an expected error goes into the report, worded as `settledUnknownId` does. */
 export async function reported(report: TaskReport, run: () => Promise<TaskReport>): Promise<TaskReport> {
   try {
     return settledUnknownId(await run());

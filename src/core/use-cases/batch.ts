@@ -15,8 +15,8 @@ import type { TaskDeps } from "../deps.ts";
 import { interruptedError, ManifestError } from "../errors.ts";
 import { Admission } from "../limits/admission.ts";
 import { checkBatchBudget, checkDailyLimit } from "../limits/budget.ts";
+import { askQueueOfAll } from "../task/ask-queue.ts";
 import { reportOf } from "../task/report.ts";
-import { askQueueOfAll } from "../task/unknown-outcome.ts";
 
 // Rows that another process holds are waited for as long as its longest default timeout, which is that of 4K.
 const PATIENCE_WITH_OTHERS_MS = 600_000;

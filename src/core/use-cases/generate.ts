@@ -8,9 +8,9 @@ import { prepareDestination } from "../images/prepare-destination.ts";
 import { type CostRules, checkBudget, checkDailyLimit } from "../limits/budget.ts";
 import type { RequestReferences } from "../references/reference-images.ts";
 import { continueEarlier } from "../task/continue.ts";
+import { dismissTask } from "../task/dismiss.ts";
 import type { TaskReport } from "../task/report.ts";
 import { submitNew, type TaskSpec } from "../task/submit-and-finish.ts";
-import { dismissTask } from "../task/unknown-outcome.ts";
 
 export interface GenerateSpec extends TaskSpec, CostRules {
   /** Reference images that are to be checked or uploaded first; absent where all are sent as they are. */

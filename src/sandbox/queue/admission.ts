@@ -12,14 +12,16 @@ export type Condition =
   /** Nothing new is begun. */
   | { name: "closing" };
 
+type AdmissionContext = Pick<QueueContext, "clock" | "pause" | "adoptsAll" | "onEvent">;
+
 /** Whether a queue may send a request now: what its earlier requests say, and those of other processes. */
 export class Admission {
-  readonly #context: QueueContext;
+  readonly #context: AdmissionContext;
   #condition: Condition = { name: "open" };
   /** Pauses of other processes that are not newer may be over. Milliseconds since the epoch. */
   #mendedAt: number;
 
-  constructor(context: QueueContext) {
+  constructor(context: AdmissionContext) {
     this.#context = context;
     this.#mendedAt = context.clock.now();
   }

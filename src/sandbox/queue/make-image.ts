@@ -15,7 +15,7 @@ import { isEnded, type OpenState, type StartedState } from "./task-state.ts";
 const MARGIN_MS = 60_000;
 
 /** Whether a request of this task may not be sent twice. */
-export function isPaidTask({ task }: TaskFolder, { options }: QueueContext): boolean {
+export function isPaidTask({ task }: TaskFolder, { options }: Pick<QueueContext, "options">): boolean {
   return task.isPaid || options.isPaid;
 }
 
@@ -82,7 +82,7 @@ function jobOf({ task, jobFolder }: TaskFolder, { results }: OpenState): Generat
 
 /** @throws TimeLimitError, or the signal's reason, where the work ends because of it */
 async function withinLimit<Result>(
-  { options: { timeoutMs }, clock }: QueueContext,
+  { options: { timeoutMs }, clock }: Pick<QueueContext, "options" | "clock">,
   signal: AbortSignal,
   work: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Result> {
@@ -161,6 +161,10 @@ export async function makeImages(
 }
 
 /** Whether a free generator may still be at work on a request that timed out. */
-export function isLate(end: RequestEnd | null, folder: TaskFolder, context: QueueContext): boolean {
+export function isLate(
+  end: RequestEnd | null,
+  folder: TaskFolder,
+  context: Pick<QueueContext, "options">,
+): boolean {
   return end?.kind === "timed out" && !isPaidTask(folder, context);
 }

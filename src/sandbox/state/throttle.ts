@@ -24,21 +24,32 @@ export class Throttle {
   async refuses(account: string, prompt: string): Promise<boolean> {
     const name = createHash("sha256").update(`${account}\0${prompt}`).digest("hex").slice(0, 32);
     const mark = path.join(this.#folder, name);
-    const nowMs = this.#clock.now();
-    if ((await takenMark(mark)) >= nowMs - REMEMBERED_MS) return false;
-    await writeFile(mark, String(nowMs), { mode: 0o600 });
+    const text = String(this.#clock.now());
+    if (await createMark(mark, text)) return true;
+    if (await useUp(mark, this.#clock.now() - REMEMBERED_MS)) return false;
+    await writeFile(mark, text, { mode: 0o600 });
     return true;
   }
 }
 
-/** Removes a mark. @returns when it was left; 0 if there is none, or another process has removed it */
-async function takenMark(mark: string): Promise<number> {
+async function createMark(mark: string, text: string): Promise<boolean> {
   try {
-    const at = Number(await readFile(mark, "utf8"));
-    await unlink(mark);
-    return at;
+    await writeFile(mark, text, { mode: 0o600, flag: "wx" });
+    return true;
   } catch (error) {
-    if (errorCode(error) === "ENOENT") return 0;
+    if (errorCode(error) === "EEXIST") return false;
+    throw error;
+  }
+}
+
+/** Removes a mark that is not older than this. Of two processes that find it, only one can remove it. */
+async function useUp(mark: string, oldest: number): Promise<boolean> {
+  try {
+    if (Number(await readFile(mark, "utf8")) < oldest) return false;
+    await unlink(mark);
+    return true;
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return false;
     throw error;
   }
 }

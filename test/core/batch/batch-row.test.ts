@@ -1,52 +1,9 @@
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { inShard, parseShard, RowKeys, rowDigest, type Shard } from "../../../src/core/batch/batch-row.ts";
-import { UsageError } from "../../../src/lib/error-types.ts";
+import { RowKeys, rowDigest } from "../../../src/core/batch/batch-row.ts";
 import type { GenerationRequest } from "../../../src/task/request.ts";
-import { anyCharacter } from "../../support/any-character.ts";
-import { share } from "../../support/holds.ts";
 
 const FOX: GenerationRequest = { prompt: "a fox", model: "z-image" };
 const URL = "https://images.test/fox.png";
-
-const shards = (count: number): Shard[] =>
-  Array.from({ length: count }, (_, index) => parseShard(`${index + 1}/${count}`));
-
-describe("--shard", () => {
-  it.each([
-    ["1/4", { index: 1, count: 4 }],
-    ["4/4", { index: 4, count: 4 }],
-    ["1/1", { index: 1, count: 1 }],
-    [" 02/10 ", { index: 2, count: 10 }],
-    ["10000/10000", { index: 10_000, count: 10_000 }],
-  ])("%j is one part of several", (text, shard) => {
-    expect(parseShard(text)).toEqual(shard);
-  });
-
-  it.each([
-    "",
-    "1",
-    "1/",
-    "/4",
-    "0/4",
-    "5/4",
-    "1/0",
-    "0/0",
-    "-1/4",
-    "1/-4",
-    "1/4/4",
-    "1.5/4",
-    "a/b",
-    "1/10001",
-  ])("%j is none", (text) => {
-    expect(() => parseShard(text)).toThrow(UsageError);
-    expect(() => parseShard(text)).toThrow(expect.objectContaining({ hint: expect.stringContaining("1/4") }));
-  });
-
-  it.each(["1e1/20", "٣/4", "1 / 4", `1/${"9".repeat(400)}`, "NaN/NaN"])("%j is none either", (text) => {
-    expect(() => parseShard(text)).toThrow(UsageError);
-  });
-});
 
 describe("a row's digest", () => {
   it("is of one form, and stays what it is from release to release", () => {
@@ -98,28 +55,5 @@ describe("a row's key", () => {
   it("is its content, and which of its equals it is", () => {
     const keys = new RowKeys();
     expect(["a", "b", "a", "a"].map((digest) => keys.next(digest))).toEqual(["a-1", "b-1", "a-2", "a-3"]);
-  });
-});
-
-describe("the shards of a batch", () => {
-  const digests = Array.from({ length: 4000 }, (_, index) =>
-    rowDigest({ ...FOX, prompt: `a fox ${index}` }, undefined),
-  );
-
-  it.each([1, 2, 4, 7, 16])("are %i parts that share no row, leave none out, and are about even", (count) => {
-    const parts = shards(count).map((shard) => digests.filter((digest) => inShard(digest, shard)));
-    expect(parts.flat().toSorted()).toEqual(digests.toSorted());
-    const even = digests.length / count;
-    for (const part of parts) expect(Math.abs(part.length - even)).toBeLessThan(5 * Math.sqrt(even) + 1);
-  });
-
-  it("have each row once, whatever its content", () => {
-    fc.assert(
-      fc.property(fc.string({ unit: anyCharacter }), fc.integer({ min: 1, max: 200 }), (prompt, count) => {
-        const digest = rowDigest({ ...FOX, prompt }, undefined);
-        expect(shards(count).filter((shard) => inShard(digest, shard))).toHaveLength(1);
-      }),
-      { numRuns: share(300) },
-    );
   });
 });

@@ -5,10 +5,8 @@ import type { PlannedRow } from "../../../src/core/batch/plan.ts";
 import {
   destinationOf,
   findMisplaced,
-  isBelow,
   planWithFiles,
   prepareFolders,
-  realFolder,
 } from "../../../src/core/batch/row-files.ts";
 import { SaveFailedError } from "../../../src/core/errors.ts";
 import { BatchClaims } from "../../../src/store/batch-claims.ts";
@@ -63,49 +61,6 @@ describe("a file that another process saves for a row just as the batch is plann
     expect(misplaced).toEqual([]);
     expect(plan.rows).toMatchObject([{ state: "saved" }]);
     expect(plan.toSubmit.rows).toBe(0);
-  });
-});
-
-describe("a folder's real address", () => {
-  it("is the same by every link that leads there, whether it is there yet or not", async () => {
-    const { root, place } = await newPlace();
-    await symlink("out", path.join(root, "link"));
-    expect(await realFolder(path.join(root, "link"))).toBe(place.folder);
-    expect(await realFolder(path.join(root, "link", "a", "b"))).toBe(path.join(place.folder, "a", "b"));
-    expect(await realFolder("/no/such/folder")).toBe("/no/such/folder");
-  });
-
-  it("is what can be made out of a link that leads nowhere, or round in circles", async () => {
-    const { root } = await newPlace();
-    const [nowhere, circle] = [path.join(root, "nowhere"), path.join(root, "circle")];
-    await symlink("missing", nowhere);
-    await symlink("circle", circle);
-    expect(await realFolder(nowhere)).toBe(nowhere);
-    expect(await realFolder(circle)).toBe(circle);
-  });
-});
-
-describe("whether a folder lies below another", () => {
-  it.each([
-    ["/pictures", true],
-    ["/pictures/a/b", true],
-    ["/pictures/..a", true],
-    ["/", false],
-    ["/other", false],
-    ["/pictures2", false],
-  ])("%s below /pictures: %s", (folder, below) => {
-    expect(isBelow(folder, "/pictures", path.posix)).toBe(below);
-  });
-
-  it.each([
-    ["C:\\pictures", true],
-    ["c:\\Pictures\\a", true],
-    ["C:\\other", false],
-    ["D:\\", false],
-    ["D:\\pictures\\a", false],
-    ["\\\\server\\share\\pictures", false],
-  ])("on Windows, %s below C:\\pictures: %s", (folder, below) => {
-    expect(isBelow(folder, "C:\\pictures", path.win32)).toBe(below);
   });
 });
 

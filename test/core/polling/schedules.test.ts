@@ -17,7 +17,8 @@ const { accepted, completed, saved } = EVENTS;
 
 async function newLedger() {
   const state = await temporaryFolder();
-  const ledger = new Ledger(state, fakeClock(), someProcesses(1).as(1));
+  const clock = fakeClock();
+  const ledger = new Ledger(state, clock, someProcesses(1).as(1));
   /** Finished tasks, seen to complete at these times. */
   const remember = async (
     request: GenerationRequest,
@@ -29,7 +30,7 @@ async function newLedger() {
       await finishTask(ledger, task);
     }
   };
-  return { ledger, remember, schedules: new PollingSchedules(ledger, INTENT.service), state };
+  return { ledger, clock, remember, schedules: new PollingSchedules(ledger, INTENT.service), state };
 }
 
 const polls = (schedule: PollingSchedule) => pollTimes(schedule, 90_000);
@@ -128,6 +129,17 @@ describe("the schedule of a request", () => {
     expect(new Set(firsts.map((ms) => Math.round(ms / 10))).size).toBeGreaterThan(24);
     // Whoever comes later to a task keeps to the plan.
     for (const { nextDelayMs } of given) expect(nextDelayMs(150)).toBe(plan.nextDelayMs(150));
+  });
+
+  it("is the plan's own again for a task that begins once those before it have been polled", async () => {
+    const { schedules, clock, remember } = await newLedger();
+    await remember(FOX, ...many(20));
+    const plan = polls(learnedSchedule(many(20)));
+    for (let task = 0; task < 3; task++) {
+      expect(polls(await schedules.of(FOX))).toEqual(plan);
+      expect(polls(await schedules.of(FOX))).not.toEqual(plan);
+      clock.advance((plan[0] ?? 0) + 1);
+    }
   });
 
   it("polls all but the first of a run's tasks after half an interval where nothing is known", async () => {

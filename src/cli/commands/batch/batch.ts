@@ -1,10 +1,11 @@
 import path from "node:path";
 import type { Command } from "commander";
 import { rowJson, summaryJson } from "../../../client/batch-json.ts";
-import { type CheckedRow, parseShard } from "../../../core/batch/batch-row.ts";
+import type { CheckedRow } from "../../../core/batch/batch-row.ts";
 import type { BatchResult } from "../../../core/batch/batch-spec.ts";
 import { checkRows, type RowDefaults } from "../../../core/batch/check-rows.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
+import { parseShard } from "../../../core/batch/shard.ts";
 import { MANIFEST_COLUMNS, unknownName } from "../../../core/manifest/columns.ts";
 import type { ManifestEntry, ReadOptions } from "../../../core/manifest/entry.ts";
 import { MANIFEST_HINT, manifestFormat } from "../../../core/manifest/format.ts";

@@ -7,7 +7,7 @@ export const MOST_SHOWN = 5;
 
 /**
  * What is said of rows that did not end in a saved file, as they end.
- * @returns the line of a row that is called so; null if nothing is to be said of it, or not yet
+ * @returns the line for a row of this name; null if nothing is to be said of it, or not yet
  */
 export function rowNotes(): (end: RowResult, name: string) => string | null {
   const shown = new Map<string, number>();

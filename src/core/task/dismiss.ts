@@ -1,61 +1,13 @@
-import { isDeepStrictEqual } from "node:util";
 import { isoTime } from "../../lib/clock.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { isSameMachine } from "../../lib/processes.ts";
 import { StateFolderError } from "../../store/errors.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { OwnedTask } from "../../store/owners.ts";
-import type { Intent } from "../../task/intent.ts";
 import type { TaskEvent } from "../../task/lifecycle.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
-import type { TaskDeps } from "../deps.ts";
 import { ClaimedError } from "../errors.ts";
 import { ENDED_WHILE_BUSY, reportOf, type TaskReport } from "./report.ts";
 import { TaskWriter } from "./task-writer.ts";
-
-const ENDED_BEFORE = "imggen ended before the request had reached the generator's queue";
-
-/**
- * Finds out what came of a submit whose process ended before it had the reply, where the service is the queue on this
- * machine: the queue keeps a task under the id of its request. Where it has none, none can come if it is the queue that was
- * to get the request, and the process is seen to be gone: one on another machine, or in a container, may only be held up.
- * @returns the task once that is written down; null if it is not known. It stays this process's
- */
-export async function askQueue(
-  owned: OwnedTask,
-  { connection, ledger, clock }: Pick<TaskDeps, "connection" | "ledger" | "clock">,
-): Promise<OwnedTask | null> {
-  const { id, state, intent, owner } = owned.record;
-  if (state.name !== "intent" && state.name !== "unknown") return null;
-  const queue = connection.generator;
-  const taskId = await queue?.taskOf(id).catch(() => undefined);
-  if (taskId === undefined) return null;
-  // The process that has noted an unknown outcome may be alive, and its submit on the way.
-  const isGone = state.name === "intent" && owner !== null && isSameMachine(owner, ledger.processes.self);
-  if (taskId === null && !(isGone && intent.queue === queue?.id)) return null;
-  const writer = new TaskWriter(ledger, owned, () => {});
-  const at = isoTime(clock.now());
-  const isWritten = await writer.write(
-    taskId === null ? { type: "not_sent", at, why: ENDED_BEFORE } : { type: "accepted", at, taskId },
-  );
-  return isWritten ? { ...owned, record: writer.record } : null;
-}
-
-/** Finds out as `askQueue` what came of each submit of unknown outcome, before it is planned what to submit. */
-export async function askQueueOfAll(deps: TaskDeps, isWanted: (intent: Intent) => boolean): Promise<void> {
-  const { connection, ledger } = deps;
-  if (!connection.generator) return;
-  for (const entry of await ledger.unfinished()) {
-    if (entry.kind !== "task" || !isUnknown(entry.record)) continue;
-    const { intent } = entry.record;
-    if (!isDeepStrictEqual(intent.service, connection.identity) || !isWanted(intent)) continue;
-    const owned = await ledger.claim(entry.record);
-    if (typeof owned === "string") continue;
-    const known = await askQueue(owned, deps);
-    if (known?.record.state.name === "not_sent") await new TaskWriter(ledger, known, () => {}).finish();
-    else await owned.release();
-  }
-}
 
 interface DismissReason {
   why: string;
@@ -111,8 +63,6 @@ function outcomeIsKnown(record: TaskRecord): UsageError {
   const hint = "Only a request of unknown outcome can be dismissed. imggen history shows the status of each.";
   return new UsageError(
     `Task ${taskId ?? record.id} cannot be dismissed: its status is ${state.replace("_", " ")}.`,
-    {
-      hint,
-    },
+    { hint },
   );
 }
