@@ -100,6 +100,8 @@ it("doctor with an untrusted certificate names NODE_EXTRA_CA_CERTS, and sends no
 it.each<[ProxyBehaviour, number]>([
   ["tunnel", 0],
   ["refuse", 2],
+  ["hang up", 2],
+  ["keep silent", 2],
 ])(
   "doctor behind a proxy that does %s ends with %d, and the proxy never sees the key",
   async (does, exit) => {
