@@ -44,7 +44,7 @@ export class Ledger extends TaskStarter {
       throw error;
     });
     try {
-      return await work(claim.isKept);
+      return await work(() => usingStateFolder(this.folder, "Nothing was sent.", claim.isKept));
     } finally {
       // One that cannot be removed ends with this process.
       await claim.release().catch(() => {});

@@ -126,6 +126,15 @@ describe("work on one request at a time", () => {
     expect(await kept).toBe(false);
   });
 
+  it("says that the state folder cannot be used where that cannot be told", async () => {
+    const { as, open } = await newLedger();
+    const work = async (isKept: () => Promise<boolean>) => {
+      await rm(open, { recursive: true });
+      return isKept();
+    };
+    await expect(as(1).alone(INTENT, work, SOON)).rejects.toThrow(StateFolderError);
+  });
+
   it("waits no longer than the signal allows, and throws its reason", async () => {
     const { as, open } = await newLedger(2);
     void as(2).alone(INTENT, () => new Promise<never>(() => {}), SOON);

@@ -92,10 +92,14 @@ function beginNew(spec: TaskSpec, searchedMs: number, deps: TaskDeps): Promise<O
     const found = await findReusable(intent.request, deps, searchedMs - CLOCK_MARGIN_MS);
     if (found !== null) return null;
     const owned = await ledger.begin(intent, firstAttemptMs(deps));
-    // A process that takes the claim over searches after that, so at least one of the two learns about the other.
-    if (await isKept()) return owned;
-    await ledger.withdraw(owned);
-    return null;
+    let kept = false;
+    try {
+      // A process that takes the claim over searches after that, so at least one of the two learns about the other.
+      kept = await isKept();
+      return kept ? owned : null;
+    } finally {
+      if (!kept) await ledger.withdraw(owned);
+    }
   };
   const mostMs = Math.min(MOST_WAIT_MS, patienceMs(spec.wait, intent.request));
   return ledger.alone(intent, begin, { mostMs, signal });
