@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { errorCode } from "../lib/error-text.ts";
@@ -15,7 +15,8 @@ export interface RequestLine extends Delivery {
 /** A request, as far as a service reads it. */
 export interface ServiceRequest {
   url: URL;
-  headers: IncomingHttpHeaders;
+  /** By lower-case name; the values of a repeated one joined, so that they count as one that is wrong. */
+  headers: Readonly<Record<string, string>>;
   body: Readable;
 }
 
@@ -52,8 +53,10 @@ export function createListener(
 
 /** null where the host or the path is none. */
 function addressOf({ url = "", headers }: IncomingMessage): URL | null {
+  if (!url.startsWith("/")) return URL.canParse(url) ? new URL(url) : null;
   const origin = `http://${headers.host ?? ""}`;
-  return URL.canParse(url, origin) ? new URL(url, origin) : null;
+  // Not as a reference relative to it: a path that begins with // would name another host.
+  return URL.canParse(origin) && URL.canParse(origin + url) ? new URL(origin + url) : null;
 }
 
 /** The answer, or HTTP 500 after an exception, whose message goes to the log and not to the client. */
@@ -80,10 +83,17 @@ function route(
     return { kind: "page", status: 404, html: "<h1>Not found</h1>\n", note: "no such path" };
   if (method !== "POST" && method !== "GET") return otherMethod("GET, POST");
   // Section 4.1: credentials are checked before everything else.
-  const key = keyOf(incoming.headers.authorization);
+  const headers = headersOf(incoming);
+  const key = keyOf(headers.authorization);
   if (key === null) return refusal("login_required");
-  const request = { url, headers: incoming.headers, body: incoming };
+  const request = { url, headers, body: incoming };
   return method === "POST" ? operations.submit(request, key) : operations.poll(request, key);
+}
+
+function headersOf({ headersDistinct }: IncomingMessage): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headersDistinct).map(([name, values = []]) => [name, values.join(", ")]),
+  );
 }
 
 function otherMethod(allowed: string): SandboxReply {

@@ -100,6 +100,13 @@ describe("what is no request of the API", () => {
       "GET /files/..\\..\\secret/0.png HTTP/1.1\r\nHost: a\r\n\r\n",
       404,
     ],
+    [
+      "begins with the name of a host",
+      "GET //a/api/generate-image?taskId=b HTTP/1.1\r\nHost: a\r\n\r\n",
+      404,
+    ],
+    ["begins with what is no host", "GET //[ HTTP/1.1\r\nHost: a\r\n\r\n", 404],
+    ["begins with a backslash", "GET /\\a/api/generate-image HTTP/1.1\r\nHost: a\r\n\r\n", 404],
     ["holds a NUL", "GET /files/%00/0.png HTTP/1.1\r\nHost: a\r\n\r\n", 403],
     ["names no host", "GET /api/generate-image HTTP/1.0\r\n\r\n", 400],
     ["names a host that is none", "GET / HTTP/1.1\r\nHost: a b\r\n\r\n", 400],
@@ -116,6 +123,15 @@ describe("what is no request of the API", () => {
     expect(reply).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
     expect(reply).not.toMatch(/\bat .*:\d+|node_modules|Error:/);
     expect((await submit({ prompt: "a fox" })).body.code).toBe(0);
+  });
+
+  it("a header that is sent twice counts as a wrong one", async () => {
+    const { port } = await liveSandbox();
+    const send = (headers: string) =>
+      raw(port, `POST /api/generate-image HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${headers}\r\n`);
+    const [key, type] = ["Authorization: Bearer sk-a\r\n", "Content-Type: application/json\r\n"];
+    expect(await send(`${key}Authorization: Bearer sk-b\r\n${type}`)).toContain("login_required");
+    expect(await send(`${key}${type}Content-Type: text/plain\r\n`)).toMatch(/^HTTP\/1\.1 415 /);
   });
 
   it("a client that hangs up in the middle of its body affects no other", async () => {

@@ -29,7 +29,7 @@ export async function submit(request: ServiceRequest, service: GeneratorService)
   const copies = service.adoptsAll ? null : referencesFolder(service.folder);
   const references = readReferences(checked.request, copies);
   if (references === null) return invalidRequest(NO_REFERENCE, { detail: NO_REFERENCE });
-  const requestId = request.headers[REQUEST_ID_HEADER]?.toString();
+  const requestId = request.headers[REQUEST_ID_HEADER];
   const taskId = requestId === undefined ? newTaskId() : taskIdFor(requestId);
   if (requestId !== undefined && (await tasks.find(taskId)) !== null)
     return success({ taskId }, `${taskId} again`);
