@@ -1,17 +1,27 @@
 import { expect, it } from "vitest";
 import { askQueueOfAll } from "../../../src/core/task/ask-queue.ts";
-import { Ledger } from "../../../src/store/ledger.ts";
-import { fakeClock } from "../../support/fake-clock.ts";
-import { INTENT } from "../../support/records.ts";
 import { someProcesses } from "../../support/some-processes.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { taskWorld, testIdentity } from "../../support/task-world.ts";
+
+const QUEUE = {
+  id: "queue-1",
+  name: "command:paint",
+  isPaid: true,
+  concurrency: 1,
+  timeoutMs: 1000,
+  hold: () => false,
+  taskOf: async () => "task-1",
+};
 
 it("a task that the queue knows is accepted, even where the disk does not let go of it cleanly", async () => {
-  const folder = await temporaryFolder();
+  const service = testIdentity("http://127.0.0.1:1/api");
   const processes = someProcesses(1, 2);
-  const { record } = await new Ledger(folder, fakeClock(), processes.as(1)).begin(INTENT);
+  const { deps, destination, stateFolder } = await taskWorld(service.baseUrl, { processes: processes.as(1) });
+  const request = { prompt: "a fox", model: "gamma-image-2" };
+  const { record } = await deps.ledger.begin({ request, service, credits: null, destination });
   processes.die(1);
-  const ledger = new Ledger(folder, fakeClock(), processes.as(2));
+  const world = await taskWorld(service.baseUrl, { processes: processes.as(2), stateFolder });
+  const { ledger, connection } = world.deps;
   const claim = ledger.claim.bind(ledger);
   ledger.claim = async (wanted) => {
     const owned = await claim(wanted);
@@ -22,8 +32,6 @@ it("a task that the queue knows is accepted, even where the disk does not let go
     };
     return { ...owned, release };
   };
-  const connection = { identity: INTENT.service, generator: { id: "queue-1", taskOf: async () => "task-1" } };
-  const deps = { connection, ledger, clock: fakeClock() } as unknown as Parameters<typeof askQueueOfAll>[0];
-  await askQueueOfAll(deps, () => true);
+  await askQueueOfAll({ ...world.deps, connection: { ...connection, generator: QUEUE } }, () => true);
   expect((await ledger.find(record.id))?.state).toMatchObject({ name: "accepted", taskId: "task-1" });
 });
