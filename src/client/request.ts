@@ -2,7 +2,7 @@ import { type BatchSpec, DEFAULT_CONCURRENCY, MOST_CONCURRENCY } from "../core/b
 import { checkRows, type RowDefaults } from "../core/batch/check-rows.ts";
 import { outputFolder } from "../core/batch/row-files.ts";
 import { readRows } from "../core/manifest/read.ts";
-import { fixedSchedule, SHORTEST_POLL_INTERVAL_MS } from "../core/polling/fixed.ts";
+import { fixedSchedule, SHORTEST_POLL_INTERVAL_MS } from "../core/polling/fixed-schedules.ts";
 import type { WaitSettings } from "../core/polling/wait.ts";
 import type { PrivateCopies } from "../core/references/private-copies.ts";
 import { UsageError } from "../lib/error-types.ts";

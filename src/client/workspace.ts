@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import type { Connection, TaskDeps, UseCaseDeps } from "../core/deps.ts";
 import { RunFileNames } from "../core/images/published-names.ts";
-import { PollingSchedules } from "../core/polling/schedules.ts";
+import { PollingSchedules } from "../core/polling/choose-schedule.ts";
 import type { Ledger } from "../store/ledger.ts";
 import { SANDBOX_SERVICE } from "../task/intent.ts";
 import { Connections } from "./connections.ts";

@@ -4,7 +4,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Ledger } from "../store/ledger.ts";
 import type { ServiceIdentity } from "../task/intent.ts";
 import type { RunFileNames } from "./images/published-names.ts";
-import type { PollingSchedules } from "./polling/schedules.ts";
+import type { PollingSchedules } from "./polling/choose-schedule.ts";
 import type { OnTaskProgress } from "./task/progress-events.ts";
 
 /** A connection to one account at a service. */

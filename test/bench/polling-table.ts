@@ -1,6 +1,6 @@
 // Mean delay (d) and mean polls (p) of the learned schedule, each over the reference client's on the same tasks,
 // and how much more than the least possible delay that is for as many polls.
-import { learnedSchedule } from "../../src/core/polling/learned.ts";
+import { learnedSchedule } from "../../src/core/polling/learned-schedule.ts";
 import {
   type Durations,
   draw,

@@ -1,6 +1,6 @@
 import type { CompletionInterval } from "../../src/core/polling/estimate.ts";
-import { fixedSchedule, type PollingSchedule } from "../../src/core/polling/fixed.ts";
-import { learnedSchedule } from "../../src/core/polling/learned.ts";
+import { fixedSchedule, type PollingSchedule } from "../../src/core/polling/fixed-schedules.ts";
+import { learnedSchedule } from "../../src/core/polling/learned-schedule.ts";
 import { randomFrom } from "./random.ts";
 
 /** Draws a task's duration, milliseconds. */

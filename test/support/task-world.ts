@@ -5,7 +5,7 @@ import { HttpImageService, type ServiceOptions } from "../../src/api/service.ts"
 import type { Connection, TaskDeps } from "../../src/core/deps.ts";
 import { InterruptedError, type InterruptSignal } from "../../src/core/errors.ts";
 import { RunFileNames } from "../../src/core/images/published-names.ts";
-import { PollingSchedules } from "../../src/core/polling/schedules.ts";
+import { PollingSchedules } from "../../src/core/polling/choose-schedule.ts";
 import type { TaskProgressEvent } from "../../src/core/task/progress-events.ts";
 import { keyFingerprint } from "../../src/lib/fingerprint.ts";
 import { type Processes, systemProcesses } from "../../src/lib/processes.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { fixedSchedule, SHORTEST_POLL_INTERVAL_MS } from "../../core/polling/fixed.ts";
+import { fixedSchedule, SHORTEST_POLL_INTERVAL_MS } from "../../core/polling/fixed-schedules.ts";
 import type { WaitSettings } from "../../core/polling/wait.ts";
 import { durationOption, timeoutOption } from "../../lib/duration.ts";
 import { UsageError } from "../../lib/error-types.ts";

@@ -6,7 +6,7 @@ import type { FailedPoll, PollReply } from "../../api/service.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { OwnQueue, TaskDeps } from "../deps.ts";
-import type { PollingSchedule } from "./fixed.ts";
+import type { PollingSchedule } from "./fixed-schedules.ts";
 
 export interface WaitSettings {
   /** How long to wait for the result, milliseconds; null: the default for the request. */

@@ -6,7 +6,7 @@ import type { RowResult } from "../../../src/core/batch/row-result.ts";
 import { type RunRowsSpec, runRows } from "../../../src/core/batch/run-rows.ts";
 import type { BatchContext } from "../../../src/core/batch/submit-row.ts";
 import { Admission } from "../../../src/core/limits/admission.ts";
-import { fixedSchedule } from "../../../src/core/polling/fixed.ts";
+import { fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
 import { intentOf } from "../../../src/core/task/submit-and-finish.ts";
 import type { ProcessIdentity } from "../../../src/lib/processes.ts";
 import { BatchClaims } from "../../../src/store/batch-claims.ts";

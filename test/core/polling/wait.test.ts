@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { defaultSchedule, fixedSchedule } from "../../../src/core/polling/fixed.ts";
+import { defaultSchedule, fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
 import { type WaitSpec, waitForTask, waitTimeoutMs } from "../../../src/core/polling/wait.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
 import { deadPort, liveServer } from "../../support/live-server.ts";

@@ -3,7 +3,7 @@ import path from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { ofOneAccount, type UseCaseDeps } from "../../../src/core/deps.ts";
 import { requireSameAccount } from "../../../src/core/errors.ts";
-import { fixedSchedule } from "../../../src/core/polling/fixed.ts";
+import { fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
 import { dismissTask } from "../../../src/core/task/dismiss.ts";
 import { reportOfId } from "../../../src/core/task/report.ts";
 import { reported, resumeFound } from "../../../src/core/task/resume.ts";

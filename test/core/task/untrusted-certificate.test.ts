@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { download } from "../../../src/api/download.ts";
-import { fixedSchedule } from "../../../src/core/polling/fixed.ts";
+import { fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
 import { waitForTask } from "../../../src/core/polling/wait.ts";
 import { submitOnce } from "../../../src/core/task/submit.ts";
 import { batchWorld } from "../../support/batch-world.ts";

@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { ofOneAccount, type TaskDeps } from "../../../src/core/deps.ts";
-import { fixedSchedule } from "../../../src/core/polling/fixed.ts";
+import { fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
 import { type StatusSpec, status } from "../../../src/core/use-cases/status.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
 import type { TaskEvent } from "../../../src/task/lifecycle.ts";

@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { defaultSchedule, expectedSchedule, fixedSchedule } from "../../../src/core/polling/fixed.ts";
+import {
+  defaultSchedule,
+  expectedSchedule,
+  fixedSchedule,
+} from "../../../src/core/polling/fixed-schedules.ts";
 import {
   draw,
   figuresOf,

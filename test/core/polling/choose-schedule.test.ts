@@ -1,7 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { defaultSchedule, expectedSchedule, type PollingSchedule } from "../../../src/core/polling/fixed.ts";
-import { learnedSchedule } from "../../../src/core/polling/learned.ts";
-import { PollingSchedules } from "../../../src/core/polling/schedules.ts";
+import { PollingSchedules } from "../../../src/core/polling/choose-schedule.ts";
+import {
+  defaultSchedule,
+  expectedSchedule,
+  type PollingSchedule,
+} from "../../../src/core/polling/fixed-schedules.ts";
+import { learnedSchedule } from "../../../src/core/polling/learned-schedule.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
 import type { GenerationRequest } from "../../../src/task/request.ts";
 import { fakeClock } from "../../support/fake-clock.ts";

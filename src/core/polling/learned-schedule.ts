@@ -10,7 +10,7 @@ import {
   weigh,
   withFallback,
 } from "./estimate.ts";
-import { defaultSchedule, type PollingSchedule } from "./fixed.ts";
+import { defaultSchedule, type PollingSchedule } from "./fixed-schedules.ts";
 
 /** How many polls, fractions included, are due by each of BIN_EDGES_MS. A poll is due whenever this gains one. */
 type Plan = readonly number[];

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { defaultSchedule } from "../../../src/core/polling/fixed.ts";
-import { learnedSchedule } from "../../../src/core/polling/learned.ts";
+import { defaultSchedule } from "../../../src/core/polling/fixed-schedules.ts";
+import { learnedSchedule } from "../../../src/core/polling/learned-schedule.ts";
 import {
   type Durations,
   draw,

@@ -3,8 +3,8 @@ import type { LedgerReader } from "../../store/ledger-reader.ts";
 import type { ServiceIdentity } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { type CompletionInterval, isInformative } from "./estimate.ts";
-import { defaultSchedule, expectedSchedule, localSchedule, type PollingSchedule } from "./fixed.ts";
-import { learnedSchedule } from "./learned.ts";
+import { defaultSchedule, expectedSchedule, localSchedule, type PollingSchedule } from "./fixed-schedules.ts";
+import { learnedSchedule } from "./learned-schedule.ts";
 
 /**
  * When to poll a task while it runs.
@@ -23,8 +23,8 @@ import { learnedSchedule } from "./learned.ts";
  * - `estimate.ts`: the last 50 tasks as intervals; older tasks count less (0.95 each). From them, how long tasks take, as
  *   shares of all tasks in each bin: a kernel density estimate over the logarithm of the duration. To it is added the
  *   chance that the service has become slower or faster.
- * - `learned.ts`: how often to poll at which age, in proportion to the square root of the hazard; and that as a schedule.
- * - `fixed.ts`: the schedules that need no history.
+ * - `learned-schedule.ts`: how often to poll at which age, in proportion to the square root of the hazard; and that as a schedule.
+ * - `fixed-schedules.ts`: the schedules that need no history.
  * - This file chooses one for each task of a run, and spreads the first polls of tasks that begin together. `wait.ts`
  *   polls by it.
  *
