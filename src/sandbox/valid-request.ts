@@ -31,7 +31,7 @@ export async function readJson({
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
-    // What is too large is answered all the same, and not cut off.
+    // A body that is too large gets its reply too: the connection is not closed.
     for await (const chunk of body.iterator({ destroyOnReturn: false })) {
       bytes += chunk.length;
       if (bytes > LARGEST_BODY_BYTES) return { refused: invalidRequest("the body is larger than 1 MiB") };

@@ -41,6 +41,11 @@ export interface OwnedTask {
   release(): Promise<void>;
 }
 
+/** Releases a task, or leaves that to the end of this process where the disk refuses it. */
+export async function releaseIfPossible(task: OwnedTask): Promise<void> {
+  await task.release().catch(() => {});
+}
+
 /** What decides which of several processes begins a task. */
 export interface TaskClaim {
   /** @param draft the task's file, synced, under its first name. @returns whether the task is to be begun from it */

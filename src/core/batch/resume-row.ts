@@ -1,7 +1,6 @@
 import path from "node:path";
 import { nameIsTaken } from "../../lib/publish.ts";
-import { StateFolderError } from "../../store/errors.ts";
-import type { OwnedTask } from "../../store/owners.ts";
+import { type OwnedTask, releaseIfPossible } from "../../store/owners.ts";
 import type { Destination } from "../../task/intent.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
@@ -79,7 +78,7 @@ async function finishedElsewhere(
 async function unsentRow(row: PlannedRow, record: TaskRecord, run: BatchContext): Promise<Step> {
   return withClaim(row, record, run, async (owned) => {
     if (owned.record.state.name === "rate_limited") await recordNotSent(owned, run.deps.ledger);
-    else await owned.release();
+    else await releaseIfPossible(owned);
     return "again";
   });
 }
@@ -94,9 +93,7 @@ async function unknownRow(row: PlannedRow, record: TaskRecord, run: BatchContext
       await dismissOwned(owned, { why: "resubmitted by the user", replacement: null }, run.deps.ledger);
       return submitRow(row, null, run);
     }
-    await owned.release().catch((error: unknown) => {
-      throw new StateFolderError(run.deps.ledger.folder, error);
-    });
+    await releaseIfPossible(owned);
     // Another process may have advanced it since it was read.
     return isStillUnknown ? leftUnknown(row, record) : "again";
   });

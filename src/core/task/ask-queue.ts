@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { isoTime } from "../../lib/clock.ts";
 import { isSameMachine } from "../../lib/processes.ts";
-import type { OwnedTask } from "../../store/owners.ts";
+import { type OwnedTask, releaseIfPossible } from "../../store/owners.ts";
 import type { Intent } from "../../task/intent.ts";
 import { isUnknown } from "../../task/record.ts";
 import type { TaskDeps } from "../deps.ts";
@@ -46,8 +46,7 @@ export async function askQueueOfAll(deps: TaskDeps, isWanted: (intent: Intent) =
     const owned = await ledger.claim(entry.record);
     if (typeof owned === "string") continue;
     const known = await askQueue(owned, deps);
-    const writer = new TaskWriter(ledger, known ?? owned, () => {});
-    if (writer.record.state.name === "not_sent") await writer.finish();
-    else await writer.release();
+    if (known?.record.state.name === "not_sent") await new TaskWriter(ledger, known, () => {}).finish();
+    else await releaseIfPossible(owned);
   }
 }

@@ -2,7 +2,7 @@ import { OutcomeUnknownError } from "../../api/errors.ts";
 import { errorCode } from "../../lib/error-text.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import type { LedgerEntry } from "../../store/ledger-entry.ts";
-import { mayBeUnderWay, type OwnedTask } from "../../store/owners.ts";
+import { mayBeUnderWay, type OwnedTask, releaseIfPossible } from "../../store/owners.ts";
 import { isSamePlace, isSameRequest } from "../../task/intent.ts";
 import { isResumable } from "../../task/lifecycle.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
@@ -112,7 +112,7 @@ async function continued(
   const report = reportOf(owned.record);
   if (report.taskId !== null) deps.onProgress({ type: "continuing", taskId: report.taskId });
   if (wait === null) {
-    await owned.release();
+    await releaseIfPossible(owned);
     return { ...report, isAwaited: false };
   }
   // Not before: what is submitted needs none of it.

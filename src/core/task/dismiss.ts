@@ -2,7 +2,7 @@ import { isoTime } from "../../lib/clock.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { StateFolderError } from "../../store/errors.ts";
 import type { Ledger } from "../../store/ledger.ts";
-import type { OwnedTask } from "../../store/owners.ts";
+import { type OwnedTask, releaseIfPossible } from "../../store/owners.ts";
 import type { TaskEvent } from "../../task/lifecycle.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import { ClaimedError } from "../errors.ts";
@@ -29,7 +29,7 @@ export async function dismissTask(
     throw new ClaimedError(`Another process is working on ${record.id}.`, { charged: "unknown" });
   if (owned === "finished") throw outcomeIsKnown(record);
   if (!isUnknown(owned.record)) {
-    await owned.release();
+    await releaseIfPossible(owned);
     throw outcomeIsKnown(owned.record);
   }
   return dismissOwned(owned, reason, ledger);

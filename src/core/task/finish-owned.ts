@@ -1,4 +1,4 @@
-import type { OwnedTask } from "../../store/owners.ts";
+import { type OwnedTask, releaseIfPossible } from "../../store/owners.ts";
 import { type Destination, GENERATOR_KEY_ID, isSamePlace } from "../../task/intent.ts";
 import { isUnknown } from "../../task/record.ts";
 import type { TaskDeps, UseCaseDeps } from "../deps.ts";
@@ -32,11 +32,10 @@ export async function finishOwned(
   const { record } = owned;
   const { state, intent } = record;
   const report = reportOf(record);
-  const release = () => new TaskWriter(deps.ledger, owned, () => {}).release();
   if (isUnknown(record)) {
     const known = await askOwnQueue(owned, deps);
     if (known !== null) return finishOwned(known, options, deps, seen);
-    await release();
+    await releaseIfPossible(owned);
     return report;
   }
   if (state.name === "rate_limited") return recordNotSent(owned, deps.ledger);
@@ -50,7 +49,7 @@ export async function finishOwned(
   try {
     taskDeps = await deps.depsFor(intent.service, taskId);
   } catch (error) {
-    await release();
+    await releaseIfPossible(owned);
     throw error;
   }
   const onLedgerWarning = (message: string) => taskDeps.onProgress({ type: "ledger_warning", message });

@@ -6,7 +6,7 @@ import type { TaskFolder } from "../queue/task-folder.ts";
 import { isEnded, type StartedState } from "../queue/task-state.ts";
 import type { GeneratorService } from "./service.ts";
 
-/** How often to look for tasks whose process is gone, in milliseconds. */
+/** How often tasks of ended processes are searched for, in milliseconds. */
 const ADOPT_MS = 2_000;
 
 /** Takes a task into this process's queue, unless a living process has it. @throws the disk's error */
@@ -67,7 +67,7 @@ async function takeOver(taskId: string, service: GeneratorService): Promise<Owne
   if (taken.isTaken) return null;
   const { claim } = taken;
   try {
-    // Only now can nobody else change it.
+    // Read under the claim: no other process can change it any more.
     const folder = await tasks.find(taskId);
     const state = folder?.state;
     if (folder && state?.name === "started" && !mayBeUnderWay(state, service)) {

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { LONGEST_LINE_BYTES, type ManifestLine, readLines } from "../../../src/core/manifest/lines.ts";
 import { inChunks } from "./entries.ts";
@@ -81,11 +83,15 @@ describe("a manifest's lines", () => {
   });
 
   it("are not kept in memory where they are too long", async () => {
+    // Else what counts is when the machine had time to collect what nobody keeps.
+    setFlagsFromString("--expose-gc");
+    const collect: () => void = runInNewContext("gc");
     const before = process.memoryUsage().arrayBuffers;
     let most = 0;
     async function* endless() {
       for (;;) {
         yield Buffer.alloc(1024 * 1024, "x");
+        collect();
         most = Math.max(most, process.memoryUsage().arrayBuffers - before);
       }
     }

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { askQueueOfAll } from "../../../src/core/task/ask-queue.ts";
+import { refuseReleases } from "../../support/refused-release.ts";
 import { someProcesses } from "../../support/some-processes.ts";
 import { taskWorld, testIdentity } from "../../support/task-world.ts";
 
@@ -22,16 +23,7 @@ it("a task that the queue knows is accepted, even where the disk does not let go
   processes.die(1);
   const world = await taskWorld(service.baseUrl, { processes: processes.as(2), stateFolder });
   const { ledger, connection } = world.deps;
-  const claim = ledger.claim.bind(ledger);
-  ledger.claim = async (wanted) => {
-    const owned = await claim(wanted);
-    if (typeof owned === "string") return owned;
-    const release = async () => {
-      await owned.release();
-      throw Object.assign(new Error("EIO: i/o error, close"), { code: "EIO" });
-    };
-    return { ...owned, release };
-  };
+  refuseReleases(ledger);
   await askQueueOfAll({ ...world.deps, connection: { ...connection, generator: QUEUE } }, () => true);
   expect((await ledger.find(record.id))?.state).toMatchObject({ name: "accepted", taskId: "task-1" });
 });

@@ -8,6 +8,7 @@ import type { TaskEvent } from "../../../src/task/lifecycle.ts";
 import { png, sha256 } from "../../support/images.ts";
 import { liveService } from "../../support/live-server.ts";
 import { AT, EVENTS } from "../../support/records.ts";
+import { refuseReleases } from "../../support/refused-release.ts";
 import { completedAt } from "../../support/scripts.ts";
 import { someProcesses } from "../../support/some-processes.ts";
 import { taskWorld, testIdentity } from "../../support/task-world.ts";
@@ -44,6 +45,13 @@ describe("a request that is submitted again", () => {
     const files = [{ path: path.join(output, "a-fox.png") }, { path: path.join(output, "a-fox-2.png") }];
     expect(await again()).toMatchObject({ taskId: "task-1", state: "saved", reused: true, files });
     expect(events[0]).toEqual({ type: "continuing", taskId: "task-1" });
+  });
+
+  it("is left as it is where nothing is waited for, even where the disk does not release it cleanly", async () => {
+    const { deps, destination } = await leftAt([accepted]);
+    refuseReleases(deps.ledger);
+    const report = await continueEarlier(REQUEST, { destination, wait: null }, deps, async () => {});
+    expect(report).toMatchObject({ taskId: "task-1", state: "accepted", error: null });
   });
 
   it("saves it where the images are wanted now, and in the same place downloads no image twice", async () => {

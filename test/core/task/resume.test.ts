@@ -15,6 +15,7 @@ import type { SavedFile } from "../../../src/task/saved-file.ts";
 import { png, sha256 } from "../../support/images.ts";
 import { liveService } from "../../support/live-server.ts";
 import { AT, EVENTS } from "../../support/records.ts";
+import { refuseReleases } from "../../support/refused-release.ts";
 import { failure, type ServiceScript, success } from "../../support/scripted-server.ts";
 import { completedAt, inTurn, taskIs } from "../../support/scripts.ts";
 import { someProcesses } from "../../support/some-processes.ts";
@@ -457,5 +458,15 @@ describe("resuming a task of the user's own generator", () => {
     recording.mockRestore();
     expect(await dismissing()).toMatchObject({ state: "dismissed", charged: "unknown" });
     expect(await deps.ledger.unfinished()).toEqual([]);
+  });
+
+  it("is not dismissed once its outcome is known, even where the disk does not release it cleanly", async () => {
+    const { deps, id } = await leftBehind({ events: [accepted] });
+    const record = await deps.ledger.find(id);
+    if (record === null) throw new Error("no task");
+    refuseReleases(deps.ledger);
+    const readBefore = { ...record, state: { name: "intent", until: null } } as const;
+    const dismissing = dismissTask(readBefore, { why: "by the user", replacement: null }, deps.ledger);
+    await expect(dismissing).rejects.toMatchObject({ type: "usage" });
   });
 });
