@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { InterruptedError } from "../../../src/core/errors.ts";
 import { commandWorld } from "../../support/command-world.ts";
 import { PICTURE } from "../../support/images.ts";
-import type { ServiceScript } from "../../support/scripted-server.ts";
-import { completedAt, stillRunning } from "../../support/scripts.ts";
+import { type ServiceScript, success } from "../../support/scripted-server.ts";
+import { completedAt, inTurn, replies, reset, stillRunning } from "../../support/scripts.ts";
 
 /** Two tasks that were submitted and not waited for. */
 async function twoTasks(script: ServiceScript = {}) {
@@ -49,6 +49,22 @@ describe("a signal while status --wait waits for several tasks", () => {
     expect(stderr).toMatch(
       /^Interrupted by SIGINT\. 1 task is not finished yet:\n {2}task-1\n {2}Resume with: .*\n/,
     );
+  });
+
+  it("does not name a request that was lost: there is nothing to wait for", async () => {
+    const signal = new AbortController();
+    const { run } = await commandWorld({
+      submit: inTurn(replies(success({ taskId: "task-1" })), reset),
+      poll(request, socket) {
+        stillRunning(request, socket);
+        setTimeout(() => signal.abort(new InterruptedError("SIGINT")), 100);
+      },
+    });
+    await run(["generate", "a fox", "--no-wait"]);
+    const { stdout } = await run(["generate", "an owl", "--json"]);
+    const [id = ""] = /\d{8}T\d{9}-[\da-f]{8}/.exec(stdout) ?? [];
+    const { stderr } = await run(["status", "task-1", id, "--wait"], { signal: signal.signal });
+    expect(stderr).toContain("1 task is not finished yet:\n  task-1\n  Resume with: ");
   });
 
   it("gives no command that would fill the screen with ids", async () => {
