@@ -53,16 +53,11 @@ describe("a signal while status --wait waits for several tasks", () => {
 
   it("does not name a request that was lost: there is nothing to wait for", async () => {
     const signal = new AbortController();
-    const { run } = await commandWorld({
-      submit: inTurn(replies(success({ taskId: "task-1" })), reset),
-      poll(request, socket) {
-        stillRunning(request, socket);
-        setTimeout(() => signal.abort(new InterruptedError("SIGINT")), 100);
-      },
-    });
+    const { run } = await commandWorld({ submit: inTurn(replies(success({ taskId: "task-1" })), reset) });
     await run(["generate", "a fox", "--no-wait"]);
     const { stdout } = await run(["generate", "an owl", "--json"]);
     const [id = ""] = /\d{8}T\d{9}-[\da-f]{8}/.exec(stdout) ?? [];
+    signal.abort(new InterruptedError("SIGINT"));
     const { stderr } = await run(["status", "task-1", id, "--wait"], { signal: signal.signal });
     expect(stderr).toContain("1 task is not finished yet:\n  task-1\n  Resume with: ");
   });
