@@ -41,34 +41,34 @@ const layerOf = (name: string) => name.split("/", 1)[0] ?? "";
 const MAY_IMPORT: Record<string, { layers: string[]; files?: string[] }> = {
   // The sandbox is there to be started; nothing else of it is of use.
   cli: {
-    layers: ["mcp", "client", "core", "gallery", "graphics", "models", "api", "store", "task", "lib"],
-    files: ["sandbox/server.ts", "sandbox/generator-service.ts", "generators/spec.ts"],
+    layers: ["mcp", "client", "core", "gallery", "graphics", "models", "api", "store", "providers", "task", "lib"],
+    files: ["sandbox/server.ts", "sandbox/generator-service.ts", "providers/spec.ts"],
   },
   mcp: { layers: ["client", "core", "graphics", "models", "task", "lib"] },
   client: {
-    layers: ["core", "models", "api", "store", "task", "lib"],
+    layers: ["core", "models", "api", "store", "providers", "task", "lib"],
     // A generator is opened by its kind, and its queue is started as the sandbox is.
     files: [
       "sandbox/server.ts",
       "sandbox/generator-service.ts",
-      "generators/generator.ts",
-      "generators/kinds.ts",
-      "generators/spec.ts",
+      "providers/generator.ts",
+      "providers/kinds.ts",
+      "providers/spec.ts",
     ],
   },
   // An image is converted to the type that its name says.
-  core: { layers: ["models", "api", "store", "task", "lib"], files: ["graphics/decoder.ts"] },
+  core: { layers: ["models", "api", "store", "providers", "task", "lib"], files: ["graphics/decoder.ts"] },
   gallery: { layers: ["core", "graphics", "models", "store", "task", "lib"] },
   graphics: { layers: ["lib"] },
   api: { layers: ["task", "lib"] },
   store: { layers: ["task", "lib"] },
   models: { layers: ["task", "lib"] },
   sandbox: {
-    layers: ["generators", "models", "task", "lib"],
+    layers: ["providers", "models", "task", "lib"],
     files: ["painter/picture.ts", "painter/words/unknown-subject.ts"],
   },
   painter: { layers: [] },
-  generators: { layers: ["api", "models", "task", "lib"] },
+  providers: { layers: ["api", "models", "task", "lib"] },
   task: { layers: ["lib"] },
   lib: { layers: [] },
 };

@@ -1,7 +1,7 @@
 import { guardedLookup, isLoopbackHost } from "../api/address.ts";
 import { HttpClient, type HttpClientOptions } from "../api/client.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
-import { HttpImageService, type ServiceOptions } from "../api/service.ts";
+import { HttpImageService, type ServiceOptions } from "../providers/service/http-service.ts";
 import type { Connection } from "../core/deps.ts";
 import { requireSameAccount } from "../core/errors.ts";
 import { ImggenError, UsageError } from "../lib/error-types.ts";

@@ -1,7 +1,7 @@
 import { AuthRequiredError, InsufficientCreditsError, NetworkError, ServiceError } from "../api/errors.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
-import { GeneratorError } from "../generators/generator.ts";
-import { defaultModelOf, openGenerator } from "../generators/kinds.ts";
+import { GeneratorError } from "../providers/generator.ts";
+import { defaultModelOf, openGenerator } from "../providers/kinds.ts";
 import { ImggenError, UsageError } from "../lib/error-types.ts";
 import type { GeneratorTerms } from "../models/check.ts";
 import { ANY_MODEL } from "../task/request.ts";

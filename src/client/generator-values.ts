@@ -1,4 +1,4 @@
-import type { GeneratorOptions } from "../generators/spec.ts";
+import type { GeneratorOptions } from "../providers/spec.ts";
 import { commandWords } from "../lib/command-line.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { isTexts, jsonOrNull } from "../lib/json.ts";

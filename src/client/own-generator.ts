@@ -1,11 +1,11 @@
 import { AuthRequiredError } from "../api/errors.ts";
-import { isPaidByDefault } from "../generators/kinds.ts";
+import { isPaidByDefault } from "../providers/kinds.ts";
 import {
   type GeneratorOptions,
   type GeneratorSpec,
   mayCarryKey,
   parseGeneratorSpec,
-} from "../generators/spec.ts";
+} from "../providers/spec.ts";
 import { timeoutOption } from "../lib/duration.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { shellWord } from "../lib/shell-word.ts";

@@ -44,7 +44,7 @@ const CHECKS: Readonly<Record<SettingType, Check>> = {
   baseUrl: checkBaseUrl,
   // Loaded late: few have a generator of their own.
   generator: async (value, name) => {
-    const { parseGeneratorSpec } = await import("../generators/spec.ts");
+    const { parseGeneratorSpec } = await import("../providers/spec.ts");
     return parseGeneratorSpec(value, name).name;
   },
   generatorKey: checkSecret,

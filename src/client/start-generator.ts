@@ -1,5 +1,5 @@
 import { proxiesFromEnvironment } from "../api/proxies.ts";
-import { openGenerator } from "../generators/kinds.ts";
+import { openGenerator } from "../providers/kinds.ts";
 import {
   type GeneratorServiceOptions,
   type RunningGeneratorService,

@@ -1,5 +1,5 @@
 import type { HttpClient } from "../api/client.ts";
-import type { ImageService } from "../api/service.ts";
+import type { ImageService } from "../providers/service/http-service.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Ledger } from "../store/ledger.ts";
 import type { ServiceIdentity } from "../task/intent.ts";

@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import path from "node:path";
-import { referencesFolder } from "../generators/generator.ts";
+import { referencesFolder } from "../providers/generator.ts";
 import { sweepClaims } from "../lib/claim.ts";
 import { isPresent, makeFolder } from "../lib/durable.ts";
 import { createWhole } from "../lib/write-whole.ts";

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { expectPublished } from "../generators/openai/published-fields.ts";
+import { expectPublished } from "../providers/openai/published-fields.ts";
 import { CANARY } from "../support/canary.ts";
 import { selfSigned, trusting } from "../support/certificate.ts";
 import { PICTURE } from "../support/images.ts";

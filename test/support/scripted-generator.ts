@@ -7,7 +7,7 @@ import {
   type GeneratorFailure,
   type GeneratorJob,
   type JobDeps,
-} from "../../src/generators/generator.ts";
+} from "../../src/providers/generator.ts";
 import { png } from "./images.ts";
 
 /** What becomes of a request: `number` counts all requests, from 1. */

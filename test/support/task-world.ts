@@ -1,7 +1,7 @@
 import path from "node:path";
 import { onTestFinished } from "vitest";
 import { HttpClient, type HttpClientOptions } from "../../src/api/client.ts";
-import { HttpImageService, type ServiceOptions } from "../../src/api/service.ts";
+import { HttpImageService, type ServiceOptions } from "../../src/providers/service/http-service.ts";
 import type { Connection, TaskDeps } from "../../src/core/deps.ts";
 import { InterruptedError, type InterruptSignal } from "../../src/core/errors.ts";
 import { RunFileNames } from "../../src/core/images/published-names.ts";

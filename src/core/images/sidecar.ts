@@ -1,6 +1,6 @@
 import { promises } from "node:fs";
 import path from "node:path";
-import { isTaskId } from "../../api/schema.ts";
+import { isTaskId } from "../../providers/service/schema.ts";
 import { isoTime } from "../../lib/clock.ts";
 import { removeIfPossible, syncFolder, whileInUse } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";

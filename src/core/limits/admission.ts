@@ -1,6 +1,6 @@
 import { connectionErrorText, isUntrusted } from "../../api/connection-errors.ts";
 import { ServiceError } from "../../api/errors.ts";
-import type { ImageService, PollReply, SubmitReply } from "../../api/service.ts";
+import type { ImageService, PollReply, SubmitReply } from "../../providers/service/http-service.ts";
 import { TransportError } from "../../api/transport.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { ImggenError } from "../../lib/error-types.ts";

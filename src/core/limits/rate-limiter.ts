@@ -1,5 +1,5 @@
 import { backoffMs, type RetryRule } from "../../api/retry.ts";
-import type { ImageService, PollReply } from "../../api/service.ts";
+import type { ImageService, PollReply } from "../../providers/service/http-service.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { Slots, WaitQueue } from "../../lib/concurrency.ts";
 

@@ -1,8 +1,8 @@
 import { describeConnectionError, isUntrusted } from "../../api/connection-errors.ts";
 import { NetworkError } from "../../api/errors.ts";
 import { backoffMs, POLL, POLL_RATE_LIMITED } from "../../api/retry.ts";
-import type { PolledState, QueueFacts } from "../../api/schema.ts";
-import type { FailedPoll, PollReply } from "../../api/service.ts";
+import type { PolledState, QueueFacts } from "../../providers/service/schema.ts";
+import type { FailedPoll, PollReply } from "../../providers/service/http-service.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { OwnQueue, TaskDeps } from "../deps.ts";

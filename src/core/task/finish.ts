@@ -1,6 +1,6 @@
 import { describeConnectionError } from "../../api/connection-errors.ts";
 import { NetworkError, pausedQueue, ServiceError } from "../../api/errors.ts";
-import type { FailedPoll } from "../../api/service.ts";
+import type { FailedPoll } from "../../providers/service/http-service.ts";
 import { isoTime } from "../../lib/clock.ts";
 import type { Charged, ImggenError } from "../../lib/error-types.ts";
 import { isResumable, STATES } from "../../task/lifecycle.ts";

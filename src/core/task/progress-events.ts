@@ -1,4 +1,4 @@
-import type { QueueFacts } from "../../api/schema.ts";
+import type { QueueFacts } from "../../providers/service/schema.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 
 /** What happens while a request is submitted, its task awaited and its images saved, for progress output. */

@@ -1,5 +1,5 @@
 import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
-import { taskIdIn } from "../../api/excerpt.ts";
+import { taskIdIn } from "../../providers/service/excerpt.ts";
 import type { Charged, ImggenError } from "../../lib/error-types.ts";
 import {
   chargedIn,

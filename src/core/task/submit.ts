@@ -1,8 +1,8 @@
 import { describeConnectionError, isUntrusted } from "../../api/connection-errors.ts";
 import { InsufficientCreditsError, NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
-import { taskIdIn } from "../../api/excerpt.ts";
+import { taskIdIn } from "../../providers/service/excerpt.ts";
 import { backoffMs, SUBMIT_NOT_SENT, SUBMIT_RATE_LIMITED } from "../../api/retry.ts";
-import type { SubmitReply } from "../../api/service.ts";
+import type { SubmitReply } from "../../providers/service/http-service.ts";
 import { TransportError } from "../../api/transport.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { GenerationRequest } from "../../task/request.ts";

@@ -1,4 +1,4 @@
-import type { PolledState } from "../../api/schema.ts";
+import type { PolledState } from "../../providers/service/schema.ts";
 import { inOrder } from "../../lib/concurrency.ts";
 import type { Charged } from "../../lib/error-types.ts";
 import type { Ledger } from "../../store/ledger.ts";

@@ -1,5 +1,5 @@
 import path from "node:path";
-import type { GeneratedImage } from "../../generators/generator.ts";
+import type { GeneratedImage } from "../../providers/generator.ts";
 import { DiskFile } from "../../lib/disk-file.ts";
 import { syncFolder } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";

@@ -1,5 +1,5 @@
-import type { Generator } from "../../generators/generator.ts";
-import type { GeneratorOptions, GeneratorSpec } from "../../generators/spec.ts";
+import type { Generator } from "../../providers/generator.ts";
+import type { GeneratorOptions, GeneratorSpec } from "../../providers/spec.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Processes } from "../../lib/processes.ts";
 import type { Matrix } from "../../models/matrix.ts";

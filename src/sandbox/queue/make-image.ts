@@ -1,6 +1,6 @@
 import { readdirSync, rmSync } from "node:fs";
 import path from "node:path";
-import { type GeneratorJob, TimeLimitError } from "../../generators/generator.ts";
+import { type GeneratorJob, TimeLimitError } from "../../providers/generator.ts";
 import { isoTime } from "../../lib/clock.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { Admission } from "./admission.ts";

@@ -1,5 +1,5 @@
 import path from "node:path";
-import type { GeneratorFailure } from "../../generators/generator.ts";
+import type { GeneratorFailure } from "../../providers/generator.ts";
 import { removeIfPossible } from "../../lib/durable.ts";
 import { errorCode } from "../../lib/error-text.ts";
 import { jsonOrNull } from "../../lib/json.ts";

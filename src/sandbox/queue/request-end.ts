@@ -1,4 +1,4 @@
-import { GeneratorError, type GeneratorFailure, TimeLimitError } from "../../generators/generator.ts";
+import { GeneratorError, type GeneratorFailure, TimeLimitError } from "../../providers/generator.ts";
 import { isoTime } from "../../lib/clock.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { BadImageError } from "./check-image.ts";

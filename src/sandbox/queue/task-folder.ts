@@ -1,6 +1,6 @@
 import { type Dirent, mkdirSync, readdirSync, renameSync } from "node:fs";
 import path from "node:path";
-import type { GeneratorJob } from "../../generators/generator.ts";
+import type { GeneratorJob } from "../../providers/generator.ts";
 import { makeFolder, syncFolder, whileInUse } from "../../lib/durable.ts";
 import { errorCode } from "../../lib/error-text.ts";
 import { jsonOrNull } from "../../lib/json.ts";

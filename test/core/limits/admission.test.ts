@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { ImageService, PollReply, SubmitReply } from "../../../src/api/service.ts";
+import type { ImageService, PollReply, SubmitReply } from "../../../src/providers/service/http-service.ts";
 import { TransportError } from "../../../src/api/transport.ts";
 import { BudgetExceededError, InterruptedError } from "../../../src/core/errors.ts";
 import { Admission, AdmittedService } from "../../../src/core/limits/admission.ts";

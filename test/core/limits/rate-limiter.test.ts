@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { describe, expect, it } from "vitest";
-import type { ImageService, PollReply } from "../../../src/api/service.ts";
+import type { ImageService, PollReply } from "../../../src/providers/service/http-service.ts";
 import { InterruptedError } from "../../../src/core/errors.ts";
 import { RateLimiter, withLimitedPolls } from "../../../src/core/limits/rate-limiter.ts";
 import { steppedClock } from "../../support/fake-clock.ts";

@@ -1,5 +1,5 @@
 import { onTestFinished } from "vitest";
-import type { GeneratorOptions } from "../../../src/generators/spec.ts";
+import type { GeneratorOptions } from "../../../src/providers/spec.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { systemProcesses } from "../../../src/lib/processes.ts";
 import {
@@ -7,7 +7,7 @@ import {
   type ServiceEvent,
   startGeneratorService,
 } from "../../../src/sandbox/generator-service.ts";
-import { OPTIONS } from "../../generators/job.ts";
+import { OPTIONS } from "../../providers/job.ts";
 import { scriptedGenerator } from "../../support/scripted-generator.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { type Answer, clientOf } from "../live.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { GeneratorError, type GeneratorFailure, TimeLimitError } from "../../../src/generators/generator.ts";
+import { GeneratorError, type GeneratorFailure, TimeLimitError } from "../../../src/providers/generator.ts";
 import { type Condition, conditionAfter } from "../../../src/sandbox/queue/admission.ts";
 import { BadImageError } from "../../../src/sandbox/queue/check-image.ts";
 import { endOf, GivenUpError, type RequestEnd, stepAfter } from "../../../src/sandbox/queue/request-end.ts";

@@ -1,5 +1,5 @@
 import { connectionErrorText, describeConnectionError, isUntrusted } from "../../../api/connection-errors.ts";
-import { describeForeign, type ProbeReply, probe, verdictOf } from "../../../api/probe.ts";
+import { describeForeign, type ProbeReply, probe, verdictOf } from "../../../providers/service/probe.ts";
 import { proxiesFromEnvironment } from "../../../api/proxies.ts";
 import { TransportError } from "../../../api/transport.ts";
 import { apiKeyFor, requireApiKey, requireBaseUrl } from "../../../client/account.ts";

@@ -1,7 +1,7 @@
 import { ServiceError } from "../../../api/errors.ts";
 import { checkSecret } from "../../../client/generator-values.ts";
 import { generatorNamed } from "../../../client/own-generator.ts";
-import { type GeneratorSpec, mayCarryKey, parseGeneratorSpec } from "../../../generators/spec.ts";
+import { type GeneratorSpec, mayCarryKey, parseGeneratorSpec } from "../../../providers/spec.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { maskKey } from "../../../lib/redact.ts";
 import type { Settings } from "../../../store/settings-file.ts";

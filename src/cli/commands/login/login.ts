@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { describeConnectionError } from "../../../api/connection-errors.ts";
 import { AuthRequiredError, NetworkError, ServiceError } from "../../../api/errors.ts";
-import { describeForeign, probe, verdictOf } from "../../../api/probe.ts";
+import { describeForeign, probe, verdictOf } from "../../../providers/service/probe.ts";
 import { proxiesFromEnvironment } from "../../../api/proxies.ts";
 import { TransportError } from "../../../api/transport.ts";
 import { checkApiKey, checkBaseUrl, requireBaseUrl, withScheme } from "../../../client/account.ts";

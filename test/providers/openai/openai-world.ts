@@ -5,10 +5,10 @@ import {
   GeneratorError,
   type GeneratorFailure,
   type GeneratorJob,
-} from "../../../src/generators/generator.ts";
-import { OpenAiGenerator } from "../../../src/generators/openai/openai-generator.ts";
-import { serverFormOf } from "../../../src/generators/openai/servers.ts";
-import type { GeneratorOptions } from "../../../src/generators/spec.ts";
+} from "../../../src/providers/generator.ts";
+import { OpenAiGenerator } from "../../../src/providers/openai/openai-generator.ts";
+import { serverFormOf } from "../../../src/providers/openai/servers.ts";
+import type { GeneratorOptions } from "../../../src/providers/spec.ts";
 import { PICTURE } from "../../support/images.ts";
 import { liveServer } from "../../support/live-server.ts";
 import { quickClock } from "../../support/quick-clock.ts";

@@ -1,8 +1,8 @@
 import { mkdir } from "node:fs/promises";
 import path from "node:path";
-import type { Generator, GeneratorJob } from "../../src/generators/generator.ts";
-import { openGenerator } from "../../src/generators/kinds.ts";
-import type { GeneratorOptions, GeneratorSpec } from "../../src/generators/spec.ts";
+import type { Generator, GeneratorJob } from "../../src/providers/generator.ts";
+import { openGenerator } from "../../src/providers/kinds.ts";
+import type { GeneratorOptions, GeneratorSpec } from "../../src/providers/spec.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 

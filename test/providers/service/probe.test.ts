@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { type Probe, probe } from "../../src/api/probe.ts";
-import { liveServer } from "../support/live-server.ts";
-import { type Behaviour, failure, json, response } from "../support/scripted-server.ts";
-import { cutShort, replies, silence } from "../support/scripts.ts";
+import { type Probe, probe } from "../../../src/providers/service/probe.ts";
+import { liveServer } from "../../support/live-server.ts";
+import { type Behaviour, failure, json, response } from "../../support/scripted-server.ts";
+import { cutShort, replies, silence } from "../../support/scripts.ts";
 
 const KEY = "sk-canary-probe-1234567890";
 

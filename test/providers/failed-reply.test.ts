@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { failedReply, readErrorBody } from "../../src/generators/failed-reply.ts";
+import { failedReply, readErrorBody } from "../../src/providers/failed-reply.ts";
 
 const asked = { host: "gpubox:1234", isPaid: true, mask: (text: string) => text, nowMs: 0 };
 

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import type { GeneratorJob } from "../../../src/generators/generator.ts";
+import type { GeneratorJob } from "../../../src/providers/generator.ts";
 import { CANARY } from "../../support/canary.ts";
 import { PICTURE } from "../../support/images.ts";
 import { liveServer } from "../../support/live-server.ts";

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { parseGeneratorCommand } from "../../../src/generators/command/command-words.ts";
+import { parseGeneratorCommand } from "../../../src/providers/command/command-words.ts";
 
 it.each([
   ["/home/ada/bin/paint {promptFile} {width} {height} {output}", 5],

@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { modelsAt, OPENAI_MATRIX, openAiName } from "../../../src/generators/openai/servers.ts";
+import { modelsAt, OPENAI_MATRIX, openAiName } from "../../../src/providers/openai/servers.ts";
 import { MODELS } from "../../../src/models/matrix.ts";
 import { CANARY } from "../../support/canary.ts";
 import { PICTURE } from "../../support/images.ts";

@@ -1,8 +1,8 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { type Reference, TimeLimitError } from "../../src/generators/generator.ts";
-import { type ReferenceDeps, referenceFiles } from "../../src/generators/reference-files.ts";
+import { type Reference, TimeLimitError } from "../../src/providers/generator.ts";
+import { type ReferenceDeps, referenceFiles } from "../../src/providers/reference-files.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { PICTURE } from "../support/images.ts";
 import { liveServer } from "../support/live-server.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isPrivateHost, mayCarryKey, parseGeneratorSpec } from "../../src/generators/spec.ts";
+import { isPrivateHost, mayCarryKey, parseGeneratorSpec } from "../../src/providers/spec.ts";
 import { UsageError } from "../../src/lib/error-types.ts";
 
 const parsed = (text: string) => parseGeneratorSpec(text, "--generator");

@@ -1,8 +1,8 @@
 // Reads what the service sends: unknown fields are ignored, known ones must be valid. By hand: each run reads one reply
 // to a submit, and a validation library takes longer to load than everything else that follows.
 
-import { fieldsOf, isJsonObject } from "../lib/json.ts";
-import type { Usage } from "../task/lifecycle.ts";
+import { fieldsOf, isJsonObject } from "../../lib/json.ts";
+import type { Usage } from "../../task/lifecycle.ts";
 
 /** Section 2.1: every reply. */
 export type Envelope =

@@ -1,6 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
-import { TimeLimitError } from "../../../src/generators/generator.ts";
+import { TimeLimitError } from "../../../src/providers/generator.ts";
 import { CANARY } from "../../support/canary.ts";
 import { PICTURE } from "../../support/images.ts";
 import { deadPort, liveServer } from "../../support/live-server.ts";

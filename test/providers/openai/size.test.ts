@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { sizeFields } from "../../../src/generators/openai/size.ts";
+import { sizeFields } from "../../../src/providers/openai/size.ts";
 import { holds } from "../../support/holds.ts";
 import { expectPublished } from "./published-fields.ts";
 
