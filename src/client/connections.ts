@@ -1,12 +1,12 @@
 import { guardedLookup, isLoopbackHost } from "../api/address.ts";
 import { HttpClient, type HttpClientOptions } from "../api/client.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
-import { HttpImageService, type ServiceOptions } from "../providers/service/http-service.ts";
 import type { Connection } from "../core/deps.ts";
 import { requireSameAccount } from "../core/errors.ts";
 import { ImggenError, UsageError } from "../lib/error-types.ts";
 import { keyFingerprint } from "../lib/fingerprint.ts";
 import { keyMasker } from "../lib/redact.ts";
+import { HttpImageService, type ServiceOptions } from "../providers/service/http-service.ts";
 import { readSettings, settingsFile } from "../store/settings-file.ts";
 import { GENERATOR_KEY_ID, SANDBOX_SERVICE, type ServiceIdentity } from "../task/intent.ts";
 import { checkApiKey, checkBaseUrl, configuredService } from "./account.ts";

@@ -1,9 +1,9 @@
 import { AuthRequiredError, InsufficientCreditsError, NetworkError, ServiceError } from "../api/errors.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
-import { GeneratorError } from "../providers/generator.ts";
-import { defaultModelOf, openGenerator } from "../providers/kinds.ts";
 import { ImggenError, UsageError } from "../lib/error-types.ts";
 import type { GeneratorTerms } from "../models/check.ts";
+import { GeneratorError } from "../providers/generator.ts";
+import { defaultModelOf, openGenerator } from "../providers/kinds.ts";
 import { ANY_MODEL } from "../task/request.ts";
 import { type GeneratorSource, type OwnGenerator, ownGenerator, requireKey } from "./own-generator.ts";
 import type { ClientSession } from "./session.ts";

@@ -1,8 +1,8 @@
-import type { GeneratorOptions } from "../providers/spec.ts";
 import { commandWords } from "../lib/command-line.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { isTexts, jsonOrNull } from "../lib/json.ts";
 import { wholeNumberOption } from "../lib/whole-number.ts";
+import type { GeneratorOptions } from "../providers/spec.ts";
 
 type Field = GeneratorOptions["fields"][string];
 

@@ -1,4 +1,7 @@
 import { AuthRequiredError } from "../api/errors.ts";
+import { timeoutOption } from "../lib/duration.ts";
+import { UsageError } from "../lib/error-types.ts";
+import { shellWord } from "../lib/shell-word.ts";
 import { isPaidByDefault } from "../providers/kinds.ts";
 import {
   type GeneratorOptions,
@@ -6,9 +9,6 @@ import {
   mayCarryKey,
   parseGeneratorSpec,
 } from "../providers/spec.ts";
-import { timeoutOption } from "../lib/duration.ts";
-import { UsageError } from "../lib/error-types.ts";
-import { shellWord } from "../lib/shell-word.ts";
 import { SETTINGS, type SettingName } from "../store/settings-table.ts";
 import { type Effective, switchValue } from "./effective-settings.ts";
 import {

@@ -1,9 +1,9 @@
 import { readdirSync } from "node:fs";
 import path from "node:path";
-import { referencesFolder } from "../providers/generator.ts";
 import { sweepClaims } from "../lib/claim.ts";
 import { isPresent, makeFolder } from "../lib/durable.ts";
 import { createWhole } from "../lib/write-whole.ts";
+import { referencesFolder } from "../providers/generator.ts";
 import { adoptAll } from "./generator/adopt.ts";
 import { CollectedImages, removeOldReferences, serveFile } from "./generator/kept-files.ts";
 import { poll } from "./generator/poll.ts";

@@ -1,5 +1,5 @@
-import { isSameRequest, type ServiceIdentity } from "../task/intent.ts";
-import type { TaskRecord } from "../task/record.ts";
+import { isSameRequest, type RequestIdentity, type ServiceIdentity } from "../task/intent.ts";
+import { type TaskRecord, taskIdOf } from "../task/record.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import { digestsOf } from "../task/saved-file.ts";
 import { IdPrefixes, mayStandForId } from "./id-prefix.ts";
@@ -55,9 +55,8 @@ export class LedgerReader extends LedgerFiles {
     };
     for await (const entry of this.entries(isWanted)) {
       if (entry.kind !== "task") continue;
-      const { id, state } = entry.record;
-      for (const each of "taskId" in state ? [id, state.taskId] : [id])
-        if (missing.delete(each)) found.set(each, entry.record);
+      for (const each of [entry.record.id, taskIdOf(entry.record)])
+        if (each !== null && missing.delete(each)) found.set(each, entry.record);
       if (missing.size === 0) break;
     }
     return found;
@@ -85,16 +84,11 @@ export class LedgerReader extends LedgerFiles {
    * Every task for the very same request of the same account, newest first.
    * @param sinceMs milliseconds since the epoch: no finished task that was begun earlier. Default: all
    */
-  async *sameRequest(
-    request: GenerationRequest,
-    service: ServiceIdentity,
-    sinceMs?: number,
-  ): AsyncGenerator<TaskRecord, undefined> {
-    const tag = requestTag(request, service);
+  async *sameRequest(wanted: RequestIdentity, sinceMs?: number): AsyncGenerator<TaskRecord, undefined> {
+    const tag = requestTag(wanted);
     const since = sinceMs === undefined ? "" : timeOfId(sinceMs);
     for await (const entry of this.entries((name) => hasTag(name, tag), since)) {
-      if (entry.kind === "task" && isSameRequest(entry.record.intent, { request, service }))
-        yield entry.record;
+      if (entry.kind === "task" && isSameRequest(entry.record.intent, wanted)) yield entry.record;
     }
   }
 

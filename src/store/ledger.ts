@@ -13,13 +13,13 @@ import { isPresent, makeFolder, syncFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-text.ts";
 import { publishOnce } from "../lib/publish.ts";
 import { removeOldDrafts } from "../lib/write-whole.ts";
-import type { Intent } from "../task/intent.ts";
+import type { RequestIdentity } from "../task/intent.ts";
 import type { TaskEvent } from "../task/lifecycle.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { usingStateFolder } from "./errors.ts";
 import { listFolder, readTask } from "./ledger-entry.ts";
 import { DRAFT_MARK, requestTag } from "./ledger-name.ts";
-import { isOwnerGone, mayBeUnderWay, type OwnedTask } from "./owners.ts";
+import { holderOf, isOverdue, isOwnerGone, mayBeUnderWay, type OwnedTask } from "./owners.ts";
 import { TaskFile } from "./task-file.ts";
 import { TaskStarter } from "./task-starter.ts";
 
@@ -31,13 +31,13 @@ export class Ledger extends TaskStarter {
    * @throws StateFolderError, the signal's reason, or what `work` throws
    */
   async alone<Result>(
-    { request, service }: Pick<Intent, "request" | "service">,
+    wanted: RequestIdentity,
     work: (isKept: Claim["isKept"]) => Promise<Result>,
     limits: ClaimLimits,
   ): Promise<Result> {
     const claim = await usingStateFolder(this.folder, "Nothing was sent.", async () => {
       await makeFolder(this.openFolder, 0o700);
-      const id = `request-${requestTag(request, service)}`;
+      const id = `request-${requestTag(wanted)}`;
       return claimInTurn(this.openFolder, id, this.processes, limits);
     }).catch((error: unknown) => {
       limits.signal?.throwIfAborted();
@@ -56,7 +56,7 @@ export class Ledger extends TaskStarter {
    * only resumes the task does not count.
    */
   isUnderWay(record: TaskRecord): boolean {
-    if (record.state.name !== "intent") return false;
+    if (record.state.name !== "intent" && !("tries" in record.state)) return false;
     return !isOwnerGone(record, this.processes, this.clock.now());
   }
 
@@ -79,8 +79,9 @@ export class Ledger extends TaskStarter {
    * when the task is claimed.
    */
   isClaimed(record: TaskRecord): boolean {
-    const { self } = this.processes;
-    if (mayBeUnderWay(record, self, this.clock.now())) return true;
+    const nowMs = this.clock.now();
+    if ("tries" in record.state) return !isOwnerGone(record, this.processes, nowMs);
+    if (mayBeUnderWay(record, this.processes.self, nowMs)) return true;
     return isAtWork(record.owner, this.processes);
   }
 
@@ -98,16 +99,26 @@ export class Ledger extends TaskStarter {
       const { self } = this.processes;
       if (mayBeUnderWay(record, self, this.clock.now())) return "elsewhere";
       // A process that has recorded an unknown outcome has released the task, even if it is still alive.
-      const isLeft = record.state.name === "unknown";
-      const firstOwner = isLeft ? null : record.owner;
-      const result = await takeClaim(this.openFolder, record.id, firstOwner, this.processes);
+      const ignoresLiving = isOverdue(record, this.clock.now());
+      const isLeft = record.state.name === "unknown" || ignoresLiving;
+      const firstOwner = isLeft ? null : holderOf(record);
+      const result = await takeClaim(this.openFolder, record.id, firstOwner, this.processes, {
+        ignoresLiving,
+      });
       if (result.isTaken) return "elsewhere";
       const task = await this.#reopenClaimed(record.id, result.claim);
       // It was read before it was claimed, and an owner on another machine may have continued meanwhile.
-      if (task === "finished" || !mayBeUnderWay(task.record, self, this.clock.now())) return task;
+      if (task === "finished" || !this.#isInOtherHands(task.record)) return task;
       await task.release();
       return "elsewhere";
     });
+  }
+
+  /** Whether a process that was overdue has continued before the task was claimed. */
+  #isInOtherHands(record: TaskRecord): boolean {
+    const { self } = this.processes;
+    if (mayBeUnderWay(record, self, this.clock.now())) return true;
+    return "tries" in record.state && !isOwnerGone(record, this.processes, this.clock.now());
   }
 
   async #reopenClaimed(id: string, claim: Claim): Promise<OwnedTask | "finished"> {
@@ -131,7 +142,7 @@ export class Ledger extends TaskStarter {
     };
     try {
       const read = await readTask(id, file.path);
-      if (read.kind === "task") return { record: read.record, file, claimed: true, release };
+      if (read.kind === "task") return { record: read.record, file, claim, release };
       throw new Error(`${file.path} changed while it was read`);
     } catch (error) {
       // The caller releases the claim once: after that its number may belong to another process.
@@ -158,16 +169,18 @@ export class Ledger extends TaskStarter {
    * claim has run out. That process reads the task after claiming it, and the owner calls this after writing to it, so
    * at least one of the two learns about the other.
    */
-  isTakenOver({ record, file }: OwnedTask): boolean {
+  async isTakenOver({ record, file, claim }: OwnedTask): Promise<boolean> {
     // In this order: when a task is moved to `done`, its claims are removed last.
-    return hasClaims(this.openFolder, record.id) || !isPresent(file.path);
+    const isClaimed = claim ? !(await claim.isKept()) : hasClaims(this.openFolder, record.id);
+    return isClaimed || !isPresent(file.path);
   }
 
   /** Moves a finished task's file to `done`. @param record the task as its lines add up */
-  async finish({ file, claimed }: OwnedTask, record: TaskRecord): Promise<void> {
+  async finish({ file, claim }: OwnedTask, record: TaskRecord): Promise<void> {
     file.close();
     await this.done.take(file.path, record);
-    if (claimed) await removeClaims(this.openFolder, record.id);
+    if (record.intent.work) this.work.remove(record.id);
+    if (claim) await removeClaims(this.openFolder, record.id);
   }
 
   /** Whether a task is among the finished ones. */
@@ -189,5 +202,6 @@ export class Ledger extends TaskStarter {
     const names = listFolder(this.openFolder);
     await sweepClaims(this.openFolder, names, (id) => this.#isTask(id), this.processes);
     await removeOldDrafts(this.openFolder, (name) => name.includes(DRAFT_MARK), this.clock.now());
+    await this.work.sweep((id) => this.done.has(id));
   }
 }

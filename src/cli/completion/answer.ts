@@ -82,7 +82,7 @@ function candidateOf({ id, state, intent }: TaskRecord): Candidate {
   const { prompt } = intent.request;
   const short =
     prompt.length > MOST_PROMPT_CHARACTERS ? `${prompt.slice(0, MOST_PROMPT_CHARACTERS)}…` : prompt;
-  return { value: "taskId" in state ? state.taskId : id, description: short };
+  return { value: taskIdOf(record) ?? id, description: short };
 }
 
 /**

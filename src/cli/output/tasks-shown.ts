@@ -115,7 +115,7 @@ const LONGEST_COMMAND = 600;
 
 /** Whether there is something to wait for: a request that the service has not taken ends at once. */
 function hasServiceId({ record }: ResumeTarget): boolean {
-  return record === null || "taskId" in record.state;
+  return record === null || taskIdOf(record) !== null;
 }
 
 /** The service's id, where the ledger has it: a task may be named by the beginning of one, or by nothing. */

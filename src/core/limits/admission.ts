@@ -1,9 +1,18 @@
 import { connectionErrorText, isUntrusted } from "../../api/connection-errors.ts";
 import { ServiceError } from "../../api/errors.ts";
-import type { ImageService, PollReply, SubmitReply } from "../../providers/service/http-service.ts";
 import { TransportError } from "../../api/transport.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
+import {
+  type Job,
+  type MadeImage,
+  type PollReply,
+  type Provider,
+  type SubmitHow,
+  type SubmitReply,
+  TimeLimitError,
+} from "../../providers/provider.ts";
+import type { AdmittedProvider } from "../deps.ts";
 import { CircuitBreaker, type CircuitBreakerDeps, type Ticket } from "./circuit-breaker.ts";
 import { pollWithinLimit, RateLimiter, type RateLimiterDeps } from "./rate-limiter.ts";
 
@@ -14,7 +23,7 @@ const PATIENCE_MS = 180_000;
  * for when the account cannot pay for more.
  */
 export class Admission {
-  readonly service: ImageService;
+  readonly provider: Provider;
   readonly rateLimiter: RateLimiter;
   readonly breaker: CircuitBreaker;
   /** The last error that kept a submit from being sent: its row waits for the service to be back. */
@@ -23,8 +32,8 @@ export class Admission {
   #stopped: ImggenError | null = null;
 
   /** @param deps `patienceMs`: how long the service may ask all rows to wait before the batch gives up */
-  constructor(service: ImageService, deps: RateLimiterDeps & CircuitBreakerDeps & { patienceMs?: number }) {
-    this.service = service;
+  constructor(provider: Provider, deps: RateLimiterDeps & CircuitBreakerDeps & { patienceMs?: number }) {
+    this.provider = provider;
     this.#patienceMs = deps.patienceMs ?? PATIENCE_MS;
     this.rateLimiter = new RateLimiter(deps);
     this.breaker = new CircuitBreaker(deps);
@@ -45,12 +54,12 @@ export class Admission {
    * @returns null if nothing more is submitted
    * @throws the signal's reason
    */
-  async admit(signal: AbortSignal): Promise<AdmittedService | null> {
+  async admit(signal: AbortSignal): Promise<AdmittedRequests | null> {
     if (this.rateLimiter.leftMs > this.#patienceMs) this.stop(tooLong(this.rateLimiter.leftMs));
     if (this.#stopped) return null;
     const ticket = await this.enter(signal);
     if (ticket === null) return null;
-    if (!this.#stopped) return new AdmittedService(this, ticket);
+    if (!this.#stopped) return new AdmittedRequests(this, ticket);
     this.leave(ticket);
     return null;
   }
@@ -75,8 +84,9 @@ export class Admission {
   }
 }
 
-/** The service as one row sees it: each submit waits for admission. */
-export class AdmittedService implements ImageService {
+/** A provider as one row sees it: each submit waits for admission. */
+export class AdmittedRequests implements AdmittedProvider {
+  readonly version = 1;
   readonly #admission: Admission;
   /** The ticket of its next submit; null if it must wait for admission first. */
   #ticket: Ticket | null;
@@ -89,8 +99,8 @@ export class AdmittedService implements ImageService {
     this.#ticket = ticket;
   }
 
-  get submitTimeoutMs(): number {
-    return this.#admission.service.submitTimeoutMs;
+  get limits(): Provider["limits"] {
+    return this.#admission.provider.limits;
   }
 
   /** Waits for the ticket of the next submit. */
@@ -100,15 +110,15 @@ export class AdmittedService implements ImageService {
     return this.#ticket === null ? (this.#last ?? notTried()) : null;
   }
 
-  async submit(...[request, signal, ...more]: Parameters<ImageService["submit"]>): Promise<SubmitReply> {
-    const noTurn = await this.turn(signal);
+  async submit(job: Job, how: SubmitHow): Promise<SubmitReply> {
+    const noTurn = await this.turn(how.signal);
     const ticket = this.#ticket;
     if (noTurn || ticket === null) return noTurn ?? notTried();
     this.#ticket = null;
     try {
-      const reply = await this.#admission.service.submit(request, signal, ...more);
+      const reply = await this.#admission.provider.submit(job, how);
       this.#last = reply;
-      this.#report(reply, ticket, signal);
+      this.#report(reply, ticket, how.signal);
       return reply;
     } finally {
       this.#admission.leave(ticket);
@@ -122,8 +132,18 @@ export class AdmittedService implements ImageService {
   }
 
   poll(taskId: string, timeoutMs: number | undefined, signal: AbortSignal): Promise<PollReply> {
-    return pollWithinLimit(this.#admission.service, this.#admission.rateLimiter, taskId, timeoutMs, signal);
+    return pollWithinLimit(this.#admission.provider, this.#admission.rateLimiter, taskId, timeoutMs, signal);
   }
+
+  async recover(job: Job, how: Omit<SubmitHow, "onSent">): Promise<SubmitReply | null> {
+    return (await this.#admission.provider.recover?.(job, how)) ?? null;
+  }
+
+  async images(job: Job): Promise<MadeImage[]> {
+    return (await this.#admission.provider.images?.(job)) ?? [];
+  }
+
+  async close(): Promise<void> {}
 
   /** Returns an unused ticket. */
   release(): void {
@@ -133,12 +153,13 @@ export class AdmittedService implements ImageService {
 
   #report(reply: SubmitReply, ticket: Ticket, signal: AbortSignal): void {
     const { breaker, rateLimiter } = this.#admission;
-    if (reply.outcome === "accepted") rateLimiter.speedUp();
+    if (reply.outcome === "accepted" || reply.outcome === "made") rateLimiter.speedUp();
     if (reply.outcome === "rate_limited") rateLimiter.slowDown(reply.retryAfterMs);
-    if (signal.aborted) return;
+    if (signal.aborted && !(signal.reason instanceof TimeLimitError)) return;
     // Not an outage: waiting would not help.
     if (reply.outcome === "not_sent" && isUntrusted(reply.cause)) return;
-    if (reply.outcome === "not_sent") breaker.unreachable(ticket, connectionErrorText(reply.cause));
+    if (reply.outcome === "not_sent")
+      breaker.unreachable(ticket, reply.error?.message ?? connectionErrorText(reply.cause));
     else if (reply.outcome === "unknown") breaker.lost(ticket, reply.why);
     else breaker.answered();
   }

@@ -7,11 +7,10 @@ import { isSamePlace, isSameRequest } from "../../task/intent.ts";
 import { isResumable } from "../../task/lifecycle.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
-import { ofOneAccount, type TaskDeps } from "../deps.ts";
+import { identityOf, ofOneAccount, type TaskDeps } from "../deps.ts";
 import { ClaimedError, SaveFailedError } from "../errors.ts";
 import { requireFree } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
-import { askQueueOfAll } from "./ask-queue.ts";
 import { mentionedTaskId, reportOf, type TaskReport } from "./report.ts";
 import type { ResultSpec } from "./submit-and-finish.ts";
 
@@ -31,8 +30,6 @@ export async function continueEarlier(
   deps: TaskDeps,
   warn: (message: string) => Promise<void>,
 ): Promise<TaskReport | null> {
-  const wanted = { request, service: deps.connection.identity };
-  await askQueueOfAll(deps, (intent) => isSameRequest(intent, wanted));
   const twins = await unfinishedTwins(request, deps);
   const charged = twins.filter(({ state }) => isResumable(state.name));
   const isRecent = ({ submittedAt }: TaskRecord) => deps.clock.now() - Date.parse(submittedAt) <= LONGEST_MS;
@@ -57,7 +54,7 @@ async function unfinishedTwins(
   request: GenerationRequest,
   { connection, ledger }: Pick<TaskDeps, "connection" | "ledger">,
 ): Promise<TaskRecord[]> {
-  const wanted = { request, service: connection.identity };
+  const wanted = identityOf(request, connection);
   const entries = (await ledger.unfinished()).reverse();
   requireRead(entries);
   return entries.flatMap((entry) =>

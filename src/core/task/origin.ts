@@ -2,7 +2,7 @@ import { promises } from "node:fs";
 import { UsageError } from "../../lib/error-types.ts";
 import { fileSha256 } from "../../lib/file-digest.ts";
 import type { Ledger } from "../../store/ledger.ts";
-import type { TaskRecord } from "../../task/record.ts";
+import { type TaskRecord, taskIdOf } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { readSidecar } from "../images/sidecar.ts";
 
@@ -46,7 +46,7 @@ export async function namesTask(what: string, ledger: Ledger): Promise<boolean> 
 
 export function originOfTask(record: TaskRecord): ImageOrigin {
   const { request, service, credits } = record.intent;
-  const taskId = "taskId" in record.state ? record.state.taskId : null;
+  const taskId = taskIdOf(record);
   return { taskId, request, service: service.baseUrl, credits, submittedAt: record.submittedAt, record };
 }
 

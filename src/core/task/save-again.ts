@@ -18,7 +18,7 @@ export async function saveAgain(
   options: ResumeSpec,
   deps: UseCaseDeps,
 ): Promise<TaskReport> {
-  const taskDeps = await deps.depsFor(record.intent.service, taskId);
+  const taskDeps = await deps.depsFor(record.intent, taskId);
   const task = earlierTask(taskId, acceptedAt, record.intent.destination, options);
   return finishTask(task, factsOf(record), options.wait, taskDeps);
 }
@@ -74,7 +74,8 @@ export async function copyOf(
   );
   if (areHere && files[0]?.path === destination.path) return { ...report, isSavedBefore: true };
   const task = { ...earlierTask(taskId, acceptedAt, destination, { destination }), copies: files };
-  const urls = files.map(({ url }) => url);
+  // What has no URL is never asked for: its file is copied, or it is gone.
+  const urls = files.map(({ url }) => url ?? "");
   const seen = {
     outcome: "ended",
     task: { status: "completed", urls },

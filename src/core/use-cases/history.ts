@@ -6,7 +6,7 @@ import type { Ledger } from "../../store/ledger.ts";
 import type { UnreadableEntry } from "../../store/ledger-entry.ts";
 import { SANDBOX_SERVICE, type ServiceIdentity } from "../../task/intent.ts";
 import { effectiveState, isResumable, type StateName } from "../../task/lifecycle.ts";
-import { mayBeCharged, type TaskRecord } from "../../task/record.ts";
+import { isInHistory, type TaskRecord } from "../../task/record.ts";
 import { type ReportStatus, reportStatus } from "../task/report.ts";
 
 /** Which tasks of the ledger are wanted; a field that is absent asks nothing. */
@@ -62,7 +62,7 @@ export async function* chargedTasks(
     const { record } = entry;
     // All that follow are older still.
     if (Date.parse(record.submittedAt) < sinceMs) return;
-    if (!mayBeCharged(record) || !matches(record, filter)) continue;
+    if (!isInHistory(record) || !matches(record, filter)) continue;
     yield isOfService(record.intent.service) ? record : "elsewhere";
   }
 }

@@ -1,9 +1,9 @@
 import type { Ledger } from "../../store/ledger.ts";
 import type { OwnedTask } from "../../store/owners.ts";
-import { chargedIn } from "../../task/lifecycle.ts";
-import { isUnknown, type TaskRecord } from "../../task/record.ts";
+import { isResumable } from "../../task/lifecycle.ts";
+import { chargedOf, isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
-import { ofOneAccount, type TaskDeps } from "../deps.ts";
+import { identityOf, ofOneAccount, type TaskDeps } from "../deps.ts";
 import { ClaimedError, interruptedError } from "../errors.ts";
 import { isCopyOf } from "../images/copy-image.ts";
 import { requireFree } from "../images/destination.ts";
@@ -136,8 +136,12 @@ function isSubmitting(record: TaskRecord, ledger: Ledger): boolean {
 }
 
 function isReusable(record: TaskRecord, ledger: Ledger): boolean {
-  const charged = chargedIn(record.state);
-  return charged === "yes" || isUnknown(record) || isSubmitting(record, ledger);
+  return isThere(record) || isUnknown(record) || isSubmitting(record, ledger);
+}
+
+/** Whether a task has its image, or will have it. */
+function isThere(record: TaskRecord): boolean {
+  return record.state.name === "saved" || isResumable(record.state.name) || chargedOf(record) === "yes";
 }
 
 /** Whether it failed. A process that waited for it reports the failure, instead of submitting the request again. */
@@ -152,8 +156,8 @@ async function findReusable(
   sinceMs?: number,
 ): Promise<TaskRecord | null> {
   let maybe: TaskRecord | null = null;
-  for await (const record of ledger.sameRequest(request, connection.identity, sinceMs)) {
-    if (chargedIn(record.state) === "yes") return record;
+  for await (const record of ledger.sameRequest(identityOf(request, connection), sinceMs)) {
+    if (isThere(record)) return record;
     if (isReusable(record, ledger)) maybe ??= record;
   }
   return maybe;

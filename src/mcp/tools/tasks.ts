@@ -34,7 +34,7 @@ export const getTask = tool({
 async function answerFor(taskId: string, waitSeconds: number, call: Call, toolbox: Toolbox): Promise<Answer> {
   const { client, jobs, findTask, output } = toolbox;
   const record = await findTask(taskId);
-  const whole = record !== null && "taskId" in record.state ? record.state.taskId : taskId;
+  const whole = (record && taskIdOf(record)) ?? taskId;
   const job = jobs.ofTask(whole);
   if (job) return jobAnswer(job, waitSeconds, call, toolbox);
   if (waitSeconds === 0) return taskAnswer(await client.status(taskId, call));

@@ -1,7 +1,7 @@
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { type Reference, referencesFolder } from "../../providers/generator.ts";
 import { inspectFileAt } from "../../lib/image/inspect.ts";
+import { type Reference, referencesFolder } from "../../providers/generator.ts";
 import { REQUEST_ID_HEADER } from "../../task/intent.ts";
 import { pictureDimensions } from "../dimensions.ts";
 import type { ServiceRequest } from "../http.ts";

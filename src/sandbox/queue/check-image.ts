@@ -1,9 +1,9 @@
 import path from "node:path";
-import type { GeneratedImage } from "../../providers/generator.ts";
 import { DiskFile } from "../../lib/disk-file.ts";
 import { syncFolder } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { type ImageInfo, inspectImage } from "../../lib/image/inspect.ts";
+import type { GeneratedImage } from "../../providers/generator.ts";
 import type { StoredImage } from "./task-state.ts";
 
 const MEBI = 1024 * 1024;

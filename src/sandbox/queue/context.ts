@@ -1,8 +1,8 @@
-import type { Generator } from "../../providers/generator.ts";
-import type { GeneratorOptions, GeneratorSpec } from "../../providers/spec.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Processes } from "../../lib/processes.ts";
 import type { Matrix } from "../../models/matrix.ts";
+import type { Generator } from "../../providers/generator.ts";
+import type { GeneratorOptions, GeneratorSpec } from "../../providers/spec.ts";
 import type { RequestLine } from "../http.ts";
 import type { AccountKey, SharedPause } from "./pause.ts";
 import type { GeneratorSlots } from "./slots.ts";

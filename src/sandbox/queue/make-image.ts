@@ -1,8 +1,8 @@
 import { readdirSync, rmSync } from "node:fs";
 import path from "node:path";
-import { type GeneratorJob, TimeLimitError } from "../../providers/generator.ts";
 import { isoTime } from "../../lib/clock.ts";
 import { formatDuration } from "../../lib/duration.ts";
+import { type GeneratorJob, TimeLimitError } from "../../providers/generator.ts";
 import type { Admission } from "./admission.ts";
 import { checkImage } from "./check-image.ts";
 import type { QueueContext } from "./context.ts";

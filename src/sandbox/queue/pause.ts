@@ -1,11 +1,11 @@
 import path from "node:path";
-import type { GeneratorFailure } from "../../providers/generator.ts";
 import { removeIfPossible } from "../../lib/durable.ts";
 import { errorCode } from "../../lib/error-text.ts";
 import { jsonOrNull } from "../../lib/json.ts";
 import type { Processes, ProcessIdentity } from "../../lib/processes.ts";
 import { readText } from "../../lib/read-file.ts";
 import { replaceWhole } from "../../lib/write-whole.ts";
+import type { GeneratorFailure } from "../../providers/generator.ts";
 
 export type AccountKey = Extract<GeneratorFailure, { kind: "account" }>["key"];
 

@@ -1,6 +1,6 @@
-import { GeneratorError, type GeneratorFailure, TimeLimitError } from "../../providers/generator.ts";
 import { isoTime } from "../../lib/clock.ts";
 import { errorText } from "../../lib/error-text.ts";
+import { GeneratorError, type GeneratorFailure, TimeLimitError } from "../../providers/generator.ts";
 import { BadImageError } from "./check-image.ts";
 import type { Step, StoredImage } from "./task-state.ts";
 

@@ -1,12 +1,12 @@
 import { type Dirent, mkdirSync, readdirSync, renameSync } from "node:fs";
 import path from "node:path";
-import type { GeneratorJob } from "../../providers/generator.ts";
 import { makeFolder, syncFolder, whileInUse } from "../../lib/durable.ts";
 import { errorCode } from "../../lib/error-text.ts";
 import { jsonOrNull } from "../../lib/json.ts";
 import { readPublished } from "../../lib/publish.ts";
 import { isFolder } from "../../lib/read-file.ts";
 import { createWhole } from "../../lib/write-whole.ts";
+import type { GeneratorJob } from "../../providers/generator.ts";
 import { isNewTaskId } from "../task-id.ts";
 import { advance, isEnded, type Step, SUBMITTED, type TaskState } from "./task-state.ts";
 

@@ -1,9 +1,9 @@
 import { ServiceError } from "../../../api/errors.ts";
 import { checkSecret } from "../../../client/generator-values.ts";
 import { generatorNamed } from "../../../client/own-generator.ts";
-import { type GeneratorSpec, mayCarryKey, parseGeneratorSpec } from "../../../providers/spec.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { maskKey } from "../../../lib/redact.ts";
+import { type GeneratorSpec, mayCarryKey, parseGeneratorSpec } from "../../../providers/spec.ts";
 import type { Settings } from "../../../store/settings-file.ts";
 import { readSecret } from "../../input/input-stream.ts";
 import type { Session } from "../../session/session.ts";

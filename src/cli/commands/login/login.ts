@@ -1,7 +1,6 @@
 import type { Command } from "commander";
 import { describeConnectionError } from "../../../api/connection-errors.ts";
 import { AuthRequiredError, NetworkError, ServiceError } from "../../../api/errors.ts";
-import { describeForeign, probe, verdictOf } from "../../../providers/service/probe.ts";
 import { proxiesFromEnvironment } from "../../../api/proxies.ts";
 import { TransportError } from "../../../api/transport.ts";
 import { checkApiKey, checkBaseUrl, requireBaseUrl, withScheme } from "../../../client/account.ts";
@@ -11,6 +10,7 @@ import { maskKey } from "../../../lib/redact.ts";
 import { costRange } from "../../../models/cost.ts";
 import { resolveModel } from "../../../models/find.ts";
 import { DEFAULT_MODEL, MODELS } from "../../../models/matrix.ts";
+import { describeForeign, probe, verdictOf } from "../../../providers/service/probe.ts";
 import { canAsk, readSecret } from "../../input/input-stream.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";

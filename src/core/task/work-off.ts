@@ -1,0 +1,44 @@
+import { isoTime } from "../../lib/clock.ts";
+import type { ImggenError } from "../../lib/error-types.ts";
+import { STATES } from "../../task/lifecycle.ts";
+import type { TaskDeps } from "../deps.ts";
+import type { WaitSettings } from "../polling/wait.ts";
+import { errorOf, factsOf, type TaskReport } from "./report.ts";
+import { type RunSpec, runRequests } from "./requests.ts";
+import { type AcceptedTask, saveMade } from "./save-task.ts";
+import type { TaskWriter } from "./task-writer.ts";
+
+/** Without a wait, how long a provider may ask to wait with Retry-After, in milliseconds. */
+const PATIENCE_MS = 180_000;
+
+/** A task at another provider than the hosted service, and where its images go. */
+export type WorkTask = AcceptedTask & { writer: TaskWriter };
+
+/**
+ * Takes a task at a provider other than the hosted service as far as this process can: its requests are sent, and what
+ * they have made is saved. Never throws an expected error: it is in the report.
+ * @param kept what keeps any request from being sent, if anything does
+ */
+export async function workOff(
+  task: WorkTask,
+  { wait, onSent }: { wait: WaitSettings; onSent?: (() => void) | undefined },
+  warnings: readonly string[],
+  deps: TaskDeps,
+  kept: ImggenError | null = null,
+): Promise<TaskReport> {
+  const { writer } = task;
+  const spec: RunSpec = { timeoutMs: wait.timeoutMs, patienceMs: wait.timeoutMs ?? PATIENCE_MS, onSent };
+  const stop = kept ?? (await runRequests(writer, spec, deps));
+  if (kept) await notSent(writer, kept, deps);
+  const report = { ...factsOf(writer.record), warnings: [...warnings] };
+  const { name } = writer.record.state;
+  if (name === "completed" && stop === null) return saveMade(task, report, deps);
+  if (STATES[name].isOpen) await writer.release();
+  else await writer.finish();
+  return { ...report, error: stop ?? errorOf(writer.record) };
+}
+
+async function notSent(writer: TaskWriter, { message }: ImggenError, { clock }: TaskDeps): Promise<void> {
+  for (const request of writer.record.requests.keys())
+    await writer.write({ type: "not_sent", at: isoTime(clock.now()), why: message, request });
+}
