@@ -104,7 +104,7 @@ export class Operations {
   async status(taskId: string, options: StatusOptions, signal: AbortSignal): Promise<StatusResult> {
     const wait = options.wait === true ? waitFrom("status", options) : null;
     const destination = options.output === undefined ? null : await this.#destination(options);
-    const deps = this.#depsFor(options, signal, wait === null && destination === null);
+    const deps = this.#depsFor(options, signal);
     const named = { id: taskId, record: await deps.ledger.find(taskId) };
     const [report = reportOfId(taskId)] = await status([named], { wait, destination }, deps);
     return statusJson(deps.noted(report), this.#session.optionNames);
@@ -153,10 +153,10 @@ export class Operations {
     throw new ImggenFailure(result, report.error);
   }
 
-  #depsFor(options: CallOptions, signal: AbortSignal, onlyPolls = false) {
+  #depsFor(options: CallOptions, signal: AbortSignal) {
     const { onProgress, noted } = listening(options.onProgress);
     const writeOut = () => Promise.reject(new InterruptedError(null));
-    return { ...this.#workspace.depsFor({ signal, onProgress, writeOut }, onlyPolls), noted };
+    return { ...this.#workspace.depsFor({ signal, onProgress, writeOut }), noted };
   }
 
   #destination(

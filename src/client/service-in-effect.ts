@@ -1,9 +1,7 @@
-import { createHash } from "node:crypto";
 import path from "node:path";
 import type { PrivateCopies } from "../core/references/private-copies.ts";
 import { errorCode } from "../lib/error-text.ts";
 import type { GeneratorTerms } from "../models/check.ts";
-import { referencesFolder } from "../providers/generator.ts";
 import { StateFolderError } from "../store/errors.ts";
 import type { OwnGenerator } from "./own-generator.ts";
 import type { ClientSession } from "./session.ts";
@@ -34,10 +32,9 @@ export async function termsInEffect(
   return isAsked ? termsAsked(own, session) : termsUnasked(own, session);
 }
 
-/** Where the tasks of a generator are kept. @param name of its spec */
-export function generatorFolder(stateFolder: string, name: string): string {
-  const digest = createHash("sha256").update(name).digest("hex").slice(0, 16);
-  return path.join(stateFolder, "generators", digest);
+/** Where private copies of reference images are kept. */
+function referencesFolder({ state }: { state: string }): string {
+  return path.join(state, "references");
 }
 
 /**
@@ -53,7 +50,7 @@ export async function copiesForGenerator(
   const own = await generatorInEffect(session);
   if (own === null) return null;
   const { PrivateCopies } = await import("../core/references/private-copies.ts");
-  const folder = referencesFolder(generatorFolder(session.folders.state, own.spec.name));
+  const folder = referencesFolder(session.folders);
   return new PrivateCopies({ folder, checksUrls, label, resolvePath });
 }
 

@@ -7,11 +7,6 @@ import { SANDBOX_SERVICE } from "../task/intent.ts";
 import { Connections } from "./connections.ts";
 import { type ClientSession, openLedger } from "./session.ts";
 
-/** Whether nothing is paid for: in the sandbox, and at a generator of the user's own. */
-function isFree({ identity, generator }: Connection): boolean {
-  return identity.baseUrl === SANDBOX_SERVICE || generator?.isPaid === false;
-}
-
 /** How the caller of some tasks is notified of them, and stops them. */
 export type Caller = Pick<TaskDeps, "signal" | "onProgress" | "writeOut">;
 
@@ -35,11 +30,8 @@ export class Workspace {
     this.#connections = new Connections(session, requestTimeoutMs);
   }
 
-  /**
-   * What one caller's tasks need: the same for every task of an account.
-   * @param onlyPolls whether a queue before the user's own generator is to say how tasks stand, and run none
-   */
-  depsFor(caller: Caller, onlyPolls = false): UseCaseDeps {
+  /** What one caller's tasks need: the same for every task of an account. */
+  depsFor(caller: Caller): UseCaseDeps {
     // Every task that is waited for adds a listener, so a large number is not a leak.
     setMaxListeners(0, caller.signal);
     const known = new Map<Connection, TaskDeps>();
@@ -53,18 +45,16 @@ export class Workspace {
     return {
       ledger: this.ledger,
       signal: caller.signal,
-      current: async () => at(await this.#connections.current(onlyPolls)),
-      depsFor: async (service, taskId) => at(await this.#connections.of(service, taskId, onlyPolls)),
+      current: async () => at(await this.#connections.current()),
+      depsFor: async (intent, taskId) => at(await this.#connections.of(intent, taskId)),
     };
   }
 
   #deps(connection: Connection, caller: Caller & Pick<TaskDeps, "published">): TaskDeps {
     const { settings, context } = this.#session;
     const { clock, fileMode, random } = context;
-    const { identity, taskMs, generator } = connection;
-    const schedules =
-      this.#schedules.get(connection) ??
-      new PollingSchedules(this.ledger, identity, taskMs, generator !== undefined);
+    const { identity, taskMs } = connection;
+    const schedules = this.#schedules.get(connection) ?? new PollingSchedules(this.ledger, identity, taskMs);
     this.#schedules.set(connection, schedules);
     return {
       connection,
@@ -74,7 +64,7 @@ export class Workspace {
       fileMode,
       random,
       ...caller,
-      dailyCredits: isFree(connection) ? null : settings.dailyCredits(),
+      dailyCredits: identity.baseUrl === SANDBOX_SERVICE ? null : settings.dailyCredits(),
       downloadIdleMs: this.#requestTimeoutMs,
     };
   }

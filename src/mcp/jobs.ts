@@ -60,7 +60,7 @@ export class Job {
   }
 
   #tell(event: TaskProgressEvent): void {
-    if ("taskId" in event) this.#taskId = event.taskId;
+    if ("taskId" in event && event.taskId !== undefined) this.#taskId = event.taskId;
     for (const watcher of this.#watchers) watcher(event);
   }
 }

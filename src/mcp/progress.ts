@@ -60,7 +60,9 @@ function messageOf(event: TaskProgressEvent): string {
     case "submit_retry":
       return `Not accepted yet: ${event.why}`;
     case "submit_interrupted":
-      return "Cancelled while it was submitted; waiting for the task's id.";
+      return event.waitMs === null
+        ? "Cancelled while it was made; waiting for the image, which is paid for."
+        : "Cancelled while it was submitted; waiting for the task's id.";
     case "accepted":
       return `Accepted as task ${event.taskId}.`;
     case "waiting":

@@ -113,16 +113,31 @@ function checkedForGenerator(
   if (typeof name !== "string") throw name;
   const known = matrix.find(({ id }) => id === name) ?? unknownToUs(name);
   const subject = { input, model: known, matrix, labels, uploads: true, inherited };
-  const broken = validate === false ? undefined : judge(subject).find(isRefusal);
+  const broken = validate === false ? tooMany(subject) : judge(subject).find(isRefusal);
   if (broken !== undefined) throw refused(broken);
   const guess = isFree ? undefined : price(subject);
   // It makes one image for each request that it gets, and as many are sent as are wanted.
   const sent = { ...normalizeInput(input, known), maxImages: input.maxImages };
   return {
     request: toRequest(validate === false ? input : sent, name),
-    credits: isFree ? 0 : estimateCost(known, input.quality).credits,
+    credits: isFree ? 0 : totalOf(estimateCost(known, input.quality).credits, input.maxImages),
     warnings: guess === undefined ? [] : [`${guess.message}.`],
   };
+}
+
+/** As many requests as one task may have. */
+const MOST_REQUESTS = 64;
+
+/** Without validation too: each image is a request, and each is written down. */
+function tooMany({ input: { maxImages = 1 }, labels }: RuleInput): Refusal | undefined {
+  if (Number.isInteger(maxImages) && maxImages >= 1 && maxImages <= MOST_REQUESTS) return undefined;
+  const message = `${labels.maxImages} ${maxImages} is not a whole number from 1 to ${MOST_REQUESTS}`;
+  return { kind: "refusal", message, hint: "Ask for the others with another command" };
+}
+
+/** Each image is a request of its own. */
+function totalOf(credits: number | null, images = 1): number | null {
+  return credits === null ? null : credits * images;
 }
 
 /** A model of which only the generator knows what it takes. */

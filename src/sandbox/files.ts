@@ -32,7 +32,7 @@ async function pictureOf(task: Task, index: number, draw?: DrawPicture): Promise
   const { taskId, prompt, model, references = "", ratio, quality } = task;
   const [drawPicture, { pictureDimensions }] = await Promise.all([
     draw ?? import("../painter/picture.ts").then((module) => module.drawPicture),
-    import("./dimensions.ts"),
+    import("../models/dimensions.ts"),
   ]);
   return drawPicture({ prompt, model, references, taskId, index, ...pictureDimensions(ratio, quality) });
 }

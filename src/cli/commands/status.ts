@@ -54,10 +54,7 @@ async function runStatus(session: Session, ids: string[], flags: StatusFlags): P
   const destination = await resolveFileDestination({ output, overwrite, sidecar, resolvePath });
   const spec = { wait: flags.wait ? settings : null, destination };
   const shown = new TasksShown(session);
-  const options = {
-    requestTimeoutMs: requestTimeout(flags),
-    onlyPolls: spec.wait === null && destination === null,
-  };
+  const options = { requestTimeoutMs: requestTimeout(flags) };
   const reports = await withTasksShown(session, options, shown, async (deps) => {
     const tasks = await namedTasks(ids, resolvePath, deps.ledger);
     return status(tasks, spec, deps, shownEvents(spec, viewing, shown, session));

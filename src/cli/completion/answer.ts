@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { foldersOf } from "../../client/folders.ts";
-import type { TaskRecord } from "../../task/record.ts";
+import { type TaskRecord, taskIdOf } from "../../task/record.ts";
 import type { Description } from "../help/command-tree.ts";
 import type { Context } from "../session/context.ts";
 import type { Console } from "../text/console.ts";
@@ -78,7 +78,8 @@ async function latestTasks(which: "unfinished" | "all", context: Context): Promi
   return found;
 }
 
-function candidateOf({ id, state, intent }: TaskRecord): Candidate {
+function candidateOf(record: TaskRecord): Candidate {
+  const { id, intent } = record;
   const { prompt } = intent.request;
   const short =
     prompt.length > MOST_PROMPT_CHARACTERS ? `${prompt.slice(0, MOST_PROMPT_CHARACTERS)}…` : prompt;

@@ -1,11 +1,11 @@
 import { resumeCommand } from "../../client/failure.ts";
 import { Workspace } from "../../client/workspace.ts";
 import type { UseCaseDeps } from "../../core/deps.ts";
-import type { TaskProgressEvent } from "../../core/task/progress-events.ts";
+import type { ProgressFacts, TaskProgressEvent } from "../../core/task/progress-events.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { Session } from "../session/session.ts";
 import type { Console } from "../text/console.ts";
-import { claimedText, continuingText } from "../text/phrases.ts";
+import { claimedText, continuingText, stoppingText } from "../text/phrases.ts";
 import { eventProgress } from "./event-lines.ts";
 import { createStatusLine, type StatusLineOptions } from "./status-line.ts";
 import { lineOf, newView, type RequestFacts, showInView, type TaskView } from "./task-view.ts";
@@ -68,7 +68,7 @@ class TaskNotes {
   readonly #console: Console;
   readonly #isLive: boolean;
   #isIdShown = false;
-  #heldUpBy: string | null = null;
+  #waitsFor: string | null = null;
 
   constructor(console: Console, isLive: boolean) {
     this.#console = console;
@@ -102,11 +102,11 @@ class TaskNotes {
       case "submit_retry":
         return `Not sent yet: ${event.why} Next try in ${formatDuration(event.delayMs)}.`;
       case "submit_interrupted":
-        return `Stopping. Waiting up to ${formatDuration(event.waitMs)} for the task id of the request under way…`;
+        return stoppingText(event.waitMs, 1);
       case "accepted":
         return this.#isLive ? null : `Task ${event.taskId} accepted.`;
       case "progress":
-        return this.#heldUp(event.why);
+        return this.#waits(event);
       case "poll_failed":
         return this.#pollFailed(event.taskId, event.why);
       case "download_retry":
@@ -116,11 +116,12 @@ class TaskNotes {
     }
   }
 
-  /** What holds a task up, each time that it changes. */
-  #heldUp(why: string | null): string | null {
-    const isNew = why !== this.#heldUpBy;
-    this.#heldUpBy = why;
-    return isNew ? why : null;
+  /** For whom a task waits, each time that it changes; on a terminal the spinner says it. */
+  #waits({ waiting }: ProgressFacts): string | null {
+    const holder = waiting?.holder ?? null;
+    const isNew = holder !== null && holder !== this.#waitsFor;
+    this.#waitsFor = holder;
+    return isNew && !this.#isLive ? `Waiting for its turn, after ${holder}.` : null;
   }
 
   #pollFailed(taskId: string, why: string): string | null {
@@ -132,24 +133,20 @@ class TaskNotes {
 
 /**
  * Runs tasks, each at its own account, shows their progress, and closes everything afterwards.
- * @param options.onlyPolls whether a queue before the user's own generator is to say how tasks stand, and run none
  */
 export async function withTasksShown<Result>(
   session: Session,
-  { requestTimeoutMs, onlyPolls }: { requestTimeoutMs: number | undefined; onlyPolls?: boolean },
+  { requestTimeoutMs }: { requestTimeoutMs: number | undefined },
   progress: Progress,
   work: (deps: UseCaseDeps) => Promise<Result>,
 ): Promise<Result> {
   const workspace = new Workspace(session, requestTimeoutMs);
   try {
-    const deps = workspace.depsFor(
-      {
-        signal: session.context.signal,
-        onProgress: (event) => progress.show(event),
-        writeOut: (bytes) => session.console.imageBytes(bytes),
-      },
-      onlyPolls,
-    );
+    const deps = workspace.depsFor({
+      signal: session.context.signal,
+      onProgress: (event) => progress.show(event),
+      writeOut: (bytes) => session.console.imageBytes(bytes),
+    });
     return await work(deps);
   } finally {
     progress.stop();

@@ -3,6 +3,7 @@ import type { TaskProgressEvent } from "../../core/task/progress-events.ts";
 import type { TaskReport } from "../../core/task/report.ts";
 import type { ResumeTarget } from "../../core/use-cases/resume.ts";
 import { counted } from "../../lib/whole-number.ts";
+import { taskIdOf } from "../../task/record.ts";
 import type { Session } from "../session/session.ts";
 import { createStatusLine } from "./status-line.ts";
 import { createProgress, type Progress, tellOfTask } from "./task-progress.ts";

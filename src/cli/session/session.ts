@@ -152,13 +152,6 @@ export class Session implements ClientSession {
     void this.console.note(`The sandbox had too few credits left, and was refilled to ${credits}.`);
   }
 
-  /** Said under --quiet too: the command seems to be over. */
-  onPaidReplies(count: number): void {
-    const replies = count === 1 ? "the reply of a paid request" : `the replies of ${count} paid requests`;
-    const second = this.context.signal.aborted ? " Ctrl-C again gives it up." : "";
-    void this.console.error([`Waiting for ${replies}, so that no image is lost.${second}`]);
-  }
-
   readonly onUnknownDirective = (directive: string): void => {
     void this.console.warn(
       `The sandbox does not know ${directive}, so it has no effect. See imggen sandbox --help.`,

@@ -1,6 +1,7 @@
 import path from "node:path";
 import type { FailureJson } from "../../client/results.ts";
 import type { ProcessContext } from "../../client/this-process.ts";
+import { formatDuration } from "../../lib/duration.ts";
 import { counted } from "../../lib/whole-number.ts";
 
 /** `2 credits`, `1 credit`, or that the cost is unknown. */
@@ -41,4 +42,17 @@ export function shortPath(file: string, { resolvePath }: Pick<ProcessContext, "r
     // The working folder is gone.
     return file;
   }
+}
+
+/**
+ * What is said when a signal comes while requests are under way.
+ * @param waitMs how long their replies are waited for; null: to their end, because they are paid for
+ */
+export function stoppingText(waitMs: number | null, requests: number): string {
+  if (waitMs === null) {
+    const replies = requests === 1 ? "the reply of a paid request" : "the replies of paid requests";
+    return `Waiting for ${replies}, so that no image is lost. Ctrl-C again gives it up.`;
+  }
+  const ids = requests === 1 ? "the task id of the request" : "the task ids of requests";
+  return `Stopping. Waiting up to ${formatDuration(waitMs)} for ${ids} under way…`;
 }

@@ -2,6 +2,7 @@ import { z } from "zod/v4";
 import type { TaskResult } from "../../client/results.ts";
 import { HISTORY_LIMIT, STATUSES } from "../../core/use-cases/history.ts";
 import type { Matrix } from "../../models/matrix.ts";
+import { taskIdOf } from "../../task/record.ts";
 import {
   type Answer,
   failureAnswer,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { pictureDimensions } from "../../src/sandbox/dimensions.ts";
+import { pictureDimensions } from "../../src/models/dimensions.ts";
 
 describe("the size of a picture", () => {
   test.each([

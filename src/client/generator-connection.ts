@@ -1,0 +1,82 @@
+import { createHash, randomBytes } from "node:crypto";
+import path from "node:path";
+import { guardedLookup, isLoopbackHost } from "../api/address.ts";
+import { HttpClient } from "../api/client.ts";
+import { proxiesFromEnvironment } from "../api/proxies.ts";
+import type { Connection } from "../core/deps.ts";
+import { Line } from "../core/turns/line.ts";
+import { keyMasker } from "../lib/redact.ts";
+import { pictureDimensions } from "../models/dimensions.ts";
+import { openProvider } from "../providers/kinds.ts";
+import { type GeneratorOptions, type GeneratorSpec, placeOf } from "../providers/spec.ts";
+import { GENERATOR_KEY_ID } from "../task/intent.ts";
+import { ANY_MODEL, type GenerationRequest } from "../task/request.ts";
+import type { Work } from "../task/work.ts";
+import { type OwnGenerator, requireKey } from "./own-generator.ts";
+import type { ClientSession } from "./session.ts";
+
+// Loaded only where there is a generator.
+
+/** For how much longer than a request may take its turn is respected. */
+const TURN_MARGIN_MS = 60_000;
+
+/** Opens the user's own generator. Nothing is sent or run. @throws AuthRequiredError without a key that is needed */
+export async function openGenerator(
+  own: OwnGenerator,
+  session: ClientSession,
+): Promise<{ connection: Connection; close: () => Promise<void> }> {
+  requireKey(own);
+  const { spec, options } = own;
+  const { env, clock } = session.context;
+  const { onExchange } = session;
+  const proxies = proxiesFromEnvironment(env);
+  const provider = await openProvider(spec, options, { env, clock, proxies, onExchange });
+  const serviceUrl = new URL(spec.kind === "command" ? "http://localhost" : spec.url);
+  const downloads = new HttpClient({
+    proxies: isLoopbackHost(serviceUrl.hostname) ? undefined : proxies,
+    onExchange,
+    lookup: guardedLookup(serviceUrl.hostname),
+  });
+  const connection: Connection = {
+    identity: { baseUrl: spec.name, keyId: GENERATOR_KEY_ID },
+    provider,
+    downloads,
+    serviceUrl,
+    maskKey: keyMasker(options.key ?? ""),
+    generator: {
+      name: spec.name,
+      workFor: (request) => workFor(request, options),
+      line: lineOf(spec, options, session),
+    },
+  };
+  return { connection, close: async () => void (await Promise.all([provider.close(), downloads.close()])) };
+}
+
+/** The line before one server or command, over all processes of this state folder. */
+function lineOf(
+  spec: GeneratorSpec,
+  { concurrency, timeoutMs }: GeneratorOptions,
+  { folders, context }: ClientSession,
+): Line {
+  const digest = createHash("sha256").update(placeOf(spec)).digest("hex").slice(0, 16);
+  const limits = { concurrency, forMs: timeoutMs + TURN_MARGIN_MS };
+  return new Line(path.join(folders.state, "turns", digest), limits, context);
+}
+
+/** What a new task is worth as the generator is set up now, and what makes its images. */
+export function workFor(request: GenerationRequest, options: GeneratorOptions): Work {
+  const { ratio, quality, model, maxImages = 1 } = request;
+  const { isPaid, timeoutMs, sidePx, sizeForm, fields } = options;
+  return {
+    taskId: `task_${randomBytes(10).toString("hex")}`,
+    isPaid,
+    requests: maxImages,
+    requestMs: timeoutMs,
+    options: {
+      model: model === ANY_MODEL ? null : model,
+      ...pictureDimensions(ratio, quality, sidePx),
+      sizeForm,
+      fields,
+    },
+  };
+}
