@@ -1,3 +1,5 @@
+import { isoTime } from "../lib/clock.ts";
+import { isHeld } from "../lib/lease.ts";
 import { isSameMachine, type Processes, type ProcessIdentity } from "../lib/processes.ts";
 import type { TaskRecord } from "../task/record.ts";
 import type { TaskFile } from "./task-file.ts";
@@ -11,24 +13,27 @@ export const LONGEST_SUBMIT_MS = 150_000;
  */
 export function mayBeUnderWay(record: TaskRecord, self: ProcessIdentity, nowMs: number): boolean {
   const { owner } = record;
-  return owner !== null && !isSameMachine(owner, self) && nowMs < submittingUntilMs(record);
+  if (owner === null || isSameMachine(owner, self)) return false;
+  const until = submittingUntil(record);
+  return until !== null && isHeld({ ...owner, until }, { self, isAlive: () => false }, nowMs);
 }
 
-/** Milliseconds since the epoch; in the past for a request whose submit has ended. */
-function submittingUntilMs({ state, submittedAt }: TaskRecord): number {
-  if (state.name !== "intent" && state.name !== "rate_limited") return Number.NEGATIVE_INFINITY;
+/** Until when a request may be submitted, ISO 8601; null for one whose submit has ended. */
+function submittingUntil({ state, submittedAt }: TaskRecord): string | null {
+  if (state.name !== "intent" && state.name !== "rate_limited") return null;
   const untilMs = state.until === null ? Number.NaN : Date.parse(state.until);
-  return Number.isNaN(untilMs) ? Date.parse(submittedAt) + LONGEST_SUBMIT_MS : untilMs;
+  if (!Number.isNaN(untilMs)) return state.until;
+  const submittedMs = Date.parse(submittedAt);
+  return Number.isNaN(submittedMs) ? null : isoTime(submittedMs + LONGEST_SUBMIT_MS);
 }
 
 /**
  * Whether the process that was to submit a task is gone, or has released it, so that the task will not be submitted.
  * This process too is alive until the record says that it has released the task: another client, another thread or
- * another copy of the package may be working on it.
+ * another copy of the package may be working on it. On this machine it has no time limit: it may wait out a 429.
  */
-export function isOwnerGone(record: TaskRecord, { self, isAlive }: Processes, nowMs: number): boolean {
-  const { owner } = record;
-  return owner === null || !(isAlive(owner) || mayBeUnderWay(record, self, nowMs));
+export function isOwnerGone(record: TaskRecord, processes: Processes, nowMs: number): boolean {
+  return !(isHeld(record.owner, processes, nowMs) || mayBeUnderWay(record, processes.self, nowMs));
 }
 
 /** A task that this process may write to. */
