@@ -1,16 +1,15 @@
 import path from "node:path";
-import {
-  type Claim,
-  type ClaimLimits,
-  claimInTurn,
-  hasClaims,
-  isAtWork,
-  removeClaims,
-  sweepClaims,
-  takeClaim,
-} from "../lib/claim.ts";
 import { isPresent, makeFolder, syncFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-text.ts";
+import {
+  type Claim,
+  hasClaims,
+  type LeaseLimits,
+  removeLeases,
+  sweepLeases,
+  takeLease,
+  takeLeaseInTurn,
+} from "../lib/lease-files.ts";
 import { publishOnce } from "../lib/publish.ts";
 import { removeOldDrafts } from "../lib/write-whole.ts";
 import type { RequestIdentity } from "../task/intent.ts";
@@ -33,18 +32,18 @@ export class Ledger extends TaskStarter {
   async alone<Result>(
     wanted: RequestIdentity,
     work: (isKept: Claim["isKept"]) => Promise<Result>,
-    limits: ClaimLimits,
+    limits: LeaseLimits,
   ): Promise<Result> {
     const claim = await usingStateFolder(this.folder, "Nothing was sent.", async () => {
       await makeFolder(this.openFolder, 0o700);
       const id = `request-${requestTag(wanted)}`;
-      return claimInTurn(this.openFolder, id, this.processes, limits);
+      return takeLeaseInTurn(this.openFolder, id, this.processes, limits, () => this.clock.now());
     }).catch((error: unknown) => {
       limits.signal?.throwIfAborted();
       throw error;
     });
     try {
-      return await work(() => usingStateFolder(this.folder, "Nothing was sent.", claim.isKept));
+      return await work(() => usingStateFolder(this.folder, "Nothing was sent.", () => claim.isKept()));
     } finally {
       // One that cannot be removed ends with this process.
       await claim.release().catch(() => {});
@@ -79,10 +78,7 @@ export class Ledger extends TaskStarter {
    * when the task is claimed.
    */
   isClaimed(record: TaskRecord): boolean {
-    const nowMs = this.clock.now();
-    if ("tries" in record.state) return !isOwnerGone(record, this.processes, nowMs);
-    if (mayBeUnderWay(record, this.processes.self, nowMs)) return true;
-    return isAtWork(record.owner, this.processes);
+    return !isOwnerGone(record, this.processes, this.clock.now());
   }
 
   /**
@@ -96,14 +92,15 @@ export class Ledger extends TaskStarter {
   /** Takes over an unfinished task whose process is gone. @returns "elsewhere" while its process lives, or "finished" */
   async claim(record: TaskRecord): Promise<OwnedTask | "elsewhere" | "finished"> {
     return this.guarded(async () => {
-      const { self } = this.processes;
-      if (mayBeUnderWay(record, self, this.clock.now())) return "elsewhere";
+      const { processes, clock } = this;
+      if (mayBeUnderWay(record, processes.self, clock.now())) return "elsewhere";
       // A process that has recorded an unknown outcome has released the task, even if it is still alive.
-      const ignoresLiving = isOverdue(record, this.clock.now());
+      const ignoresLiving = isOverdue(record, clock.now());
       const isLeft = record.state.name === "unknown" || ignoresLiving;
       const firstOwner = isLeft ? null : holderOf(record);
-      const result = await takeClaim(this.openFolder, record.id, firstOwner, this.processes, {
+      const result = await takeLease(this.openFolder, record.id, firstOwner, processes, {
         ignoresLiving,
+        now: () => clock.now(),
       });
       if (result.isTaken) return "elsewhere";
       const task = await this.#reopenClaimed(record.id, result.claim);
@@ -180,7 +177,7 @@ export class Ledger extends TaskStarter {
     file.close();
     await this.done.take(file.path, record);
     if (record.intent.work) this.work.remove(record.id);
-    if (claim) await removeClaims(this.openFolder, record.id);
+    if (claim) await removeLeases(this.openFolder, record.id);
   }
 
   /** Whether a task is among the finished ones. */
@@ -200,7 +197,8 @@ export class Ledger extends TaskStarter {
   /** Removes what killed processes left beside the tasks. */
   async sweep(): Promise<void> {
     const names = listFolder(this.openFolder);
-    await sweepClaims(this.openFolder, names, (id) => this.#isTask(id), this.processes);
+    const now = () => this.clock.now();
+    await sweepLeases(this.openFolder, names, (id) => this.#isTask(id), this.processes, now);
     await removeOldDrafts(this.openFolder, (name) => name.includes(DRAFT_MARK), this.clock.now());
     await this.work.sweep((id) => this.done.has(id));
   }

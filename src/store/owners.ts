@@ -1,4 +1,6 @@
-import type { Claim } from "../lib/claim.ts";
+import { isoTime } from "../lib/clock.ts";
+import { isHeld, isWithinItsTime } from "../lib/lease.ts";
+import type { Claim } from "../lib/lease-files.ts";
 import { isSameMachine, type Processes, type ProcessIdentity } from "../lib/processes.ts";
 import type { TaskRecord } from "../task/record.ts";
 import type { TaskFile } from "./task-file.ts";
@@ -17,39 +19,37 @@ export function holderOf({ state, owner }: TaskRecord): ProcessIdentity | null {
  */
 export function mayBeUnderWay(record: TaskRecord, self: ProcessIdentity, nowMs: number): boolean {
   const holder = holderOf(record);
-  return holder !== null && !isSameMachine(holder, self) && nowMs < submittingUntilMs(record);
+  if (holder === null || isSameMachine(holder, self)) return false;
+  const until = submittingUntil(record);
+  return until !== null && isHeld({ ...holder, until }, { self, isAlive: () => false }, nowMs);
 }
-
-/** No request takes longer, so that a later time comes from a clock that was set back. */
-const LONGEST_HOLD_MS = 24 * 3_600_000;
 
 /**
  * Whether the time is over until which a task's holder has it, even if its process lives: it was stopped, or the thread
  * was ended that worked on it.
  */
 export function isOverdue({ state }: TaskRecord, nowMs: number): boolean {
-  if (!("tries" in state)) return false;
-  const untilMs = Date.parse(state.until ?? "");
-  return !(nowMs < untilMs && untilMs < nowMs + LONGEST_HOLD_MS);
+  return "tries" in state && !isWithinItsTime({ by: null, until: state.until ?? "" }, nowMs);
 }
 
-/** Milliseconds since the epoch; in the past for a request whose submit has ended. */
-function submittingUntilMs({ state, submittedAt }: TaskRecord): number {
-  if ("tries" in state) return Date.parse(state.until ?? "");
-  if (state.name !== "intent" && state.name !== "rate_limited") return Number.NEGATIVE_INFINITY;
+/** Until when a request may be submitted, ISO 8601; null for one whose submit has ended. */
+function submittingUntil({ state, submittedAt }: TaskRecord): string | null {
+  if ("tries" in state) return state.until;
+  if (state.name !== "intent" && state.name !== "rate_limited") return null;
   const untilMs = state.until === null ? Number.NaN : Date.parse(state.until);
-  return Number.isNaN(untilMs) ? Date.parse(submittedAt) + LONGEST_SUBMIT_MS : untilMs;
+  if (!Number.isNaN(untilMs)) return state.until;
+  const submittedMs = Date.parse(submittedAt);
+  return Number.isNaN(submittedMs) ? null : isoTime(submittedMs + LONGEST_SUBMIT_MS);
 }
 
 /**
  * Whether the process that was to submit a task is gone, or has released it, so that the task will not be submitted.
  * This process too is alive until the record says that it has released the task: another client, another thread or
- * another copy of the package may be working on it.
+ * another copy of the package may be working on it. On this machine it has no time limit: it may wait out a 429.
  */
-export function isOwnerGone(record: TaskRecord, { self, isAlive }: Processes, nowMs: number): boolean {
-  const holder = holderOf(record);
-  if (holder === null || isOverdue(record, nowMs)) return true;
-  return !(isAlive(holder) || mayBeUnderWay(record, self, nowMs));
+export function isOwnerGone(record: TaskRecord, processes: Processes, nowMs: number): boolean {
+  if (isOverdue(record, nowMs)) return true;
+  return !(isHeld(holderOf(record), processes, nowMs) || mayBeUnderWay(record, processes.self, nowMs));
 }
 
 /** A task that this process may write to. */

@@ -49,13 +49,14 @@ const savedFile = z.object({
   height: z.number(),
   originalSha256: z.exactOptional(text),
 } satisfies Fields<SavedFile>);
-/** Releases before this one noted neither boot nor namespace, nor until when they would be submitting. */
+/** Earlier releases noted neither boot, namespace nor thread, nor until when they would be submitting. */
 const owner = z.object({
   pid: z.number(),
   host: text,
   started: text,
   boot: z.exactOptional(text),
   pidNamespace: z.exactOptional(text),
+  thread: z.exactOptional(z.number()),
 } satisfies Fields<ProcessIdentity>);
 
 /** Values that JSON has and a line does not judge further. */

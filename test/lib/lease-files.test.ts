@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { readdir, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { type ClaimResult, removeClaims, takeClaim } from "../../src/lib/claim.ts";
+import { type LeaseResult, removeLeases, takeLease } from "../../src/lib/lease-files.ts";
 import type { Processes } from "../../src/lib/processes.ts";
 import { identity, someProcesses } from "../support/some-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -15,26 +15,26 @@ async function leaveClaim(folder: string, content: string, agoMs: number): Promi
   await utimes(file, when, when);
 }
 
-async function release(result: ClaimResult): Promise<void> {
+async function release(result: LeaseResult): Promise<void> {
   if (!result.isTaken) await result.claim.release();
 }
 
 describe("claiming a thing", () => {
   it("is granted where there is no owner", async () => {
     const folder = await temporaryFolder();
-    expect(await takeClaim(folder, "task", null, someProcesses(1).as(1))).toMatchObject({ isTaken: false });
+    expect(await takeLease(folder, "task", null, someProcesses(1).as(1))).toMatchObject({ isTaken: false });
   });
 
   it("refuses what its first owner still holds, and leaves no trace", async () => {
     const folder = await temporaryFolder();
-    const result = await takeClaim(folder, "task", identity(2), someProcesses(1, 2).as(1));
+    const result = await takeLease(folder, "task", identity(2), someProcesses(1, 2).as(1));
     expect(result).toEqual({ isTaken: true, by: identity(2) });
     expect(await readdir(folder)).toEqual([]);
   });
 
   it("gives what a dead owner held", async () => {
     const folder = await temporaryFolder();
-    expect(await takeClaim(folder, "task", identity(2), someProcesses(1).as(1))).toMatchObject({
+    expect(await takeLease(folder, "task", identity(2), someProcesses(1).as(1))).toMatchObject({
       isTaken: false,
     });
   });
@@ -42,10 +42,10 @@ describe("claiming a thing", () => {
   it("refuses what another has claimed, and gives it once that one is dead", async () => {
     const folder = await temporaryFolder();
     const world = someProcesses(1, 2);
-    await takeClaim(folder, "task", null, world.as(2));
-    expect(await takeClaim(folder, "task", null, world.as(1))).toEqual({ isTaken: true, by: identity(2) });
+    await takeLease(folder, "task", null, world.as(2));
+    expect(await takeLease(folder, "task", null, world.as(1))).toEqual({ isTaken: true, by: identity(2) });
     world.die(2);
-    expect(await takeClaim(folder, "task", null, world.as(1))).toMatchObject({ isTaken: false });
+    expect(await takeLease(folder, "task", null, world.as(1))).toMatchObject({ isTaken: false });
   });
 
   it.each([
@@ -55,7 +55,7 @@ describe("claiming a thing", () => {
     "is not misled by an owner that lets go and ends while it is asked after, %s",
     async (_what, next, result, files) => {
       const folder = await temporaryFolder();
-      await takeClaim(folder, "task", null, someProcesses(1, 2).as(2));
+      await takeLease(folder, "task", null, someProcesses(1, 2).as(2));
       const file = path.join(folder, "task.claim-1");
       const processes: Processes = {
         ...someProcesses(1, 3).as(1),
@@ -66,7 +66,7 @@ describe("claiming a thing", () => {
           return false;
         },
       };
-      expect(await takeClaim(folder, "task", null, processes)).toMatchObject(result);
+      expect(await takeLease(folder, "task", null, processes)).toMatchObject(result);
       expect(await readdir(folder)).toEqual(files);
     },
   );
@@ -74,29 +74,29 @@ describe("claiming a thing", () => {
   it("gives it again once it was released", async () => {
     const folder = await temporaryFolder();
     const world = someProcesses(1, 2);
-    await release(await takeClaim(folder, "task", null, world.as(2)));
-    expect(await takeClaim(folder, "task", null, world.as(1))).toMatchObject({ isTaken: false });
+    await release(await takeLease(folder, "task", null, world.as(2)));
+    expect(await takeLease(folder, "task", null, world.as(1))).toMatchObject({ isTaken: false });
   });
 
   it("refuses even its own process a second time: two parts of it are two", async () => {
     const folder = await temporaryFolder();
     const self = someProcesses(1).as(1);
-    await takeClaim(folder, "task", null, self);
-    expect(await takeClaim(folder, "task", null, self)).toMatchObject({ isTaken: true });
+    await takeLease(folder, "task", null, self);
+    expect(await takeLease(folder, "task", null, self)).toMatchObject({ isTaken: true });
   });
 
   it("keeps different things apart", async () => {
     const folder = await temporaryFolder();
     const world = someProcesses(1, 2);
-    await takeClaim(folder, "one", null, world.as(1));
-    expect(await takeClaim(folder, "other", null, world.as(2))).toMatchObject({ isTaken: false });
+    await takeLease(folder, "one", null, world.as(1));
+    expect(await takeLease(folder, "other", null, world.as(2))).toMatchObject({ isTaken: false });
   });
 
   it("passes over a claim that names no process", async () => {
     const passesOver = async (content: string) => {
       const folder = await temporaryFolder();
       await leaveClaim(folder, content, 60_000);
-      expect(await takeClaim(folder, "task", null, someProcesses(1, 2).as(1))).toMatchObject({
+      expect(await takeLease(folder, "task", null, someProcesses(1, 2).as(1))).toMatchObject({
         isTaken: false,
       });
     };
@@ -111,7 +111,7 @@ describe("claiming a thing", () => {
       const dead = identity(9);
       await leaveClaim(folder, JSON.stringify(dead), 0);
       const results = await Promise.all(
-        [1, 2, 3, 4].map((pid) => takeClaim(folder, "task", dead, world.as(pid))),
+        [1, 2, 3, 4].map((pid) => takeLease(folder, "task", dead, world.as(pid))),
       );
       expect(results.filter(({ isTaken }) => !isTaken)).toHaveLength(1);
     }
@@ -125,7 +125,7 @@ describe("claiming a thing", () => {
     let most = 0;
     const turns = pids.map(async (pid) => {
       for (let turn = 0; turn < 150; turn++) {
-        const result = await takeClaim(folder, "task", null, world.as(pid));
+        const result = await takeLease(folder, "task", null, world.as(pid));
         if (result.isTaken) continue;
         holders += 1;
         most = Math.max(most, holders);
@@ -143,6 +143,6 @@ it("what is left of a finished task's claims is removed, and no other claim", as
   const folder = await temporaryFolder();
   for (const name of ["a.claim-1", "a.claim-2", "b.claim-1", "a.jsonl"])
     await writeFile(path.join(folder, name), "");
-  await removeClaims(folder, "a");
+  await removeLeases(folder, "a");
   expect((await readdir(folder)).sort()).toEqual(["a.jsonl", "b.claim-1"]);
 });
