@@ -17,7 +17,7 @@ class SubscriptionRequiredError extends ImggenError {
 }
 
 /** The service found the request itself wrong (`empty_prompt`, `prompt_too_long`, HTTP 400, 404, 413, 422). */
-class RejectedRequestError extends ImggenError {
+export class RejectedRequestError extends ImggenError {
   readonly type = "invalid_request";
 }
 

@@ -1,18 +1,17 @@
-import { writeFile } from "node:fs/promises";
 import path from "node:path";
-import { guardedLookup, isLoopbackHost } from "../api/address.ts";
+import { isLoopbackHost } from "../api/address.ts";
 import { HttpClient, type HttpReply, wholeReply } from "../api/client.ts";
 import { connectionErrorText } from "../api/connection-errors.ts";
 import { TransportError } from "../api/transport.ts";
 import { errorText } from "../lib/error-text.ts";
-import { keyMasker } from "../lib/redact.ts";
-import { downloadImage } from "./download-image.ts";
-import { type Asked, type FailedReply, failedReply, replyWithoutImage } from "./failed-reply.ts";
-import { type GeneratorDeps, GeneratorError, type GeneratorJob } from "./generator.ts";
-import { ReplyFile, readReplyFile, type StoredReply } from "./reply-file.ts";
+import type { ProviderDeps } from "./deps.ts";
+import { clauseOf } from "./failures.ts";
+import { type Job, type MadeImage, ProviderError, type SubmitHow } from "./provider.ts";
+import { isSuccess, ReplyFile, readReplyFile, type StoredReply } from "./reply-file.ts";
+import { secretsMasker } from "./secrets.ts";
 import type { GeneratorOptions } from "./spec.ts";
 
-export interface ServerOptions extends Pick<GeneratorOptions, "headers" | "isPaid" | "key"> {
+export interface ServerOptions extends Pick<GeneratorOptions, "headers" | "key"> {
   /** Its base. A query in it goes along with every request. */
   url: string;
   /** The Authorization header, unless `headers` has one; null for none. */
@@ -25,34 +24,27 @@ export interface PostBody {
   bytes: string | Buffer;
 }
 
-/** A shorter value of a header is none, such as a version, and to hide it would hide words too. */
-const SHORTEST_SECRET = 8;
 /** For what costs nothing: models, progress. */
 const GET_TIMEOUT_MS = 15_000;
+const STOP_TIMEOUT_MS = 5_000;
 
 /**
- * A generator's server over HTTP: each call is one request. Its key goes to its own origin alone, and no redirect is
+ * A provider's server over HTTP: each call is one request. Its key goes to its own origin alone, and no redirect is
  * followed with it. Never through a proxy to this machine itself.
  */
-export class GeneratorServer {
+export class ProviderServer {
   readonly #options: ServerOptions;
-  readonly #deps: GeneratorDeps;
   readonly #base: URL;
   readonly #http: HttpClient;
-  readonly #downloads: HttpClient;
-  readonly #maskers: readonly ((text: string) => string)[];
+  /** Hides the key, and the values of the headers that the user has set, in a text that people read. */
+  readonly mask: (text: string) => string;
 
-  constructor(options: ServerOptions, deps: GeneratorDeps) {
+  constructor(options: ServerOptions, { proxies, onExchange }: ProviderDeps) {
     this.#options = options;
-    this.#deps = deps;
     this.#base = new URL(options.url);
-    const { hostname } = this.#base;
-    const { onExchange } = deps;
-    const proxies = isLoopbackHost(hostname) ? undefined : deps.proxies;
-    this.#http = new HttpClient({ proxies, onExchange });
-    this.#downloads = new HttpClient({ proxies, onExchange, lookup: guardedLookup(hostname) });
-    const values = Object.values(options.headers).filter((value) => value.length >= SHORTEST_SECRET);
-    this.#maskers = [options.key ?? "", ...values].map(keyMasker);
+    const isOwn = isLoopbackHost(this.#base.hostname);
+    this.#http = new HttpClient({ proxies: isOwn ? undefined : proxies, onExchange });
+    this.mask = secretsMasker(options.key, options.headers);
   }
 
   /** For messages: its host, with the port where that is not the usual one. */
@@ -60,127 +52,87 @@ export class GeneratorServer {
     return this.#base.host;
   }
 
-  /** Hides the key, and the values of the headers that the user has set, in a text from anywhere. */
-  readonly mask = (text: string): string => this.#maskers.reduce((masked, mask) => mask(masked), text);
+  /** For messages: its base, without a query. */
+  get address(): string {
+    return `${this.#base.origin}${this.#base.pathname}`;
+  }
 
   /**
-   * Sends the request for a job's image, once. Its reply is written to a file while it arrives, synced if the generator
-   * is paid, and only then read. @returns the reply, whatever its status: one that was cut short says so
-   * @throws GeneratorError (unreachable, lost); or the signal's reason
+   * Sends the request for a job's image, once. Its reply is written to a file while it arrives, synced if it is paid for,
+   * and only then read. @returns the reply, whatever its status: one that was cut short, or given up, says so
+   * @throws ProviderError (unsent, lost)
    */
-  async post(to: string, body: PostBody, job: GeneratorJob, signal: AbortSignal): Promise<StoredReply> {
+  async post(
+    to: string,
+    body: PostBody,
+    job: Job,
+    { signal, onSent }: Pick<SubmitHow, "signal" | "onSent">,
+  ): Promise<StoredReply> {
     const file = replyFile(job);
-    const reply = await this.#createReply(file);
+    const reply = await this.#createReply(file, job);
     let failure: TransportError | null = null;
     try {
-      await this.#http.send(
-        {
-          method: "POST",
-          url: this.#urlOf(to),
-          headers: { ...this.#headersOf(job), "content-type": body.type, "accept-encoding": "identity" },
-          body: body.bytes,
-          signal,
-        },
-        reply,
-      );
+      const headers = {
+        ...this.#headers,
+        // A paid request can be looked up by its task's id.
+        ...(job.isPaid && { "x-client-request-id": job.taskId }),
+        "content-type": body.type,
+        "accept-encoding": "identity",
+      };
+      const request = { method: "POST", url: this.#urlOf(to), headers, body: body.bytes } as const;
+      await this.#http.send({ ...request, signal, onSent }, reply);
     } catch (error) {
       if (!(error instanceof TransportError)) throw error;
       failure = error;
     } finally {
       await reply.close();
     }
-    if (failure && signal.aborted) throw signal.reason;
-    if (failure?.sent === false) throw this.#unreachable(failure);
-    const cut = failure && this.mask(connectionErrorText(failure));
+    if (failure?.sent === false) throw this.#unsent(failure, signal);
+    const cut = failure && this.#reasonOf(failure, signal);
     const stored = await readReplyFile(file, cut).catch((error) => {
-      throw this.lost(`the reply in ${file} cannot be read: ${errorText(error)}`);
+      throw this.lost(errorText(error));
     });
-    if (stored === null) throw this.lost(cut ?? "the reply has no head");
+    if (stored === null) throw this.lost(cut ?? "it has no head");
     return stored;
   }
 
-  /** The reply to a job whose process ended, as far as it had arrived; null for none. */
-  replyTo(job: GeneratorJob): Promise<StoredReply | null> {
-    return readReplyFile(replyFile(job));
-  }
-
-  /** Sends a GET that costs nothing. @throws GeneratorError (unreachable); or the signal's reason */
+  /** Sends a GET that costs nothing. @throws ProviderError (unsent), or the signal's reason */
   async get(from: string, signal: AbortSignal): Promise<HttpReply> {
     try {
-      const url = this.#urlOf(from);
-      const request = { method: "GET", url, headers: this.#headers, timeoutMs: GET_TIMEOUT_MS } as const;
-      return await wholeReply(this.#http, { ...request, signal });
+      const request = { method: "GET", url: this.#urlOf(from), headers: this.#headers } as const;
+      return await wholeReply(this.#http, { ...request, timeoutMs: GET_TIMEOUT_MS, signal });
     } catch (error) {
-      if (signal.aborted) throw signal.reason;
-      throw this.#unreachable(error);
+      signal.throwIfAborted();
+      throw this.#unsent(error, signal);
     }
   }
 
-  /**
-   * Downloads a job's image by the rules of result URLs. @param url absolute, or relative to the server
-   * @returns the image's file. @throws GeneratorError (lost), or the signal's reason
-   */
-  async download(url: string, job: GeneratorJob, signal: AbortSignal): Promise<string> {
-    const file = imageFile(job);
-    const why = await downloadImage(url, file, {
-      http: this.#downloads,
-      clock: this.#deps.clock,
-      serviceUrl: this.#base,
-      headers: this.#headers,
-      maskKey: this.mask,
-      signal,
-    }).catch((error) => {
-      if (signal.aborted) throw signal.reason;
-      return errorText(error);
-    });
-    if (why !== null) throw this.lost(`its download failed: ${why}`);
-    return file;
+  /** Sends a POST that has the server end its work. Never throws. @returns whether it says that it has */
+  stop(at: string): Promise<boolean> {
+    const request = { method: "POST", url: this.#urlOf(at), headers: this.#headers } as const;
+    return wholeReply(this.#http, { ...request, timeoutMs: STOP_TIMEOUT_MS }).then(isSuccess, () => false);
   }
 
-  /** Writes a job's image. @returns its file. @throws GeneratorError (lost) */
-  async keep(bytes: Buffer, job: GeneratorJob): Promise<string> {
-    const file = imageFile(job);
-    await writeFile(file, bytes, { mode: 0o600 }).catch((error: unknown) => {
-      throw this.lost(`it could not be written to ${file}: ${errorText(error)}`);
-    });
-    return file;
+  /** An image that a reply names. @param given absolute, or relative to the server */
+  imageAt(given: string): MadeImage {
+    if (!URL.canParse(given, this.#base.href)) return { kind: "url", url: given };
+    const { href: url, origin } = new URL(given, this.#base.href);
+    return { kind: "url", url, ...(origin === this.#base.origin && { headers: this.#headers }) };
   }
 
-  /** What a reply that is not a success means. */
-  failed(reply: FailedReply): GeneratorError {
-    return failedReply(reply, this.#asked);
-  }
-
-  /** What a success without an image means. */
-  withoutImage(body: string): GeneratorError {
-    return replyWithoutImage(body, this.#asked);
-  }
-
-  /** A request that was sent, and whose image is gone. @param why a clause */
-  lost(why: string): GeneratorError {
-    const message = `The request was sent to ${this.host}, and its image is lost: ${this.mask(why)}.`;
-    return new GeneratorError(message, { kind: "lost" });
+  /** A request that was sent, and whose reply is not whole. @param why a clause */
+  lost(why: string): ProviderError {
+    return new ProviderError(`No whole reply came from ${this.host}: ${why}.`, { kind: "lost" });
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#http.close(), this.#downloads.close()]);
+    await this.#http.close();
   }
 
   get #headers(): Record<string, string> {
     const { authorization, headers } = this.#options;
     const own = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
     return { ...(authorization !== null && { authorization }), ...Object.fromEntries(own) };
-  }
-
-  get #asked(): Asked {
-    const { host, mask } = this;
-    const { isPaid } = this.#options;
-    return { host, mask, isPaid, nowMs: this.#deps.clock.now() };
-  }
-
-  /** A paid request can be looked up by its task's id. */
-  #headersOf({ taskId }: GeneratorJob): Record<string, string> {
-    return { ...this.#headers, ...(this.#options.isPaid && { "x-client-request-id": taskId }) };
   }
 
   /** @param relative a path below the base, with a query or without */
@@ -192,29 +144,31 @@ export class GeneratorServer {
     return url;
   }
 
-  async #createReply(file: string): Promise<ReplyFile> {
+  async #createReply(file: string, { isPaid }: Job): Promise<ReplyFile> {
     try {
-      return await ReplyFile.create(file, { isSynced: this.#options.isPaid, mask: this.mask });
+      return await ReplyFile.create(file, { isSynced: isPaid, mask: this.mask });
     } catch (cause) {
       const message = `Nothing was sent to ${this.host}: no reply can be written to ${file}: ${errorText(cause)}.`;
-      throw new GeneratorError(message, { kind: "unreachable" }, { cause });
+      throw new ProviderError(message, { kind: "unsent" }, { cause });
     }
   }
 
-  #unreachable(error: unknown): GeneratorError {
-    const why = this.mask(connectionErrorText(error));
-    return new GeneratorError(
-      `The generator at ${this.host} could not be reached: ${why}.`,
-      { kind: "unreachable" },
-      { cause: error },
-    );
+  #unsent(cause: unknown, signal: AbortSignal): ProviderError {
+    const why = this.#reasonOf(cause, signal);
+    const message = signal.aborted
+      ? `Nothing was sent to ${this.host}: ${why}.`
+      : `The generator at ${this.host} could not be reached: ${why}.`;
+    const hint = "Nothing was sent or charged. Is it running, and is its address right?";
+    return new ProviderError(message, { kind: "unsent" }, { cause, hint });
+  }
+
+  /** Why an exchange ended too early, as a clause. */
+  #reasonOf(failure: unknown, { aborted, reason }: AbortSignal): string {
+    return this.mask(aborted ? clauseOf(errorText(reason)) : connectionErrorText(failure));
   }
 }
 
-function replyFile({ folder }: GeneratorJob): string {
+/** Where the reply to a job's request is kept. */
+export function replyFile({ folder }: Job): string {
   return path.join(folder, "reply");
-}
-
-function imageFile({ folder }: GeneratorJob): string {
-  return path.join(folder, "image");
 }

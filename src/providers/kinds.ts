@@ -1,23 +1,24 @@
 import type { Matrix } from "../models/matrix.ts";
-import type { Generator, GeneratorDeps } from "./generator.ts";
+import type { ProviderDeps } from "./deps.ts";
 import { modelsAt } from "./openai/servers.ts";
+import type { Provider } from "./provider.ts";
 import { type GeneratorOptions, type GeneratorSpec, isPrivateHost } from "./spec.ts";
 
 /** Loads a generator's code, and makes it. Nothing is sent or run. A command that uses no generator loads none of it. */
-export async function openGenerator(
+export async function openProvider(
   spec: GeneratorSpec,
   options: GeneratorOptions,
-  deps: GeneratorDeps,
-): Promise<Generator> {
+  deps: ProviderDeps,
+): Promise<Provider> {
   switch (spec.kind) {
     case "openai": {
-      const { OpenAiGenerator } = await import("./openai/openai-generator.ts");
-      return new OpenAiGenerator(spec.url, options, deps);
+      const { OpenAiProvider } = await import("./openai/openai-provider.ts");
+      return new OpenAiProvider(spec.url, options, deps);
     }
     case "sdapi":
-      return (await import("./sdapi.ts")).sdapiGenerator(spec.url, options, deps);
+      return (await import("./sdapi.ts")).sdapiProvider(spec.url, options, deps);
     case "command":
-      return (await import("./command/command-generator.ts")).commandGenerator(spec.words, options, deps);
+      return (await import("./command/command-provider.ts")).commandProvider(spec.words, options, deps);
   }
 }
 

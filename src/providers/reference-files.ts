@@ -2,19 +2,16 @@ import { readFile, writeFile } from "node:fs/promises";
 import { guardedLookup } from "../api/address.ts";
 import { HttpClient } from "../api/client.ts";
 import { download } from "../api/download.ts";
-import type { Proxies } from "../api/proxies.ts";
 import { backoffMs, REFERENCE } from "../api/retry.ts";
-import type { Clock } from "../lib/clock.ts";
 import { errorText } from "../lib/error-text.ts";
 import { inspectBytes } from "../lib/image/inspect.ts";
 import { withoutQuery } from "../lib/redact.ts";
-import { GeneratorError, type GeneratorJob, type Reference, TimeLimitError } from "./generator.ts";
+import type { ProviderDeps } from "./deps.ts";
+import { type Job, ProviderError, type Reference, TimeLimitError } from "./provider.ts";
 
-export interface ReferenceDeps {
+export interface ReferenceDeps extends Pick<ProviderDeps, "proxies" | "clock" | "onExchange"> {
   /** Whose images they are for: one on the public internet has none fetched from a private network. */
   generatorUrl: URL;
-  proxies: Proxies | undefined;
-  clock: Clock;
   signal: AbortSignal;
 }
 
@@ -31,15 +28,15 @@ export type LocalReference = Extract<Reference, { file: string }>;
  * A job's reference images as files, named `stem` with a number and the extension of their type. Those on the web are
  * downloaded by the rules for result URLs. Each is checked, because servers skip an image that they cannot read without
  * a word.
- * @throws GeneratorError: nothing was sent to the generator
+ * @throws ProviderError: nothing was sent to the generator
  */
 export async function referenceFiles(
-  { references }: Pick<GeneratorJob, "references">,
+  { references }: Pick<Job, "references">,
   stem: string,
   deps: ReferenceDeps,
 ): Promise<LocalReference[]> {
   const lookup = guardedLookup(deps.generatorUrl.hostname);
-  const http = new HttpClient({ proxies: deps.proxies, lookup });
+  const http = new HttpClient({ proxies: deps.proxies, onExchange: deps.onExchange, lookup });
   try {
     const files: LocalReference[] = [];
     for (const [at, reference] of references.entries()) {
@@ -56,6 +53,13 @@ export async function referenceFiles(
   }
 }
 
+/** @throws ProviderError */
+export function fileBytes(reference: LocalReference): Promise<Buffer> {
+  return readFile(reference.file).catch((error) => {
+    throw invalid(`${nameOf(reference)} cannot be read: ${errorText(error)}`, error);
+  });
+}
+
 /** How a message names a reference image. */
 function nameOf(reference: Reference): string {
   if ("file" in reference) return "The reference image in a file";
@@ -69,11 +73,7 @@ async function bytesOf(
   http: HttpClient,
   deps: ReferenceDeps,
 ): Promise<Buffer> {
-  if ("file" in reference) {
-    return readFile(reference.file).catch((error) => {
-      throw new GeneratorError(`${name} cannot be read: ${errorText(error)}.`, { kind: "refused" });
-    });
-  }
+  if ("file" in reference) return fileBytes(reference);
   if (/^data:/i.test(reference.url)) return decodedData(reference.url, name);
   return downloaded(reference.url, name, http, deps);
 }
@@ -82,8 +82,8 @@ async function bytesOf(
 async function decodedData(url: string, name: string): Promise<Buffer> {
   try {
     return Buffer.from(await (await fetch(url)).arrayBuffer());
-  } catch {
-    throw new GeneratorError(`${name} cannot be read.`, { kind: "refused" });
+  } catch (error) {
+    throw invalid(`${name} cannot be read`, error);
   }
 }
 
@@ -94,12 +94,11 @@ async function downloaded(
   http: HttpClient,
   { clock, generatorUrl, signal }: ReferenceDeps,
 ): Promise<Buffer> {
-  const refused = (why: string) =>
-    new GeneratorError(`${name} could not be downloaded: ${why}.`, { kind: "refused" });
+  const refused = (why: string) => invalid(`${name} could not be downloaded: ${why}`);
   const checkSignal = () => {
     if (!signal.aborted) return;
     if (signal.reason instanceof TimeLimitError) throw refused("the time for the image was over");
-    throw new GeneratorError(`${name} was not waited for.`, { kind: "busy", retryAfterMs: null });
+    throw new ProviderError(`${name} was not waited for.`, { kind: "unsent" }, { cause: signal.reason });
   };
   for (let failures = 1; ; failures++) {
     const chunks: Buffer[] = [];
@@ -128,5 +127,10 @@ async function downloaded(
 function checked(bytes: Buffer, name: string) {
   const inspection = inspectBytes(bytes);
   if (inspection.ok) return inspection.image;
-  throw new GeneratorError(`${name} is ${inspection.problem}: ${inspection.detail}.`, { kind: "refused" });
+  throw invalid(`${name} is ${inspection.problem}: ${inspection.detail}`);
+}
+
+function invalid(what: string, cause?: unknown): ProviderError {
+  const hint = "Nothing was sent or charged.";
+  return new ProviderError(`${what}.`, { kind: "invalid" }, { cause, hint });
 }

@@ -1,11 +1,12 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, renameSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import path from "node:path";
 import { decoded } from "../api/decode.ts";
 import type { ReplyHeaders, ReplyReceiver } from "../api/transport.ts";
 import { DiskFile } from "../lib/disk-file.ts";
-import { isPresent, removeIfPresent, syncFolder } from "../lib/durable.ts";
+import { isPresent, removeIfPresent, syncFolder, whileInUse } from "../lib/durable.ts";
 import { fieldsOf, jsonOrNull } from "../lib/json.ts";
+import { lenientJson } from "./lenient-json.ts";
 
 /** A reply as it is on disk. */
 export interface StoredReply {
@@ -29,6 +30,22 @@ const LARGEST_REPLY_BYTES = 128 * 1024 * 1024;
 const LEAST_FREE_BYTES = 64 * 1024 * 1024;
 const SYNC_EVERY_BYTES = 4 * 1024 * 1024;
 const END_OF_LINE = 10;
+
+/** Headers by which a reply is read: what is masked in others could be a word of theirs. */
+const READ: ReadonlySet<string> = new Set([
+  "content-type",
+  "content-length",
+  "content-encoding",
+  "retry-after",
+]);
+
+export function isSuccess({ status }: { status: number }): boolean {
+  return status >= 200 && status < 300;
+}
+
+function freeName(file: string): string {
+  for (let number = 1; ; number++) if (!isPresent(`${file}-${number}`)) return `${file}-${number}`;
+}
 
 /** What is paid for must find room. @throws Error */
 async function requireSpace(folder: string): Promise<void> {
@@ -58,8 +75,13 @@ export class ReplyFile implements ReplyReceiver {
     this.#mask = mask;
   }
 
-  /** @throws the disk's error, or one that says that too little of it is free for a reply that is paid for */
+  /**
+   * Nothing of an earlier reply is read after this; one that is a success stays under another name.
+   * @throws the disk's error, or one that says that too little of it is free for a reply that is paid for
+   */
   static async create(file: string, options: ReplyFileOptions): Promise<ReplyFile> {
+    const earlier = await readReplyFile(file);
+    if (earlier !== null && isSuccess(earlier)) await whileInUse(() => renameSync(file, freeName(file)));
     removeIfPresent(file);
     if (options.isSynced) await requireSpace(path.dirname(file));
     const created = DiskFile.createExclusive(file, 0o600);
@@ -68,8 +90,13 @@ export class ReplyFile implements ReplyReceiver {
   }
 
   onHead(status: number, headers: ReplyHeaders): void {
-    this.#isSuccess = status >= 200 && status < 300;
-    this.#file.write(Buffer.from(`${this.#mask(JSON.stringify({ status, headers }))}\n`));
+    this.#isSuccess = isSuccess({ status });
+    const masked = Object.entries(headers).map(([name, value]) => [
+      name,
+      value === undefined || READ.has(name) ? value : this.#mask(String(value)),
+    ]);
+    const head = { status, headers: Object.fromEntries(masked) };
+    this.#file.write(Buffer.from(`${JSON.stringify(head)}\n`));
   }
 
   onData(chunk: Buffer): void {
@@ -132,7 +159,7 @@ export async function readReplyFile(file: string, cut?: string | null): Promise<
  */
 export function jsonIn({ body, cut }: StoredReply): unknown {
   const text = body.toString("utf8").replace(/^\uFEFF/, "");
-  const json = jsonOrNull(text);
+  const json = lenientJson(text);
   return json === null && (cut !== null || /^\s*([{[]|$)/.test(text)) ? undefined : json;
 }
 

@@ -1,6 +1,7 @@
 import { BlockList, isIP } from "node:net";
 import { bareHost, isLoopbackHost } from "../api/address.ts";
 import { UsageError } from "../lib/error-types.ts";
+import type { SizeForm, WorkOptions } from "../task/work.ts";
 import { parseGeneratorCommand } from "./command/command-words.ts";
 
 // The user's own generator as it is written on the command line, and everything else that is set about it.
@@ -24,20 +25,23 @@ interface CommandSpec {
   words: readonly string[];
 }
 
-/** How it is used. */
+/**
+ * How it is used. What makes an image, and whether it is paid for, is settled with the intent of its task; here it is
+ * what the user has set for new ones.
+ */
 export interface GeneratorOptions {
   /** `--generator-model` */
   model: string | null;
   /** `--generator-side`: the longest side in pixels for 1K or no quality; 2K is twice, 4K four times as long. Default 1024. */
   sidePx: number;
   /** `--generator-size`: how a size is sent; null: as its kind does. */
-  sizeForm: "WxH" | "width,height" | "aspect_ratio" | null;
+  sizeForm: SizeForm | null;
   /** `--generator-concurrency`. Default 1. */
   concurrency: number;
   /** `--generator-timeout`. Default 600 000. */
   timeoutMs: number;
   /** `--generator-field` */
-  fields: Readonly<Record<string, string | number | boolean>>;
+  fields: WorkOptions["fields"];
   /** `--generator-header`, with the variables' values in place. */
   headers: Readonly<Record<string, string>>;
   /** By the kind and the address, unless `--generator-paid` or `--generator-free` says otherwise. */
@@ -90,6 +94,17 @@ function serverSpec(kind: "openai" | "sdapi", text: string, label: string): Gene
   const path = pathname.replace(/\/+$/, "");
   const url = `${origin}${path === "" && kind === "openai" ? "/v1" : path}${search}`;
   return { kind, name: url === OPENAI_URL && kind === "openai" ? "openai" : `${kind}:${url}`, url };
+}
+
+/**
+ * One text for one server, however it is spelled and whatever is asked of it: requests to it take turns. Of a command its
+ * command line.
+ */
+export function placeOf(spec: GeneratorSpec): string {
+  if (spec.kind === "command") return spec.name;
+  const { protocol, hostname, port } = new URL(spec.url);
+  const host = isLoopbackHost(hostname) ? "localhost" : bareHost(hostname);
+  return `${host}:${port || (protocol === "https:" ? 443 : 80)}`;
 }
 
 /** Whether a key may be sent there: not over an unencrypted network. */

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import path from "node:path";
 import { commandWords, filledWords, isInShellScript, shellOperator } from "../../lib/command-line.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import type { GeneratorJob } from "../generator.ts";
+import type { Job } from "../provider.ts";
 
 /** What stands for a part of a job in a command, without the braces. */
 const PLACEHOLDERS = ["promptFile", "prompt", "model", "width", "height", "seed", "image", "output"];
@@ -70,15 +70,16 @@ interface CommandFiles {
 export const IMAGE = "{image}";
 
 /** A command's words for a job. */
-export function filledCommand(words: readonly string[], job: GeneratorJob, files: CommandFiles): string[] {
+export function filledCommand(words: readonly string[], job: Job, files: CommandFiles): string[] {
   const { images, ...paths } = files;
+  const { model, width, height, fields } = job.options;
   const values = {
-    ...textsOf(job.fields),
+    ...textsOf(fields),
     ...paths,
-    prompt: job.prompt,
-    model: job.model ?? "",
-    width: String(job.width),
-    height: String(job.height),
+    prompt: job.request.prompt,
+    model: model ?? "",
+    width: String(width),
+    height: String(height),
     seed: seedOf(job),
   };
   return words.flatMap((word) => {
@@ -87,13 +88,27 @@ export function filledCommand(words: readonly string[], job: GeneratorJob, files
   });
 }
 
-function textsOf(fields: GeneratorJob["fields"]): Record<string, string> {
+function textsOf(fields: Job["options"]["fields"]): Record<string, string> {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value)]));
 }
 
 /** The user's, or one that differs with every image and is the same when the same image is made again: 31 bits. */
-function seedOf({ fields, taskId, index }: GeneratorJob): string {
-  if (fields.seed !== undefined) return String(fields.seed);
+function seedOf({ options, taskId, index }: Job): string {
+  if (options.fields.seed !== undefined) return String(options.fields.seed);
   const digest = createHash("sha256").update(`${taskId}:${index}`).digest();
   return String(digest.readUInt32BE() >>> 1);
+}
+
+/** What a job asks for that a command has no place for, as a sentence; null for nothing. */
+export function missingPlace(
+  { references, options: { model, fields } }: Pick<Job, "references" | "options">,
+  words: readonly string[],
+): string | null {
+  if (references.length > 0 && !holds(words, "image"))
+    return `The command takes no reference images: write ${IMAGE} where their files belong.`;
+  if (model !== null && !holds(words, "model"))
+    return "The command has no place for a model: write {model} where its name belongs.";
+  const stray = Object.keys(fields).find((name) => name !== "seed" && !holds(words, name));
+  if (stray === undefined) return null;
+  return `The command has no place for the field ${stray}: write {${stray}} where its value belongs.`;
 }

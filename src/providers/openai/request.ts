@@ -1,9 +1,8 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import type { GeneratorJob, Reference } from "../generator.ts";
 import type { PostBody } from "../http.ts";
-import { type LocalReference, type ReferenceDeps, referenceFiles } from "../reference-files.ts";
-import type { GeneratorOptions } from "../spec.ts";
+import type { Job, Reference } from "../provider.ts";
+import { fileBytes, type LocalReference, type ReferenceDeps, referenceFiles } from "../reference-files.ts";
 import { OPENAI_DEFAULT_MODEL, openAiName, type ServerForm } from "./servers.ts";
 import { isGptImage, sizeFields } from "./size.ts";
 
@@ -18,16 +17,15 @@ export interface ImageRequest {
 /** What a request is made from. */
 export interface RequestContext extends ReferenceDeps {
   form: ServerForm;
-  sizeForm: GeneratorOptions["sizeForm"];
 }
 
 /**
  * The request for a job: what the server's form and the user ask for, and nothing else.
- * @throws GeneratorError for a reference image that cannot be used
+ * @throws ProviderError for a reference image that cannot be used
  */
-export async function imageRequest(job: GeneratorJob, context: RequestContext): Promise<ImageRequest> {
+export async function imageRequest(job: Job, context: RequestContext): Promise<ImageRequest> {
   const { form } = context;
-  const fields = plainFields(job, context);
+  const fields = plainFields(job, form);
   if (job.references.length === 0) return { path: "/images/generations", fields, files: [] };
   if (form.references === "files") {
     const files = await referenceFiles(job, path.join(job.folder, "reference"), context);
@@ -53,25 +51,26 @@ export async function bodyOf({ fields, files }: Pick<ImageRequest, "fields" | "f
   return { type: encoded.headers.get("content-type") ?? "multipart/form-data", bytes };
 }
 
-function plainFields(job: GeneratorJob, { form, sizeForm }: RequestContext): ImageRequest["fields"] {
-  const model = modelOf(job, form);
+function plainFields({ request, options }: Job, form: ServerForm): ImageRequest["fields"] {
+  const model = modelOf(options.model, form);
+  const sized = { ratio: request.ratio, width: options.width, height: options.height };
   return {
     ...(model !== null && { model }),
-    prompt: job.prompt,
-    ...sizeFields(job, model, sizeForm ?? form.sizeForm),
-    ...(form.hasResolution && resolutionOf(job)),
+    prompt: request.prompt,
+    ...sizeFields(sized, model, options.sizeForm ?? form.sizeForm),
+    ...(form.hasResolution && resolutionOf(request.quality)),
     ...(!isGptImage(model) && { response_format: form.responseFormat }),
     ...(form.streams && { stream: true, partial_images: 0 }),
-    ...job.fields,
+    ...options.fields,
   };
 }
 
 /** The model as the server names it; null: whatever it has. */
-function modelOf({ model }: GeneratorJob, { isOpenAi }: ServerForm): string | null {
+function modelOf(model: string | null, { isOpenAi }: ServerForm): string | null {
   return isOpenAi ? openAiName(model ?? OPENAI_DEFAULT_MODEL) : model;
 }
 
-function resolutionOf({ quality }: GeneratorJob): { resolution?: string } {
+function resolutionOf(quality: string | undefined): { resolution?: string } {
   if (quality === "1K") return { resolution: "1k" };
   return quality === "2K" || quality === "4K" ? { resolution: "2k" } : {};
 }
@@ -91,13 +90,13 @@ function referenceFields(urls: readonly string[], { references }: ServerForm): R
   }
 }
 
-/** Every reference image as a URL; those on this disk as `data:` URLs. */
+/** Every reference image as a URL; those on this disk as `data:` URLs. @throws ProviderError */
 function referenceUrls(references: readonly Reference[]): Promise<string[]> {
   return Promise.all(
     references.map(async (reference) => {
       if ("url" in reference) return reference.url;
-      const base64 = await readFile(reference.file, "base64");
-      return `data:${reference.mediaType};base64,${base64}`;
+      const bytes = await fileBytes(reference);
+      return `data:${reference.mediaType};base64,${bytes.toString("base64")}`;
     }),
   );
 }

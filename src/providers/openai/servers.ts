@@ -1,10 +1,10 @@
 import { type Columns, type Matrix, model, RATIOS } from "../../models/matrix.ts";
-import type { GeneratorOptions } from "../spec.ts";
+import type { SizeForm } from "../../task/work.ts";
 
 /** How one OpenAI-compatible server differs from the others. */
 export interface ServerForm {
   /** How it is told a size, unless the user says otherwise. */
-  sizeForm: NonNullable<GeneratorOptions["sizeForm"]>;
+  sizeForm: SizeForm;
   /** What makes it send the image in its reply; not sent for OpenAI's own models, which refuse the field. */
   responseFormat: "b64_json" | "base64";
   /** Whether the image is asked for as a stream of events, so that no proxy on the way takes the silence for an end. */

@@ -1,11 +1,14 @@
-import type { GeneratorJob } from "../generator.ts";
-import type { GeneratorOptions } from "../spec.ts";
+import type { SizeForm } from "../../task/work.ts";
 
 /** The fields that say how large an image is to be. */
 export type SizeFields = Readonly<Record<string, string | number>>;
 
-type Sized = Pick<GeneratorJob, "ratio" | "quality" | "width" | "height">;
-type SizeForm = NonNullable<GeneratorOptions["sizeForm"]>;
+/** What a size is made from: the request's ratio, and pixels. */
+interface Sized {
+  ratio: string | undefined;
+  width: number;
+  height: number;
+}
 
 /** A size in one of the forms that servers know. @param model as the server names it; null: whatever it has */
 export function sizeFields(job: Sized, model: string | null, form: SizeForm): SizeFields {

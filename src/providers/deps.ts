@@ -1,0 +1,12 @@
+import type { HttpClientOptions } from "../api/client.ts";
+import type { Proxies } from "../api/proxies.ts";
+import type { Clock } from "../lib/clock.ts";
+
+/** What a provider may need of the process that it runs in. */
+export interface ProviderDeps {
+  env: Readonly<Record<string, string | undefined>>;
+  proxies: Proxies | undefined;
+  clock: Clock;
+  /** Called for every HTTP exchange with a server, for `--verbose`. */
+  onExchange?: HttpClientOptions["onExchange"];
+}
