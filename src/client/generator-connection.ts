@@ -20,6 +20,9 @@ import type { ClientSession } from "./session.ts";
 /** For how much longer than a request may take its turn is respected. */
 const TURN_MARGIN_MS = 60_000;
 
+/** A lease lasts a day at most, and a request's turn a little longer than the request. */
+const LONGEST_REQUEST_MS = 23 * 3_600_000;
+
 /** Opens the user's own generator. Nothing is sent or run. @throws AuthRequiredError without a key that is needed */
 export async function openGenerator(
   own: OwnGenerator,
@@ -71,7 +74,7 @@ export function workFor(request: GenerationRequest, options: GeneratorOptions): 
     taskId: `task_${randomBytes(10).toString("hex")}`,
     isPaid,
     requests: maxImages,
-    requestMs: timeoutMs,
+    requestMs: Math.min(timeoutMs, LONGEST_REQUEST_MS),
     options: {
       model: model === ANY_MODEL ? null : model,
       ...pictureDimensions(ratio, quality, sidePx),

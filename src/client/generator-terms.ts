@@ -2,8 +2,8 @@ import { AuthRequiredError, InsufficientCreditsError, NetworkError, ServiceError
 import { proxiesFromEnvironment } from "../api/proxies.ts";
 import { ImggenError, UsageError } from "../lib/error-types.ts";
 import type { GeneratorTerms } from "../models/check.ts";
-import { GeneratorError } from "../providers/generator.ts";
-import { defaultModelOf, openGenerator } from "../providers/kinds.ts";
+import { defaultModelOf, openProvider } from "../providers/kinds.ts";
+import { ProviderError } from "../providers/provider.ts";
 import { ANY_MODEL } from "../task/request.ts";
 import { type GeneratorSource, type OwnGenerator, ownGenerator, requireKey } from "./own-generator.ts";
 import type { ClientSession } from "./session.ts";
@@ -70,11 +70,11 @@ export async function modelNames(
   const { spec, options } = own;
   const check = spec.kind === "command" ? "Check the path of its program." : SERVER_CHECK;
   const hint = `Nothing was charged. ${check}`;
-  const generator = await openGenerator(spec, options, { env, clock, proxies: proxiesFromEnvironment(env) });
+  const generator = await openProvider(spec, options, { env, clock, proxies: proxiesFromEnvironment(env) });
   try {
-    return await generator.models(AbortSignal.timeout(ASK_MS));
+    return (await generator.models?.(AbortSignal.timeout(ASK_MS))) ?? null;
   } catch (error) {
-    if (error instanceof GeneratorError) throw failureOf(error, hint);
+    if (error instanceof ProviderError) throw failureOf(error, hint);
     if (!(error instanceof Error) || error.name !== "TimeoutError") throw error;
     throw new NetworkError(`${spec.name} does not answer.`, { hint, cause: error });
   } finally {
@@ -85,9 +85,9 @@ export async function modelNames(
 const SERVER_CHECK = "Is it running, and is its address right?";
 
 /** What a generator's failure means where nothing was asked to be made. @param hint for one that cannot be reached */
-function failureOf(error: GeneratorError, hint: string): ImggenError {
+function failureOf(error: ProviderError, hint: string): ImggenError {
   const { failure, message } = error;
-  if (failure.kind === "unreachable") return new NetworkError(message, { hint, cause: error });
+  if (failure.kind === "unsent") return new NetworkError(message, { hint, cause: error });
   const facts = { hint: "Nothing was charged.", cause: error };
   if (failure.kind !== "account") return new ServiceError(message, facts);
   const Refusal = failure.key === "login_required" ? AuthRequiredError : InsufficientCreditsError;
