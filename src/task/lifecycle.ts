@@ -20,8 +20,11 @@ export type TaskState =
   | ({ name: "rate_limited"; isOwnerGone: boolean } & Facts["rate_limited"])
   | ({ name: "not_sent" } & Facts["not_sent"])
   | ({ name: "refused" } & Facts["refused"])
-  /** It was sent, and its reply was lost, or cannot be used. `kept`: where what arrived is kept. */
-  | { name: "unknown"; why: string; excerpt: string | null; kept: string | null }
+  /**
+   * It was sent, and its reply was lost, or cannot be used. `kept`: where what arrived is kept. `ownId`: our own id of
+   * the task; null at the hosted service.
+   */
+  | { name: "unknown"; why: string; excerpt: string | null; kept: string | null; ownId: string | null }
   /** The user has stopped tracking it, although it is not known whether it was charged. */
   | ({ name: "dismissed" } & Facts["dismissed"])
   | ({ name: "accepted" } & Accepted)
@@ -186,17 +189,17 @@ function advanceRequest(state: Exclude<TaskState, AcceptedState>, event: TaskEve
     case "refused":
       return { name: "refused", error: event.error };
     case "unknown":
-      return unknown(event);
+      return unknown(event, ownIdOf(state));
     case "dismissed":
       return { name: "dismissed", why: event.why, replacement: event.replacement };
     case "accepted":
       return { name: "accepted", taskId: event.taskId, acceptedAt: event.at };
     case "completed":
-    case "failed":
+    case "failed": {
       // A provider that answers with the image itself gives no id: ours stands for it.
-      return "tries" in state || state.name === "unknown"
-        ? advanceTask({ name: "accepted", taskId: idOf(state), acceptedAt: event.at }, event)
-        : state;
+      const taskId = ownIdOf(state);
+      return taskId === null ? state : advanceTask({ name: "accepted", taskId, acceptedAt: event.at }, event);
+    }
     case "intent":
     case "partly_saved":
     case "saved":
@@ -206,8 +209,10 @@ function advanceRequest(state: Exclude<TaskState, AcceptedState>, event: TaskEve
   }
 }
 
-function idOf(state: TaskState): string {
-  return "taskId" in state ? state.taskId : "";
+/** Our own id of a task that may still be made; null if it has none. */
+function ownIdOf(state: Exclude<TaskState, AcceptedState>): string | null {
+  if (state.name === "unknown") return state.ownId;
+  return "tries" in state ? state.taskId : null;
 }
 
 function advanceAttempts(
@@ -223,8 +228,11 @@ function advanceAttempts(
   return { name: "waiting", taskId, tries, why: event.why ?? null, by: event.by ?? null, until };
 }
 
-function unknown({ why, excerpt, kept }: Extract<TaskEvent, { type: "unknown" }>): TaskState {
-  return { name: "unknown", why, excerpt: excerpt ?? null, kept: kept ?? null };
+function unknown(
+  { why, excerpt, kept }: Extract<TaskEvent, { type: "unknown" }>,
+  ownId: string | null,
+): TaskState {
+  return { name: "unknown", why, excerpt: excerpt ?? null, kept: kept ?? null, ownId };
 }
 
 export const NEVER_SEEN: CompletionTimes = { seenMs: null, pendingMs: null };
@@ -267,7 +275,7 @@ function advanceTask(state: AcceptedState, event: TaskEvent): TaskState {
     }
     case "unknown":
       // What a reply on this disk holds turned out to be no image.
-      return isHere(state) ? unknown(event) : state;
+      return isHere(state) ? unknown(event, taskId) : state;
     case "dismissed":
       return isHere(state) ? { name: "dismissed", why: event.why, replacement: event.replacement } : state;
     case "intent":
