@@ -22,7 +22,7 @@ import { someProcesses } from "../../support/some-processes.ts";
 import { type TaskWorldOptions, taskWorld, testIdentity } from "../../support/task-world.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
-const { not_sent, refused, unknown, accepted, completed, lost, failed } = EVENTS;
+const { not_sent, refused, unknown, accepted, completed, failed } = EVENTS;
 const WAIT = { timeoutMs: 5000, schedule: fixedSchedule(1000) };
 
 interface Left {
@@ -66,7 +66,7 @@ async function leftBehind({
   const fallback = { ...world.destination, folder: await temporaryFolder() } as Destination;
   const deps: UseCaseDeps = {
     ...ofOneAccount(world.deps),
-    async depsFor(service, taskId) {
+    async depsFor({ service }, taskId) {
       requireSameAccount(service, world.deps.connection.identity, taskId);
       return world.deps;
     },
@@ -358,7 +358,7 @@ describe("resuming a task of another account", () => {
     const elsewhere = { baseUrl: "https://other.example/api", keyId: "0" };
     const refusing: UseCaseDeps = {
       ...ofOneAccount(deps),
-      async depsFor(service, taskId) {
+      async depsFor({ service }, taskId) {
         requireSameAccount(service, elsewhere, taskId);
         return deps;
       },
@@ -377,7 +377,7 @@ describe("resuming a task of another account", () => {
     const { resume, id, deps, fallback } = await leftBehind({ events: [accepted] });
     const refusing: UseCaseDeps = {
       ...ofOneAccount(deps),
-      async depsFor(service, taskId) {
+      async depsFor({ service }, taskId) {
         requireSameAccount(service, testIdentity("https://other.example/api"), taskId);
         return deps;
       },
