@@ -156,11 +156,7 @@ describe("what each line makes of each state", () => {
     ["dismissed", at(unknown, dismissed), { accepted: "accepted" }],
     ["accepted", at(accepted), { completed: "completed", failed: "failed", saved: "saved" }],
     ["completed at URLs", at(accepted, completed), { failed: "failed", saved: "saved" }],
-    [
-      "completed on this disk",
-      own(started, here),
-      { failed: "failed", saved: "saved", unknown: "unknown", dismissed: "dismissed" },
-    ],
+    ["completed on this disk", own(started, here), { failed: "failed", saved: "saved", unknown: "unknown" }],
     ["failed", at(accepted, failed), { completed: "completed", saved: "saved" }],
     ["saved", at(accepted, completed, saved), {}],
   ])("%s", (_what, state, changes) => {
@@ -204,6 +200,14 @@ describe("a request to a provider that answers with its image", () => {
   it("may turn out to have been made, under the same id, by a process that was taken for dead", () => {
     expect(own(started, unknown, here)).toMatchObject({ name: "completed", taskId: "task_of_ours" });
     expect(own(started, here, unknown, here)).toMatchObject({ name: "completed", taskId: "task_of_ours" });
+  });
+
+  it("that was made may have been charged, whatever comes later", () => {
+    const bad: TaskEvent[] = [started, here, unknown];
+    for (const late of [not_sent, refused]) expect(own(...bad, late).name).toBe("unknown");
+    const free: TaskEvent = { ...failed, charged: "no" };
+    expect(own(started, free)).toMatchObject({ charged: "no" });
+    for (const before of [bad, [started, here]]) expect(own(...before, free)).not.toHaveProperty("charged");
   });
 
   it("may turn out to have made no image after all", () => {
