@@ -100,6 +100,11 @@ describe("a task of several requests", () => {
     expect(three(...events).state.name).toBe(name);
   });
 
+  it("is in the hands of the process that took it last, whoever released it before", () => {
+    const record = three(of(0, started), EVENTS.released, of(0, EVENTS.taken_over));
+    expect(record.state).toMatchObject({ name: "started", by: { pid: 2 } });
+  });
+
   it("adds up what its requests took", () => {
     const usage = (count: number): TaskEvent => ({ ...made, usage: { total_tokens: count } });
     const record = three(of(0, usage(2)), of(1, usage(3)), of(2, usage(4)), saved);
@@ -139,6 +144,15 @@ describe("a task is the user's to decide on", () => {
     const events = [of(0, made), of(1, unknown)];
     expect(isUnknown(recordOf(events, { requests: 2 }))).toBe(true);
     expect(isUnknown(recordOf([...events, dismissed], { requests: 2 }))).toBe(false);
+  });
+
+  it("and once they have, keeps what the others have made", () => {
+    const record = recordOf([of(0, made), of(1, unknown), dismissed], { requests: 2 });
+    expect(record.requests.map(({ name }) => name)).toEqual(["completed", "dismissed"]);
+    expect([record.state.name, chargedOf(record)]).toEqual(["completed", "yes"]);
+    expect(recordOf([of(0, refused), of(1, unknown), dismissed], { requests: 2 }).state.name).toBe(
+      "dismissed",
+    );
   });
 });
 
