@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, it } from "vitest";
-import type { GeneratorOptions } from "../../../src/providers/spec.ts";
 import { inspectFileAt } from "../../../src/lib/image/inspect.ts";
+import type { GeneratorOptions } from "../../../src/providers/spec.ts";
 import { hasTool } from "../../support/tools.ts";
 import { ALONE, jobFor, opened } from "../job.ts";
 
