@@ -291,6 +291,16 @@ describe("a failure on the way", () => {
     expect(isSent).toBe(false);
   });
 
+  it("is told before the server has the request, once", async () => {
+    const seen: string[] = [];
+    const { generator } = await scriptedOpenAi(({ body }, socket) => {
+      seen.push("arrived");
+      socket.write(body.includes("response_format") ? json(FORMAT_REFUSED, 400) : json(ONE_IMAGE));
+    });
+    await generator.provider.submit(await jobFor(), { ...ALONE, onSent: () => seen.push("sent") });
+    expect(seen).toEqual(["sent", "arrived", "arrived"]);
+  });
+
   it.each([
     ["is cut before the reply", ""],
     ["is cut in the head of the reply", "HTTP/1.1 200 OK\r\ncontent-le"],
