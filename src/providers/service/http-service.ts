@@ -1,13 +1,13 @@
-import { type HttpClient, type HttpReply, wholeReply } from "../../api/client.ts";
-import { connectionErrorText } from "../../api/connection-errors.ts";
-import { type HttpRequest, TransportError } from "../../api/transport.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { noteTask } from "../../lib/error-types.ts";
 import { keyMasker } from "../../lib/redact.ts";
 import { REQUEST_ID_HEADER } from "../../task/intent.ts";
 import { ANY_MODEL, type GenerationRequest } from "../../task/request.ts";
+import { type HttpClient, type HttpReply, wholeReply } from "../../api/client.ts";
+import { connectionErrorText } from "../../api/connection-errors.ts";
 import { excerptOf, refusedBody } from "./excerpt.ts";
 import { type PollReply, type ReplyContext, readPoll, readSubmit, type SubmitReply } from "./replies.ts";
+import { type HttpRequest, TransportError } from "../../api/transport.ts";
 
 export type { FailedPoll, PollReply, SubmitReply } from "./replies.ts";
 

@@ -1,12 +1,12 @@
+import type { ImggenError } from "../../lib/error-types.ts";
+import { KEY_MASK } from "../../lib/redact.ts";
 import type { HttpReply } from "../../api/client.ts";
 import { connectionErrorText } from "../../api/connection-errors.ts";
 import { pausedQueue, refusedPoll, refusedSubmit } from "../../api/errors.ts";
-import { isPassing, parseRetryAfter } from "../../api/retry.ts";
-import type { TransportError } from "../../api/transport.ts";
-import type { ImggenError } from "../../lib/error-types.ts";
-import { KEY_MASK } from "../../lib/redact.ts";
 import { excerptOf } from "./excerpt.ts";
+import { isPassing, parseRetryAfter } from "../../api/retry.ts";
 import { type Envelope, type PolledState, parseEnvelope, parsePolledState, parseTaskId } from "./schema.ts";
+import type { TransportError } from "../../api/transport.ts";
 
 /** What reading a reply needs. */
 export interface ReplyContext {
