@@ -3,7 +3,7 @@ import path from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Proxies } from "../../src/api/proxies.ts";
-import { GeneratorServer, type ServerOptions } from "../../src/providers/http.ts";
+import { ProviderServer, type ServerOptions } from "../../src/providers/http.ts";
 import { readReplyFile } from "../../src/providers/reply-file.ts";
 import { CANARY } from "../support/canary.ts";
 import { liveServer } from "../support/live-server.ts";
@@ -17,16 +17,15 @@ const BODY = { type: "application/json", bytes: "{}" };
 
 async function scripted(behave: Behaviour, given: Partial<ServerOptions> = {}, proxies?: Proxies) {
   const { origin, requests } = await liveServer(behave);
-  const options = { headers: {}, isPaid: true, key: null, authorization: null, ...given };
-  const server = new GeneratorServer(
+  const options = { headers: {}, key: null, authorization: null, ...given };
+  const server = new ProviderServer(
     { url: `${origin}/v1`, ...options },
     { env: {}, proxies, clock: quickClock },
   );
   onTestFinished(() => server.close());
-  const job = await jobFor();
+  const job = await jobFor({ isPaid: true });
   const file = path.join(job.folder, "reply");
-  const { signal } = ALONE;
-  const post = (given = {}) => server.post("/images", BODY, { ...job, ...given }, signal);
+  const post = (given = {}) => server.post("/images", BODY, { ...job, ...given }, ALONE);
   return { server, requests, file, post };
 }
 
@@ -52,12 +51,34 @@ describe("a reply", () => {
     expect((await post()).body.toString()).toBe(JSON.stringify(HELLO));
   });
 
+  it("that is a success is never lost to a later one", async () => {
+    const { post, file } = await scripted(hello);
+    await post();
+    const first = await readFile(file);
+    await writeFile(file, `${first}the first`);
+    await post();
+    await post();
+    expect(await readFile(`${file}-1`, "utf8")).toBe(`${first}the first`);
+    expect(await readFile(`${file}-2`)).toEqual(first);
+  });
+
+  it("has the headers by which it is read as they came, and no secret in the others", async () => {
+    const type = "text/event-stream";
+    const answer = response(200, "", { "content-type": type, "x-echo": `${type} ${CANARY}` });
+    const { post } = await scripted((_request, socket) => void socket.write(answer), {
+      headers: { accept: type, "x-key": CANARY },
+    });
+    const { headers } = await post();
+    expect(headers["content-type"]).toBe(type);
+    expect(headers["x-echo"]).not.toContain(CANARY);
+  });
+
   it("that is paid for is not asked for where the disk has too little room for it", async () => {
     const disk = tinyDisk(1024);
     if (disk === null) return;
     const { post, requests } = await scripted(hello);
     await expect(post({ folder: disk })).rejects.toMatchObject({
-      failure: { kind: "unreachable" },
+      failure: { kind: "unsent" },
       message: expect.stringMatching(/^Nothing was sent .*: less than 64 MiB of the disk is free\.$/),
     });
     expect(requests).toEqual([]);
@@ -85,7 +106,7 @@ describe("a reply", () => {
 
   it("without a folder to be kept in is never asked for", async () => {
     const { requests, post } = await scripted(hello);
-    await expect(post({ folder: "/nowhere" })).rejects.toMatchObject({ failure: { kind: "unreachable" } });
+    await expect(post({ folder: "/nowhere" })).rejects.toMatchObject({ failure: { kind: "unsent" } });
     expect(requests).toEqual([]);
   });
 });
@@ -135,7 +156,17 @@ describe("a proxy", () => {
   });
 });
 
-it("a short value of a header hides no words", async () => {
-  const { server } = await scripted(hello, { headers: { "x-version": "1", "x-secret": "long-enough" } });
-  expect(server.mask("version 1 of long-enough")).toMatch(/^version 1 of …/);
+it("tells of every exchange, as for --verbose: the list of models too", async () => {
+  const { origin } = await liveServer(hello);
+  const seen: string[] = [];
+  const onExchange = ({ method, url }: { method: string; url: URL }) =>
+    seen.push(`${method} ${url.pathname}`);
+  const server = new ProviderServer(
+    { url: origin, headers: {}, key: null, authorization: null },
+    { env: {}, proxies: undefined, clock: quickClock, onExchange },
+  );
+  onTestFinished(() => server.close());
+  await server.get("/models", ALONE.signal);
+  await server.post("/images", BODY, await jobFor(), ALONE);
+  expect(seen).toEqual(["GET /models", "POST /images"]);
 });

@@ -1,7 +1,7 @@
 import { resumeCommand } from "../../client/failure.ts";
 import { Workspace } from "../../client/workspace.ts";
 import type { UseCaseDeps } from "../../core/deps.ts";
-import type { ProgressFacts, TaskProgressEvent } from "../../core/task/progress-events.ts";
+import { type ProgressFacts, progressText, type TaskProgressEvent } from "../../core/task/progress-events.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { Session } from "../session/session.ts";
 import type { Console } from "../text/console.ts";
@@ -51,6 +51,9 @@ export async function createProgress(
 /** Says what a person should know of one of several tasks before it ends: each line names its task. */
 export function tellOfTask(event: TaskProgressEvent, console: Console): void {
   tellLedgerWarning(event, console);
+  // Of those that wait, the next one says for whom.
+  if (event.type === "progress" && event.waiting?.ahead === 1)
+    void console.note(`${event.taskId}: ${progressText(event)}`);
   if (event.type === "download_retry")
     void console.note(`${event.taskId}: ${event.why}. Next try in ${formatDuration(event.delayMs)}.`);
 }

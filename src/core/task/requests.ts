@@ -1,7 +1,7 @@
 import { isoTime } from "../../lib/clock.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { ErrorType, ImggenError } from "../../lib/error-types.ts";
-import type { SubmitReply, UnknownReply } from "../../providers/provider.ts";
+import { type SubmitReply, TimeLimitError, type UnknownReply } from "../../providers/provider.ts";
 import { StateFolderError } from "../../store/errors.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { Work } from "../../task/work.ts";
@@ -54,14 +54,40 @@ async function recoverRequest(writer: TaskWriter, index: number, deps: TaskDeps)
     deps.onProgress({ type: "progress", taskId: work.taskId, share, waiting: null });
   // What is still at work is waited for, and is this process's until then.
   await takeOver(writer, index, work);
-  const reply = (await connection.provider.recover?.(job, { signal, onProgress })) ?? null;
-  if (reply === null && signal.aborted) return;
+  const reply = await withinLimit(work.requestMs, deps, async (limited) =>
+    connection.provider.recover?.(job, { signal: limited, onProgress }),
+  );
+  // It stays as it is for the next run: nothing has ended it.
+  if (signal.aborted && (reply === null || isStillAtWork(reply))) return;
   const result = resultOf(reply ?? ENDED_MEANWHILE);
   const tries = triesOf(writer, index);
   const isAgain =
     result.outcome === "not_sent" || (result.outcome === "unknown" && !work.isPaid && tries < MOST_TRIES);
   if (isAgain) await writer.wait(index, result.error.message, result.outcome === "unknown");
   else await recordEnd(writer, index, result, deps);
+}
+
+function isStillAtWork(reply: SubmitReply): boolean {
+  return reply.outcome === "unknown" && reply.isStopped === false;
+}
+
+/** What work comes to that is given up by the run's signal, and when a request may take no longer. */
+async function withinLimit<Result>(
+  ms: number,
+  { clock, signal }: TaskDeps,
+  work: (signal: AbortSignal) => Promise<Result | undefined>,
+): Promise<Result | null> {
+  const [limit, over] = [new AbortController(), new AbortController()];
+  const reason = new TimeLimitError(`no answer within ${formatDuration(ms)}`);
+  void clock.sleep(ms, over.signal).then(
+    () => limit.abort(reason),
+    () => {},
+  );
+  try {
+    return (await work(AbortSignal.any([signal, limit.signal]))) ?? null;
+  } finally {
+    over.abort();
+  }
 }
 
 /** A request that is still on its way is this process's now, for as long as it may take. */
@@ -135,7 +161,7 @@ async function afterSubmit(
   const { work } = workOf(writer);
   // Nothing is lost, and another run may fare better: it waits, unless it is this run's alone and has made nothing.
   if (result.outcome === "not_sent" || (result.outcome === "refused" && isOfAccount(result.error))) {
-    if (deps.keeping || hasBegun(writer)) {
+    if (deps.keeping || hasMade(writer, index)) {
       await writer.wait(index, result.error.message, false);
       return result.error;
     }
@@ -167,9 +193,12 @@ export function isOfAccount({ type }: ImggenError): boolean {
   return OF_ACCOUNT.has(type);
 }
 
-/** Whether any request of a task has been made, or may have been. */
-function hasBegun({ record }: TaskWriter): boolean {
-  return record.requests.some((state) => !("tries" in state) || state.tries > 0);
+/** Whether any request of a task has made something, or may have, beside the attempt that has just made nothing. */
+function hasMade({ record }: TaskWriter, index: number): boolean {
+  return record.requests.some((state, at) => {
+    if (!("tries" in state)) return true;
+    return state.tries > (at === index && state.name === "started" ? 1 : 0);
+  });
 }
 
 /** Ends every request of a task that has made nothing: the same would come of the others. */
