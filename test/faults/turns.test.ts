@@ -14,6 +14,7 @@ let program = "";
 /** Takes turns, and proves with files that only one process can create that never too many have one. */
 const PROGRAM = `
 import { closeSync, openSync, unlinkSync } from "node:fs";
+import { setMaxListeners } from "node:events";
 import path from "node:path";
 import { Line } from "${path.join(ROOT, "src/core/turns/line.ts")}";
 import { systemClock } from "${path.join(ROOT, "src/lib/clock.ts")}";
@@ -22,6 +23,7 @@ import { systemProcesses } from "${path.join(ROOT, "src/lib/processes.ts")}";
 const { folder, proof, name, turns, atOnce, concurrency, forMs, workMs } = JSON.parse(process.argv[2]);
 const line = new Line(folder, { concurrency, forMs }, { processes: systemProcesses(), clock: systemClock });
 const signal = new AbortController().signal;
+setMaxListeners(0, signal);
 
 /** The number of a free seat; null if all are taken. */
 function sit() {
