@@ -22,13 +22,14 @@ export async function generatorInEffect(
  * @param request `dryRun`: no connection is to be opened
  */
 export async function termsInEffect(
-  session: Pick<ClientSession, "settings" | "context">,
-  request: { model?: string | undefined; dryRun?: boolean | undefined },
+  session: Pick<ClientSession, "settings" | "context" | "onExchange">,
+  request: { validate?: boolean | undefined; model?: string | undefined; dryRun?: boolean | undefined },
 ): Promise<GeneratorTerms | null> {
   const own = await generatorInEffect(session);
   if (own === null) return null;
   const { termsAsked, termsUnasked } = await import("./generator-terms.ts");
-  const isAsked = request.model === undefined && request.dryRun !== true;
+  const isNeeded = request.model === undefined || request.validate !== false;
+  const isAsked = isNeeded && request.dryRun !== true;
   return isAsked ? termsAsked(own, session) : termsUnasked(own, session);
 }
 

@@ -52,6 +52,11 @@ describe("a task's file", () => {
     expect(read).toMatchObject({ kind: "task", record: { intent: { destination } } });
   });
 
+  it("keeps the thread that its owner is", () => {
+    const owner = { ...identity(1), boot: "b", pidNamespace: "pid:[1]", thread: 3 };
+    expect(readTaskLines("x", linesOf({ ...intent, owner }))).toMatchObject({ record: { owner } });
+  });
+
   it.each(["", "{", '{"type":"intent","v":1', JSON.stringify(intent)])(
     "without one whole line (%j) is a stub: nothing was ever sent",
     (content) => {

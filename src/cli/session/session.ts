@@ -101,6 +101,7 @@ export class Session implements ClientSession {
   async generatorTerms(request: {
     model: string | undefined;
     dryRun: boolean | undefined;
+    validate: boolean | undefined;
   }): Promise<GeneratorTerms | null> {
     if (!this.#hasGenerator()) return null;
     const { termsInEffect } = await import("../../client/service-in-effect.ts");

@@ -1,7 +1,7 @@
+import type { TransportError } from "../../api/transport.ts";
 import { jsonOrNull } from "../../lib/json.ts";
 import { KEY_MASK } from "../../lib/redact.ts";
 import { isTaskId } from "./schema.ts";
-import type { TransportError } from "../../api/transport.ts";
 
 const EXCERPT_BYTES = 4096;
 const END_OF_HEAD = "\r\n\r\n";

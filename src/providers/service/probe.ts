@@ -1,10 +1,10 @@
-import { keyMasker } from "../../lib/redact.ts";
-import { shellWord } from "../../lib/shell-word.ts";
 import { HttpClient, type HttpClientOptions, wholeReply } from "../../api/client.ts";
 import { AuthRequiredError, refusedPoll } from "../../api/errors.ts";
 import { isPassing } from "../../api/retry.ts";
-import { type Envelope, HTML_PAGE, isPage, parseEnvelope } from "./schema.ts";
+import { keyMasker } from "../../lib/redact.ts";
+import { shellWord } from "../../lib/shell-word.ts";
 import { taskUrl } from "./http-service.ts";
+import { type Envelope, HTML_PAGE, isPage, parseEnvelope } from "./schema.ts";
 
 /** What a check of the key polls: no task has this id. */
 const NO_SUCH_TASK = "imggen-key-check";

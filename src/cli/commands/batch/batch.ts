@@ -62,7 +62,11 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
   const { template, name } = flags;
   const matrix = await session.matrix();
   const { validate } = flags;
-  const generator = await session.generatorTerms({ model: values.model, dryRun: flags.dryRun });
+  const generator = await session.generatorTerms({
+    model: values.model,
+    dryRun: flags.dryRun,
+    validate: flags.validate,
+  });
   const copies = generator && (await rowCopies(manifest, session));
   const checks = { matrix, generator, validate, copies };
   const given = copies ? { ...values, image: absolute(values.image, session.context) } : values;

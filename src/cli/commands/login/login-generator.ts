@@ -61,7 +61,7 @@ async function isAccepted(spec: GeneratorSpec, key: string | null, session: Sess
   const { modelNames } = await import("../../../client/generator-terms.ts");
   const { options } = generatorNamed(spec.name, session);
   try {
-    return (await modelNames({ spec, options: { ...options, key } }, session.context)) !== null;
+    return (await modelNames({ spec, options: { ...options, key } }, session)) !== null;
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     await session.console.warn(`The key could not be checked. ${error.message}`);

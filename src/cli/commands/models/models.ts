@@ -63,7 +63,7 @@ async function runModels(
 /** The models that the user's own generator lists and nothing else is known of. @throws ImggenError */
 async function othersOf(own: OwnGenerator, known: Matrix, session: Session): Promise<Model[]> {
   const { modelNames } = await import("../../../client/generator-terms.ts");
-  const names = await modelNames(own, session.context).catch(async (error) => {
+  const names = await modelNames(own, session).catch(async (error) => {
     if (!(error instanceof ImggenError) || known.length === 0) throw error;
     await session.console.warn(`Its own list is left out. ${error.message}`);
     return null;
