@@ -1,5 +1,6 @@
 import { reportOf, reportStatus, type TaskReport } from "../core/task/report.ts";
 import type { Charged } from "../lib/error-types.ts";
+import { withoutQuerySecret } from "../lib/query-secret.ts";
 import type { OptionNames } from "../lib/wording.ts";
 import { describeUnreadable, type UnreadableEntry } from "../store/ledger-entry.ts";
 import type { TaskRecord } from "../task/record.ts";
@@ -34,7 +35,11 @@ export function taskFacts(report: TaskReport): TaskFacts {
 /** A task of the ledger as scripts get it. */
 export function historyEntry(record: TaskRecord): HistoryEntry {
   const report = reportOf(record);
-  return { id: report.ledgerId, ...taskFacts(report), service: record.intent.service.baseUrl };
+  return {
+    id: report.ledgerId,
+    ...taskFacts(report),
+    service: withoutQuerySecret(record.intent.service.baseUrl),
+  };
 }
 
 /**
