@@ -129,8 +129,8 @@ it("a home that lies in the checkout is refused", async () => {
 });
 
 it("arguments may stand on several lines, and have quotes", async () => {
-  const { attempt } = await job("prompt\nfox\n");
-  const lines = "--sandbox\n--template 'a {prompt} in  the \"snow\"'\n\n  -m   gamma-image-2 -q 1K\n";
+  const { attempt } = await job("thing\nfox\n");
+  const lines = "--sandbox\n--template 'a {thing} in  the \"snow\"'\n\n  -m   gamma-image-2 -q 1K\n";
   const { isOk, summary } = await attempt({ arguments: lines });
   expect([isOk, summary]).toEqual([true, expect.stringContaining('| 1 | a fox in the "snow" | ')]);
   expect(await attempt({ arguments: "--sandbox 'no end" })).toMatchObject({ isOk: false });
