@@ -71,11 +71,13 @@ describe("login --generator", () => {
       generator: "openai",
       generatorKey: "sesame",
       generatorKeyOrigin: "https://api.openai.com",
+      // For the next generator it would be a lie that costs money.
+      generatorFree: "true",
       ratio: "1:1",
     });
-    expect(await world.run(["logout"])).toMatchObject({
+    expect(await world.run(["logout"], { env: NONE_SET })).toMatchObject({
       code: 0,
-      stderr: "Removed the generator and its key.\n",
+      stderr: "Removed the generator openai, the generator's key, the setting generatorFree.\n",
     });
     expect(await storedSettings(world)).toEqual({ ratio: "1:1" });
   });
