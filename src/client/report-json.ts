@@ -8,7 +8,9 @@ import type { SavedFile } from "../task/saved-file.ts";
 import { describeFailure } from "./failure.ts";
 import type {
   ErrorDetail,
+  GenerateResult,
   HistoryEntry,
+  ImageFile,
   ResumeResult,
   StatusResult,
   TaskFacts,
@@ -22,6 +24,16 @@ export function reportJson(report: TaskReport, names: OptionNames): TaskResult {
   const more = reused && { reused };
   if (error) return { ...describeFailure(error, names, report), files, warnings, ...more };
   return { ok: true, ...taskFacts(report), elapsedMs, warnings, ...more };
+}
+
+/** As `reportJson`, of a task that saves into files. */
+export function savedJson(report: TaskReport, names: OptionNames): GenerateResult | TaskFailure {
+  const result = reportJson(report, names);
+  return result.ok ? { ...result, files: result.files.filter(isInFile) } : result;
+}
+
+function isInFile(file: SavedFile): file is ImageFile {
+  return file.path !== null;
 }
 
 /** What is known of a task, in the order in which scripts get it. */
