@@ -41,7 +41,19 @@ const layerOf = (name: string) => name.split("/", 1)[0] ?? "";
 const MAY_IMPORT: Record<string, { layers: string[]; files?: string[] }> = {
   // The sandbox is there to be started; nothing else of it is of use.
   cli: {
-    layers: ["mcp", "client", "core", "gallery", "graphics", "models", "api", "store", "providers", "task", "lib"],
+    layers: [
+      "mcp",
+      "client",
+      "core",
+      "gallery",
+      "graphics",
+      "models",
+      "api",
+      "store",
+      "providers",
+      "task",
+      "lib",
+    ],
     files: ["sandbox/server.ts", "sandbox/generator-service.ts", "providers/spec.ts"],
   },
   mcp: { layers: ["client", "core", "graphics", "models", "task", "lib"] },
@@ -152,6 +164,7 @@ const OWNERS: Record<string, string[]> = {
   undici: ["api/shared-connections.ts", "api/undici.d.ts"],
   "ipaddr.js": ["api/address.ts"],
   conf: ["store/settings-store.ts"],
+  "csv-parse": ["core/manifest/csv.ts"],
   ora: ["cli/output/status-line.ts"],
   chalk: ["cli/text/colors.ts"],
   commander: ["cli/"],

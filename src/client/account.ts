@@ -1,6 +1,7 @@
 import { isLoopbackHost } from "../api/address.ts";
 import { AuthRequiredError } from "../api/errors.ts";
 import { UsageError } from "../lib/error-types.ts";
+import { refuseQuerySecret } from "../lib/query-secret.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import type { EffectiveSettings } from "./effective-settings.ts";
 
@@ -30,6 +31,7 @@ export function requireApiKey(setting: { value: string; label: string } | undefi
  * travels with every request. @throws UsageError
  */
 export function checkBaseUrl(text: string, label: string): string {
+  refuseQuerySecret(text, label, "Store the key with imggen login, or set IMGGEN_API_KEY.");
   const whole = withScheme(text);
   if (whole !== null || !URL.canParse(text))
     throw new UsageError(`${label} ${JSON.stringify(text)} is not a URL.`, {

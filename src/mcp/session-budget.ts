@@ -1,4 +1,3 @@
-import type { Client } from "../client/client.ts";
 import { ImggenFailure } from "../client/report-json.ts";
 import type { Estimate, TaskSuccess } from "../client/results.ts";
 import { BudgetExceededError } from "../core/errors.ts";
@@ -47,7 +46,7 @@ export class SessionBudget {
   async spend(
     estimate: Estimate,
     allowUndocumentedCost: boolean,
-    submit: () => ReturnType<Client["generate"]>,
+    submit: () => Promise<TaskSuccess>,
   ): Promise<TaskSuccess> {
     this.check(estimate, allowUndocumentedCost);
     this.#count(estimate, 1);

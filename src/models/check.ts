@@ -145,7 +145,7 @@ function unknownToGenerator(
   return {
     kind: "refusal",
     message: `${label} ${JSON.stringify(name)}: the generator has no such model`,
-    hint: `it has: ${models.slice(0, MOST_NAMED).join(", ")}${more}`,
+    hint: `It has: ${models.slice(0, MOST_NAMED).join(", ")}${more}`,
   };
 }
 

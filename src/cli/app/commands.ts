@@ -72,7 +72,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
   },
   logout: {
     group: "Account",
-    summary: "remove the API key and the base URL",
+    summary: "remove the API key, the base URL and the generator",
     refuses: ["sandbox", "generator"],
     load: () => import("../commands/logout.ts"),
   },

@@ -1,9 +1,10 @@
 import { EffectiveSettings } from "../../client/effective-settings.ts";
-import { type Folders, foldersOf, NoHomeError } from "../../client/folders.ts";
+import { type Folders, foldersOf } from "../../client/folders.ts";
 import type { OwnGenerator } from "../../client/own-generator.ts";
 import { profileFolder, requireProfile } from "../../client/profiles.ts";
 import type { ClientSession } from "../../client/session.ts";
 import { formatDuration } from "../../lib/duration.ts";
+import { NoHomeError } from "../../lib/home-folder.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import { FLAG_NAMES } from "../../lib/wording.ts";

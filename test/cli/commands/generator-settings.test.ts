@@ -71,11 +71,13 @@ describe("login --generator", () => {
       generator: "openai",
       generatorKey: "sesame",
       generatorKeyOrigin: "https://api.openai.com",
+      // For the next generator it would be a lie that costs money.
+      generatorFree: "true",
       ratio: "1:1",
     });
-    expect(await world.run(["logout"])).toMatchObject({
+    expect(await world.run(["logout"], { env: NONE_SET })).toMatchObject({
       code: 0,
-      stderr: "Removed the generator and its key.\n",
+      stderr: "Removed the generator openai, the generator's key, the setting generatorFree.\n",
     });
     expect(await storedSettings(world)).toEqual({ ratio: "1:1" });
   });
@@ -228,5 +230,47 @@ describe("a flag about a generator", () => {
       code: 2,
     });
     expect(world.service.requests).toEqual([]);
+  });
+});
+
+describe("a key in a query", () => {
+  const IN_QUERY = `https://images.example/v1?api_key=${CANARY}`;
+
+  it.each([
+    ["--generator", ["generate", "a fox", "--generator", IN_QUERY], {}],
+    ["IMGGEN_GENERATOR", ["generate", "a fox"], { IMGGEN_GENERATOR: `sdapi:${IN_QUERY}` }],
+    ["IMGGEN_BASE_URL", ["generate", "a fox"], { ...NONE_SET, IMGGEN_BASE_URL: IN_QUERY }],
+    ["generator", ["config", "set", "generator", IN_QUERY], NONE_SET],
+    ["baseUrl", ["config", "set", "baseUrl", IN_QUERY], NONE_SET],
+    ["--base-url", ["login", "--no-verify", "--base-url", IN_QUERY.slice(8)], NONE_SET],
+  ])("of %s is refused, and is in no output and no file", async (label, args, env) => {
+    const world = await generatorWorld();
+    const { code, document } = await world.json(args, { env });
+    expect([code, document.error?.message]).toEqual([
+      2,
+      expect.stringContaining(`${label} has a key in its query`),
+    ]);
+    expect(document.error?.hint).toMatch(/imggen login/);
+    expect(JSON.stringify(document)).not.toContain(CANARY);
+    expect(await storedSettings(world).catch(() => ({}))).not.toHaveProperty("generator");
+  });
+
+  it("is not shown by config, wherever it comes from", async () => {
+    const world = await generatorWorld();
+    await withConfig(world, { baseUrl: IN_QUERY });
+    const env = { IMGGEN_GENERATOR: IN_QUERY };
+    for (const args of [
+      ["list"],
+      ["list", "--json"],
+      ["get", "generator"],
+      ["get", "baseUrl"],
+      ["set", "generator", "openai"],
+    ]) {
+      const { stdout, stderr } = await world.run(["config", ...args], { env });
+      expect(stdout + stderr).not.toContain(CANARY);
+    }
+    expect((await world.run(["config", "get", "generator"], { env })).stdout).toBe(
+      "https://images.example/v1?…\n",
+    );
   });
 });

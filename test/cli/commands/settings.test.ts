@@ -273,7 +273,7 @@ describe("login", () => {
     expect(questions).toEqual([`API key for ${new URL(world.server.baseUrl).host}: `]);
   });
 
-  it("logout removes both, and says where a key still applies", async () => {
+  it("logout removes both, and says what it removes and which variables still apply", async () => {
     const world = await commandWorld();
     await withConfig(world, {
       apiKey: "sk-canary-stored",
@@ -282,9 +282,18 @@ describe("login", () => {
     });
     const { stderr, code } = await world.run(["logout"]);
     expect(code).toBe(0);
-    expect(stderr).toContain("IMGGEN_API_KEY");
+    const still = (name: string) => `warning: ${name} is still set in this environment, and still applies.`;
+    expect(stderr.trim().split("\n")).toEqual([
+      "Removed the API key, the base URL https://service.example/api.",
+      still("IMGGEN_API_KEY"),
+      still("IMGGEN_BASE_URL"),
+    ]);
     expect(await storedSettings(world)).toEqual({ ratio: "1:1" });
-    expect((await world.run(["logout"], { env: { IMGGEN_API_KEY: undefined } })).code).toBe(0);
+    const env = { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: undefined, IMGGEN_GENERATOR_KEY: "sesame" };
+    expect(await world.run(["logout"], { env })).toMatchObject({
+      code: 0,
+      stderr: `Nothing was stored: no key, no base URL, no generator.\n${still("IMGGEN_GENERATOR_KEY")}\n`,
+    });
   });
 });
 

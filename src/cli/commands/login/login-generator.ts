@@ -2,6 +2,7 @@ import { ServiceError } from "../../../api/errors.ts";
 import { checkSecret } from "../../../client/generator-values.ts";
 import { generatorNamed } from "../../../client/own-generator.ts";
 import { UsageError } from "../../../lib/error-types.ts";
+import { withoutQuerySecret } from "../../../lib/query-secret.ts";
 import { maskKey } from "../../../lib/redact.ts";
 import { type GeneratorSpec, mayCarryKey, parseGeneratorSpec } from "../../../providers/spec.ts";
 import type { Settings } from "../../../store/settings-file.ts";
@@ -40,7 +41,7 @@ export async function loginGenerator(given: string, verify: boolean, session: Se
   await session.console.note(`Stored ${what} in ${store.file}`);
   if (!isUsed)
     await session.console.note(
-      `This profile is for ${stored.baseUrl}: to use the generator, add --generator.`,
+      `This profile is for ${withoutQuerySecret(stored.baseUrl ?? "")}: to use the generator, add --generator.`,
     );
   return 0;
 }

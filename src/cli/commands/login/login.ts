@@ -6,6 +6,7 @@ import { TransportError } from "../../../api/transport.ts";
 import { checkApiKey, checkBaseUrl, requireBaseUrl, withScheme } from "../../../client/account.ts";
 import { EffectiveSettings } from "../../../client/effective-settings.ts";
 import { UsageError } from "../../../lib/error-types.ts";
+import { withoutQuerySecret } from "../../../lib/query-secret.ts";
 import { maskKey } from "../../../lib/redact.ts";
 import { costRange } from "../../../models/cost.ts";
 import { resolveModel } from "../../../models/find.ts";
@@ -53,9 +54,12 @@ async function runLogin(session: Session, options: LoginOptions): Promise<number
   // A damaged settings file is reported before anything is typed. The profile need not be there yet.
   const stored = await store.read();
   if (stored.generator !== undefined)
-    throw new UsageError(`This profile is for a generator (${stored.generator}), not for a service.`, {
-      hint: `Nothing was stored. To use a service instead: ${session.inProfile("imggen config unset generator")}\nTo keep both, make a profile: add --profile <name>`,
-    });
+    throw new UsageError(
+      `This profile is for a generator (${withoutQuerySecret(stored.generator)}), not for a service.`,
+      {
+        hint: `Nothing was stored. To use a service instead: ${session.inProfile("imggen config unset generator")}\nTo keep both, make a profile: add --profile <name>`,
+      },
+    );
   const settings = new EffectiveSettings(session.context.env, () => stored);
   const { baseUrl, isNew } = await baseUrlOf(options, settings, session);
   const apiKey = await askKey(baseUrl, session);
