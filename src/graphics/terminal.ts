@@ -18,8 +18,10 @@ export interface Terminal {
   /** Whether it may be shown colours. */
   hasColors: boolean;
   named: () => Promise<NamedGraphics>;
-  /** Sends it a question, and returns what it answers in a tenth of a second; empty if it says nothing. */
+  /** Sends it a query, and returns what it answers; empty if it says nothing. */
   ask: (question: string) => Promise<string>;
+  /** Asks the tmux that it belongs to for values in one of tmux's formats; empty if it does not answer. */
+  tmux: (format: string) => Promise<string>;
 }
 
 /** How a terminal shows pictures. */
@@ -42,7 +44,7 @@ const USUAL_CELL = { width: 10, height: 20 };
  */
 export async function screenOf(terminal: Terminal): Promise<Screen> {
   const { columns, rows } = terminal;
-  const answer = mayBeAsked(terminal) ? await terminal.ask(questionFor(terminal)) : "";
+  const answer = mayBeAsked(terminal) ? await terminal.ask(questionFor(terminal.env)) : "";
   const protocol = await protocolOf(terminal, answer);
   return { protocol, columns, rows, cell: cellIn(answer), colors: colorsOf(terminal) };
 }
@@ -64,24 +66,33 @@ function mayBeAsked({ env }: Terminal): boolean {
   return !env.SSH_CONNECTION && !["", "dumb", "linux"].includes(env.TERM ?? "");
 }
 
-function questionFor({ env }: Terminal): string {
-  // The terminal that tmux runs in is asked for its name. An answer also proves that tmux passes sequences through.
-  const name = env.TMUX ? throughTmux(NAME_QUERY) : NAME_QUERY;
-  return name + CELL_SIZE_QUERY + ATTRIBUTES_QUERY;
+function questionFor({ TMUX }: Terminal["env"]): string {
+  return (TMUX ? "" : NAME_QUERY) + CELL_SIZE_QUERY + ATTRIBUTES_QUERY;
 }
 
-async function protocolOf({ env, named }: Terminal, answer: string): Promise<Protocol> {
-  const name = /\u001bP>\|([^\u001b]*)/.exec(answer)?.[1]?.toLowerCase() ?? "";
+async function protocolOf({ env, named, tmux }: Terminal, answer: string): Promise<Protocol> {
   const hasSixel = /\u001b\[\?(?:\d+;)*4(?:;\d+)*c/.test(answer);
   if (env.TMUX) {
     // Only these place a picture by characters, which tmux can move. Others would draw over its other panes.
-    if (/^(?:kitty|ghostty)/.test(name)) return "kitty in tmux";
+    if (isKittyPassedThrough(await tmux(TMUX_FORMAT))) return "kitty in tmux";
     return hasSixel ? "sixel" : "blocks";
   }
+  const name = /\u001bP>\|([^\u001b]*)/.exec(answer)?.[1]?.toLowerCase() ?? "";
   const { kitty, iterm2, sixel } = await named();
   if (kitty || /^(?:kitty|ghostty)/.test(name)) return "kitty";
   if (iterm2 || /^(?:iterm2|wezterm)/.test(name)) return "iterm2";
   return sixel || hasSixel ? "sixel" : "blocks";
+}
+
+/**
+ * Whether tmux passes sequences through, and what the terminal around it is called. To ask that terminal itself would
+ * be unsafe: it answers after tmux, so that nothing tells where its answer ends.
+ */
+const TMUX_FORMAT = "#{allow-passthrough} #{client_termtype}";
+
+/** @param said in `TMUX_FORMAT`. Before tmux 3.3 there is no such option, and it passes everything. */
+function isKittyPassedThrough(said: string): boolean {
+  return /^(?:(?:1|on|all) )?(?:kitty|ghostty)/i.test(said);
 }
 
 function cellIn(answer: string): Screen["cell"] {

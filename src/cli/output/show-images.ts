@@ -66,6 +66,7 @@ export function findScreen({ context, console }: Session, mayAsk = true): Promis
     hasColors: console.takesColors("stdout"),
     named: context.namedGraphics,
     ask: mayAsk ? context.queryTerminal : async () => "",
+    tmux: context.queryTmux,
   });
 }
 
