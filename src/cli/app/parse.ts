@@ -11,6 +11,9 @@ import { isCommand, refusedGlobals } from "./commands.ts";
 import { fitHelp, helpColumns, isHeading } from "./help-layout.ts";
 import { buildProgram, namedCommand } from "./program.ts";
 
+/** Typographic characters, or an option's name behind one dash. */
+const MISTYPED = /^-[a-z][\w-]|[\u00a0\u00ab\u00bb\u2007\u2010-\u201f\u202f\u2212]/;
+
 /**
  * Parses a command line and runs the command that it names.
  * @param flags the words before `--`
@@ -18,6 +21,18 @@ import { buildProgram, namedCommand } from "./program.ts";
  * @throws UsageError if the line makes no sense, or whatever the command throws
  */
 export async function parseAndRun(
+  argv: readonly string[],
+  given: { flags: readonly string[]; json: boolean },
+  console: Console,
+  context: Context,
+): Promise<number> {
+  const run = () => runLine(argv, given, console, context);
+  if (!argv.some((word) => MISTYPED.test(word))) return run();
+  const { unlessMistyped } = await import("./typographic.ts");
+  return unlessMistyped(argv, run);
+}
+
+async function runLine(
   argv: readonly string[],
   { flags, json }: { flags: readonly string[]; json: boolean },
   console: Console,
