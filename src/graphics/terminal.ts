@@ -35,8 +35,10 @@ export interface Screen {
   colors: "truecolor" | "256" | "none";
 }
 
-/** Common, where a terminal does not say. */
+/** Common, where a terminal does not say: of a picture that it scales itself, only the ratio depends on it. */
 const USUAL_CELL = { width: 10, height: 20 };
+/** That of XTerm's own font. A sixel picture has its size in pixels: one that is too high pushes its top off the screen. */
+const SMALL_CELL = { width: 6, height: 12 };
 
 /**
  * Finds out what a terminal can show. The environment knows most of the terminals; the rest is asked with sequences
@@ -46,11 +48,13 @@ export async function screenOf(terminal: Terminal): Promise<Screen> {
   const { columns, rows } = terminal;
   const answer = mayBeAsked(terminal) ? await terminal.ask(questionFor(terminal.env)) : "";
   const protocol = await protocolOf(terminal, answer);
-  return { protocol, columns, rows, cell: cellIn(answer), colors: colorsOf(terminal) };
+  const cell = cellIn(answer, terminal) ?? (protocol === "sixel" ? SMALL_CELL : USUAL_CELL);
+  return { protocol, columns, rows, cell, colors: colorsOf(terminal) };
 }
 
 const NAME_QUERY = "\u001b[>0q";
 const CELL_SIZE_QUERY = "\u001b[16t";
+const WINDOW_SIZE_QUERY = "\u001b[14t";
 const ATTRIBUTES_QUERY = "\u001b[c";
 
 /** An answer is whole once the attributes are in it. */
@@ -67,7 +71,7 @@ function mayBeAsked({ env }: Terminal): boolean {
 }
 
 function questionFor({ TMUX }: Terminal["env"]): string {
-  return (TMUX ? "" : NAME_QUERY) + CELL_SIZE_QUERY + ATTRIBUTES_QUERY;
+  return (TMUX ? "" : NAME_QUERY) + CELL_SIZE_QUERY + WINDOW_SIZE_QUERY + ATTRIBUTES_QUERY;
 }
 
 async function protocolOf({ env, named, tmux }: Terminal, answer: string): Promise<Protocol> {
@@ -95,10 +99,16 @@ function isKittyPassedThrough(said: string): boolean {
   return /^(?:(?:1|on|all) )?(?:kitty|ghostty)/i.test(said);
 }
 
-function cellIn(answer: string): Screen["cell"] {
+/** By what the terminal says of a character, else of all its text; null if it says neither. */
+function cellIn(answer: string, { columns, rows }: Terminal): Screen["cell"] | null {
   const [, height, width] = /\u001b\[6;(\d{1,3});(\d{1,3})t/.exec(answer) ?? [];
+  const [, allHeight, allWidth] = /\u001b\[4;(\d{1,5});(\d{1,5})t/.exec(answer) ?? [];
   const cell = { width: Number(width), height: Number(height) };
-  return cell.width > 0 && cell.height > 0 ? cell : USUAL_CELL;
+  const mean = {
+    width: Math.floor(Number(allWidth) / columns),
+    height: Math.floor(Number(allHeight) / rows),
+  };
+  return [cell, mean].find((each) => each.width > 0 && each.height > 0) ?? null;
 }
 
 function colorsOf({ env, hasColors }: Terminal): Screen["colors"] {
@@ -114,7 +124,7 @@ export function throughTmux(sequence: string): string {
 }
 
 /** Rows of a terminal that stay free, so that a picture and the lines below it are on one screen. */
-const FREE_ROWS = 4;
+export const FREE_ROWS = 4;
 
 /**
  * The size of a picture in characters: as large as the terminal allows and no larger than the image itself, at least

@@ -67,7 +67,7 @@ it.skipIf(platform() !== "linux" || !hasTool("script"))(
       cwd,
       env: { PATH: process.env.PATH, IMGGEN_HOME: path.join(cwd, "home"), TERM: "xterm-256color" },
     });
-    expect(stdout).toMatch(/^\u001b\[>0q\u001b\[16t\u001b\[c\u001b\[38;5;\d+;48;5;\d+m▀/);
+    expect(stdout).toMatch(/^\u001b\[>0q\u001b\[16t\u001b\[14t\u001b\[c\u001b\[38;5;\d+;48;5;\d+m▀/);
     expect(stdout.replaceAll(/\u001b\[[\d;]*m/g, "")).toMatch(/(?:▀{80}\r\n){20}image\.png \(400×200\)\r\n$/);
   },
 );

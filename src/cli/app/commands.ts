@@ -49,7 +49,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
   },
   show: {
     group: "Tasks",
-    summary: "show an image in the terminal",
+    summary: "show images in the terminal",
     refuses: ["profile", "generator"],
     load: () => import("../commands/show.ts"),
   },

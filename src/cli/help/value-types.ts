@@ -78,6 +78,7 @@ export const FLAG_VALUES: Readonly<Record<string, ValueKind>> = {
   qualities: { ...QUALITY, ...SEVERAL },
   quality: QUALITY,
   ratios: { ...RATIO, ...SEVERAL },
+  size: TEXT,
   status: { type: "choice", values: STATUSES },
   template: TEXT,
   text: TEXT,

@@ -9,11 +9,11 @@ export interface Size {
 }
 
 /**
- * The result of walking the file's structure. `needs`: the file must have at least this many bytes. `at`: where its
+ * The result of walking the file's structure. `size` is that of the stored pixels, `orientation` that of Exif. `needs`: the file must have at least this many bytes. `at`: where its
  * structure becomes invalid.
  */
 export type Verdict =
-  | { kind: "whole"; size: Size }
+  | { kind: "whole"; size: Size; orientation: number }
   | { kind: "cut short"; needs: number }
   | { kind: "damaged"; at: number };
 
@@ -30,8 +30,8 @@ export interface ImageFormat {
 /** Segments or blocks: far more than a real file has. A hostile one could have tens of millions. */
 export const MOST_PARTS = 1_000_000;
 
-export function whole(size: Size): Verdict {
-  return { kind: "whole", size };
+export function whole(size: Size, orientation = 1): Verdict {
+  return { kind: "whole", size, orientation };
 }
 
 export function cutShort(needs: number): Verdict {

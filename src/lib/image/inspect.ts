@@ -21,9 +21,11 @@ export interface ImageInfo {
   mediaType: string;
   /** Without the dot: `png`, `jpg`, `webp`, `gif`, `avif`. */
   extension: string;
-  /** In pixels; 0 if the file does not say. */
+  /** In pixels, as the image is seen: a camera may have stored it turned. 0 if the file does not say. */
   width: number;
   height: number;
+  /** Given where a viewer must turn or mirror what is stored. */
+  isTurned?: true;
 }
 
 /** `detail` is a short phrase for an error message: "an HTML page", "PNG cut short at byte 5 of at least 57". */
@@ -52,7 +54,9 @@ export function inspectImage(source: ByteSource): Inspection {
   }
   const { type } = format;
   const names = { type, mediaType: `image/${type}`, extension: EXTENSIONS[type][0] };
-  return { ok: true, image: { ...names, ...verdict.size } };
+  const { size, orientation } = verdict;
+  const seen = orientation < 5 ? size : { width: size.height, height: size.width };
+  return { ok: true, image: { ...names, ...seen, ...(orientation !== 1 && { isTurned: true }) } };
 }
 
 /** As `inspectImage`, for a whole image in memory. */
