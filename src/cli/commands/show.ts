@@ -10,10 +10,10 @@ import {
   addOpenOption,
   openImages,
   previewImages,
-  type Room,
   showsPictures,
   type ViewFlags,
 } from "../flags/view-flags.ts";
+import type { Room } from "../output/show-images.ts";
 import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 import { creditsText, shortPath } from "../text/phrases.ts";

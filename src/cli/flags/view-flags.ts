@@ -1,17 +1,12 @@
 import type { Command } from "commander";
 import type { SavedFile } from "../../task/saved-file.ts";
+import type { Room } from "../output/show-images.ts";
 import type { Session } from "../session/session.ts";
 
 /** Flags of every command that saves images a person may want to see. */
 export interface ViewFlags {
   preview?: boolean;
   open?: boolean;
-}
-
-/** How large pictures may be, in characters; no more rows than the terminal has if null. */
-export interface Room {
-  columns: number;
-  rows: number | null;
 }
 
 /** How saved images are shown. Settled before anything is charged: a setting may be wrong. */

@@ -7,8 +7,13 @@ import { gridOf, pictureOf, type Shown } from "../../graphics/picture.ts";
 import { FREE_ROWS, type Screen, screenOf } from "../../graphics/terminal.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { type ImageInfo, inspectFileAt } from "../../lib/image/inspect.ts";
-import type { Room } from "../flags/view-flags.ts";
 import type { Session } from "../session/session.ts";
+
+/** How large pictures may be, in characters; no more rows than the terminal has if null. */
+export interface Room {
+  columns: number;
+  rows: number | null;
+}
 
 /** One question to the terminal is enough for all pictures of a run. */
 const screens = new WeakMap<Session, Promise<Screen>>();
