@@ -47,6 +47,8 @@ interface Layer {
 export async function contactSheet(sheet: {
   top: readonly string[];
   rows: readonly SheetRow[];
+  /** What it is a sheet of. */
+  of: string;
 }): Promise<Buffer> {
   const sharp = await loadSharp();
   const columns = Math.max(...sheet.rows.map(({ cells }) => cells.length));
@@ -77,14 +79,23 @@ export async function contactSheet(sheet: {
   const page = { width, height: top + SMALL_GAP, channels: 3, background: PAGE } as const;
   const image = sharp({ create: page }).composite(layers);
   return image
-    .withExif({ IFD0: { Software: SOFTWARE } })
+    .withExif({ IFD0: { Software: softwareOf(sheet.of) } })
     .png()
     .toBuffer();
 }
 
-/** Whether an image is a sheet of `contactSheet`, by its first bytes. */
-export function isContactSheet(head: Buffer): boolean {
-  return head.includes(SOFTWARE);
+/**
+ * Whether an image is a sheet of `contactSheet`, by its first bytes.
+ * @param of whether it is a sheet of that too; default: of anything
+ */
+export function isContactSheet(head: Buffer, of?: string): boolean {
+  return head.includes(of === undefined ? SOFTWARE : softwareOf(of));
+}
+
+/** Ends in a mark, so that none begins another one. */
+function softwareOf(what: string): string {
+  // In brackets the library would leave it out.
+  return `${SOFTWARE} of ${what};`;
 }
 
 async function drawCell({ image, label }: SheetCell): Promise<{ picture: Part; label: Part }> {

@@ -255,3 +255,8 @@ describe("a flag about a generator", () => {
     expect(world.service.requests).toEqual([]);
   });
 });
+
+it("models lists the names of a generator's models, of which nothing else is known", async () => {
+  const world = await generatorWorld();
+  expect(await world.run(["models"])).toMatchObject({ code: 0, stdout: "flux\n", stderr: "" });
+});
