@@ -39,7 +39,7 @@ export function proxyFor(url: URL, proxies: Proxies | undefined): string | null 
   return proxy === null || isExcepted(url, proxies?.except ?? "") ? null : proxy;
 }
 
-/** As the proxy agent reads NO_PROXY: hosts and the names below them, each with a port or without; `*` for all. */
+/** Reads NO_PROXY as the proxy agent does: hosts and the names below them, each with a port or without; `*` for all. */
 function isExcepted({ hostname, port, protocol }: URL, except: string): boolean {
   if (except === "*") return true;
   const ownPort = port || (protocol === "https:" ? "443" : "80");

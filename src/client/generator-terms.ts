@@ -1,27 +1,27 @@
 import { AuthRequiredError, InsufficientCreditsError, NetworkError, ServiceError } from "../api/errors.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
-import { GeneratorError } from "../providers/generator.ts";
-import { defaultModelOf, openGenerator } from "../providers/kinds.ts";
 import { ImggenError, UsageError } from "../lib/error-types.ts";
 import type { GeneratorTerms } from "../models/check.ts";
+import { GeneratorError } from "../providers/generator.ts";
+import { defaultModelOf, openGenerator } from "../providers/kinds.ts";
 import { ANY_MODEL } from "../task/request.ts";
 import { type GeneratorSource, type OwnGenerator, ownGenerator, requireKey } from "./own-generator.ts";
 import type { ClientSession } from "./session.ts";
 
 // Loaded only where there is a generator.
 
-/** By what requests to a generator are checked; a generator whose models are not known is not asked. */
+/** Terms that requests to a generator are checked against. The generator is not asked for its models. */
 export function termsUnasked(own: OwnGenerator, source: GeneratorSource): GeneratorTerms {
   return { isFree: !own.options.isPaid, defaultModel: modelSet(own, source) ?? ANY_MODEL };
 }
 
-/** The same where a client must tell at once. @returns null without a generator */
+/** Terms for a client that cannot wait. @returns null without a generator */
 export function termsAtOnce(source: GeneratorSource): GeneratorTerms | null {
   const setting = source.settings.generator();
   return setting === undefined ? null : termsUnasked(ownGenerator(setting, source), source);
 }
 
-/** By what requests to a generator are checked. It is asked for its models where nothing says which one to use. */
+/** Terms that requests to a generator are checked against. It is asked for its models where nothing says which to use. */
 export async function termsAsked(
   own: OwnGenerator,
   source: GeneratorSource & Pick<ClientSession, "context">,

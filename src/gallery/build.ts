@@ -23,7 +23,7 @@ import {
 } from "./thumbnails.ts";
 
 interface GalleryOptions extends ThumbnailOptions {
-  /** Of the images. Absolute. */
+  /** The folder of the images. Absolute. */
   folder: string;
   /** Where the page goes, absolute. */
   page: string;
@@ -98,7 +98,7 @@ async function originsOf(
   return origins;
 }
 
-/** By the images' bytes, so that a link survives a new name; copies are numbered. */
+/** Ids made from the images' bytes, so that a link survives a new name. Copies are numbered. */
 function idsOf(images: readonly ThumbnailedImage[]): string[] {
   const counts = new Map<string, number>();
   return images.map(({ sha256 }) => {

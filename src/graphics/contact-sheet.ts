@@ -5,7 +5,7 @@ import { loadSharp, scaledPng, UndecodableError } from "./decoder.ts";
 export interface SheetCell {
   /** Its file; null if there is none. */
   image: string | null;
-  /** Below it. */
+  /** Text below it. */
   label: string;
 }
 
@@ -15,16 +15,16 @@ export interface SheetRow {
   cells: readonly (SheetCell | null)[];
 }
 
-/** What sheets are recognised by, wherever they are. */
+/** The mark that sheets are recognised by, wherever they are. */
 const SOFTWARE = "imggen contact sheet";
 
 const PICTURE = 320;
 const GAP = 16;
-/** Between a picture and its label, and between lines of their own. */
+/** Pixels between a picture and its label, and between lines of their own. */
 const SMALL_GAP = 8;
 const MOST_TEXT_HEIGHT = 200;
 const PAGE = "#f6f6f4";
-/** In the place of a picture that there is none of. */
+/** The placeholder of a missing picture. */
 const EMPTY = { width: PICTURE, height: PICTURE / 2, channels: 3, background: "#d8d8d4" } as const;
 
 /** Part of a sheet, drawn. */

@@ -75,7 +75,7 @@ function sixelPicture({ data, width, height }: Pixels): string {
   return `${image2sixel(Uint8Array.from(data), width, height, COLORS)}\n`;
 }
 
-/** Between two images, in pixels. */
+/** Pixels between two images. */
 const GAP = 8;
 
 /**

@@ -37,7 +37,7 @@ export interface Screen {
 
 /** Common, where a terminal does not say: of a picture that it scales itself, only the ratio depends on it. */
 const USUAL_CELL = { width: 10, height: 20 };
-/** That of XTerm's own font. A sixel picture has its size in pixels: one that is too high pushes its top off the screen. */
+/** The size of XTerm's own font. A sixel picture has its size in pixels: one that is too high pushes its top off the screen. */
 const SMALL_CELL = { width: 6, height: 12 };
 
 /**
@@ -99,7 +99,7 @@ function isKittyPassedThrough(said: string): boolean {
   return /^(?:(?:1|on|all) )?(?:kitty|ghostty)/i.test(said);
 }
 
-/** By what the terminal says of a character, else of all its text; null if it says neither. */
+/** Reads the size of a character, else derives it from that of all text; null if the terminal says neither. */
 function cellIn(answer: string, { columns, rows }: Terminal): Screen["cell"] | null {
   const [, height, width] = /\u001b\[6;(\d{1,3});(\d{1,3})t/.exec(answer) ?? [];
   const [, allHeight, allWidth] = /\u001b\[4;(\d{1,5});(\d{1,5})t/.exec(answer) ?? [];

@@ -24,7 +24,7 @@ export interface Claim {
 }
 
 interface ClaimOwner extends ProcessIdentity {
-  /** Until when other machines, which cannot check whether the owner is alive, respect the claim. Absent: not at all. */
+  /** The time until which other machines respect the claim: they cannot check whether the owner is alive. Absent: not at all. */
   until?: string;
 }
 

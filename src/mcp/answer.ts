@@ -10,7 +10,7 @@ export interface Answer {
   result: object;
   /** Whether it did not do what it was asked for. */
   isError?: boolean;
-  /** Of the images that it names. */
+  /** Files of the images that it names. */
   paths?: readonly string[];
   images?: readonly AnswerImage[];
 }

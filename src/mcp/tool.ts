@@ -40,7 +40,7 @@ export interface Toolbox extends CallSettings {
 export interface Tool {
   name: string;
   title: string;
-  /** For an agent: what it does, what it costs, what to call next. */
+  /** Text for an agent: what the tool does, what it costs, what to call next. */
   description: string;
   annotations: ToolAnnotations;
   input: z.ZodObject;

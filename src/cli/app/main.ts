@@ -52,10 +52,10 @@ function processContext(): Context {
   return context;
 }
 
-/** As the signal itself would: on Windows, to send it would end the process at once. */
+/** Does what the signal would do: on Windows, sending it would end the process at once. */
 const onInterrupt = () => void process.emit("SIGINT", "SIGINT");
 
-/** Until then the terminal may still send the answer to a query. */
+/** The end of the last query: until then the terminal may still send the answer. */
 const terminal: { isSilent: Promise<void> } = { isSilent: Promise.resolve() };
 
 async function queryTerminal(question: string): Promise<string> {

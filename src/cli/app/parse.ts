@@ -123,13 +123,13 @@ function commandRunner(
     };
 }
 
-/** @throws UsageError for a global flag that the command does not act on */
+/** @throws UsageError for a global flag that the command does not take */
 function refuseGlobals(command: Command, options: object): void {
   const [name = ""] = wordsOf(command);
   const refused = refusedGlobals(name).find((each) => each in options);
   if (refused === undefined) return;
   const flag = longFlag(refused);
-  throw new UsageError(`imggen ${name} does not act on ${flag}, so nothing was done.`, {
+  throw new UsageError(`imggen ${name} does not take ${flag}. Nothing was done.`, {
     hint: `Omit ${flag}.`,
   });
 }

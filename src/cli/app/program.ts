@@ -20,7 +20,7 @@ Examples:
   $ imggen resume                                      finish what was interrupted`;
 
 interface ParserOptions {
-  /** Of the help. */
+  /** Width of the help. */
   columns: number;
   /** Gets help and the version. */
   onText: (text: string) => void;

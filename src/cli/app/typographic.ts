@@ -77,7 +77,7 @@ function complaint(replaced: ReadonlySet<string>): string {
   return `The command line has ${[...replaced].join(" ")} in place of plain quotes, dashes or blanks.`;
 }
 
-/** With one prompt where the command takes one. Arguments with blanks in them are several. */
+/** Joins the words of a prompt where the command takes one. Arguments with blanks in them are several prompts. */
 function proposed(words: readonly string[], command: Command): readonly string[] {
   const operands = operandsAt(words, command).map((at) => words[at] ?? "");
   const isOnePrompt = operands.filter((word) => /\s/.test(word)).length < 2;

@@ -146,7 +146,7 @@ function shownJson({ files, origin }: Found): object {
   return { taskId, request, credits, files: shown };
 }
 
-/** What a person wants to know of the images: names and sizes, and what they were made from. */
+/** Lines for a person: names and sizes of the images, and the request that made them. */
 function captions({ files, origin }: Found, { context }: Session): string[] {
   const lines = files.map(
     ({ path, image: { width, height } }) => `${shortPath(path, context)} (${width}×${height})`,

@@ -26,7 +26,7 @@ export interface Context extends ProcessContext {
   onSecondSignal: (reason: InterruptedError) => Promise<unknown>;
   /** Asks on the terminal, and reads a line there. */
   ask: (question: string) => Promise<string>;
-  /** As `ask`, without showing what is typed. */
+  /** Asks as `ask` does, without showing what is typed. */
   askHidden: (question: string) => Promise<string>;
   /** Sends the terminal a query that ends with one for its attributes, and returns its answer; empty if it is late. */
   queryTerminal: (question: string) => Promise<string>;

@@ -78,7 +78,7 @@ function largestSize(meta: Buffer): Size {
   return largest;
 }
 
-/** By the property that turns an image by a multiple of 90° against the clock, as Exif counts; it has no Exif of its own. */
+/** Reads the property that turns an image by a multiple of 90° anticlockwise, as an Exif orientation. */
 function orientationIn(meta: Buffer): number {
   const at = meta.indexOf("irot");
   const quarters = at === -1 ? 0 : (meta[at + 4] ?? 0) & 3;

@@ -2,7 +2,7 @@ import path from "node:path";
 
 export type ImageType = "png" | "jpeg" | "webp" | "gif" | "avif";
 
-/** In pixels. */
+/** A size in pixels. */
 export interface Size {
   width: number;
   height: number;
@@ -19,7 +19,7 @@ export type Verdict =
 
 export interface ImageFormat {
   type: ImageType;
-  /** For messages. */
+  /** Name in messages. */
   name: string;
   /** Whether a file that begins with these bytes is of this format, or could be if it were longer. */
   begins(head: Buffer): boolean;
@@ -101,7 +101,7 @@ export class ByteWindow {
     return this.from(position, length)?.subarray(0, length) ?? null;
   }
 
-  /** From `position` to the end of the window: at least `least` bytes, or `null` if the file ends sooner. */
+  /** Bytes from `position` to the end of the window: at least `least` bytes, or `null` if the file ends sooner. */
   from(position: number, least: number): Buffer | null {
     const offset = position - this.#start;
     if (offset >= 0 && offset + least <= this.#bytes.length) return this.#bytes.subarray(offset);

@@ -94,7 +94,7 @@ function frameSize(file: ByteWindow, at: number): Size | null {
   return size.height > 0 && size.width > 0 ? size : null;
 }
 
-/** Of the Exif data in a segment; null if it holds something else. */
+/** Reads the orientation from the Exif data in a segment; null if it holds something else. */
 function orientationAt(file: ByteWindow, at: number, length: number): number | null {
   const data = file.bytes(at, length);
   const isExif = data?.subarray(0, EXIF_PREFIX.length).equals(EXIF_PREFIX);

@@ -22,7 +22,7 @@ const LEAST_BYTES = SIGNATURE.length + HEADER_CHUNK_BYTES + 2 * FRAME_BYTES;
 const LARGEST = 0x7fff_ffff;
 /** Far more than a real file has, whose pixel chunks have some kilobytes each. A hostile one could have millions. */
 const MOST_CHUNKS = 200_000;
-/** As in a JPEG, whose segments are no longer. */
+/** The most that a JPEG can hold, whose segments are no longer. */
 const MOST_EXIF_BYTES = 65_535;
 
 export const png: ImageFormat = {

@@ -97,7 +97,7 @@ type Size = Pick<StoredImage, "width" | "height">;
 /** Generators round sizes, some to steps of 64. */
 const ROUNDED_PX = 64;
 
-/** What of a completed task is not as it was asked for, in sentences; "" for nothing. */
+/** Differences between a completed task and its request, in sentences; "" for none. */
 export function remarksOn(
   task: Asked,
   { images, failures }: Extract<EndedState, { name: "completed" }>,

@@ -52,7 +52,7 @@ export async function makeSheet(
   }
 }
 
-/** Of what the rows ask for. */
+/** Digest of what the rows ask for. */
 function digestOf(rows: readonly RowResult[]): string {
   const keys = rows.map(({ row }) => row.key).join("\n");
   return createHash("sha256").update(keys).digest("hex").slice(0, 16);
@@ -92,7 +92,7 @@ function entryOf(end: RowResult): SheetEntry {
   };
 }
 
-/** What a picture of a contact sheet may be told from the others by. */
+/** Facts that may distinguish a picture of a contact sheet from the others. */
 const FACTS = ["prompt", "model", "ratio", "quality", "cost"] as const;
 type Fact = (typeof FACTS)[number];
 

@@ -1,5 +1,4 @@
 import { connectionErrorText, describeConnectionError, isUntrusted } from "../../../api/connection-errors.ts";
-import { describeForeign, type ProbeReply, probe, verdictOf } from "../../../providers/service/probe.ts";
 import { proxiesFromEnvironment } from "../../../api/proxies.ts";
 import { TransportError } from "../../../api/transport.ts";
 import { apiKeyFor, requireApiKey, requireBaseUrl } from "../../../client/account.ts";
@@ -7,6 +6,7 @@ import type { Effective } from "../../../client/effective-settings.ts";
 import { formatDuration } from "../../../lib/duration.ts";
 import { ImggenError } from "../../../lib/error-types.ts";
 import { maskKey } from "../../../lib/redact.ts";
+import { describeForeign, type ProbeReply, probe, verdictOf } from "../../../providers/service/probe.ts";
 import type { Session } from "../../session/session.ts";
 import { type CheckResult, failed, NotChecked, ok, skipped, type Target, warning } from "./check.ts";
 import { lookupIfAnswered, proxyInUse } from "./network.ts";
