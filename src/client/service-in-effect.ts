@@ -2,6 +2,7 @@ import path from "node:path";
 import type { PrivateCopies } from "../core/references/private-copies.ts";
 import { errorCode } from "../lib/error-text.ts";
 import type { GeneratorTerms } from "../models/check.ts";
+import { referencesFolder } from "../providers/generator.ts";
 import { StateFolderError } from "../store/errors.ts";
 import type { OwnGenerator } from "./own-generator.ts";
 import type { ClientSession } from "./session.ts";
@@ -17,8 +18,8 @@ export async function generatorInEffect(
 }
 
 /**
- * By what requests to the user's own generator are checked; null for a service. Where no model is named, it may be asked
- * for those that it has.
+ * Terms that requests to the user's own generator are checked against; null for a service. A generator may be asked for
+ * its models where the request names none.
  * @param request `dryRun`: no connection is to be opened
  */
 export async function termsInEffect(

@@ -74,7 +74,7 @@ export class SessionBudget {
     if (spent + cost <= maxCredits) return;
     throw new BudgetExceededError(
       `This session has spent ${spent} of ${maxCredits} credits, and this request counts as ${cost}.`,
-      { hint: "Nothing was sent. The user can raise the cap: imggen mcp --max-credits <n>" },
+      { hint: "Nothing was sent. Ask the user: the cap is set where this server is started." },
     );
   }
 

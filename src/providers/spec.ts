@@ -95,7 +95,7 @@ function serverSpec(kind: "openai" | "sdapi", text: string, label: string): Gene
       `${label} must begin with https:// (plain http: only for this machine and private networks)`,
       "Prompts and images would be sent unencrypted over the internet.",
     );
-  const path = pathname.replace(/\/+$/, "");
+  const path = withoutOperation(pathname).replace(/\/+$/, "");
   const url = `${origin}${path === "" && kind === "openai" ? "/v1" : path}${search}`;
   return { kind, name: url === OPENAI_URL && kind === "openai" ? "openai" : `${kind}:${url}`, url };
 }
@@ -109,6 +109,14 @@ export function placeOf(spec: GeneratorSpec): string {
   const { protocol, hostname, port } = new URL(spec.url);
   const host = isLoopbackHost(hostname) ? "localhost" : bareHost(hostname);
   return `${host}:${port || (protocol === "https:" ? 443 : 80)}`;
+}
+
+/** An address without the operation that was pasted along with it: `/images/generations` of an OpenAI-compatible server. */
+export function withoutOperation(address: string): string {
+  return address.replace(
+    /\/(?:images\/(?:generations|edits)|chat\/completions|responses|sdapi\/v1(?:\/[\w-]+)?)\/*$/i,
+    "",
+  );
 }
 
 /** Whether a key may be sent there: not over an unencrypted network. */

@@ -98,7 +98,7 @@ export class Session implements ClientSession {
     return setting && checkBaseUrl(setting.value, setting.label);
   }
 
-  /** By what requests to the user's own generator are checked; null for a service. */
+  /** Terms that requests to the user's own generator are checked against; null for a service. */
   async generatorTerms(request: {
     model: string | undefined;
     dryRun: boolean | undefined;

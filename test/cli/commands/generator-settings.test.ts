@@ -27,6 +27,31 @@ describe("login --generator", () => {
     expect(stdout).toMatch(/^generatorKey +sk-…2046 +config$/m);
   });
 
+  it("sends a user name and a password of any language as UTF-8", async () => {
+    const world = await generatorWorld();
+    const login = ["login", "--generator", `sdapi:${world.generator.origin}`];
+    expect(await world.run(login, { input: "анна:пароль\n", env: NONE_SET })).toMatchObject({ code: 0 });
+    const [, sent = ""] = /^Basic (.*)$/.exec(world.generator.requests[0]?.headers.authorization ?? "") ?? [];
+    expect(Buffer.from(sent, "base64").toString()).toBe("анна:пароль");
+    const bearer = ["login", "--generator", world.generator.origin];
+    expect(await world.run(bearer, { input: "анна:пароль\n", env: NONE_SET })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("a character beyond Latin-1"),
+    });
+  });
+
+  it.each([
+    ["/v1/images/generations", "/v1"],
+    ["/v1/images/edits/", "/v1"],
+    ["/images/generations", "/v1"],
+    ["/proxy/v1/chat/completions", "/proxy/v1"],
+  ])("takes the address of an operation (%s) for that of its server", async (pasted, base) => {
+    const world = await generatorWorld();
+    const login = ["login", "--generator", `${world.generator.origin}${pasted}`, "--no-verify"];
+    expect((await world.run(login, { input: "\n", env: NONE_SET })).code).toBe(0);
+    expect(await storedSettings(world)).toEqual({ generator: `openai:${world.generator.origin}${base}` });
+  });
+
   it("stores a generator without a key, which a command never has", async () => {
     const world = await generatorWorld();
     expect(
@@ -273,4 +298,10 @@ describe("a key in a query", () => {
       "https://images.example/v1?…\n",
     );
   });
+});
+
+describe("a list of models", () => {
+it("models lists the names of a generator's models, of which nothing else is known", async () => {
+  const world = await generatorWorld();
+  expect(await world.run(["models"])).toMatchObject({ code: 0, stdout: "flux\n", stderr: "" });
 });

@@ -85,7 +85,7 @@ function fileCell({ files, state, error }: TaskReport, context: Session["context
   return { path: others.length === 0 ? name : `${name} +${others.length}` };
 }
 
-/** Of a message that names its task, which the row does already. */
+/** Shortens a message that names its task, which the row does already. */
 function reasonOf(message: string): string {
   return /error code [^)]+/.exec(message)?.[0] ?? message;
 }

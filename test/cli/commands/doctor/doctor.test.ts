@@ -61,7 +61,7 @@ describe("imggen doctor", () => {
     const { document, checks } = await examined(world, { env: NO_ACCOUNT });
     const lines = stdout.trimEnd().split("\n");
     expect(code).toBe(2);
-    expect([lines.pop(), stderr]).toEqual(["2 to fix.", ""]);
+    expect([lines.pop(), stderr]).toEqual(["2 problems to fix.", ""]);
     expect(lines.map((line) => line.split(/ +/)[1])).toEqual(checks.map(({ name }) => name));
     expect(lines.find((line) => line.includes(" key "))).toMatch(
       /^failed +key +No API key is set\. To store one \(or set IMGGEN_API_KEY\): imggen login/,
