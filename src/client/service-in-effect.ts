@@ -2,7 +2,6 @@ import path from "node:path";
 import type { PrivateCopies } from "../core/references/private-copies.ts";
 import { errorCode } from "../lib/error-text.ts";
 import type { GeneratorTerms } from "../models/check.ts";
-import { referencesFolder } from "../providers/generator.ts";
 import { StateFolderError } from "../store/errors.ts";
 import type { OwnGenerator } from "./own-generator.ts";
 import type { ClientSession } from "./session.ts";

@@ -1,8 +1,12 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { HttpClient } from "../../src/api/client.ts";
-import { HttpImageService, type PollReply, type SubmitReply } from "../../src/providers/service/http-service.ts";
 import type { HttpRequest, ReplyHeaders, ReplyReceiver } from "../../src/api/transport.ts";
+import {
+  HttpImageService,
+  type PollReply,
+  type SubmitReply,
+} from "../../src/providers/service/http-service.ts";
 import { CANARY } from "../support/canary.ts";
 import { holdsInTime } from "../support/holds.ts";
 

@@ -1,7 +1,6 @@
 import path from "node:path";
 import { onTestFinished } from "vitest";
 import { HttpClient, type HttpClientOptions } from "../../src/api/client.ts";
-import { HttpImageService, type ServiceOptions } from "../../src/providers/service/http-service.ts";
 import type { Connection, TaskDeps } from "../../src/core/deps.ts";
 import { InterruptedError, type InterruptSignal } from "../../src/core/errors.ts";
 import { RunFileNames } from "../../src/core/images/published-names.ts";
@@ -10,6 +9,7 @@ import type { TaskProgressEvent } from "../../src/core/task/progress-events.ts";
 import { keyFingerprint } from "../../src/lib/fingerprint.ts";
 import { type Processes, systemProcesses } from "../../src/lib/processes.ts";
 import { keyMasker } from "../../src/lib/redact.ts";
+import { HttpImageService, type ServiceOptions } from "../../src/providers/service/http-service.ts";
 import { Ledger } from "../../src/store/ledger.ts";
 import type { Destination, ServiceIdentity } from "../../src/task/intent.ts";
 import { CANARY } from "./canary.ts";

@@ -301,7 +301,8 @@ describe("a key in a query", () => {
 });
 
 describe("a list of models", () => {
-it("models lists the names of a generator's models, of which nothing else is known", async () => {
-  const world = await generatorWorld();
-  expect(await world.run(["models"])).toMatchObject({ code: 0, stdout: "flux\n", stderr: "" });
+  it("models lists the names of a generator's models, of which nothing else is known", async () => {
+    const world = await generatorWorld();
+    expect(await world.run(["models"])).toMatchObject({ code: 0, stdout: "flux\n", stderr: "" });
+  });
 });

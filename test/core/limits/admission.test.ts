@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { ImageService, PollReply, SubmitReply } from "../../../src/providers/service/http-service.ts";
 import { TransportError } from "../../../src/api/transport.ts";
 import { BudgetExceededError, InterruptedError } from "../../../src/core/errors.ts";
 import { Admission, AdmittedService } from "../../../src/core/limits/admission.ts";
+import type { ImageService, PollReply, SubmitReply } from "../../../src/providers/service/http-service.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
 
 const REQUEST = { prompt: "a fox", model: "z-image" };

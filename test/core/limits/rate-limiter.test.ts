@@ -1,8 +1,8 @@
 import { setMaxListeners } from "node:events";
 import { describe, expect, it } from "vitest";
-import type { ImageService, PollReply } from "../../../src/providers/service/http-service.ts";
 import { InterruptedError } from "../../../src/core/errors.ts";
 import { RateLimiter, withLimitedPolls } from "../../../src/core/limits/rate-limiter.ts";
+import type { ImageService, PollReply } from "../../../src/providers/service/http-service.ts";
 import { steppedClock } from "../../support/fake-clock.ts";
 
 const never = new AbortController().signal;

@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { isTaskId, parseEnvelope, parsePolledState, parseTaskId } from "../../../src/providers/service/schema.ts";
+import {
+  isTaskId,
+  parseEnvelope,
+  parsePolledState,
+  parseTaskId,
+} from "../../../src/providers/service/schema.ts";
 
 describe("an envelope", () => {
   it.each([
