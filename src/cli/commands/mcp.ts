@@ -73,7 +73,7 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
       const own = await session.ownGenerator();
       if (own === null) return null;
       const { modelNames } = await import("../../client/generator-terms.ts");
-      return modelNames(own, context);
+      return modelNames(own, session);
     },
     clock,
     signal,
@@ -97,7 +97,6 @@ function forAgents(session: Session): ClientSession {
       return session.folders;
     },
     onRefill: (credits) => session.onRefill(credits),
-    onPaidReplies: (count) => session.onPaidReplies(count),
     onUnknownDirective,
     onUnknownSubject,
     onExchange,
