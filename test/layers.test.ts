@@ -41,20 +41,28 @@ const layerOf = (name: string) => name.split("/", 1)[0] ?? "";
 const MAY_IMPORT: Record<string, { layers: string[]; files?: string[] }> = {
   // The sandbox is there to be started; nothing else of it is of use.
   cli: {
-    layers: ["mcp", "client", "core", "gallery", "graphics", "models", "api", "store", "providers", "task", "lib"],
-    files: ["sandbox/server.ts", "sandbox/generator-service.ts", "providers/spec.ts"],
+    layers: [
+      "mcp",
+      "serve",
+      "client",
+      "core",
+      "gallery",
+      "graphics",
+      "models",
+      "api",
+      "store",
+      "providers",
+      "task",
+      "lib",
+    ],
+    files: ["sandbox/server.ts", "providers/spec.ts"],
   },
+  serve: { layers: ["server", "client", "core", "models", "store", "task", "lib"] },
   mcp: { layers: ["client", "core", "graphics", "models", "task", "lib"] },
   client: {
     layers: ["core", "models", "api", "store", "providers", "task", "lib"],
     // A generator is opened by its kind, and its queue is started as the sandbox is.
-    files: [
-      "sandbox/server.ts",
-      "sandbox/generator-service.ts",
-      "providers/generator.ts",
-      "providers/kinds.ts",
-      "providers/spec.ts",
-    ],
+    files: ["sandbox/server.ts", "providers/generator.ts", "providers/kinds.ts", "providers/spec.ts"],
   },
   // An image is converted to the type that its name says.
   core: { layers: ["models", "api", "store", "providers", "task", "lib"], files: ["graphics/decoder.ts"] },
@@ -63,8 +71,9 @@ const MAY_IMPORT: Record<string, { layers: string[]; files?: string[] }> = {
   api: { layers: ["task", "lib"] },
   store: { layers: ["task", "lib"] },
   models: { layers: ["task", "lib"] },
+  server: { layers: ["models", "task", "lib"] },
   sandbox: {
-    layers: ["providers", "models", "task", "lib"],
+    layers: ["server", "models", "task", "lib"],
     files: ["painter/picture.ts", "painter/words/unknown-subject.ts"],
   },
   painter: { layers: [] },
