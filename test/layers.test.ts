@@ -116,7 +116,7 @@ describe("the source", () => {
     expect(importsWhere((_file, { ours }) => ours).length).toBeGreaterThan(300);
   });
 
-  it("imports in one direction: cli → mcp → client → core → models, api, store → task → lib, and sandbox → painter, models, task, lib", () => {
+  it("imports in one direction: cli → mcp, serve → client → core → models, api, store → task → lib, and sandbox → painter, server → models, task, lib", () => {
     expect(importsWhere((file, each) => each.ours && !isAllowed(file, each))).toEqual([]);
   });
 

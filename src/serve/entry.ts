@@ -19,6 +19,8 @@ export interface Entry {
   failures: number;
   /** Not before this time, by the monotonic clock. */
   notBeforeMs: number;
+  /** Called when it has its place in the line, or needs none. */
+  onPlaced: () => void;
   /** When work on it began, by the monotonic clock. */
   begunMs: number;
 }
@@ -33,6 +35,7 @@ export function entryOf(record: TaskRecord): Entry {
     line: null,
     failures: 0,
     notBeforeMs: 0,
+    onPlaced: () => {},
     begunMs: 0,
   };
 }
@@ -42,12 +45,14 @@ export function noteProgress(entry: Entry, event: TaskProgressEvent): void {
   switch (event.type) {
     case "submitting":
       Object.assign(entry, { isSent: true, line: null });
+      entry.onPlaced();
       break;
     case "submit_retry":
       Object.assign(entry, { isSent: false, share: null });
       break;
     case "progress":
       entry.line = event.waiting;
+      entry.onPlaced();
       entry.share = event.share ?? entry.share;
       break;
     default:

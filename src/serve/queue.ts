@@ -12,6 +12,9 @@ const MORE_PLACES = 2;
 /** Waits before a task is tried again that came back without a step forward. */
 const AGAIN_MS = [1_000, 2_000, 4_000, 8_000, 16_000, 30_000];
 
+/** How long the next task waits for the one before it to take its place in the line. */
+const PLACED_MS = 1_000;
+
 const IDLE_MS = 60_000;
 
 /** So many ended tasks are known without a look at the disk. */
@@ -100,7 +103,8 @@ export class Queue {
       }
       const pass = await this.#deps.admission.admit(signal).catch(() => null);
       const entry = signal.aborted ? undefined : this.#next();
-      if (pass !== null && entry !== undefined) this.#begin(entry, pass);
+      // The next one comes after it in the line, so that the oldest is sent first.
+      if (pass !== null && entry !== undefined) await this.#begin(entry, pass);
       else pass?.release();
     }
   }
@@ -124,18 +128,26 @@ export class Queue {
     }
   }
 
-  #begin(entry: Entry, pass: AdmittedRequests): void {
+  /** @returns once it has its place in the line, or after a moment: what was sent before may be waited for */
+  async #begin(entry: Entry, pass: AdmittedRequests): Promise<void> {
     entry.isRunning = true;
+    const placed = new Promise<void>((resolve) => {
+      entry.onPlaced = resolve;
+    });
     entry.begunMs ||= this.#deps.clock.monotonicMs();
     const run = this.#run(entry, pass)
       .catch((error: unknown) => this.#drop(entry, errorText(error)))
       .finally(() => {
         this.#running.delete(run);
         pass.release();
+        entry.onPlaced();
         Object.assign(entry, { isRunning: false, isSent: false, share: null, line: null });
         this.#wake.abort();
       });
     this.#running.add(run);
+    const over = new AbortController();
+    await Promise.race([placed, this.#deps.clock.sleep(PLACED_MS, over.signal).catch(() => {})]);
+    over.abort();
   }
 
   async #run(entry: Entry, pass: AdmittedRequests): Promise<void> {

@@ -219,3 +219,34 @@ it("tasks and their images outlive the service", async () => {
   const { body } = await request(String(resultUrl));
   expect(Buffer.from(await body.arrayBuffer()).equals(png())).toBe(true);
 });
+
+describe("dailyCredits", () => {
+  const matrix = [model("priced", { promptLimit: 100, credits: { default: 2 } })];
+
+  it("holds for what a server is asked for, and is answered as a balance that is too low", async () => {
+    const provider = scriptedProvider();
+    const { submit, accepted, ended } = await liveServer({
+      provider,
+      matrix,
+      dailyCredits: 3,
+      options: { isPaid: true },
+    });
+    await ended(await accepted({ prompt: "a fox", model: "priced" }));
+    const { body } = await submit({ prompt: "a hare", model: "priced" });
+    expect(body).toMatchObject({
+      code: -1,
+      message: "my_credits.no_credits_description",
+      detail: "2 credits were spent today, this costs 2 more, and dailyCredits is 3.",
+    });
+    expect(provider.jobs).toHaveLength(1);
+  });
+
+  it("of which what commands have spent is a part", async () => {
+    const spent = async () => 2;
+    const spending = { creditsSince: spent, recountCreditsSince: spent };
+    const { submit } = await liveServer({ matrix, dailyCredits: 3, spending, options: { isPaid: true } });
+    expect((await submit({ prompt: "a hare", model: "priced" })).body.message).toBe(
+      "my_credits.no_credits_description",
+    );
+  });
+});

