@@ -209,12 +209,13 @@ describe("text that goes out", () => {
     expect(writing.map(({ name }) => name)).toEqual(["cli/input/terminal.ts"]);
   });
 
-  it("is escaped by the console and the spinner; tables measure it and hints quote it escaped", () => {
+  it("is escaped by the console and the spinner; tables measure it, hints quote it escaped, and file names leave out what is", () => {
     const escaping = FILES.filter(({ imports }) => imports.some(({ to }) => to === "lib/escape.ts"));
     const owners = [
       "cli/output/status-line.ts",
       "cli/text/console.ts",
       "cli/text/table.ts",
+      "core/images/file-name.ts",
       "lib/shell-word.ts",
     ];
     expect(escaping.map(({ name }) => name).sort()).toEqual(owners);

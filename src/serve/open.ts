@@ -38,7 +38,7 @@ export async function openServer(
         concurrency: own.options.concurrency,
         isFree: !own.options.isPaid,
         defaultModel: typeof defaultModel === "string" && defaultModel !== ANY_MODEL ? defaultModel : null,
-        models: () => modelNames(own, context),
+        models: () => modelNames(own, session),
         matrix: matrixInEffect(session),
         clock: context.clock,
         random: context.random,

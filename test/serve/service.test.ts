@@ -1,8 +1,8 @@
 import { request } from "undici";
 import { describe, expect, it } from "vitest";
 import { png } from "../support/images.ts";
-import { drawn, endless, failing, scriptedProvider } from "./scripted-provider.ts";
 import { dataOf, LONG, liveServer } from "./live-server.ts";
+import { drawn, endless, failing, scriptedProvider } from "./scripted-provider.ts";
 
 describe("a task", () => {
   it("is generated, and its image is at the result URL", async () => {
