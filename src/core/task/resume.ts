@@ -1,5 +1,5 @@
 import { ImggenError } from "../../lib/error-types.ts";
-import type { TaskState } from "../../task/lifecycle.ts";
+import { STATES, type TaskState } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { UseCaseDeps } from "../deps.ts";
 import { ClaimedError } from "../errors.ts";
@@ -7,7 +7,7 @@ import { isWhole } from "../images/copy-image.ts";
 import type { WaitResult } from "../polling/wait.ts";
 import { finishOwned, type ResumeSpec } from "./finish-owned.ts";
 import { reportOf, type TaskReport } from "./report.ts";
-import { saveAgain, settledUnknownId } from "./save-again.ts";
+import { copyAgain, isOnlyHere, saveAgain, settledUnknownId } from "./save-again.ts";
 
 /**
  * Finishes one task that was asked for. A failed one is polled again: the service may have completed it since. A saved
@@ -20,12 +20,15 @@ export async function resumeFound(
   deps: UseCaseDeps,
 ): Promise<TaskReport> {
   const { state } = record;
-  if (state.name === "failed")
+  // Only the hosted service may have completed it since.
+  if (state.name === "failed" && !record.intent.work)
     return reported(reportOf(record), () => askAgain(record, state, options, deps));
   if (state.name !== "saved") return resumeRecord(record, options, deps);
   if (options.destination === null && (await Promise.all(state.files.map(isWhole))).every(Boolean)) {
     return { ...(await resumeRecord(record, options, deps)), isSavedBefore: true };
   }
+  if (record.intent.work && isOnlyHere(state.files))
+    return reported(reportOf(record), () => copyAgain(record, state, options, deps));
   return reported(reportOf(record), () => saveAgain(record, state, options, deps));
 }
 
@@ -41,13 +44,17 @@ export function resumeRecord(
 ): Promise<TaskReport> {
   return reported(reportOf(record), async () => {
     const owned = await deps.ledger.claim(record);
-    // Nothing is left to do for a saved task, even while the process that saved it is still running.
-    if (owned === "elsewhere")
-      return record.state.name === "saved" ? reportOf(record) : claimedElsewhere(record);
+    if (owned === "elsewhere") return isAtItsEnd(record) ? reportOf(record) : claimedElsewhere(record);
     // Another process has finished it since it was read.
     if (owned === "finished") return reportOf((await deps.ledger.find(record.id)) ?? record);
     return finishOwned(owned, options, deps, seen);
   });
+}
+
+/** Whether nothing is left to do for a task, even while the process that has ended it is still running. */
+function isAtItsEnd({ state, intent }: TaskRecord): boolean {
+  // A failed one of the hosted service is polled again.
+  return !STATES[state.name].isOpen && (state.name !== "failed" || intent.work !== undefined);
 }
 
 /** What `run` reports; an expected error goes into the report, worded as `settledUnknownId` does. */
