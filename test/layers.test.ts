@@ -41,8 +41,20 @@ const layerOf = (name: string) => name.split("/", 1)[0] ?? "";
 const MAY_IMPORT: Record<string, { layers: string[]; files?: string[] }> = {
   // The sandbox is there to be started; nothing else of it is of use.
   cli: {
-    layers: ["mcp", "client", "core", "gallery", "graphics", "models", "api", "store", "providers", "task", "lib"],
-    files: ["sandbox/server.ts", "sandbox/generator-service.ts", "providers/spec.ts"],
+    layers: [
+      "mcp",
+      "client",
+      "core",
+      "gallery",
+      "graphics",
+      "models",
+      "api",
+      "store",
+      "providers",
+      "task",
+      "lib",
+    ],
+    files: ["sandbox/server.ts", "sandbox/generator-service.ts"],
   },
   mcp: { layers: ["client", "core", "graphics", "models", "task", "lib"] },
   client: {

@@ -2,7 +2,7 @@ import { commandWords } from "../lib/command-line.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { isTexts, jsonOrNull } from "../lib/json.ts";
 import { wholeNumberOption } from "../lib/whole-number.ts";
-import type { GeneratorOptions } from "../providers/spec.ts";
+import type { GeneratorOptions } from "../providers/options.ts";
 
 type Field = GeneratorOptions["fields"][string];
 

@@ -116,7 +116,7 @@ const MESSAGES: Readonly<Record<Case, (host: string, words: string) => string>> 
   credit: (host, words) =>
     `The account at ${host} has no credit left, or has reached a limit (${words}). Add credit or raise the limit there.`,
   key: (host, words) =>
-    `${host} does not accept the key (${words}). Give it one that it accepts: IMGGEN_GENERATOR_KEY (for OpenAI OPENAI_API_KEY too), or imggen login --generator.`,
+    `${host} does not accept the key (${words}). Give it one that it accepts: in IMGGEN_GENERATOR_KEY, in the variable of its kind (imggen help environment), or with imggen login --generator.`,
   account: (host, words) => `${host} does not let this account make images (${words}).`,
   missing: (host, words) =>
     `${host} has no such address or model (${words}). Check --generator and --generator-model.`,

@@ -6,16 +6,16 @@ import { TransportError } from "../api/transport.ts";
 import { errorText } from "../lib/error-text.ts";
 import type { ProviderDeps } from "./deps.ts";
 import { clauseOf } from "./failures.ts";
+import type { GeneratorOptions } from "./options.ts";
 import { type Job, type MadeImage, ProviderError, type SubmitHow } from "./provider.ts";
 import { isSuccess, ReplyFile, readReplyFile, type StoredReply } from "./reply-file.ts";
 import { secretsMasker } from "./secrets.ts";
-import type { GeneratorOptions } from "./spec.ts";
 
 export interface ServerOptions extends Pick<GeneratorOptions, "headers" | "key"> {
   /** Its base. A query in it goes along with every request. */
   url: string;
-  /** The Authorization header, unless `headers` has one; null for none. */
-  authorization: string | null;
+  /** The headers that carry its key, unless `headers` has them too. */
+  keyHeaders: Readonly<Record<string, string>>;
 }
 
 /** The body of a POST, and its type. */
@@ -130,9 +130,9 @@ export class ProviderServer {
   }
 
   get #headers(): Record<string, string> {
-    const { authorization, headers } = this.#options;
+    const { keyHeaders, headers } = this.#options;
     const own = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
-    return { ...(authorization !== null && { authorization }), ...Object.fromEntries(own) };
+    return { ...keyHeaders, ...Object.fromEntries(own) };
   }
 
   /** @param relative a path below the base, with a query or without */

@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
-import type { GeneratorOptions } from "../../../src/providers/spec.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { systemProcesses } from "../../../src/lib/processes.ts";
+import type { GeneratorOptions } from "../../../src/providers/options.ts";
 import {
   type GeneratorServiceOptions,
   type ServiceEvent,
