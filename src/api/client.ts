@@ -53,7 +53,7 @@ export class HttpClient {
       result = status;
       receiver.onHead(status, headers);
     };
-    const isShared = method !== "POST" && !this.#broken.delete(url.origin);
+    const isShared = method !== "POST" && method !== "PUT" && !this.#broken.delete(url.origin);
     try {
       const sender = isShared ? await this.#sharedConnections() : this.#single;
       const noted = { onHead, onData: (chunk: Buffer) => receiver.onData(chunk) };

@@ -34,7 +34,8 @@ export async function openGenerator(
   const { env, clock } = session.context;
   const { onExchange } = session;
   const proxies = proxiesFromEnvironment(env);
-  const provider = await openProvider(spec, options, { env, clock, proxies, onExchange });
+  const cacheFolder = path.join(session.folders.state, "models");
+  const provider = await openProvider(spec, options, { env, clock, proxies, onExchange, cacheFolder });
   const serviceUrl = new URL(spec.kind === "command" ? "http://localhost" : spec.url);
   const downloads = new HttpClient({
     proxies: isLoopbackHost(serviceUrl.hostname) ? undefined : proxies,

@@ -47,3 +47,6 @@ export const LOCAL = {
   needsModel: false,
   modelsAt: () => null,
 } as const satisfies Partial<ServerKind>;
+
+/** A service on the internet: it works on several images at once, with the model that each request names. */
+export const SERVICE = { ...LOCAL, concurrency: 4, needsModel: true } as const satisfies Partial<ServerKind>;

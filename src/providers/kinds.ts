@@ -1,7 +1,8 @@
 import type { Matrix } from "../models/matrix.ts";
 import type { ProviderDeps } from "./deps.ts";
+import { GEMINI_MATRIX } from "./gemini-models.ts";
 import { basicOrBearer } from "./key-headers.ts";
-import { LOCAL, type ServerKind } from "./kind.ts";
+import { LOCAL, SERVICE, type ServerKind } from "./kind.ts";
 import { modelsAt } from "./openai/servers.ts";
 import type { GeneratorOptions } from "./options.ts";
 import { isPrivateHost } from "./private-hosts.ts";
@@ -24,12 +25,53 @@ const TABLE = {
     keyHeaders: basicOrBearer,
     open: async (setup, deps) => (await import("./sdapi.ts")).sdapiProvider(setup, deps),
   },
+  replicate: {
+    ...SERVICE,
+    title: "Replicate",
+    url: "https://api.replicate.com/v1",
+    basePath: "/v1",
+    keyVariables: ["REPLICATE_API_TOKEN"],
+    open: async (setup, deps) => (await import("./replicate/replicate.ts")).replicateProvider(setup, deps),
+  },
+  fal: {
+    ...SERVICE,
+    title: "fal",
+    url: "https://queue.fal.run",
+    keyVariables: ["FAL_KEY"],
+    keyHeaders: (key) => ({ authorization: `Key ${key}` }),
+    open: async (setup, deps) => (await import("./fal.ts")).falProvider(setup, deps),
+  },
+  bfl: {
+    ...SERVICE,
+    title: "Black Forest Labs",
+    url: "https://api.bfl.ai/v1",
+    basePath: "/v1",
+    keyVariables: ["BFL_API_KEY"],
+    keyHeaders: (key) => ({ "x-key": key }),
+    mostConcurrency: 24,
+    open: async (setup, deps) => (await import("./bfl.ts")).bflProvider(setup, deps),
+  },
+  gemini: {
+    ...SERVICE,
+    title: "Gemini",
+    url: "https://generativelanguage.googleapis.com/v1beta",
+    basePath: "/v1beta",
+    keyVariables: ["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+    keyHeaders: (key) => ({ "x-goog-api-key": key }),
+    modelsAt: () => ({ known: GEMINI_MATRIX, default: null }),
+    open: async (setup, deps) => (await import("./gemini.ts")).geminiProvider(setup, deps),
+  },
 } as const satisfies Record<string, ServerKind>;
 
 export type ServerKindName = keyof typeof TABLE;
 
 /** Every kind of server. */
 export const KINDS: Readonly<Record<ServerKindName, ServerKind>> = TABLE;
+
+/** Whether a generator makes nothing unless a model is named. */
+export function needsModel({ kind }: GeneratorSpec): boolean {
+  return kind !== "command" && KINDS[kind].needsModel;
+}
 
 export function isServerKind(name: string): name is ServerKindName {
   return Object.hasOwn(KINDS, name);
