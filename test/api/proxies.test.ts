@@ -52,7 +52,7 @@ describe("a proxy", () => {
   it("is asked for a tunnel to an http: service, and never shown the key", async () => {
     const server = await acceptingServer();
     const proxy = await tunnelProxy("tunnel");
-    const reply = await serviceThrough(server.baseUrl, { http: proxy.url }).submit(REQUEST);
+    const reply = await serviceThrough(server.baseUrl, { http: proxy.url }).submit({ request: REQUEST });
     expect(reply).toEqual({ outcome: "accepted", taskId: "t" });
     expect(proxy.heads).toEqual([expect.stringMatching(/^CONNECT 127\.0\.0\.1:\d+ HTTP/)]);
     expect(proxy.heads.join("")).not.toMatch(/authorization|sk-/i);
@@ -64,7 +64,7 @@ describe("a proxy", () => {
     const port = await listenForTest(untrusted.server);
     const proxy = await tunnelProxy("tunnel");
     const service = serviceThrough(`https://127.0.0.1:${port}/api`, { https: proxy.url });
-    expect(await service.submit(REQUEST)).toMatchObject({ outcome: "not_sent" });
+    expect(await service.submit({ request: REQUEST })).toMatchObject({ outcome: "not_sent" });
     expect(proxy.heads).toEqual([expect.stringMatching(/^CONNECT 127\.0\.0\.1:\d+ HTTP/)]);
     expect(untrusted.heard).toEqual([]);
   });
@@ -73,7 +73,7 @@ describe("a proxy", () => {
     const server = await acceptingServer();
     const proxy = await tunnelProxy("tunnel");
     const service = serviceThrough(server.baseUrl, { http: proxy.url, except: "example.com,127.0.0.1" });
-    expect(await service.submit(REQUEST)).toMatchObject({ outcome: "accepted" });
+    expect(await service.submit({ request: REQUEST })).toMatchObject({ outcome: "accepted" });
     expect(proxy.heads).toEqual([]);
   });
 
@@ -81,7 +81,7 @@ describe("a proxy", () => {
     const server = await acceptingServer();
     const proxy = await tunnelProxy("tunnel");
     const http = proxy.url.replace("http://", "http://me:p%40ss@");
-    expect(await serviceThrough(server.baseUrl, { http }).submit(REQUEST)).toMatchObject({
+    expect(await serviceThrough(server.baseUrl, { http }).submit({ request: REQUEST })).toMatchObject({
       outcome: "accepted",
     });
     const login = Buffer.from("me:p@ss").toString("base64");
@@ -116,14 +116,14 @@ describe("a proxy", () => {
   it("for http: is not lent to https:", async () => {
     const proxy = await tunnelProxy("tunnel");
     const service = serviceThrough(`https://127.0.0.1:${await deadPort()}/api`, { http: proxy.url });
-    expect(await service.submit(REQUEST)).toMatchObject({ outcome: "not_sent" });
+    expect(await service.submit({ request: REQUEST })).toMatchObject({ outcome: "not_sent" });
     expect(proxy.heads).toEqual([]);
   });
 
   it("for https: is not lent to http:", async () => {
     const server = await acceptingServer();
     const proxy = await tunnelProxy("tunnel");
-    await serviceThrough(server.baseUrl, { https: proxy.url }).submit(REQUEST);
+    await serviceThrough(server.baseUrl, { https: proxy.url }).submit({ request: REQUEST });
     expect(proxy.heads).toEqual([]);
     expect(server.submits()).toHaveLength(1);
   });
@@ -133,7 +133,7 @@ describe("a request never left where its proxy", () => {
   it("refuses the tunnel", async () => {
     const server = await acceptingServer();
     const proxy = await tunnelProxy("refuse");
-    const reply = await serviceThrough(server.baseUrl, { http: proxy.url }).submit(REQUEST);
+    const reply = await serviceThrough(server.baseUrl, { http: proxy.url }).submit({ request: REQUEST });
     expect(reply).toMatchObject({ outcome: "not_sent" });
     expect(server.requests).toEqual([]);
   });
@@ -141,7 +141,7 @@ describe("a request never left where its proxy", () => {
   it("hangs up when it is asked for one, and it is not asked without end", async () => {
     const server = await acceptingServer();
     const proxy = await tunnelProxy("hang up");
-    const reply = await serviceThrough(server.baseUrl, { http: proxy.url }).submit(REQUEST);
+    const reply = await serviceThrough(server.baseUrl, { http: proxy.url }).submit({ request: REQUEST });
     expect(reply).toMatchObject({ outcome: "not_sent" });
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(proxy.heads.length).toBeLessThanOrEqual(2);
@@ -150,7 +150,7 @@ describe("a request never left where its proxy", () => {
   it("keeps silent when it is asked for one", async () => {
     const server = await acceptingServer();
     const proxy = await tunnelProxy("keep silent");
-    const reply = await serviceThrough(server.baseUrl, { http: proxy.url }, 150).submit(REQUEST);
+    const reply = await serviceThrough(server.baseUrl, { http: proxy.url }, 150).submit({ request: REQUEST });
     expect(reply).toMatchObject({ outcome: "not_sent", cause: { timedOut: true } });
     expect(server.requests).toEqual([]);
   });
@@ -158,7 +158,7 @@ describe("a request never left where its proxy", () => {
   it("is not there", async () => {
     const server = await acceptingServer();
     const service = serviceThrough(server.baseUrl, { http: `http://127.0.0.1:${await deadPort()}` });
-    expect(await service.submit(REQUEST)).toMatchObject({ outcome: "not_sent" });
+    expect(await service.submit({ request: REQUEST })).toMatchObject({ outcome: "not_sent" });
     expect(server.requests).toEqual([]);
   });
 });
@@ -166,7 +166,7 @@ describe("a request never left where its proxy", () => {
 it("a request that a tunnel took and lost may have arrived", async () => {
   const server = await liveServer((_request, socket) => void socket.resetAndDestroy());
   const proxy = await tunnelProxy("tunnel");
-  const reply = await serviceThrough(server.baseUrl, { http: proxy.url }).submit(REQUEST);
+  const reply = await serviceThrough(server.baseUrl, { http: proxy.url }).submit({ request: REQUEST });
   expect(reply).toMatchObject({ outcome: "unknown" });
   expect(server.submits()).toHaveLength(1);
 });

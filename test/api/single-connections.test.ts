@@ -21,7 +21,7 @@ const inPieces = (...pieces: readonly (string | Buffer)[]): Behaviour => {
 };
 
 const submitTo = async (behave: Behaviour) =>
-  testService((await liveServer(behave)).baseUrl, { requestTimeoutMs: 20_000 }).submit(REQUEST);
+  testService((await liveServer(behave)).baseUrl, { requestTimeoutMs: 20_000 }).submit({ request: REQUEST });
 
 describe("a submit is accepted after an unsolicited interim response", () => {
   it.each([
@@ -48,7 +48,7 @@ describe("a submit is accepted after an unsolicited interim response", () => {
     const server = await liveServer(replies(`${CONTINUE}${ACCEPTED}`));
     const proxy = await tunnelProxy("tunnel");
     const http = testClient({ proxies: { http: proxy.url, https: "", except: "" } });
-    expect(await testService(server.baseUrl, { http }).submit(REQUEST)).toMatchObject({
+    expect(await testService(server.baseUrl, { http }).submit({ request: REQUEST })).toMatchObject({
       outcome: "accepted",
     });
     expect(proxy.heads).toHaveLength(1);
@@ -57,7 +57,7 @@ describe("a submit is accepted after an unsolicited interim response", () => {
   it("past a proxy, for a host that NO_PROXY names", async () => {
     const server = await liveServer(replies(`${CONTINUE}${ACCEPTED}`));
     const http = testClient({ proxies: { http: "http://127.0.0.1:9", https: "", except: "127.0.0.1" } });
-    expect(await testService(server.baseUrl, { http }).submit(REQUEST)).toMatchObject({
+    expect(await testService(server.baseUrl, { http }).submit({ request: REQUEST })).toMatchObject({
       outcome: "accepted",
     });
   });
