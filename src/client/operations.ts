@@ -5,6 +5,7 @@ import { DEFAULT_TEMPLATE } from "../core/images/file-name.ts";
 import type { PrivateCopies } from "../core/references/private-copies.ts";
 import { reportOfId, type TaskReport } from "../core/task/report.ts";
 import { batch } from "../core/use-cases/batch.ts";
+import { cancel } from "../core/use-cases/cancel.ts";
 import { generate } from "../core/use-cases/generate.ts";
 import { HISTORY_LIMIT, historyFilter, recentTasks } from "../core/use-cases/history.ts";
 import { resume } from "../core/use-cases/resume.ts";
@@ -20,6 +21,7 @@ import { matrixInEffect } from "./matrix-in-effect.ts";
 import type {
   BatchOptions,
   CallOptions,
+  CancelOptions,
   GenerateOptions,
   HistoryOptions,
   OutputOptions,
@@ -27,11 +29,12 @@ import type {
   ReuseOptions,
   StatusOptions,
 } from "./options.ts";
-import { historyEntry, ImggenFailure, reportJson, statusJson, unreadableFiles } from "./report-json.ts";
+import { cancelJson, historyEntry, ImggenFailure, reportJson, statusJson, unreadableFiles } from "./report-json.ts";
 import { type BatchRows, batchFrom, checkedFrom, waitFrom } from "./request.ts";
 import type {
   BatchRow,
   BatchSummary,
+  CancelResult,
   HistoryResult,
   ResumeResult,
   StatusResult,
@@ -123,6 +126,16 @@ export class Operations {
     const tasks = reports.map((report) => reportJson(deps.noted(report), optionNames));
     const ok = unreadable.length === 0 && tasks.every((task) => task.ok);
     return { ok, tasks, ...unreadableFiles(unreadable) };
+  }
+
+  async cancel(
+    ids: readonly string[],
+    { wait = false, ...options }: CancelOptions,
+    signal: AbortSignal,
+  ): Promise<CancelResult[]> {
+    const deps = this.#depsFor(options, signal);
+    const reports = await cancel({ ids, wait }, deps);
+    return reports.map((report) => cancelJson(deps.noted(report), this.#session.optionNames));
   }
 
   async history(options: HistoryOptions): Promise<HistoryResult> {

@@ -42,6 +42,11 @@ export const COMMANDS: Record<string, CommandEntry> = {
     summary: "finish charged tasks that were not saved",
     load: () => import("../commands/resume.ts"),
   },
+  cancel: {
+    group: "Tasks",
+    summary: "end tasks that wait or run",
+    load: () => import("../commands/cancel.ts"),
+  },
   history: {
     group: "Tasks",
     summary: "list the tasks charged from this machine",

@@ -72,7 +72,7 @@ function stillRunning(writer: TaskWriter, why: string | null, { connection }: Ta
   return new PendingError(`Task ${taskId} is accepted by ${name}, ${seen}.`, { charged: writer.charged });
 }
 
-function endEvent(
+export function endEvent(
   task: Exclude<PolledState, { status: "running" }>,
   request: number,
   at: string,

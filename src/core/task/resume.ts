@@ -1,10 +1,12 @@
 import { ImggenError } from "../../lib/error-types.ts";
+import type { Ledger } from "../../store/ledger.ts";
 import type { TaskState } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { UseCaseDeps } from "../deps.ts";
 import { ClaimedError } from "../errors.ts";
 import { isWhole } from "../images/copy-image.ts";
 import type { WaitResult } from "../polling/wait.ts";
+import { describeWorker } from "../turns/describe-holder.ts";
 import { finishOwned, type ResumeSpec } from "./finish-owned.ts";
 import { reportOf, type TaskReport } from "./report.ts";
 import { saveAgain, settledUnknownId } from "./save-again.ts";
@@ -43,7 +45,7 @@ export function resumeRecord(
     const owned = await deps.ledger.claim(record);
     // Nothing is left to do for a saved task, even while the process that saved it is still running.
     if (owned === "elsewhere")
-      return record.state.name === "saved" ? reportOf(record) : claimedElsewhere(record);
+      return record.state.name === "saved" ? reportOf(record) : claimedElsewhere(record, deps.ledger);
     // Another process has finished it since it was read.
     if (owned === "finished") return reportOf((await deps.ledger.find(record.id)) ?? record);
     return finishOwned(owned, options, deps, seen);
@@ -60,9 +62,12 @@ export async function reported(report: TaskReport, run: () => Promise<TaskReport
   }
 }
 
-export function claimedElsewhere(record: TaskRecord): TaskReport {
+/** The report on a task that another process has, or another call of this one. */
+export async function claimedElsewhere(record: TaskRecord, ledger: Ledger): Promise<TaskReport> {
   const report = reportOf(record);
-  const message = `Another process is working on task ${report.taskId ?? record.id}.`;
+  const { self } = ledger.processes;
+  const worker = describeWorker(await ledger.workerOn(record), self);
+  const message = `${worker} is working on task ${report.taskId ?? record.id}.`;
   return { ...report, error: new ClaimedError(message, { charged: report.charged }) };
 }
 

@@ -2,6 +2,7 @@ import { reportOf, type TaskReport } from "../../../core/task/report.ts";
 import { historyStatus } from "../../../core/use-cases/history.ts";
 import { ageText, localMinute } from "../../../lib/local-time.ts";
 import { GENERATOR_KEY_ID } from "../../../task/intent.ts";
+import { STATE_WORDS } from "../../../task/lifecycle.ts";
 import type { TaskRecord } from "../../../task/record.ts";
 import { shortTaskIds } from "../../../task/short-task-id.ts";
 import type { Session } from "../../session/session.ts";
@@ -91,8 +92,7 @@ function reasonOf(message: string): string {
 
 const STYLES: Readonly<Record<string, TextStyleName>> = {
   completed: "saved",
-  unfinished: "warning",
-  unknown: "warning",
+  ...Object.fromEntries(STATE_WORDS.map((word) => [word, "warning"] as const)),
   failed: "error",
 };
 
