@@ -44,6 +44,7 @@ export class Workspace {
     };
     return {
       ledger: this.ledger,
+      clock: this.#session.context.clock,
       signal: caller.signal,
       current: async () => at(await this.#connections.current()),
       depsFor: async (intent, taskId) => at(await this.#connections.of(intent, taskId)),

@@ -50,6 +50,7 @@ export interface GeneratorFacts {
 /** What a use case depends on: the ledger, and what the tasks of each account need. */
 export interface UseCaseDeps {
   ledger: Ledger;
+  clock: Clock;
   /** Aborts with an InterruptedError as its reason. */
   signal: AbortSignal;
   /** For the current account. */
@@ -60,8 +61,8 @@ export interface UseCaseDeps {
 
 /** Where every task is of one account. */
 export function ofOneAccount(deps: TaskDeps): UseCaseDeps {
-  const { ledger, signal } = deps;
-  return { ledger, signal, current: async () => deps, depsFor: async () => deps };
+  const { ledger, clock, signal } = deps;
+  return { ledger, clock, signal, current: async () => deps, depsFor: async () => deps };
 }
 
 /** What identifies a request that is made at a connection. */

@@ -99,7 +99,7 @@ class TaskNotes {
       case "claimed_elsewhere":
         return this.#isLive ? null : claimedText(event.id);
       case "continuing":
-        return continuingText(event.taskId);
+        return continuingText(event.taskId, event.charged);
       case "uploading":
         return this.#isLive ? null : `Uploading ${event.file}…`;
       case "submit_retry":

@@ -2,17 +2,22 @@ import path from "node:path";
 import type { FailureJson } from "../../client/results.ts";
 import type { ProcessContext } from "../../client/this-process.ts";
 import { formatDuration } from "../../lib/duration.ts";
+import type { Charged } from "../../lib/error-types.ts";
 import { counted } from "../../lib/whole-number.ts";
+import type { FreeAt } from "../../task/intent.ts";
 
-/** `2 credits`, `1 credit`, or that the cost is unknown. */
-export function creditsText(credits: number | null): string {
+/** `2 credits`, `1 credit`, that it is free, or that the cost is unknown. */
+export function creditsText(credits: number | null, free: FreeAt | null = null): string {
+  if (free === "sandbox") return "free (sandbox)";
+  if (free !== null || credits === 0) return "free";
   if (credits === null) return "cost unknown";
   return counted(credits, "credit");
 }
 
 /** That the task of an earlier run is continued. */
-export function continuingText(taskId: string): string {
-  return `Continuing ${taskId}, charged earlier; --again submits a new one.`;
+export function continuingText(taskId: string, charged: Charged): string {
+  const begun = charged === "no" ? "begun" : "charged";
+  return `Continuing ${taskId}, ${begun} earlier; --again submits a new one.`;
 }
 
 /** That a task is waited for which another process has. @param id the service's, or the ledger's own */

@@ -73,13 +73,13 @@ async function cancelOne(record: TaskRecord, isWaiting: boolean, deps: UseCaseDe
 async function claimed(
   record: TaskRecord,
   isWaiting: boolean,
-  { ledger, signal }: UseCaseDeps,
+  { ledger, clock, signal }: UseCaseDeps,
 ): Promise<OwnedTask | "elsewhere" | "finished"> {
   let known = record;
   for (;;) {
     const owned = await ledger.claim(known);
     if (owned !== "elsewhere" || !isWaiting) return owned;
-    await ledger.clock.sleep(LOOK_EVERY_MS, signal);
+    await clock.sleep(LOOK_EVERY_MS, signal);
     known = (await ledger.find(record.id)) ?? known;
   }
 }
