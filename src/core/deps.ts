@@ -7,6 +7,7 @@ import type { GenerationRequest } from "../task/request.ts";
 import type { Work } from "../task/work.ts";
 import type { RunFileNames } from "./images/published-names.ts";
 import type { PollingSchedules } from "./polling/choose-schedule.ts";
+import type { AcceptedTasks } from "./task/accepted-tasks.ts";
 import type { OnTaskProgress } from "./task/progress-events.ts";
 import type { Line } from "./turns/line.ts";
 
@@ -95,6 +96,8 @@ export interface TaskDeps {
   dailyCredits: number | null;
   /** No byte of a download for this long ends an attempt. Default 30 s. */
   downloadIdleMs?: number | undefined;
+  /** Where requests are listed that their providers have accepted, while they are waited for. */
+  accepted?: AcceptedTasks | undefined;
   /** What becomes of a task that is not at its end when its run ends. Absent: it is this run's alone. */
   keeping?: Keeping | undefined;
 }

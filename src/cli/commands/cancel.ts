@@ -36,6 +36,7 @@ export function register(command: Command, runWith: RunWith): void {
 }
 
 async function runCancel(session: Session, ids: string[], flags: CancelFlags): Promise<number> {
+  session.requireProfile();
   const spec = { ids, wait: flags.wait === true };
   const progress = await createProgress(session, null, { isBesideResults: ids.length > 1 });
   const reports = await withTasksShown(session, { requestTimeoutMs: undefined }, progress, (deps) =>

@@ -1,6 +1,8 @@
 import path from "node:path";
+import { resumeCommand } from "../../client/failure.ts";
 import type { FailureJson } from "../../client/results.ts";
 import type { ProcessContext } from "../../client/this-process.ts";
+import type { Stopped } from "../../core/task/accepted-tasks.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { Charged } from "../../lib/error-types.ts";
 import { counted } from "../../lib/whole-number.ts";
@@ -60,4 +62,11 @@ export function stoppingText(waitMs: number | null, requests: number): string {
   }
   const ids = requests === 1 ? "the task id of the request" : "the task ids of requests";
   return `Stopping. Waiting up to ${formatDuration(waitMs)} for ${ids} under way…`;
+}
+
+/** What came of asking a provider to stop a task. Whether it is charged, only the provider can say. */
+export function stoppedText({ taskId, name, isStopped }: Stopped): string {
+  if (isStopped === null) return `${name} did not answer, so task ${taskId} may go on.`;
+  if (!isStopped) return `${name} did not cancel task ${taskId}, which goes on.`;
+  return `${name} has cancelled task ${taskId}. To see what became of it: ${resumeCommand(taskId)}`;
 }

@@ -21,8 +21,9 @@ export async function resumeFound(
   options: ResumeSpec,
   deps: UseCaseDeps,
 ): Promise<TaskReport> {
-  const { state } = record;
-  if (state.name === "failed")
+  const { state, intent } = record;
+  // What another provider calls failed stays so: many give no id to ask about.
+  if (state.name === "failed" && !intent.work)
     return reported(reportOf(record), () => askAgain(record, state, options, deps));
   if (state.name !== "saved") return resumeRecord(record, options, deps);
   if (options.destination === null && (await Promise.all(state.files.map(isWhole))).every(Boolean)) {

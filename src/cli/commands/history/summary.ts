@@ -13,8 +13,8 @@ interface Totals {
   credits: number;
   /** Tasks whose cost is not documented. */
   undocumented: number;
-  /** Tasks of free generators. */
-  free: number;
+  /** Tasks of free generators; absent for none. */
+  free?: number;
   /** What the user's own generators said of cost and tokens, each name added up; absent where they said nothing. */
   usage?: Record<string, number>;
 }
@@ -42,7 +42,7 @@ async function summed(tasks: AsyncIterable<TaskRecord>): Promise<{ days: DayTota
 }
 
 function noTotals(): Totals {
-  return { tasks: 0, images: 0, credits: 0, undocumented: 0, free: 0 };
+  return { tasks: 0, images: 0, credits: 0, undocumented: 0 };
 }
 
 function count(record: TaskRecord, totals: Totals): void {
@@ -50,7 +50,7 @@ function count(record: TaskRecord, totals: Totals): void {
   const credits = free === "generator" ? 0 : spentCredits(record);
   totals.tasks += 1;
   totals.images += files.length;
-  if (free === "generator") totals.free += 1;
+  if (free === "generator") totals.free = (totals.free ?? 0) + 1;
   if (credits === null) totals.undocumented += 1;
   else totals.credits += credits;
   for (const [name, value] of Object.entries(usage)) {
@@ -91,7 +91,7 @@ function figures(totals: Totals): string[] {
 }
 
 /** `12`, `free`, `?` where no cost is documented, `12 + ?` where some are not. */
-function totalCell({ tasks, credits, undocumented, free }: Totals): string {
+function totalCell({ tasks, credits, undocumented, free = 0 }: Totals): string {
   if (free === tasks) return "free";
   if (undocumented === 0) return String(credits);
   return undocumented + free === tasks ? "?" : `${credits} + ?`;
