@@ -130,9 +130,10 @@ export class Operations {
 
   async cancel(
     ids: readonly string[],
-    { wait = false, ...options }: CancelOptions,
+    options: CancelOptions,
     signal: AbortSignal,
   ): Promise<CancelResult[]> {
+    const wait = options.wait === true ? waitFrom("cancel", options) : null;
     const deps = this.#depsFor(options, signal);
     const reports = await cancel({ ids, wait }, deps);
     return reports.map((report) => cancelJson(deps.noted(report), this.#session.optionNames));

@@ -113,7 +113,7 @@ export interface StatusOptions extends OutputOptions, WaitOptions {
 
 export interface ResumeOptions extends Omit<OutputOptions, "name">, WaitOptions {}
 
-export interface CancelOptions extends CallOptions {
+export interface CancelOptions extends WaitOptions {
   /** Waits for what is paid and on its way. Default: it is left, and said. */
   wait?: boolean | undefined;
 }
@@ -186,7 +186,7 @@ export const OPTIONS = {
     since: "text",
   },
   status: { ...OUTPUT, ...WAIT, wait: "flag" },
-  cancel: { ...CALL, wait: "flag" },
+  cancel: { ...WAIT, wait: "flag" },
   resume: { output: "path", overwrite: "flag", ...WAIT },
 } as const satisfies {
   createClient: Kinds<ClientOptions>;

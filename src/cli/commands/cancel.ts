@@ -8,12 +8,13 @@ import { cancel } from "../../core/use-cases/cancel.ts";
 import type { Charged } from "../../lib/error-types.ts";
 import { counted } from "../../lib/whole-number.ts";
 import { FLAG_NAMES } from "../../lib/wording.ts";
+import { addWaitOptions, requestTimeout, type WaitFlags, waitSettings } from "../flags/wait-flags.ts";
 import { exitCodeOfReport, renderReport } from "../output/render.ts";
 import { createProgress, withTasksShown } from "../output/task-progress.ts";
 import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 
-interface CancelFlags {
+interface CancelFlags extends WaitFlags {
   wait?: boolean;
 }
 
@@ -30,16 +31,18 @@ Examples:
 export function register(command: Command, runWith: RunWith): void {
   command
     .argument("<taskId...>", "ids of tasks that are not finished")
-    .option("--wait", "wait for paid requests that are on their way")
+    .option("--wait", "wait for paid requests that are on their way");
+  addWaitOptions(command, "how long to wait", "with --wait: ")
     .addHelpText("after", DETAILS)
     .action(runWith(runCancel));
 }
 
 async function runCancel(session: Session, ids: string[], flags: CancelFlags): Promise<number> {
-  session.requireProfile();
-  const spec = { ids, wait: flags.wait === true };
+  const settings = waitSettings(flags, session);
+  const spec = { ids, wait: flags.wait ? settings : null };
+  const timeouts = { requestTimeoutMs: requestTimeout(flags) };
   const progress = await createProgress(session, null, { isBesideResults: ids.length > 1 });
-  const reports = await withTasksShown(session, { requestTimeoutMs: undefined }, progress, (deps) =>
+  const reports = await withTasksShown(session, timeouts, progress, (deps) =>
     cancel(spec, deps, async (report) => {
       progress.stop();
       await show(report, session);

@@ -5,6 +5,7 @@ import { STATES } from "../../task/lifecycle.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { TaskDeps, UseCaseDeps } from "../deps.ts";
 import { interruptedError, PendingError } from "../errors.ts";
+import type { WaitSettings } from "../polling/wait.ts";
 import { awaitAccepted } from "./accepted.ts";
 import { askToStop, CANCELLED } from "./ask-to-stop.ts";
 import { jobOf } from "./jobs.ts";
@@ -20,17 +21,14 @@ export interface CancelReport extends TaskReport {
   requests: number;
 }
 
-/** The polling of a task that `--wait` waits for is as usual. */
-const WAIT = { timeoutMs: null, schedule: null };
-
 /**
  * Ends what can be ended of a task that this process owns: what waits is not sent, what runs at a free provider is given
  * up, and what a provider has accepted it is asked to stop. What may have been paid for is never given up.
- * @param isWaiting whether what is paid and on its way is waited for
+ * @param wait how what is paid and on its way is waited for; null: it is left
  */
 export async function cancelOwned(
   owned: OwnedTask,
-  isWaiting: boolean,
+  wait: WaitSettings | null,
   deps: UseCaseDeps,
 ): Promise<CancelReport> {
   const warnings: string[] = [];
@@ -39,7 +37,7 @@ export async function cancelOwned(
   let left: string | null = null;
   try {
     await endWaiting(writer, deps);
-    if (isUnderWay(writer.record)) left = await endUnderWay(writer, isWaiting, deps);
+    if (isUnderWay(writer.record)) left = await endUnderWay(writer, wait, deps);
     // What had never left after all waits again.
     await endWaiting(writer, deps);
   } finally {
@@ -71,7 +69,7 @@ async function endWaiting(writer: TaskWriter, { ledger }: Pick<UseCaseDeps, "led
 /** @returns why what is under way goes on; null where nothing does */
 async function endUnderWay(
   writer: TaskWriter,
-  isWaiting: boolean,
+  wait: WaitSettings | null,
   deps: UseCaseDeps,
 ): Promise<string | null> {
   const { intent } = writer.record;
@@ -91,11 +89,28 @@ async function endUnderWay(
     if (name === "accepted") left = (await askToStop(writer, index, taskDeps)) ?? left;
     if (name !== "started") continue;
     if (!isPaid) await giveUp(writer, index, taskDeps);
-    else if (isWaiting) await recoverRequest(writer, index, taskDeps);
+    else if (wait) await patiently(wait, taskDeps, (limited) => recoverRequest(writer, index, limited));
     else left = "its request is on its way, and may be paid for";
   }
-  if (isWaiting && hasAccepted(writer.record)) await awaitAccepted(writer, WAIT, taskDeps);
+  if (wait && hasAccepted(writer.record)) await awaitAccepted(writer, wait, taskDeps);
   return left;
+}
+
+/** Work whose signal ends when nothing is to be waited for any longer. It is no time limit: nothing is ended by it. */
+async function patiently(
+  { timeoutMs }: WaitSettings,
+  deps: TaskDeps,
+  work: (deps: TaskDeps) => Promise<void>,
+): Promise<void> {
+  if (timeoutMs === null) return work(deps);
+  const [limit, over] = [new AbortController(), new AbortController()];
+  const end = () => limit.abort(new Error("not waited for any longer"));
+  void deps.clock.sleep(timeoutMs, over.signal).then(end, () => {});
+  try {
+    await work({ ...deps, signal: AbortSignal.any([deps.signal, limit.signal]) });
+  } finally {
+    over.abort();
+  }
 }
 
 function hasAccepted({ requests }: TaskRecord): boolean {

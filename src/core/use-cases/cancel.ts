@@ -6,6 +6,7 @@ import { STATES } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { UseCaseDeps } from "../deps.ts";
 import { ClaimedError } from "../errors.ts";
+import type { WaitSettings } from "../polling/wait.ts";
 import { type CancelReport, cancelOwned } from "../task/cancel-task.ts";
 import { factsOf, reportOfId } from "../task/report.ts";
 import { reported } from "../task/resume.ts";
@@ -15,8 +16,8 @@ import { distinct } from "./resume.ts";
 export interface CancelSpec {
   /** Ids as the user gave them. */
   ids: readonly string[];
-  /** Whether what is paid and on its way is waited for. */
-  wait: boolean;
+  /** How what is paid and on its way is waited for; null: it is left. */
+  wait: WaitSettings | null;
 }
 
 /** How often a task is read again that another process has. */
@@ -53,32 +54,33 @@ async function unknownId(id: string): Promise<CancelReport> {
 
 const NOTHING = { cancelled: 0 };
 
-async function cancelOne(record: TaskRecord, isWaiting: boolean, deps: UseCaseDeps): Promise<CancelReport> {
+async function cancelOne(record: TaskRecord, wait: WaitSettings | null, deps: UseCaseDeps): Promise<CancelReport> {
   let counts = { ...NOTHING, requests: record.requests.length };
   const known = factsOf(record);
   const report = await reported(known, async () => {
     if (!STATES[known.state].isOpen) return known;
     if (record.intent.work === undefined) throw atService(record);
-    const owned = await claimed(record, isWaiting, deps);
+    const owned = await claimed(record, wait, deps);
     if (owned === "finished") return factsOf((await deps.ledger.find(record.id)) ?? record);
     if (owned === "elsewhere") throw await inOtherHands(record, deps);
-    const { cancelled, requests, ...ended } = await cancelOwned(owned, isWaiting, deps);
+    const { cancelled, requests, ...ended } = await cancelOwned(owned, wait, deps);
     counts = { cancelled, requests };
     return ended;
   });
   return { ...report, ...counts };
 }
 
-/** Takes a task over. @param isWaiting whether a process that has it is waited for */
+/** Takes a task over. @param wait how long a process that has it is waited for */
 async function claimed(
   record: TaskRecord,
-  isWaiting: boolean,
+  wait: WaitSettings | null,
   { ledger, clock, signal }: UseCaseDeps,
 ): Promise<OwnedTask | "elsewhere" | "finished"> {
+  const untilMs = clock.monotonicMs() + (wait === null ? 0 : (wait.timeoutMs ?? Number.POSITIVE_INFINITY));
   let known = record;
   for (;;) {
     const owned = await ledger.claim(known);
-    if (owned !== "elsewhere" || !isWaiting) return owned;
+    if (owned !== "elsewhere" || clock.monotonicMs() >= untilMs) return owned;
     await clock.sleep(LOOK_EVERY_MS, signal);
     known = (await ledger.find(record.id)) ?? known;
   }

@@ -11,6 +11,7 @@ import { identity } from "../../support/some-processes.ts";
 import { keptIn, leaveImage, linesIn, type WorkOptions, workWorld } from "../task/work-world.ts";
 
 const { accepted, completed, unknown } = EVENTS;
+const WAIT = { timeoutMs: null, schedule: null };
 const started = { ...EVENTS.started, by: identity(2) };
 const FREE: Partial<Work> = { isPaid: false };
 const at = <Event extends TaskEvent>(request: number, event: Event) => ({ ...event, request });
@@ -23,7 +24,7 @@ async function leftTask(
   const world = await workWorld(options);
   const id = await world.leave(events, isAlive);
   const run = async (wait = false) => {
-    const [report] = await cancel({ ids: [id], wait }, ofOneAccount(world.deps));
+    const [report] = await cancel({ ids: [id], wait: wait ? WAIT : null }, ofOneAccount(world.deps));
     if (report === undefined) throw new Error("no report");
     return report;
   };
@@ -205,7 +206,7 @@ describe("to cancel a task", () => {
     const world = await workWorld();
     await world.generate();
     const before = linesIn(world);
-    expect(await cancel({ ids: ["task_1"], wait: false }, ofOneAccount(world.deps))).toMatchObject([
+    expect(await cancel({ ids: ["task_1"], wait: null }, ofOneAccount(world.deps))).toMatchObject([
       { state: "saved", cancelled: 0, error: null },
     ]);
     expect(linesIn(world)).toEqual(before);
@@ -218,7 +219,7 @@ describe("to cancel a task", () => {
 
   it("that the ledger lacks is refused", async () => {
     const { deps } = await workWorld();
-    expect(await cancel({ ids: ["nothing"], wait: false }, ofOneAccount(deps))).toMatchObject([
+    expect(await cancel({ ids: ["nothing"], wait: null }, ofOneAccount(deps))).toMatchObject([
       { error: { type: "usage" }, cancelled: 0 },
     ]);
   });
@@ -228,14 +229,14 @@ describe("to cancel a task", () => {
     const owned = await deps.ledger.begin(INTENT);
     await owned.file.record(accepted);
     await owned.release();
-    expect(await cancel({ ids: ["task-1"], wait: false }, ofOneAccount(deps))).toMatchObject([
+    expect(await cancel({ ids: ["task-1"], wait: null }, ofOneAccount(deps))).toMatchObject([
       { state: "accepted", charged: "yes", error: { type: "usage", message: expect.stringMatching(/cannot be cancelled/) } },
     ]);
   });
 
   it("named twice is one task", async () => {
     const { deps, id } = await leftTask([]);
-    const reports = await cancel({ ids: [id, "task_1"], wait: false }, ofOneAccount(deps));
+    const reports = await cancel({ ids: [id, "task_1"], wait: null }, ofOneAccount(deps));
     expect(reports).toHaveLength(1);
   });
 });

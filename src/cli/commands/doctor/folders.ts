@@ -115,7 +115,7 @@ export async function checkTasks(session: Session): Promise<CheckResult> {
   const inProgress = records.length - left.length;
   const words = left.map(({ state }) => stateWord(effectiveState(state)));
   const unknown = words.filter((word) => word === "unknown").length;
-  const unfinished = left.length - unknown;
+  const unfinished = words.filter((word) => word !== null && word !== "unknown").length;
   const byWord = STATE_WORDS.filter((word) => word !== "unknown" && words.includes(word)).map(
     (word) => `${words.filter((each) => each === word).length} ${word}`,
   );
