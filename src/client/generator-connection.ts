@@ -1,9 +1,9 @@
-import { createHash, randomBytes } from "node:crypto";
+import { createHash } from "node:crypto";
 import path from "node:path";
 import { guardedLookup, isLoopbackHost } from "../api/address.ts";
 import { HttpClient } from "../api/client.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
-import type { Connection } from "../core/deps.ts";
+import type { GeneratorConnection } from "../core/deps.ts";
 import { Line } from "../core/turns/line.ts";
 import { keyMasker } from "../lib/redact.ts";
 import { pictureDimensions } from "../models/dimensions.ts";
@@ -11,6 +11,7 @@ import { openProvider } from "../providers/kinds.ts";
 import { type GeneratorOptions, type GeneratorSpec, placeOf } from "../providers/spec.ts";
 import { GENERATOR_KEY_ID } from "../task/intent.ts";
 import { ANY_MODEL, type GenerationRequest } from "../task/request.ts";
+import { newTaskId } from "../task/task-id.ts";
 import type { Work } from "../task/work.ts";
 import { type OwnGenerator, requireKey } from "./own-generator.ts";
 import type { ClientSession } from "./session.ts";
@@ -27,7 +28,7 @@ const LONGEST_REQUEST_MS = 23 * 3_600_000;
 export async function openGenerator(
   own: OwnGenerator,
   session: ClientSession,
-): Promise<{ connection: Connection; close: () => Promise<void> }> {
+): Promise<{ connection: GeneratorConnection; close: () => Promise<void> }> {
   requireKey(own);
   const { spec, options } = own;
   const { env, clock } = session.context;
@@ -40,7 +41,7 @@ export async function openGenerator(
     onExchange,
     lookup: guardedLookup(serviceUrl.hostname),
   });
-  const connection: Connection = {
+  const connection: GeneratorConnection = {
     identity: { baseUrl: spec.name, keyId: GENERATOR_KEY_ID },
     provider,
     downloads,
@@ -71,7 +72,7 @@ export function workFor(request: GenerationRequest, options: GeneratorOptions): 
   const { ratio, quality, model, maxImages = 1 } = request;
   const { isPaid, timeoutMs, sidePx, sizeForm, fields } = options;
   return {
-    taskId: `task_${randomBytes(10).toString("hex")}`,
+    taskId: newTaskId(),
     isPaid,
     requests: maxImages,
     requestMs: Math.min(timeoutMs, LONGEST_REQUEST_MS),

@@ -1,6 +1,7 @@
 import type { CancelReport } from "../core/task/cancel-task.ts";
 import { reportOf, reportStatus, type TaskReport } from "../core/task/report.ts";
 import type { Charged } from "../lib/error-types.ts";
+import { withoutQuerySecret } from "../lib/query-secret.ts";
 import type { OptionNames } from "../lib/wording.ts";
 import { describeUnreadable, type UnreadableEntry } from "../store/ledger-entry.ts";
 import { type StateWord, stateWord } from "../task/lifecycle.ts";
@@ -10,7 +11,9 @@ import { describeFailure } from "./failure.ts";
 import type {
   CancelResult,
   ErrorDetail,
+  GenerateResult,
   HistoryEntry,
+  ImageFile,
   ResumeResult,
   StatusResult,
   TaskFacts,
@@ -25,6 +28,16 @@ export function reportJson(report: TaskReport, names: OptionNames): TaskResult {
   if (error)
     return { ...describeFailure(error, names, report), ...stateField(report), files, warnings, ...more };
   return { ok: true, ...taskFacts(report), elapsedMs, warnings, ...more };
+}
+
+/** As `reportJson`, of a task that saves into files. */
+export function savedJson(report: TaskReport, names: OptionNames): GenerateResult | TaskFailure {
+  const result = reportJson(report, names);
+  return result.ok ? { ...result, files: result.files.filter(isInFile) } : result;
+}
+
+function isInFile(file: SavedFile): file is ImageFile {
+  return file.path !== null;
 }
 
 /** What is known of a task, in the order in which scripts get it. */
@@ -45,7 +58,11 @@ function stateField({ state, ledgerId }: TaskReport): { state?: StateWord } {
 /** A task of the ledger as scripts get it. */
 export function historyEntry(record: TaskRecord): HistoryEntry {
   const report = reportOf(record);
-  return { id: report.ledgerId, ...taskFacts(report), service: record.intent.service.baseUrl };
+  return {
+    id: report.ledgerId,
+    ...taskFacts(report),
+    service: withoutQuerySecret(record.intent.service.baseUrl),
+  };
 }
 
 /**

@@ -1,38 +1,34 @@
+import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { systemClock } from "../../src/lib/clock.ts";
-import { systemProcesses } from "../../src/lib/processes.ts";
+import type { ProcessIdentity } from "../../src/lib/processes.ts";
 import { Ledger } from "../../src/store/ledger.ts";
-import { GENERATOR_KEY_ID } from "../../src/task/intent.ts";
+import type { Intent } from "../../src/task/intent.ts";
 import type { TaskEvent } from "../../src/task/lifecycle.ts";
-import type { Work } from "../../src/task/work.ts";
-import type { CommandWorld } from "./command-world.ts";
-import { WORK } from "./records.ts";
 
-/** What a task is that an ended process has left. */
-export interface LeftTask {
-  work?: Partial<Work>;
-  prompt?: string;
-  /** What it costs in all. */
-  credits?: number | null;
-  /** How its generator is named. */
-  generator?: string;
+/** A process that has ended, of the machine that commands in a test's own process run on. */
+export const GONE: ProcessIdentity = { pid: 4_000_000, host: "in-process", started: "" };
+
+/** The ledger of a home, as a process sees it that is not there any more. */
+export function ledgerOf(home: string, self = GONE): Ledger {
+  return new Ledger(path.join(home, "state"), systemClock, { self, isAlive: () => true });
 }
 
-/** Leaves a task at a generator in a world's ledger, in the state that these lines lead to; no process has it in hand. */
+/** Writes the file of a task that a process has begun, and left at these lines. @returns the ledger's id of it */
 export async function leaveTask(
-  { home, cwd }: Pick<CommandWorld, "home" | "cwd">,
-  events: readonly TaskEvent[],
-  { work = {}, prompt = "a fox", credits = null, generator = "openai:http://127.0.0.1:9/v1" }: LeftTask = {},
+  home: string,
+  intent: Intent,
+  events: readonly TaskEvent[] = [],
+  self: ProcessIdentity = GONE,
 ): Promise<string> {
-  const ledger = new Ledger(path.join(home, "state"), systemClock, systemProcesses());
-  const owned = await ledger.begin({
-    request: { prompt, model: "flux" },
-    service: { baseUrl: generator, keyId: GENERATOR_KEY_ID },
-    credits,
-    destination: { kind: "folder", folder: cwd, template: "{slug}.{ext}", overwrite: false },
-    work: { ...WORK, ...work },
-  });
-  for (const event of events) await owned.file.record(event);
-  await owned.release();
-  return owned.record.id;
+  const { record, file } = await ledgerOf(home, self).begin(intent);
+  for (const event of events) await file.record(event);
+  file.close();
+  return record.id;
+}
+
+/** The ledger's ids of the tasks that are open. */
+export async function openTasks(home: string): Promise<string[]> {
+  const names = await readdir(path.join(home, "state", "tasks", "open"));
+  return names.filter((name) => name.endsWith(".jsonl")).map((name) => path.basename(name, ".jsonl"));
 }

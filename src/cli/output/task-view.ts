@@ -4,7 +4,7 @@ import type { FreeAt } from "../../task/intent.ts";
 import type { CheckedRequest } from "../../task/request.ts";
 import { creditsText } from "../text/phrases.ts";
 
-/** What the spinner says of the request that a task is for. */
+/** The spinner's text on the request of a task. */
 export type RequestFacts = Pick<CheckedRequest, "request" | "credits"> & { free?: FreeAt | null };
 
 /** What the spinner shows. */

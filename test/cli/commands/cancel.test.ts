@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { jsonLines } from "../../support/batch-world.ts";
 import { commandWorld, NO_ACCOUNT } from "../../support/command-world.ts";
-import { leaveTask } from "../../support/left-task.ts";
+import { leaveAtGenerator } from "../../support/generator-task.ts";
 import { EVENTS } from "../../support/records.ts";
 import { stillRunning } from "../../support/scripts.ts";
 
@@ -13,7 +13,7 @@ const generatorWorld = () => commandWorld({}, { ...NO_ACCOUNT, IMGGEN_GENERATOR:
 describe("imggen cancel", () => {
   it("ends what waits, and says that nothing was charged", async () => {
     const world = await generatorWorld();
-    await leaveTask(world, [], { work: { taskId: "task_fox" } });
+    await leaveAtGenerator(world, [], { work: { taskId: "task_fox" } });
     expect(await world.run(["cancel", "task_fox"])).toEqual({
       code: 0,
       stdout: "task_fox  cancelled, nothing was charged\n",
@@ -32,7 +32,7 @@ describe("imggen cancel", () => {
 
   it("under --json is one object for one task", async () => {
     const world = await generatorWorld();
-    await leaveTask(world, [started], { work: { ...FREE, taskId: "task_fox" } });
+    await leaveAtGenerator(world, [started], { work: { ...FREE, taskId: "task_fox" } });
     const { code, document } = await world.json(["cancel", "task_fox"]);
     expect([code, document]).toMatchObject([
       0,
@@ -43,9 +43,9 @@ describe("imggen cancel", () => {
 
   it("of several tasks is one line each, in their order, and the worst exit code", async () => {
     const world = await generatorWorld();
-    await leaveTask(world, [], { work: { taskId: "task_one" } });
-    await leaveTask(world, [started, accepted], { work: { taskId: "task_two" } });
-    await leaveTask(world, [started, unknown], { work: { taskId: "task_three" } });
+    await leaveAtGenerator(world, [], { work: { taskId: "task_one" } });
+    await leaveAtGenerator(world, [started, accepted], { work: { taskId: "task_two" } });
+    await leaveAtGenerator(world, [started, unknown], { work: { taskId: "task_three" } });
     const ids = ["task_one", "task_two", "task_three"];
     const { code, stdout } = await world.run(["cancel", ...ids, "--json"]);
     expect(jsonLines(stdout)).toMatchObject([
@@ -59,7 +59,7 @@ describe("imggen cancel", () => {
 
   it("leaves a paid request that is on its way, and says how it goes on", async () => {
     const world = await generatorWorld();
-    await leaveTask(world, [started], { work: { taskId: "task_fox" } });
+    await leaveAtGenerator(world, [started], { work: { taskId: "task_fox" } });
     const { code, stderr, stdout } = await world.run(["cancel", "task_fox"]);
     expect([code, stdout]).toEqual([6, ""]);
     expect(stderr).toContain("Task task_fox was not cancelled: its request is on its way, and may be paid for.");
@@ -70,7 +70,7 @@ describe("imggen cancel", () => {
   it("ends what waits of a task that has made something, which resume saves", async () => {
     const world = await generatorWorld();
     const made = { ...completed, urls: [], request: 0 };
-    await leaveTask(world, [{ ...started, request: 0 }, made], { work: { taskId: "task_fox", requests: 3 } });
+    await leaveAtGenerator(world, [{ ...started, request: 0 }, made], { work: { taskId: "task_fox", requests: 3 } });
     expect(await world.run(["cancel", "task_fox"])).toEqual({
       code: 0,
       stdout: "task_fox  cancelled (2 of 3 requests), what was made is charged\n",

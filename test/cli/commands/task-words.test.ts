@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { TaskEvent } from "../../../src/task/lifecycle.ts";
 import { commandWorld, NO_ACCOUNT } from "../../support/command-world.ts";
-import { leaveTask } from "../../support/left-task.ts";
+import { leaveAtGenerator } from "../../support/generator-task.ts";
 import { EVENTS } from "../../support/records.ts";
 
 const { started, accepted, completed, unknown, failed, saved } = EVENTS;
@@ -24,7 +24,7 @@ async function everyState() {
     ["unsent", [EVENTS.not_sent]],
   ];
   for (const [name, events] of [...OPEN, ...ends])
-    await leaveTask(world, events, { prompt: name, work: { taskId: `task_${name}` } });
+    await leaveAtGenerator(world, events, { prompt: name, work: { taskId: `task_${name}` } });
   return world;
 }
 
@@ -74,7 +74,7 @@ describe("where an open task stands", () => {
 describe("a free task", () => {
   it("is never called charged: in the history it is free, and counts nothing", async () => {
     const world = await commandWorld({}, { ...NO_ACCOUNT, IMGGEN_GENERATOR: "http://127.0.0.1:9" });
-    await leaveTask(world, [started, { ...completed, urls: [] }, saved], { work: FREE, credits: 0 });
+    await leaveAtGenerator(world, [started, { ...completed, urls: [] }, saved], { work: FREE, credits: 0 });
     const { stdout } = await world.run(["history"]);
     expect(stdout).toMatch(/completed +free /);
     expect((await world.run(["history", "--summary"])).stdout).toMatch(/^total +1 +0 +free$/m);

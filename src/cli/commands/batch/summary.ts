@@ -22,7 +22,7 @@ export function costText({ rows, credits, undocumented }: TotalCost, isSandbox =
   return `${creditsText(credits)}, and ${counted(undocumented, "row")} of unknown cost`;
 }
 
-/** `3 rows, 2 saved already, up to 4 credits already charged, 1 to submit: 2 credits`. */
+/** `3 rows, 2 saved already, 4 credits already charged, 1 to submit: 2 credits`. */
 export function planText({ rows, toSubmit, charged }: BatchPlan, isSandbox = false): string {
   const count = (state: string) => rows.filter((row) => row.state === state).length;
   const repeats = rows.filter(({ key }) => isRepeat(key)).length;
@@ -30,8 +30,10 @@ export function planText({ rows, toSubmit, charged }: BatchPlan, isSandbox = fal
   const parts = [counted(rows.length, "row") + (repeats === 0 ? "" : repeating)];
   if (count("saved") > 0) parts.push(`${count("saved")} saved already`);
   if (count("unfinished") > 0) parts.push(`${count("unfinished")} unfinished`);
+  // A row whose outcome is unknown, or that failed, may not have been charged.
+  const isCertain = charged.rows === count("saved") + count("unfinished");
   if (charged.credits > 0 && !isSandbox)
-    parts.push(`up to ${creditsText(charged.credits)} already charged`);
+    parts.push(`${isCertain ? "" : "up to "}${creditsText(charged.credits)} already charged`);
   const costs = costText(toSubmit, isSandbox);
   parts.push(toSubmit.rows === 0 ? "nothing to submit" : `${toSubmit.rows} to submit: ${costs}`);
   return parts.join(", ");
@@ -71,7 +73,7 @@ function summaryLines({ counts, rows, stopped }: BatchResult, session: Session):
     failed > 0 && `${failed} failed`,
     unknown > 0 && `${unknown} of unknown outcome`,
     pending > waiting && `${pending - waiting} ${isSandbox ? "" : "charged and "}unfinished`,
-    waiting > underWay && `${waiting - underWay} waiting in the queue`,
+    waiting > underWay && `${waiting - underWay} waiting to be sent`,
     underWay > 0 && `${underWay} unfinished, free`,
     notSent > 0 && `${notSent} not sent`,
   ].filter(Boolean);

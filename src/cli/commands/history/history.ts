@@ -39,7 +39,7 @@ export function register(command: Command, runWith: RunWith): void {
     .option("--all", "show every task")
     .option("--unfinished", "show what is open: waiting, running, accepted, made or unknown")
     .option("--summary", "show credits and images by day and model")
-    .option("--search <text>", "only prompts that contain this text")
+    .option("--search <text>", "only prompts with words that begin like these")
     .option("--status <status>", `only this status: ${STATUSES.join(", ")}`)
     .option("--model <id>", "only this model")
     .option("--since <when>", "only since a day such as 2026-01-31 or yesterday, or an age: 12h, 7d, 2w")

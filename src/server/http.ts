@@ -3,9 +3,9 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { errorCode } from "../lib/error-text.ts";
 import type { FileAddress } from "./links.ts";
-import { invalidRequest, refusal, type SandboxReply, unknownError } from "./reply.ts";
+import { invalidRequest, refusal, type ServerReply, unknownError } from "./reply.ts";
 
-/** One request, for the sandbox's log. */
+/** One request, for the server's log. */
 export interface RequestLine extends Delivery {
   method: string;
   /** Without the query, which may be a signature. */
@@ -20,7 +20,7 @@ export interface ServiceRequest {
   body: Readable;
 }
 
-type Operation = (request: ServiceRequest, key: string) => SandboxReply | Promise<SandboxReply>;
+type Operation = (request: ServiceRequest, key: string) => ServerReply | Promise<ServerReply>;
 
 /** What a service answers. The key is one of the right form, not yet of an account. */
 export interface Operations {
@@ -29,15 +29,15 @@ export interface Operations {
   /** GET /generate-image (section 4.2). */
   poll: Operation;
   /** GET /files/<task>/<name>: an image, for anyone with its signed URL. */
-  file(address: FileAddress): Promise<SandboxReply>;
+  file(address: FileAddress): Promise<ServerReply>;
 }
 
 const API = "/api/generate-image";
 const FILES = /^\/files\/([^/]+)\/([^/]+)$/;
 
 /**
- * The service over HTTP: its two operations, the images, a page for an unknown path (404), and an envelope for
- * everything else: a wrong method (405), no address at all (400) or a bug of the sandbox (500).
+ * The service over HTTP: its two operations, the images, JSON without the envelope for an unknown path (404), and an envelope for
+ * everything else: a wrong method (405), no address at all (400) or a bug of the server (500).
  */
 export function createListener(
   operations: Operations,
@@ -60,7 +60,7 @@ function addressOf({ url = "", headers }: IncomingMessage): URL | null {
 }
 
 /** The answer, or HTTP 500 after an exception, whose message goes to the log and not to the client. */
-async function answerOf(incoming: IncomingMessage, url: URL, operations: Operations): Promise<SandboxReply> {
+async function answerOf(incoming: IncomingMessage, url: URL, operations: Operations): Promise<ServerReply> {
   try {
     return await route(incoming, url, operations);
   } catch (error) {
@@ -72,7 +72,7 @@ function route(
   incoming: IncomingMessage,
   url: URL,
   operations: Operations,
-): SandboxReply | Promise<SandboxReply> {
+): ServerReply | Promise<ServerReply> {
   const method = incoming.method === "HEAD" ? "GET" : incoming.method;
   const [, taskId, name] = FILES.exec(url.pathname) ?? [];
   if (taskId !== undefined && name !== undefined) {
@@ -80,7 +80,7 @@ function route(
   }
   // Without the envelope, which would say that a wrong base URL is a right one.
   if (url.pathname !== API)
-    return { kind: "page", status: 404, html: "<h1>Not found</h1>\n", note: "no such path" };
+    return { kind: "json", status: 404, body: { error: "not found" }, note: "no such path" };
   if (method !== "POST" && method !== "GET") return otherMethod("GET, POST");
   // Section 4.1: credentials are checked before everything else.
   const headers = headersOf(incoming);
@@ -96,7 +96,7 @@ function headersOf({ headersDistinct }: IncomingMessage): Record<string, string>
   );
 }
 
-function otherMethod(allowed: string): SandboxReply {
+function otherMethod(allowed: string): ServerReply {
   return invalidRequest("no such method", { status: 405, headers: { Allow: allowed } });
 }
 
@@ -108,7 +108,7 @@ function keyOf(authorization = ""): string | null {
   return /^Bearer +(sk-\S+)$/.exec(authorization)?.[1] ?? null;
 }
 
-type Picture = Extract<SandboxReply, { kind: "picture" }>;
+type Picture = Extract<ServerReply, { kind: "picture" }>;
 
 /** How a reply was sent. */
 interface Delivery {
@@ -121,13 +121,17 @@ interface Delivery {
 }
 
 /** Sends a reply. Never throws, even if the client has disconnected. */
-async function deliver(reply: SandboxReply, outgoing: ServerResponse): Promise<Delivery> {
+async function deliver(reply: ServerReply, outgoing: ServerResponse): Promise<Delivery> {
   const { note } = reply;
   switch (reply.kind) {
     case "envelope":
       outgoing.writeHead(reply.status, { ...reply.headers, "Content-Type": "application/json" });
       outgoing.end(JSON.stringify(reply.body));
       return { status: reply.status, note, isRefused: reply.body.code !== 0 };
+    case "json":
+      outgoing.writeHead(reply.status, { ...reply.headers, "Content-Type": "application/json" });
+      outgoing.end(JSON.stringify(reply.body));
+      return { status: reply.status, note, isRefused: reply.status >= 400 };
     case "page":
       outgoing.writeHead(reply.status, { "Content-Type": "text/html; charset=utf-8" });
       outgoing.end(reply.html);

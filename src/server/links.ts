@@ -2,7 +2,7 @@ import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { errorCode } from "../lib/error-text.ts";
 import { readPublished } from "../lib/publish.ts";
 import { createWhole } from "../lib/write-whole.ts";
-import { type SandboxReply, unknownError } from "./reply.ts";
+import { type ServerReply, unknownError } from "./reply.ts";
 
 /** What a signed URL leads to, and until when it is valid. */
 export interface Link {
@@ -48,11 +48,11 @@ export function readLink(
   { taskId, name, query }: FileAddress,
   secret: string,
   nowMs: number,
-): Link | { refused: SandboxReply } {
+): Link | { refused: ServerReply } {
   const [, index, extension = ""] = /^(\d{1,2})\.([a-z0-9]{3,4})$/.exec(name) ?? [];
   const [expires] = /^\d{1,15}$/.exec(query.get("expires") ?? "") ?? [];
   const link = { taskId, index: Number(index), extension, expires: Number(expires) };
-  // No address of another form was ever signed.
+  // Only addresses of this form are signed.
   if (!isSameText(query.get("signature") ?? "", sign(link, secret)))
     return { refused: unknownError("wrong signature", { status: 403 }) };
   if (nowMs >= link.expires * 1000) return { refused: unknownError("expired", { status: 403 }) };

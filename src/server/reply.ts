@@ -11,10 +11,12 @@ export type ErrorKey =
 /** The `errorCode` of a failed task; the document names none. */
 export const FAILURE_CODE = 1001;
 
-/** An answer of the sandbox, before it is sent over HTTP. A `note` is for its own log, never for the client. */
-export type SandboxReply = { note: string | null } & (
+/** An answer, before it is sent over HTTP. A `note` is for the server's own log, never for the client. */
+export type ServerReply = { note: string | null } & (
   | { kind: "envelope"; status: number; headers: Record<string, string>; body: Envelope }
   | { kind: "page"; status: number; html: string }
+  /** JSON without the envelope. */
+  | { kind: "json"; status: number; headers?: Record<string, string>; body: object }
   /** `cutShort`: the connection ends after the last chunk, with the reply unfinished. */
   | {
       kind: "picture";
@@ -27,12 +29,10 @@ export type SandboxReply = { note: string | null } & (
   | { kind: "silence" }
 );
 
-/** Section 2.1: `data` is present on success only. `detail` is for people, and `sent` for a queue; the document has neither. */
-type Envelope =
-  | { code: 0; message: "ok"; data: object }
-  | { code: -1; message: ErrorKey; detail?: string; sent?: boolean };
+/** Section 2.1: `data` is present on success only. `detail` is for people; the document has none. */
+type Envelope = { code: 0; message: "ok"; data: object } | { code: -1; message: ErrorKey; detail?: string };
 
-export function success(data: object, note: string): SandboxReply {
+export function success(data: object, note: string): ServerReply {
   return { kind: "envelope", status: 200, headers: {}, body: { code: 0, message: "ok", data }, note };
 }
 
@@ -44,26 +44,23 @@ export interface RefusalFacts {
   why?: string | undefined;
   /** The same for the client, where it is more than the document has. */
   detail?: string;
-  /** Of a task in a queue: whether a request of it may have reached the generator. */
-  sent?: boolean;
 }
 
 export function refusal(
   key: ErrorKey,
-  { status = 200, headers = {}, detail, why = detail, sent }: RefusalFacts = {},
-): SandboxReply {
+  { status = 200, headers = {}, detail, why = detail }: RefusalFacts = {},
+): ServerReply {
   const note = why === undefined ? key : `${key}: ${why}`;
-  const more = { ...(detail !== undefined && { detail }), ...(sent !== undefined && { sent }) };
-  const body: Envelope = { code: -1, message: key, ...more };
+  const body: Envelope = { code: -1, message: key, ...(detail !== undefined && { detail }) };
   return { kind: "envelope", status, headers, body, note };
 }
 
 /** An invalid request that the document gives no key for: HTTP 400. */
-export function invalidRequest(why: string, facts: RefusalFacts = {}): SandboxReply {
+export function invalidRequest(why: string, facts: RefusalFacts = {}): ServerReply {
   return refusal("image_generation.error.invalid_request", { status: 400, ...facts, why });
 }
 
 /** Section 7: also the answer for anything unknown, because no key says so. */
-export function unknownError(why: string, facts: RefusalFacts = {}): SandboxReply {
+export function unknownError(why: string, facts: RefusalFacts = {}): ServerReply {
   return refusal("image_generation.error.unknown_error", { ...facts, why });
 }
