@@ -163,5 +163,7 @@ export interface HistoryResult {
 export interface Estimate {
   request: GenerationRequest;
   credits: number | null;
+  /** How many requests it takes, each at the same price; absent: one. */
+  requests?: number;
   warnings: string[];
 }
