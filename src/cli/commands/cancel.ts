@@ -18,11 +18,13 @@ interface CancelFlags extends WaitFlags {
   wait?: boolean;
 }
 
-const DETAILS = `
-What waits is not sent, at no charge. What runs at a free generator is given up. A generator that can cancel is
-asked to stop what it has accepted: whether that is charged, only it can say. A paid request that is on its way is
-left, unless --wait is given. Tasks of the hosted service cannot be cancelled.
+const MORE = [
+  "What waits is not sent, at no charge. What runs at a free generator is given up.",
+  "A generator that can cancel is asked to stop what it has accepted. Only it can say whether that is charged.",
+  "A paid request that is on its way is left, unless --wait is given. Tasks of the hosted service cannot be cancelled.",
+];
 
+const EXAMPLES = `
 Examples:
   $ imggen cancel task_3f9c
   $ imggen cancel task_3f9c task_81ab --json
@@ -30,10 +32,11 @@ Examples:
 
 export function register(command: Command, runWith: RunWith): void {
   command
+    .description([command.description(), ...MORE].join("\n"))
     .argument("<taskId...>", "ids of tasks that are not finished")
     .option("--wait", "wait for paid requests that are on their way");
   addWaitOptions(command, "how long to wait", "with --wait: ")
-    .addHelpText("after", DETAILS)
+    .addHelpText("after", EXAMPLES)
     .action(runWith(runCancel));
 }
 

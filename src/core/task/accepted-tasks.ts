@@ -36,7 +36,10 @@ export class AcceptedTasks {
 
   /** Asks for all of them to be stopped. Never throws. @param signal ends it */
   stopAll(signal: AbortSignal): Promise<Stopped[]> {
-    const givenUp = new Promise<null>((resolve) => signal.addEventListener("abort", () => resolve(null), { once: true }));
+    const givenUp = new Promise<null>((resolve) => {
+      if (signal.aborted) resolve(null);
+      else signal.addEventListener("abort", () => resolve(null), { once: true });
+    });
     return Promise.all(
       [...this.#open].map(async ({ taskId, name, cancel }) => {
         const isStopped = await Promise.race([cancel(signal).catch(() => null), givenUp]);

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { agent } from "../../mcp/mcp-world.ts";
@@ -22,10 +22,10 @@ describe("the price of eight images, each of which costs 5 credits", () => {
   it.each([
     ["generate", ["generate", "a fox"]],
     ["batch", ["batch", "rows.txt"]],
-    ["compare", ["compare", "a fox", "-m", "flux"]],
+    ["compare", ["compare", "a fox", "-m", "flux", "-r", "1:1,2:3,3:2,3:4,4:3,9:16,16:9,21:9"]],
   ])("exceeds a cap of 5 at %s: nothing is sent", async (_name, command) => {
     const { json, env, generator } = await pricedWorld();
-    const flags = [PAID, "-n", "8", "--max-credits"];
+    const flags = [PAID, ...(command[0] === "compare" ? [] : ["-n", "8"]), "--max-credits"];
     const { code, document } = await json([...command, ...flags, "5"], { env });
     expect([code, document.error?.type]).toEqual([2, "budget_exceeded"]);
     expect(document.error?.message).toContain("40 credits");
@@ -97,8 +97,9 @@ describe("a task that was begun as paid, and killed while its request ran", () =
     ["resume --generator-free", ({ json }) => json(["resume", "--generator-free"])],
     [
       "resume with a profile of its own settings",
-      async ({ json, run, home }) => {
-        await mkdir(path.join(home, "config", "profiles", "work"), { recursive: true });
+      async ({ json, run, service }) => {
+        const login = ["login", "--profile", "work", "--base-url", service.baseUrl, "--no-verify"];
+        await run(login, { input: "sk-work-1234567890\n" });
         await run(["config", "set", "generatorFree", "true", "--profile", "work"]);
         return json(["resume", "--profile", "work"]);
       },

@@ -45,7 +45,7 @@ function checkReachable(own: OwnGenerator, reply: Reply, elapsedMs: number): Che
     return ok(answers, facts);
   }
   if (reply === null && WITH_LIST.has(spec.kind))
-    return warning(`${name}: its list of models answers 404: is the address right?`, LIST_MODELS, facts);
+    return warning(`${name}: its list of models answers 404. Is the address right?`, LIST_MODELS, facts);
   const { model } = options;
   if (model !== null && reply?.includes(model) === false)
     return warning(`It answers, and does not list the model ${model}.`, SEE_MODELS, facts);
