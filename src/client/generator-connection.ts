@@ -1,9 +1,9 @@
-import { createHash, randomBytes } from "node:crypto";
+import { createHash } from "node:crypto";
 import path from "node:path";
 import { guardedLookup, isLoopbackHost } from "../api/address.ts";
 import { HttpClient } from "../api/client.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
-import type { Connection } from "../core/deps.ts";
+import type { GeneratorConnection } from "../core/deps.ts";
 import { Line } from "../core/turns/line.ts";
 import { keyMasker } from "../lib/redact.ts";
 import { pictureDimensions } from "../models/dimensions.ts";
@@ -12,6 +12,7 @@ import type { GeneratorOptions } from "../providers/options.ts";
 import { placeOf } from "../providers/spec.ts";
 import { GENERATOR_KEY_ID } from "../task/intent.ts";
 import { ANY_MODEL, type GenerationRequest } from "../task/request.ts";
+import { newTaskId } from "../task/task-id.ts";
 import type { Work } from "../task/work.ts";
 import { type OwnGenerator, requireKey } from "./own-generator.ts";
 import type { ClientSession } from "./session.ts";
@@ -28,7 +29,7 @@ const LONGEST_REQUEST_MS = 23 * 3_600_000;
 export async function openGenerator(
   own: OwnGenerator,
   session: ClientSession,
-): Promise<{ connection: Connection; close: () => Promise<void> }> {
+): Promise<{ connection: GeneratorConnection; close: () => Promise<void> }> {
   requireKey(own);
   const { spec, options } = own;
   const { env, clock } = session.context;
@@ -42,7 +43,7 @@ export async function openGenerator(
     onExchange,
     lookup: guardedLookup(serviceUrl.hostname),
   });
-  const connection: Connection = {
+  const connection: GeneratorConnection = {
     identity: { baseUrl: spec.name, keyId: GENERATOR_KEY_ID },
     provider,
     downloads,
@@ -73,7 +74,7 @@ export function workFor(request: GenerationRequest, options: GeneratorOptions): 
   const { ratio, quality, model, maxImages = 1 } = request;
   const { isPaid, timeoutMs, sidePx, sizeForm, fields } = options;
   return {
-    taskId: `task_${randomBytes(10).toString("hex")}`,
+    taskId: newTaskId(),
     isPaid,
     requests: maxImages,
     requestMs: Math.min(timeoutMs, LONGEST_REQUEST_MS),

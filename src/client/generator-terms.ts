@@ -17,7 +17,7 @@ export function termsUnasked(own: OwnGenerator, source: GeneratorSource): Genera
   return { isFree: !own.options.isPaid, defaultModel, models: null };
 }
 
-/** The same where a client must tell at once. @returns null without a generator */
+/** Terms for a client that cannot wait. @returns null without a generator */
 export function termsAtOnce(source: GeneratorSource): GeneratorTerms | null {
   const setting = source.settings.generator();
   return setting === undefined ? null : termsUnasked(ownGenerator(setting, source), source);

@@ -8,6 +8,7 @@ import { mayCarryKey, parseGeneratorSpec } from "../providers/spec.ts";
 import { SETTINGS, type SettingName } from "../store/settings-table.ts";
 import { type Effective, switchValue } from "./effective-settings.ts";
 import {
+  checkGeneratorKey,
   checkSecret,
   fieldsOption,
   headersOption,
@@ -119,7 +120,7 @@ function keyInEffect(spec: GeneratorSpec, source: GeneratorSource): string | nul
   const given = source.settings.get("generatorKey");
   if (spec.kind === "command" || given === undefined || given.source === "config")
     return boundKey(spec, source);
-  return checkSecret(given.value, given.label);
+  return checkGeneratorKey(given.value, given.label, spec.kind);
 }
 
 /** A key that is for one origin alone: the one in its kind's own variable, or the one that was stored. */
@@ -130,7 +131,7 @@ function boundKey(spec: GeneratorSpec, { settings, context }: GeneratorSource): 
   const { origin } = new URL(spec.url);
   const stored = settings.stored("generatorKey");
   const isMeant = stored !== undefined && settings.stored("generatorKeyOrigin")?.value === origin;
-  return isMeant ? checkSecret(stored.value, stored.label) : null;
+  return isMeant ? checkGeneratorKey(stored.value, stored.label, spec.kind) : null;
 }
 
 function withKey(

@@ -1,5 +1,7 @@
 import { bareHost, isLoopbackHost } from "../api/address.ts";
 import { UsageError } from "../lib/error-types.ts";
+import { withoutOperation } from "../lib/operation-path.ts";
+import { refuseQuerySecret } from "../lib/query-secret.ts";
 import { parseGeneratorCommand } from "./command/command-words.ts";
 import { type GeneratorSpec, isServerKind, KINDS, type ServerKindName } from "./kinds.ts";
 import { isPrivateHost } from "./private-hosts.ts";
@@ -13,6 +15,7 @@ import { isPrivateHost } from "./private-hosts.ts";
  */
 export function parseGeneratorSpec(given: string, label: string): GeneratorSpec {
   const text = given.trim();
+  if (!text.startsWith("command:")) refuseQuerySecret(text, label, KEY_ELSEWHERE);
   if (/^https?:/i.test(text)) return serverSpec("openai", text, label);
   const [, kind = "", rest] = /^([a-z]+)(?::(.*))?$/s.exec(text) ?? [];
   if (kind === "command" && rest !== undefined)
@@ -24,6 +27,8 @@ export function parseGeneratorSpec(given: string, label: string): GeneratorSpec 
   throw refused(`${label} ${JSON.stringify(text)} is not a generator`, hintFor(text));
 }
 
+const KEY_ELSEWHERE =
+  "Store the key with imggen login --generator <url without it>, set IMGGEN_GENERATOR_KEY, or send it as a header: --generator-header <name>=<variable>";
 const OWN = Object.entries(KINDS).flatMap(([name, { url }]) => (url === null ? [] : [name]));
 const FORMS = `Write ${OWN.join(", ")}, a URL such as http://gpubox:1234, sdapi:<url> or command:<command line>. More: imggen help generators`;
 
@@ -48,7 +53,7 @@ function serverSpec(kind: ServerKindName, text: string, label: string): Generato
       `${label} must begin with https:// (plain http: only for this machine and private networks)`,
       "Prompts and images would be sent unencrypted over the internet.",
     );
-  const path = pathname.replace(/\/+$/, "");
+  const path = withoutOperation(pathname).replace(/\/+$/, "");
   const { url: own, basePath } = KINDS[kind];
   const url = `${origin}${path === "" ? basePath : path}${search}`;
   return { kind, name: url === own ? kind : `${kind}:${url}`, url };

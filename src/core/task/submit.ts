@@ -119,8 +119,10 @@ async function attempt(spec: SubmitSpec, deps: SubmitDeps): Promise<Attempt | Im
   if (turn instanceof ImggenError) return deps.signal.aborted ? "interrupted" : turn;
   let keepMs = 0;
   try {
-    // The signal may have come while its turn was waited for.
+    // The signal, or an outage, may have come while its turn was waited for.
     if (deps.signal.aborted) return "interrupted";
+    const noTurn = turn && (await provider.turn?.(deps.signal));
+    if (noTurn) return { reply: noTurn, gaveUp: null };
     const refusal = await log.begin(spec.limitMs ?? provider.limits.submitMs);
     if (refusal) return refusal;
     if (deps.signal.aborted) return "interrupted";
