@@ -1,4 +1,5 @@
 import { onTestFinished } from "vitest";
+import type { ProviderDeps } from "../../src/providers/deps.ts";
 import type { GeneratorOptions } from "../../src/providers/options.ts";
 import type { PolledState } from "../../src/providers/provider.ts";
 import { parseGeneratorSpec } from "../../src/providers/spec.ts";
@@ -13,26 +14,28 @@ export async function serviceWorld(
   form: ServiceForm,
   script: Partial<Record<Part, Behaviour>> = {},
   options: Partial<GeneratorOptions> = {},
+  deps: Partial<ProviderDeps> = {},
 ) {
   const double = await serviceDouble(form, script);
   const spec = parseGeneratorSpec(double.spec, "--generator");
-  const provider = await opened(spec, { key: KEY, isPaid: true, ...options });
+  const provider = await opened(spec, { key: KEY, isPaid: true, ...options }, {}, deps);
   onTestFinished(() => provider.close());
   const { signal } = ALONE;
+  const submit = async (given: JobParts = {}) => {
+    const job = await jobFor({ model: form.model, isPaid: true, ...given });
+    const warnings: string[] = [];
+    const onWarning = (message: string) => void warnings.push(message);
+    const reply = await provider.submit(job, { ...ALONE, onWarning });
+    return { job, reply, warnings, ...told(reply) };
+  };
   return {
     double,
     provider,
     /** Submits a job. @returns what came of it, and what was left out */
-    async submit(given: JobParts = {}) {
-      const job = await jobFor({ model: form.model, isPaid: true, ...given });
-      const warnings: string[] = [];
-      const onWarning = (message: string) => void warnings.push(message);
-      const reply = await provider.submit(job, { ...ALONE, onWarning });
-      return { job, reply, warnings, ...told(reply) };
-    },
+    submit,
     /** The id of a job that is accepted. */
     async accepted(given: JobParts = {}): Promise<string> {
-      const { reply } = await this.submit(given);
+      const { reply } = await submit(given);
       if (reply.outcome !== "accepted") throw new Error(`it is ${reply.outcome}`);
       return reply.taskId;
     },

@@ -50,7 +50,7 @@ export async function serviceDouble(
     if (part === "submit") submits += 1;
     const scripted = script[part];
     if (scripted) return scripted(request, socket);
-    const number = Number(/-(\d+)(?:\D|$)/.exec(request.target)?.[1] ?? submits);
+    const number = part === "submit" ? submits : Number(/-(\d+)(?:\D|$)/.exec(request.target)?.[1] ?? 1);
     socket.write(replyTo(part, form)(`http://${request.headers.host}`, number));
   });
   const asked = (part: Part) => server.requests.filter((request) => form.partOf(request) === part);
