@@ -161,6 +161,7 @@ const OWNERS: Record<string, string[]> = {
   undici: ["api/shared-connections.ts", "api/undici.d.ts"],
   "ipaddr.js": ["api/address.ts"],
   conf: ["store/settings-store.ts"],
+  "csv-parse": ["core/manifest/csv.ts"],
   ora: ["cli/output/status-line.ts"],
   chalk: ["cli/text/colors.ts"],
   commander: ["cli/"],

@@ -19,6 +19,7 @@ interface Known {
   /** A task that the reply to a submit of unknown outcome speaks of. */
   mentionedTaskId: string | null;
   names: OptionNames;
+  charged: Charged;
 }
 
 /** At most two lines, of one command each at most. */
@@ -45,7 +46,10 @@ const NEXT_STEPS: Record<ErrorType, Next> = {
       : ["Store the key it was submitted with: imggen login", resumeWith(resume)],
   insufficient_credits: resumeOr("Add credits to the account, then run the same command again."),
   subscription_required: resumeOr("Upgrade the account, or choose another model: imggen models"),
-  generation_failed: () => ["imggen does not retry by itself; running it again charges again."],
+  generation_failed: ({ charged }) =>
+    charged === "no"
+      ? ["imggen does not retry it by itself."]
+      : ["imggen does not retry by itself; running it again charges again."],
   service_error: resumeOr("Try again later."),
   pending: resumeOr("Resume later: imggen resume"),
   network: () => ["Check the network and try again."],
@@ -76,7 +80,7 @@ function hintFor(type: ErrorType, charged: Charged, known: Known): string {
 
 /** What to do about an error, without what it cost; empty if there is nothing to say. */
 export function adviceOn(error: ImggenError, names: OptionNames): string {
-  const nothingKnown = { resume: null, ledgerId: null, mentionedTaskId: null, names };
+  const nothingKnown = { resume: null, ledgerId: null, mentionedTaskId: null, names, charged: error.charged };
   return error.hintFor(names) ?? NEXT_STEPS[error.type](nothingKnown).join("\n");
 }
 
@@ -113,7 +117,7 @@ export function describeFailure(error: unknown, names: OptionNames, task?: Faile
   const resume = task && isResumable(task.state) && task.taskId !== null ? resumeCommand(task.taskId) : null;
   const mentionedTaskId = expected instanceof OutcomeUnknownError ? expected.mentionedTaskId : null;
   const hint = expected.hintFor(names);
-  const known = { resume, ledgerId: task?.ledgerId ?? null, mentionedTaskId, names };
+  const known = { resume, ledgerId: task?.ledgerId ?? null, mentionedTaskId, names, charged };
   const detail = {
     type,
     key,

@@ -12,6 +12,7 @@ import {
 import { SETTINGS, type SettingName } from "../store/settings-table.ts";
 import { type Effective, switchValue } from "./effective-settings.ts";
 import {
+  checkGeneratorKey,
   checkSecret,
   fieldsOption,
   headersOption,
@@ -125,7 +126,7 @@ function keyInEffect(spec: GeneratorSpec, source: GeneratorSource): string | nul
   const given = source.settings.get("generatorKey");
   if (spec.kind === "command" || given === undefined || given.source === "config")
     return boundKey(spec, source);
-  return checkSecret(given.value, given.label);
+  return checkGeneratorKey(given.value, given.label, spec.kind);
 }
 
 /** A key that is for one origin alone: OpenAI's own, or the one that was stored. */
@@ -136,7 +137,7 @@ function boundKey(spec: GeneratorSpec, { settings, context }: GeneratorSource): 
   if (origin === OPENAI_ORIGIN && ofOpenAi) return checkSecret(ofOpenAi, OPENAI_KEY);
   const stored = settings.stored("generatorKey");
   const isMeant = stored !== undefined && settings.stored("generatorKeyOrigin")?.value === origin;
-  return isMeant ? checkSecret(stored.value, stored.label) : null;
+  return isMeant ? checkGeneratorKey(stored.value, stored.label, spec.kind) : null;
 }
 
 const OPENAI_ORIGIN = "https://api.openai.com";

@@ -17,18 +17,19 @@ export async function generatorInEffect(
 }
 
 /**
- * By what requests to the user's own generator are checked; null for a service. Where no model is named, it may be asked
- * for those that it has.
+ * Terms that requests to the user's own generator are checked against; null for a service. A generator may be asked for
+ * its models where the request names none.
  * @param request `dryRun`: no connection is to be opened
  */
 export async function termsInEffect(
-  session: Pick<ClientSession, "settings" | "context">,
-  request: { model?: string | undefined; dryRun?: boolean | undefined },
+  session: Pick<ClientSession, "settings" | "context" | "onExchange">,
+  request: { validate?: boolean | undefined; model?: string | undefined; dryRun?: boolean | undefined },
 ): Promise<GeneratorTerms | null> {
   const own = await generatorInEffect(session);
   if (own === null) return null;
   const { termsAsked, termsUnasked } = await import("./generator-terms.ts");
-  const isAsked = request.model === undefined && request.dryRun !== true;
+  const isNeeded = request.model === undefined || request.validate !== false;
+  const isAsked = isNeeded && request.dryRun !== true;
   return isAsked ? termsAsked(own, session) : termsUnasked(own, session);
 }
 

@@ -61,6 +61,21 @@ export function signalGroup(id: number, signal: "SIGTERM" | "SIGKILL"): void {
   }
 }
 
+const BEFORE_EXIT = new Set<() => void>();
+
+function callAll(): void {
+  for (const call of BEFORE_EXIT) call();
+}
+
+/** Calls a function at the last moment before this process ends, unless a signal ends it. @returns takes that back */
+export function beforeExit(call: () => void): () => void {
+  if (BEFORE_EXIT.size === 0) process.on("exit", callAll);
+  BEFORE_EXIT.add(call);
+  return () => {
+    if (BEFORE_EXIT.delete(call) && BEFORE_EXIT.size === 0) process.removeListener("exit", callAll);
+  };
+}
+
 /**
  * Whether two processes are on one machine, so that one can check whether the other is alive: the same host, boot and
  * process id namespace. For records of earlier releases the host alone decides.

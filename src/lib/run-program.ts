@@ -3,7 +3,7 @@ import { platform } from "node:os";
 import type { Readable } from "node:stream";
 import { formatDuration } from "./duration.ts";
 import { errorText } from "./error-text.ts";
-import { signalGroup } from "./processes.ts";
+import { beforeExit, signalGroup } from "./processes.ts";
 
 /**
  * The environment of a program of the user's, without the variables that it must not see: names of any letter case, as
@@ -50,7 +50,7 @@ export type ProgramEnd =
   | { kind: "aborted" };
 
 const MOST_STDOUT_BYTES = 64 * 1024;
-/** Only the end of standard error is kept. */
+/** The end of standard error that is kept. */
 const MOST_STDERR_BYTES = 8 * 1024;
 
 /** A process that a program leaves behind may hold its output open; it is waited for no longer than this. */
@@ -58,20 +58,6 @@ const OUTPUT_AFTER_EXIT_MS = 1_000;
 
 /** A program that was killed is gone at once, unless the system itself waits for a disk. */
 const END_AFTER_KILL_MS = 5_000;
-
-/** Kill the programs that have been asked to end. */
-const WITHIN_GRACE = new Set<() => void>();
-let isWatched = false;
-
-/** Nobody is there to kill a program later where this process ends before its grace does: a second Ctrl-C does that. */
-function killAtExit(kill: () => void): void {
-  WITHIN_GRACE.add(kill);
-  if (isWatched) return;
-  isWatched = true;
-  process.on("exit", () => {
-    for (const each of WITHIN_GRACE) each();
-  });
-}
 
 /**
  * Runs a program without a shell and without standard input, in a process group of its own: Ctrl-C on the terminal
@@ -107,6 +93,7 @@ class Run {
   #stderr = Buffer.alloc(0);
   /** Why it was asked to end; null: it was not. */
   #asked: "timed_out" | "stopped" | null = null;
+  #release = () => {};
 
   constructor(child: Child, options: ProgramOptions, resolve: (end: ProgramEnd) => void) {
     this.#child = child;
@@ -165,7 +152,8 @@ class Run {
     }
     this.#asked = why;
     signalAll(this.#child, "SIGTERM");
-    killAtExit(this.#kill);
+    // Nobody is there to kill it later where this process ends before its grace does: a second Ctrl-C does that.
+    this.#release = beforeExit(this.#kill);
     this.#timers.push(
       setTimeout(this.#kill, graceMs),
       setTimeout(() => this.#stop({ kind: "aborted" }), graceMs + END_AFTER_KILL_MS),
@@ -180,7 +168,7 @@ class Run {
 
   #end(how: ProgramEnd): void {
     for (const timer of this.#timers) clearTimeout(timer);
-    WITHIN_GRACE.delete(this.#kill);
+    this.#release();
     this.#options.signal.removeEventListener("abort", this.#onAbort);
     this.#options.killSignal?.removeEventListener("abort", this.#onKill);
     this.#child.stdout.destroy();

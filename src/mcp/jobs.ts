@@ -15,7 +15,7 @@ type Work = (call: Call) => Promise<TaskSuccess>;
 
 /**
  * One request or task under way. It outlasts the call that began it: the image is saved even if the client never asks again.
- * Only where each of its calls was cancelled, none of them answered before, is it stopped.
+ * It is stopped only where each of its calls was cancelled, and none of them was answered before.
  */
 export class Job {
   /** What was asked for: the same request again is the same job. */

@@ -112,6 +112,13 @@ export interface Provider {
   recover?(job: Job, how: Omit<SubmitHow, "onSent">): Promise<SubmitReply | null>;
   /** The images of a request that ended as `made`, read from the job's folder. @throws Error where they are gone */
   images?(job: Job): Promise<MadeImage[]>;
+  /**
+   * Asks it to stop working on a task that it accepted. Never throws.
+   * @returns whether it says that it has stopped it, or will; null where it does not answer
+   */
+  cancel?(taskId: string, signal: AbortSignal): Promise<boolean | null>;
+  /** Headers for downloads from its own origin alone: its key. */
+  readonly downloadHeaders?: Readonly<Record<string, string>>;
   /** The names of its models; null where it cannot be asked. @throws ProviderError */
   models?(signal: AbortSignal): Promise<string[] | null>;
   close(): Promise<void>;

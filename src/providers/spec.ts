@@ -1,6 +1,7 @@
 import { BlockList, isIP } from "node:net";
 import { bareHost, isLoopbackHost } from "../api/address.ts";
 import { UsageError } from "../lib/error-types.ts";
+import { refuseQuerySecret } from "../lib/query-secret.ts";
 import type { SizeForm, WorkOptions } from "../task/work.ts";
 import { parseGeneratorCommand } from "./command/command-words.ts";
 
@@ -58,6 +59,7 @@ const OPENAI_URL = "https://api.openai.com/v1";
  */
 export function parseGeneratorSpec(given: string, label: string): GeneratorSpec {
   const text = given.trim();
+  if (!text.startsWith("command:")) refuseQuerySecret(text, label, KEY_ELSEWHERE);
   if (text === "openai") return { kind: "openai", name: "openai", url: OPENAI_URL };
   if (/^https?:/i.test(text)) return serverSpec("openai", text, label);
   const [, kind, rest = ""] = /^(openai|sdapi|command):(.*)$/s.exec(text) ?? [];
@@ -67,6 +69,8 @@ export function parseGeneratorSpec(given: string, label: string): GeneratorSpec 
   throw refused(`${label} ${JSON.stringify(text)} is not a generator`, hintFor(text));
 }
 
+const KEY_ELSEWHERE =
+  "Store the key with imggen login --generator <url without it>, set IMGGEN_GENERATOR_KEY, or send it as a header: --generator-header <name>=<variable>";
 const FORMS =
   "Write openai, a URL such as http://gpubox:1234, sdapi:<url> or command:<command line>. More: imggen help generators";
 
@@ -91,7 +95,7 @@ function serverSpec(kind: "openai" | "sdapi", text: string, label: string): Gene
       `${label} must begin with https:// (plain http: only for this machine and private networks)`,
       "Prompts and images would be sent unencrypted over the internet.",
     );
-  const path = pathname.replace(/\/+$/, "");
+  const path = withoutOperation(pathname).replace(/\/+$/, "");
   const url = `${origin}${path === "" && kind === "openai" ? "/v1" : path}${search}`;
   return { kind, name: url === OPENAI_URL && kind === "openai" ? "openai" : `${kind}:${url}`, url };
 }
@@ -105,6 +109,14 @@ export function placeOf(spec: GeneratorSpec): string {
   const { protocol, hostname, port } = new URL(spec.url);
   const host = isLoopbackHost(hostname) ? "localhost" : bareHost(hostname);
   return `${host}:${port || (protocol === "https:" ? 443 : 80)}`;
+}
+
+/** An address without the operation that was pasted along with it: `/images/generations` of an OpenAI-compatible server. */
+export function withoutOperation(address: string): string {
+  return address.replace(
+    /\/(?:images\/(?:generations|edits)|chat\/completions|responses|sdapi\/v1(?:\/[\w-]+)?)\/*$/i,
+    "",
+  );
 }
 
 /** Whether a key may be sent there: not over an unencrypted network. */

@@ -85,7 +85,7 @@ function noSuchModel(model: string, { modelList, connection }: Service): string 
 
 /** Its rules were checked before, by the matrix alone: what else it cannot do, the generator says itself. */
 function checkedOf(input: RequestInput, { matrix, isFree }: Service): CheckedRequest {
-  const generator = { isFree, defaultModel: ANY_MODEL };
+  const generator = { isFree, defaultModel: ANY_MODEL, models: null };
   return checkRequest(input, matrix, { validate: false, labels: FIELD_LABELS, generator });
 }
 

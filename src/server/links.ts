@@ -52,7 +52,7 @@ export function readLink(
   const [, index, extension = ""] = /^(\d{1,2})\.([a-z0-9]{3,4})$/.exec(name) ?? [];
   const [expires] = /^\d{1,15}$/.exec(query.get("expires") ?? "") ?? [];
   const link = { taskId, index: Number(index), extension, expires: Number(expires) };
-  // No address of another form was ever signed.
+  // Only addresses of this form are signed.
   if (!isSameText(query.get("signature") ?? "", sign(link, secret)))
     return { refused: unknownError("wrong signature", { status: 403 }) };
   if (nowMs >= link.expires * 1000) return { refused: unknownError("expired", { status: 403 }) };

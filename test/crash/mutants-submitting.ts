@@ -31,7 +31,7 @@ export const SUBMITTING_MUTANTS: Mutant[] = [
   },
   {
     bug: "a living owner is not respected",
-    edits: [returns("isAtWork", "false")],
+    edits: [instead("isClaimed", "isOwnerGone", "true"), instead("takeLease", "isHeld", "false")],
     shows: { scenario: TOGETHER.generateAndResume, at: incidentAt("poll: arrived", "stall") },
   },
   {

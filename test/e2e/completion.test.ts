@@ -1,5 +1,7 @@
+import { execFile } from "node:child_process";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
@@ -130,4 +132,21 @@ describe.each(Object.keys(SHELLS))("in a real %s, TAB", (shell) => {
     await screen.end();
     expect(await readdir(place.folder)).not.toContain("owned");
   });
+});
+
+it("zsh that reads it before compinit says nothing, and completes from the first prompt on", async (test) => {
+  test.skip(!mustHave("zsh"), "zsh is not installed");
+  const { folder, env } = await workplace();
+  const script = [
+    "source <(imggen completion zsh)",
+    "autoload -Uz compinit; compinit -u -D",
+    // As zsh does before a prompt.
+    "for each in $precmd_functions; do $each; done",
+    "print -r -- $_comps[imggen] $precmd_functions",
+  ].join("\n");
+  const run = await promisify(execFile)("zsh", ["-fc", script], {
+    cwd: folder,
+    env: { ...process.env, ...env },
+  });
+  expect(run).toEqual({ stdout: "_imggen\n", stderr: "" });
 });

@@ -1,8 +1,9 @@
 // Several processes that take turns, and are killed and stopped meanwhile.
 import { type ChildProcess, spawn } from "node:child_process";
-import { readdirSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { createInterface } from "node:readline";
+import { Worker } from "node:worker_threads";
 import { build } from "rolldown";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { ROOT } from "../support/program.ts";
@@ -14,6 +15,7 @@ let program = "";
 /** Takes turns, and proves with files that only one process can create that never too many have one. */
 const PROGRAM = `
 import { closeSync, openSync, unlinkSync } from "node:fs";
+import { setMaxListeners } from "node:events";
 import path from "node:path";
 import { Line } from "${path.join(ROOT, "src/core/turns/line.ts")}";
 import { systemClock } from "${path.join(ROOT, "src/lib/clock.ts")}";
@@ -22,6 +24,7 @@ import { systemProcesses } from "${path.join(ROOT, "src/lib/processes.ts")}";
 const { folder, proof, name, turns, atOnce, concurrency, forMs, workMs } = JSON.parse(process.argv[2]);
 const line = new Line(folder, { concurrency, forMs }, { processes: systemProcesses(), clock: systemClock });
 const signal = new AbortController().signal;
+setMaxListeners(0, signal);
 
 /** The number of a free seat; null if all are taken. */
 function sit() {
@@ -163,6 +166,20 @@ describe("turns of several processes", () => {
     for (const [at, { turned }] of runs.slice(2).entries())
       expect(turned.length).toBeGreaterThan((before[at] ?? 0) + 5);
     expect(mostAtOnce(runs.flatMap(({ turned }) => turned))).toBeLessThanOrEqual(2);
+  });
+
+  it("of a thread that was terminated are lost at their time limit, though its process lives", async () => {
+    const { file, ...folders } = await newFolders();
+    const run = { ...folders, turns: 1, atOnce: 1, concurrency: 1, forMs: 1500, workMs: 60_000 };
+    const worker = new Worker(file, { argv: [JSON.stringify({ ...run, name: "a" })] });
+    const ticketOf = () => readdirSync(folders.proof).includes("seat-1") && readdirSync(folders.folder)[0];
+    while (!ticketOf()) await sleep(5);
+    const ticket = readFileSync(path.join(folders.folder, ticketOf() || ""), "utf8");
+    expect(JSON.parse(ticket)).toMatchObject({ pid: process.pid, thread: worker.threadId });
+    await worker.terminate();
+    const next = started(file, { ...run, name: "b", turns: 3, workMs: 5 });
+    expect(await next.ended).toBe(0);
+    expect(next.turned).toHaveLength(3);
   });
 
   it("of a process that is stopped for good are lost at their time limit", async () => {

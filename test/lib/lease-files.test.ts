@@ -139,6 +139,87 @@ describe("claiming a thing", () => {
   });
 });
 
+/** Two processes, of which the second takes what the first has had for too long. */
+async function overtaken() {
+  const folder = await temporaryFolder();
+  const world = someProcesses(1, 2, 3);
+  let nowMs = Date.now();
+  const take = async (pid: number, ignoresLiving = false) => {
+    const options = { forMs: 1000, ignoresLiving, now: () => nowMs };
+    const result = await takeLease(folder, "task", null, world.as(pid), options);
+    return result.isTaken ? null : result.claim;
+  };
+  const first = await take(1);
+  expect(await take(2)).toBeNull();
+  nowMs += 1000;
+  const second = await take(2);
+  return { folder, world, take, first, second };
+}
+
+describe("a claim whose time is up, though its process lives", () => {
+  it("is overtaken, and says so", async () => {
+    const { first, second } = await overtaken();
+    expect(await second?.isKept()).toBe(true);
+    expect(await first?.isKept()).toBe(false);
+  });
+
+  it("says so even if whoever overtook it has died", async () => {
+    const { first, world } = await overtaken();
+    world.die(2);
+    expect(await first?.isKept()).toBe(false);
+  });
+
+  it("does not release the claim that overtook it", async () => {
+    const { folder, first, second, take } = await overtaken();
+    await first?.release();
+    expect(await take(3)).toBeNull();
+    expect(await second?.isKept()).toBe(true);
+    await second?.release();
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it("does not release what another has under its number since", async () => {
+    const { folder, first, second, take } = await overtaken();
+    await second?.release();
+    const third = await take(3);
+    await first?.release();
+    expect(await readdir(folder)).toEqual(["task.claim-1"]);
+    expect(await third?.isKept()).toBe(true);
+  });
+});
+
+describe("a claim that ignores the living", () => {
+  const ignoresLiving = true;
+
+  it("is granted beside a living first owner, and beside a living claimer", async () => {
+    const folder = await temporaryFolder();
+    const world = someProcesses(1, 2, 3);
+    const first = await takeLease(folder, "task", identity(3), world.as(1), { ignoresLiving });
+    const second = await takeLease(folder, "task", identity(3), world.as(2), { ignoresLiving });
+    expect((await readdir(folder)).sort()).toEqual(["task.claim-1", "task.claim-2"]);
+    if (first.isTaken || second.isTaken) throw new Error("it was refused");
+    expect(await first.claim.isKept()).toBe(false);
+    expect(await second.claim.isKept()).toBe(true);
+    await first.claim.release();
+    expect(await takeLease(folder, "task", null, world.as(3))).toMatchObject({
+      isTaken: true,
+      by: { pid: 2 },
+    });
+    await second.claim.release();
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it("is granted to one of many that come at once", async () => {
+    const folder = await temporaryFolder();
+    const world = someProcesses(1, 2, 3, 4, 5);
+    await takeLease(folder, "task", null, world.as(5));
+    const results = await Promise.all(
+      [1, 2, 3, 4].map((pid) => takeLease(folder, "task", null, world.as(pid), { ignoresLiving })),
+    );
+    expect(results.filter(({ isTaken }) => !isTaken)).toHaveLength(1);
+  });
+});
+
 it("what is left of a finished task's claims is removed, and no other claim", async () => {
   const folder = await temporaryFolder();
   for (const name of ["a.claim-1", "a.claim-2", "b.claim-1", "a.jsonl"])

@@ -17,7 +17,7 @@ const LOGIN = { kind: "account", key: "login_required" };
 const CREDITS = { kind: "account", key: "my_credits.no_credits_description" };
 
 describe("a reply", () => {
-  it.each([401, 403, 404, 405])("with %i would come for every other request too", (status) => {
+  it.each([401, 403])("with %i would come for every other request too", (status) => {
     expect(failed(status).failure).toEqual(LOGIN);
   });
 
@@ -53,11 +53,27 @@ describe("a reply", () => {
     });
     expect(failed(503, {}, { isPaid: true, retryAfter }).failure).toEqual({ kind: "lost" });
     expect(failed(503, {}, { isPaid: false }).failure).toEqual({ kind: "lost" });
+    expect(failed(500, {}, { isPaid: false, retryAfter }).failure).toEqual({ kind: "lost" });
   });
 
-  it.each([400, 409, 413, 415, 422, 451])("with %i is a refusal of this image", (status) => {
+  it.each([409, 451])("with %i is a refusal of this image", (status) => {
     expect(failed(status).failure).toEqual({ kind: "refused" });
   });
+
+  it.each([400, 404, 405, 413, 415, 422, 301, 307, 308])(
+    "with %i says that this request is wrong",
+    (status) => {
+      expect(failed(status).failure).toEqual({ kind: "invalid" });
+    },
+  );
+
+  it.each(["Flagged by moderation.", "It violates our content policy.", "Stopped by the safety system"])(
+    "that says “%s” refuses this image alone",
+    (message) => {
+      expect(failed(400, { message }).failure).toEqual({ kind: "refused" });
+      expect(failed(403, { message }).failure).toEqual({ kind: "refused" });
+    },
+  );
 
   it.each(["moderation_blocked", "content_policy_violation", "contentFilter", "image_generation_user_error"])(
     "that names %s refuses this image alone, also with 403",
@@ -82,8 +98,9 @@ describe("a message", () => {
     [404, "no such address or model (HTTP 404: Why). Check --generator"],
     [308, "leads to another address"],
     [429, "gpubox:1234 is busy (HTTP 429: Why)."],
-    [400, "gpubox:1234 refused the request (HTTP 400: Why)."],
-    [524, "was sent to gpubox:1234, and no image came back (HTTP 524: Why)."],
+    [400, "gpubox:1234 does not take the request (HTTP 400: Why)."],
+    [409, "gpubox:1234 refused the request (HTTP 409: Why)."],
+    [524, "No image came from gpubox:1234 (HTTP 524: Why)."],
   ])("for %i says what happened, in the server's words, and what to do", (status, message) => {
     expect(failed(status, { message: "Why." }).message).toContain(message);
   });
@@ -142,6 +159,11 @@ it("words are one line, and not longer than a few", () => {
   const { words } = readErrorBody(JSON.stringify({ error: { message: `No.\n\n${"ha ".repeat(1000)}` } }));
   expect(words).toMatch(/^No\. ha ha .*…$/);
   expect(words?.length).toBeLessThanOrEqual(501);
+});
+
+it("nobody is heard below thousands of levels", () => {
+  const deep = `${'{"error":'.repeat(3000)}"x"${"}".repeat(3000)}`;
+  expect(readErrorBody(deep).words).toBeNull();
 });
 
 it("codes, types and the field at fault are found wherever they are", () => {

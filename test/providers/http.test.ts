@@ -3,7 +3,8 @@ import path from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Proxies } from "../../src/api/proxies.ts";
-import { GeneratorServer, type ServerOptions } from "../../src/providers/http.ts";
+import { errorText } from "../../src/lib/error-text.ts";
+import { ProviderServer, type ServerOptions } from "../../src/providers/http.ts";
 import { readReplyFile } from "../../src/providers/reply-file.ts";
 import { CANARY } from "../support/canary.ts";
 import { liveServer } from "../support/live-server.ts";
@@ -17,16 +18,15 @@ const BODY = { type: "application/json", bytes: "{}" };
 
 async function scripted(behave: Behaviour, given: Partial<ServerOptions> = {}, proxies?: Proxies) {
   const { origin, requests } = await liveServer(behave);
-  const options = { headers: {}, isPaid: true, key: null, authorization: null, ...given };
-  const server = new GeneratorServer(
+  const options = { headers: {}, key: null, authorization: null, ...given };
+  const server = new ProviderServer(
     { url: `${origin}/v1`, ...options },
     { env: {}, proxies, clock: quickClock },
   );
   onTestFinished(() => server.close());
-  const job = await jobFor();
+  const job = await jobFor({ isPaid: true });
   const file = path.join(job.folder, "reply");
-  const { signal } = ALONE;
-  const post = (given = {}) => server.post("/images", BODY, { ...job, ...given }, signal);
+  const post = (given = {}) => server.post("/images", BODY, { ...job, ...given }, ALONE);
   return { server, requests, file, post };
 }
 
@@ -52,12 +52,34 @@ describe("a reply", () => {
     expect((await post()).body.toString()).toBe(JSON.stringify(HELLO));
   });
 
+  it("that is a success is never lost to a later one", async () => {
+    const { post, file } = await scripted(hello);
+    await post();
+    const first = await readFile(file);
+    await writeFile(file, `${first}the first`);
+    await post();
+    await post();
+    expect(await readFile(`${file}-1`, "utf8")).toBe(`${first}the first`);
+    expect(await readFile(`${file}-2`)).toEqual(first);
+  });
+
+  it("has the headers by which it is read as they came, and no secret in the others", async () => {
+    const type = "text/event-stream";
+    const answer = response(200, "", { "content-type": type, "x-echo": `${type} ${CANARY}` });
+    const { post } = await scripted((_request, socket) => void socket.write(answer), {
+      headers: { accept: type, "x-key": CANARY },
+    });
+    const { headers } = await post();
+    expect(headers["content-type"]).toBe(type);
+    expect(headers["x-echo"]).not.toContain(CANARY);
+  });
+
   it("that is paid for is not asked for where the disk has too little room for it", async () => {
     const disk = tinyDisk(1024);
     if (disk === null) return;
     const { post, requests } = await scripted(hello);
     await expect(post({ folder: disk })).rejects.toMatchObject({
-      failure: { kind: "unreachable" },
+      failure: { kind: "unsent" },
       message: expect.stringMatching(/^Nothing was sent .*: less than 64 MiB of the disk is free\.$/),
     });
     expect(requests).toEqual([]);
@@ -85,7 +107,7 @@ describe("a reply", () => {
 
   it("without a folder to be kept in is never asked for", async () => {
     const { requests, post } = await scripted(hello);
-    await expect(post({ folder: "/nowhere" })).rejects.toMatchObject({ failure: { kind: "unreachable" } });
+    await expect(post({ folder: "/nowhere" })).rejects.toMatchObject({ failure: { kind: "unsent" } });
     expect(requests).toEqual([]);
   });
 });
@@ -118,24 +140,33 @@ describe("a proxy", () => {
     expect(proxy.heads).toEqual([]);
   });
 
-  it("is used to a generator elsewhere, and never sees the key", async () => {
+  it.each([
+    [{}, true],
+    [{ key: CANARY, authorization: `Bearer ${CANARY}` }, false],
+    [{ headers: { "x-secret": CANARY } }, false],
+  ])("is used to a generator elsewhere, unless it could read a key: %j", async (secrets, isUsed) => {
     const proxy = await tunnelProxy("tunnel");
     const { origin } = await liveServer(hello);
-    const url = origin.replace("127.0.0.1", "gpubox");
+    const url = origin.replace("127.0.0.1", "gpubox.invalid");
     const proxies = { http: proxy.url, https: "", except: "" };
-    const { post, server } = await scripted(
-      hello,
-      { url, key: CANARY, authorization: `Bearer ${CANARY}` },
-      proxies,
-    );
-    expect((await post()).status).toBe(200);
-    expect(server.host).toMatch(/^gpubox:/);
-    expect(proxy.heads).toHaveLength(1);
-    expect(proxy.heads[0]).not.toContain(CANARY);
+    const { post } = await scripted(hello, { url, ...secrets }, proxies);
+    const status = await post().then((reply) => reply.status, errorText);
+    expect(status).toEqual(isUsed ? 200 : expect.stringContaining("could not be found"));
+    expect(proxy.heads).toHaveLength(isUsed ? 1 : 0);
   });
 });
 
-it("a short value of a header hides no words", async () => {
-  const { server } = await scripted(hello, { headers: { "x-version": "1", "x-secret": "long-enough" } });
-  expect(server.mask("version 1 of long-enough")).toMatch(/^version 1 of …/);
+it("tells of every exchange, as for --verbose: the list of models too", async () => {
+  const { origin } = await liveServer(hello);
+  const seen: string[] = [];
+  const onExchange = ({ method, url }: { method: string; url: URL }) =>
+    seen.push(`${method} ${url.pathname}`);
+  const server = new ProviderServer(
+    { url: origin, headers: {}, key: null, authorization: null },
+    { env: {}, proxies: undefined, clock: quickClock, onExchange },
+  );
+  onTestFinished(() => server.close());
+  await server.get("/models", ALONE.signal);
+  await server.post("/images", BODY, await jobFor(), ALONE);
+  expect(seen).toEqual(["GET /models", "POST /images"]);
 });

@@ -1,9 +1,11 @@
 import { mkdir } from "node:fs/promises";
 import path from "node:path";
-import type { Generator, GeneratorJob } from "../../src/providers/generator.ts";
-import { openGenerator } from "../../src/providers/kinds.ts";
-import type { GeneratorOptions, GeneratorSpec } from "../../src/providers/spec.ts";
 import { systemClock } from "../../src/lib/clock.ts";
+import { openProvider } from "../../src/providers/kinds.ts";
+import type { Job, Provider, SubmitReply } from "../../src/providers/provider.ts";
+import type { GeneratorOptions, GeneratorSpec } from "../../src/providers/spec.ts";
+import type { GenerationRequest } from "../../src/task/request.ts";
+import type { WorkOptions } from "../../src/task/work.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** What is set about a generator where a test says nothing. */
@@ -19,34 +21,46 @@ export const OPTIONS: GeneratorOptions = {
   key: null,
 };
 
-/** A generator as the program opens it. */
+/** A provider as the program opens it. */
 export function opened(
   spec: GeneratorSpec,
   options: Partial<GeneratorOptions> = {},
   env: Record<string, string | undefined> = { PATH: process.env.PATH },
-): Promise<Generator> {
-  return openGenerator(spec, { ...OPTIONS, ...options }, { env, proxies: undefined, clock: systemClock });
+): Promise<Provider> {
+  return openProvider(spec, { ...OPTIONS, ...options }, { env, proxies: undefined, clock: systemClock });
 }
 
+/** A job's parts, whichever of its parts they belong to. */
+export type JobParts = Partial<
+  Omit<Job, "request" | "options"> & WorkOptions & Pick<GenerationRequest, "prompt" | "ratio" | "quality">
+>;
+
 /** A job in a private folder of its own. */
-export async function jobFor(given: Partial<GeneratorJob> = {}): Promise<GeneratorJob> {
+export async function jobFor(given: JobParts = {}): Promise<Job> {
+  const { prompt = "a red fox", ratio, quality, ...parts } = given;
+  const { model = null, width = 64, height = 48, sizeForm = null, fields = {}, ...others } = parts;
   const folder = path.join(await temporaryFolder(), "job");
   await mkdir(folder, { mode: 0o700 });
   return {
+    request: { prompt, model: model ?? "default", ...(ratio && { ratio }), ...(quality && { quality }) },
     taskId: "task_1",
     index: 0,
-    model: null,
-    prompt: "a red fox",
-    ratio: undefined,
-    quality: undefined,
-    width: 64,
-    height: 48,
+    isPaid: false,
+    options: { model, width, height, sizeForm, fields },
     references: [],
-    fields: {},
     folder,
-    ...given,
+    ...others,
   };
 }
 
 /** Nothing gives the job up, and nobody follows it. */
-export const ALONE = { signal: new AbortController().signal, onProgress: () => {} };
+export const ALONE = { signal: new AbortController().signal, onProgress: () => {}, onSent: () => {} };
+
+/** A reply in one word, that of its outcome or of its error's type, and what it says. */
+export function told(reply: SubmitReply | null) {
+  if (reply === null) return { what: "nothing", message: "" };
+  const error = "error" in reply ? (reply.error ?? null) : null;
+  const what = reply.outcome === "refused" ? reply.error.type : reply.outcome;
+  const why = reply.outcome === "unknown" ? reply.why : "";
+  return { what, message: error?.message ?? why, hint: error?.hint ?? null };
+}

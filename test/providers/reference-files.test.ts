@@ -1,9 +1,9 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { type Reference, TimeLimitError } from "../../src/providers/generator.ts";
-import { type ReferenceDeps, referenceFiles } from "../../src/providers/reference-files.ts";
 import { systemClock } from "../../src/lib/clock.ts";
+import { type Reference, TimeLimitError } from "../../src/providers/provider.ts";
+import { type ReferenceDeps, referenceFiles } from "../../src/providers/reference-files.ts";
 import { PICTURE } from "../support/images.ts";
 import { liveServer } from "../support/live-server.ts";
 import { response } from "../support/scripted-server.ts";
@@ -34,7 +34,7 @@ it("has every reference image in a file with the extension of its bytes", async 
 
 const rejects = (running: Promise<unknown>, kind: string, message: RegExp) =>
   expect(running).rejects.toMatchObject({
-    name: "GeneratorError",
+    name: "ProviderError",
     failure: { kind },
     message: expect.stringMatching(message),
   });
@@ -46,10 +46,10 @@ it.each([
   const server = await liveServer((_request, socket) => void socket.write(response(200, bytes)));
   const file = path.join(await temporaryFolder(), "0123");
   await writeFile(file, bytes);
-  await rejects(filesOf([{ url: `${server.origin}/fox.png` }]), "refused", message);
-  await rejects(filesOf([{ file, mediaType: "image/png" }]), "refused", message);
+  await rejects(filesOf([{ url: `${server.origin}/fox.png` }]), "invalid", message);
+  await rejects(filesOf([{ file, mediaType: "image/png" }]), "invalid", message);
   const url = `data:image/png;base64,${bytes.toString("base64")}`;
-  await rejects(filesOf([{ url }]), "refused", message);
+  await rejects(filesOf([{ url }]), "invalid", message);
 });
 
 /** Nothing is waited for; `waits` are the waits in milliseconds. */
@@ -58,6 +58,15 @@ function hurriedClock() {
   const sleep = async (ms: number) => void waits.push(ms);
   return { waits, clock: { ...systemClock, sleep } };
 }
+
+it("tells of every request, as for --verbose", async () => {
+  const server = await liveServer((_request, socket) => void socket.write(response(200, PICTURE)));
+  const seen: string[] = [];
+  await filesOf([{ url: `${server.origin}/fox.png` }], {
+    onExchange: ({ url, result }) => seen.push(`${url.pathname} ${result}`),
+  });
+  expect(seen).toEqual(["/fox.png 200"]);
+});
 
 it("asks a server in trouble again, not before it says", async () => {
   const replies = [response(503, "", { "retry-after": "7" }), response(500, ""), response(200, PICTURE)];
@@ -80,39 +89,39 @@ it.each([
 ])("refuses one that %s: no other job has to wait for it", async (_what, reply, message, requests) => {
   const server = await liveServer((_request, socket) => void socket.write(reply));
   const { clock } = hurriedClock();
-  await rejects(filesOf([{ url: `${server.origin}/fox.png` }], { clock }), "refused", message);
+  await rejects(filesOf([{ url: `${server.origin}/fox.png` }], { clock }), "invalid", message);
   expect(server.requests).toHaveLength(requests);
 });
 
 it("refuses one whose host does not exist", async () => {
   const { clock } = hurriedClock();
   const references = [{ url: "http://no-such-host.invalid/fox.png" }];
-  await rejects(filesOf(references, { clock }), "refused", /could not be downloaded: .*, 3 times\.$/);
+  await rejects(filesOf(references, { clock }), "invalid", /could not be downloaded: .*, 3 times\.$/);
 });
 
 it("refuses a data: URL that cannot be decoded", async () => {
-  await rejects(filesOf([{ url: "data:image/png;base64" }]), "refused", /in a data: URL cannot be read\.$/);
+  await rejects(filesOf([{ url: "data:image/png;base64" }]), "invalid", /in a data: URL cannot be read\.$/);
 });
 
 it("refuses a file that is gone", async () => {
   const file = path.join(await temporaryFolder(), "0123");
-  await rejects(filesOf([{ file, mediaType: "image/png" }]), "refused", /cannot be read: no such file/);
+  await rejects(filesOf([{ file, mediaType: "image/png" }]), "invalid", /cannot be read: no such file/);
 });
 
 it("fetches nothing from a private network for a generator on the internet", async () => {
   const server = await liveServer((_request, socket) => void socket.write(response(200, PICTURE)));
   const generatorUrl = new URL("https://images.example.com/v1");
   const references = [{ url: `https://127.0.0.1:${server.port}/fox.png` }];
-  await rejects(filesOf(references, { generatorUrl }), "refused", /127\.0\.0\.1 is not a public address/);
+  await rejects(filesOf(references, { generatorUrl }), "invalid", /127\.0\.0\.1 is not a public address/);
   expect(server.requests).toEqual([]);
 });
 
 it.each([
-  ["leaves the job for later where it is given up", new Error("given up"), "busy", /was not waited for/],
+  ["leaves the job for later where it is given up", new Error("given up"), "unsent", /was not waited for/],
   [
     "refuses one for which a job's time is too short",
     new TimeLimitError("over"),
-    "refused",
+    "invalid",
     /the time .* over/,
   ],
 ])("%s: nothing has been sent", async (_what, reason, kind, message) => {

@@ -1,12 +1,13 @@
-import { readFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import type { GeneratorJob } from "../../src/providers/generator.ts";
+import { TimeLimitError } from "../../src/providers/provider.ts";
 import type { GeneratorOptions } from "../../src/providers/spec.ts";
 import { PICTURE } from "../support/images.ts";
 import { liveServer } from "../support/live-server.ts";
 import { type Behaviour, json, response } from "../support/scripted-server.ts";
-import { ALONE, jobFor, opened } from "./job.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { ALONE, type JobParts, jobFor, opened, told } from "./job.ts";
 
 const IMAGE = PICTURE.toString("base64");
 /** As AUTOMATIC1111 answers: what it was asked for, and what it made of that, as a text of JSON. */
@@ -26,24 +27,22 @@ async function at(answer: Behaviour | Buffer, options: Partial<GeneratorOptions>
   return {
     server,
     generator,
-    generate: async (job: Partial<GeneratorJob> = {}) => {
-      const whole = await jobFor(job);
-      return { job: whole, image: await generator.generate(whole, ALONE) };
+    /** Submits a job. @returns what came of it, and its images */
+    generate: async (given: JobParts = {}, how = ALONE) => {
+      const job = await jobFor(given);
+      const reply = await generator.submit(job, how);
+      const images = reply.outcome === "made" ? await generator.images?.(job) : [];
+      return { job, reply, images, ...told(reply) };
     },
     bodies: () => server.submits().map(({ body }) => JSON.parse(body)),
   };
 }
 
-const failing = (kind: string, message: RegExp) =>
-  expect.objectContaining({
-    name: "GeneratorError",
-    failure: expect.objectContaining({ kind }),
-    message: expect.stringMatching(message),
-  });
+const MADE = [{ kind: "bytes", bytes: PICTURE }];
 
 it("asks for an image with what the request says and the user has set, and nothing else", async () => {
   const { generate, server, bodies } = await at(json(ANSWER));
-  const { job, image } = await generate({ fields: { steps: 4, negative_prompt: "rain" } });
+  const { reply, images } = await generate({ fields: { steps: 4, negative_prompt: "rain" } });
   expect(server.requests.map(({ method, target }) => `${method} ${target}`)).toEqual([
     "POST /sdapi/v1/txt2img",
   ]);
@@ -51,8 +50,8 @@ it("asks for an image with what the request says and the user has set, and nothi
     { prompt: "a red fox", width: 64, height: 48, steps: 4, negative_prompt: "rain" },
   ]);
   expect(server.requests[0]?.headers).not.toHaveProperty("authorization");
-  expect(image).toEqual({ file: path.join(job.folder, "image"), usage: null });
-  expect(await readFile(image.file)).toEqual(PICTURE);
+  expect(reply).toEqual({ outcome: "made", usage: null });
+  expect(images).toEqual(MADE);
 });
 
 it("asks for a model, which stays loaded", async () => {
@@ -65,7 +64,7 @@ it("asks for a model, which stays loaded", async () => {
 });
 
 it("sends a reference image in base64 to img2img, and refuses several", async () => {
-  const { generate, server, bodies } = await at(json(ANSWER));
+  const { generate, generator, server, bodies } = await at(json(ANSWER));
   const reference = { url: `data:image/png;base64,${IMAGE}` };
   await generate({ references: [reference], fields: { denoising_strength: 0.5 } });
   expect(server.submits()[0]?.target).toBe("/sdapi/v1/img2img");
@@ -76,10 +75,16 @@ it("sends a reference image in base64 to img2img, and refuses several", async ()
     init_images: [IMAGE],
     denoising_strength: 0.5,
   });
-  await expect(generate({ references: [reference, reference] })).rejects.toEqual(
-    failing("refused", /takes one reference image, and there are 2\. Nothing was sent\.$/),
-  );
-  expect(server.submits()).toHaveLength(1);
+  const file = path.join(await temporaryFolder(), "fox");
+  await writeFile(file, PICTURE);
+  await generate({ references: [{ file, mediaType: "image/png" }] });
+  expect(bodies()[1]).toMatchObject({ init_images: [IMAGE] });
+  const several = { references: [reference, { file, mediaType: "image/png" }] };
+  const problem = "An sdapi server takes one reference image, and there are 2.";
+  expect(await generate(several)).toMatchObject({ what: "invalid_request", message: problem });
+  expect(generator.check?.(await jobFor(several))).toBe(problem);
+  expect(generator.check?.(await jobFor({ references: [reference] }))).toBeNull();
+  expect(server.submits()).toHaveLength(2);
 });
 
 it("authenticates with user and password where the key has both", async () => {
@@ -100,13 +105,12 @@ it("takes the address with and without the path of the API", async () => {
 
 it("reads a reply that begins with a byte-order mark", async () => {
   const { generate } = await at(response(200, `\uFEFF${JSON.stringify(ANSWER)}`));
-  const { image } = await generate();
-  expect(await readFile(image.file)).toEqual(PICTURE);
+  expect((await generate()).images).toEqual(MADE);
 });
 
 it("reads an image that comes as a data: URL", async () => {
   const { generate } = await at(json({ images: [`data:image/png;base64,${IMAGE}`] }));
-  expect(await readFile((await generate()).image.file)).toEqual(PICTURE);
+  expect((await generate()).images).toEqual(MADE);
 });
 
 it("reports how far the server is, until the image has come", async () => {
@@ -122,11 +126,11 @@ it("reports how far the server is, until the image has come", async () => {
   });
   const generator = await opened({ kind: "sdapi", name: "sdapi:", url: server.origin });
   const seen: number[] = [];
-  const image = await generator.generate(await jobFor(), {
+  const reply = await generator.submit(await jobFor(), {
     ...ALONE,
     onProgress: (share) => seen.push(share),
   });
-  expect(await readFile(image.file)).toEqual(PICTURE);
+  expect(reply.outcome).toBe("made");
   expect(seen.slice(0, 2)).toEqual([0.25, 0.75]);
   const asked = server.requests.filter(({ method }) => method === "GET").map(({ target }) => target);
   expect(new Set(asked)).toEqual(new Set(["/sdapi/v1/progress?skip_current_image=true"]));
@@ -138,7 +142,7 @@ describe("a failure", () => {
       "a validation error",
       422,
       { detail: [{ loc: ["body", "width"], msg: "value is not a valid integer" }] },
-      "refused",
+      "invalid_request",
       /body\.width: value is not a valid integer/,
     ],
     [
@@ -150,37 +154,54 @@ describe("a failure", () => {
         body: "",
         errors: "CUDA out of memory. Tried to allocate 2 GiB",
       },
-      "lost",
+      "unknown",
       /CUDA out of memory/,
     ],
-    ["a text", 400, { error: "prompt required" }, "refused", /prompt required/],
+    ["a text", 400, { error: "prompt required" }, "invalid_request", /prompt required/],
     [
       "a wrong password",
       401,
       { error: "HTTPException", detail: "Incorrect username or password", body: "", errors: "" },
-      "account",
+      "auth_required",
       /Incorrect username or password/,
     ],
-    ["a server without the API", 404, { detail: "Not Found" }, "account", /no such address or model/],
+    [
+      "a server without the API",
+      404,
+      { detail: "Not Found" },
+      "invalid_request",
+      /^There is no such API at http/,
+    ],
   ])("%s is told in the server's words", async (_what, status, body, kind, message) => {
     const { generate, server } = await at(json(body, status));
-    await expect(generate()).rejects.toEqual(failing(kind, message));
+    expect(await generate()).toMatchObject({ what: kind, message: expect.stringMatching(message) });
     expect(server.submits()).toHaveLength(1);
   });
 
   it.each([
     ["no images", { images: [], info: "" }],
     ["null", { images: [null] }],
+    ["base64 of nothing", { images: ["="] }],
     ["something else", { detail: "nothing to see" }],
-  ])("%s in place of an image is a refusal", async (_what, body) => {
+  ])("%s in place of an image is a refusal, or may have been paid for", async (_what, body) => {
     const { generate } = await at(json(body));
-    await expect(generate()).rejects.toEqual(failing("refused", /answered without an image/));
+    const message = expect.stringMatching(/answered without an image/);
+    expect(await generate()).toMatchObject({ what: "generation_failed", message });
+    const paid = await generate({ isPaid: true });
+    expect(paid).toMatchObject({
+      what: "unknown",
+      message,
+      reply: { kept: path.join(paid.job.folder, "reply") },
+    });
   });
 
   it("a reply that is cut short is lost, and not asked for again", async () => {
     const whole = json(ANSWER);
     const { generate, server } = await at((_request, socket) => void socket.end(whole.subarray(0, -20)));
-    await expect(generate()).rejects.toEqual(failing("lost", /connection was cut/));
+    expect(await generate()).toMatchObject({
+      what: "unknown",
+      message: expect.stringMatching(/connection was cut/),
+    });
     expect(server.submits()).toHaveLength(1);
   });
 
@@ -188,35 +209,71 @@ describe("a failure", () => {
     const { generate, server } = await at(
       (_request, socket) => void socket.end('HTTP/1.1 200 OK\r\n\r\n{"images":["iVBORw0K'),
     );
-    await expect(generate()).rejects.toEqual(failing("lost", /ended before it/));
+    expect(await generate()).toMatchObject({
+      what: "unknown",
+      message: expect.stringMatching(/it ended before the image did/),
+    });
     expect(server.submits()).toHaveLength(1);
   });
 
   it("a server that is not there was sent nothing", async () => {
-    const { generator, server } = await at(json(ANSWER));
+    const { generate, server } = await at(json(ANSWER));
     await server.close();
-    await expect(generator.generate(await jobFor(), ALONE)).rejects.toEqual(
-      failing("unreachable", /could not be reached/),
-    );
+    expect(await generate()).toMatchObject({
+      what: "not_sent",
+      message: expect.stringMatching(/could not be reached/),
+    });
+  });
+});
+
+describe("a request that is given up", () => {
+  const givenUp = async (parts: JobParts, interrupted = json({})) => {
+    const limit = new AbortController();
+    const { generate, server } = await at((request, socket) => {
+      if (request.target === "/sdapi/v1/interrupt") socket.write(interrupted);
+      else limit.abort(new TimeLimitError("It took too long."));
+    });
+    const { reply } = await generate(parts, { ...ALONE, signal: limit.signal });
+    expect(reply).toMatchObject({ outcome: "unknown", why: expect.stringMatching(/It took too long$/) });
+    return { reply, stops: server.submits().filter(({ target }) => target.endsWith("/interrupt")).length };
+  };
+
+  it("has a free server end its work", async () => {
+    expect(await givenUp({})).toMatchObject({ reply: { isStopped: true }, stops: 1 });
+  });
+
+  it("may go on where the server does not say that it has ended", async () => {
+    const no = json({ detail: "Not Found" }, 404);
+    expect(await givenUp({}, no)).toMatchObject({ reply: { isStopped: false }, stops: 1 });
+  });
+
+  it("goes on where it is paid for", async () => {
+    expect(await givenUp({ isPaid: true })).toMatchObject({ reply: { isStopped: false }, stops: 0 });
+  });
+
+  it("stops nobody else's work where it was not sent", async () => {
+    const { generate, server } = await at(json(ANSWER));
+    const signal = AbortSignal.abort(new TimeLimitError("It took too long."));
+    expect((await generate({}, { ...ALONE, signal })).what).toBe("not_sent");
+    expect(server.requests).toEqual([]);
   });
 });
 
 describe("after its process was killed", () => {
   it("a reply that had arrived is an image", async () => {
-    const { generate, generator, server } = await at(json(ANSWER), { isPaid: true });
-    const { job } = await generate();
-    const image = await generator.recover(job);
-    expect(image && (await readFile(image.file))).toEqual(PICTURE);
+    const { generate, generator, server } = await at(json(ANSWER));
+    const { job } = await generate({ isPaid: true });
+    expect(await generator.recover?.(job, ALONE)).toEqual({ outcome: "made", usage: null });
+    expect(await generator.images?.(job)).toEqual(MADE);
     expect(server.submits()).toHaveLength(1);
   });
 
   it("a reply that had not arrived to its last byte is none", async () => {
     const whole = json(ANSWER);
-    const { generator } = await at((_request, socket) => void socket.end(whole.subarray(0, -20)));
-    const job = await jobFor();
-    await generator.generate(job, ALONE).catch(() => {});
-    expect(await generator.recover(job)).toBeNull();
-    expect(await generator.recover(await jobFor())).toBeNull();
+    const { generate, generator } = await at((_request, socket) => void socket.end(whole.subarray(0, -20)));
+    const { job } = await generate();
+    expect(await generator.recover?.(job, ALONE)).toBeNull();
+    expect(await generator.recover?.(await jobFor(), ALONE)).toBeNull();
   });
 });
 
@@ -224,7 +281,7 @@ describe("its models", () => {
   const listing = async (answer: Buffer) => {
     const server = await liveServer((_request, socket) => void socket.write(answer));
     const generator = await opened({ kind: "sdapi", name: "sdapi:", url: server.origin });
-    return { names: generator.models(ALONE.signal), server };
+    return { names: generator.models?.(ALONE.signal), server };
   };
 
   it("are the checkpoints by their names", async () => {
@@ -245,6 +302,9 @@ describe("its models", () => {
 
   it("are not listed for a wrong password", async () => {
     const { names } = await listing(json({ detail: "Incorrect username or password" }, 401));
-    await expect(names).rejects.toEqual(failing("account", /Incorrect username or password/));
+    await expect(names).rejects.toMatchObject({
+      failure: { kind: "account" },
+      message: expect.stringMatching(/Incorrect username or password/),
+    });
   });
 });

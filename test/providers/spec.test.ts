@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { isPrivateHost, mayCarryKey, parseGeneratorSpec } from "../../src/providers/spec.ts";
 import { UsageError } from "../../src/lib/error-types.ts";
+import { isPrivateHost, mayCarryKey, parseGeneratorSpec, placeOf } from "../../src/providers/spec.ts";
 
 const parsed = (text: string) => parseGeneratorSpec(text, "--generator");
 
@@ -103,4 +103,27 @@ it.each([
   "http://gpubox.local.example",
 ])("%s is not, as far as its name or address says", (url) => {
   expect(isPrivateHost(new URL(url).hostname)).toBe(false);
+});
+
+it.each([
+  [
+    "localhost:7860",
+    [
+      "http://127.0.0.1:7860",
+      "sdapi:http://[::1]:7860",
+      "http://LOCALHOST.:7860/v2",
+      "sdapi:http://gpu.localhost:7860/",
+    ],
+  ],
+  [
+    "api.openai.com:443",
+    ["openai", "https://api.openai.com:443/v1?x=1", "openai:https://API.openai.com/other"],
+  ],
+  ["gpubox:80", ["http://gpubox", "sdapi:http://gpubox:80/forge"]],
+  [
+    "command:paint {promptFile} {output}",
+    ["command:paint {promptFile} {output}", "command: paint {promptFile} {output} "],
+  ],
+])("requests to %s take turns, however it is spelled", (place, texts) => {
+  expect(texts.map((text) => placeOf(parsed(text)))).toEqual(texts.map(() => place));
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { drawn, endless, scriptedProvider } from "../support/scripted-provider.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { LONG, liveServer } from "./live-server.ts";
+import { drawn, endless, scriptedProvider } from "./scripted-provider.ts";
 
 /** A service with one task at the generator and one that waits. */
 async function busy(isPaid: boolean, answer: Parameters<typeof scriptedProvider>[0], graceMs = 60_000) {

@@ -12,8 +12,8 @@ import { type ServeEvent, type ServeOptions, startServer } from "../../src/serve
 import { Ledger } from "../../src/store/ledger.ts";
 import { GENERATOR_KEY_ID } from "../../src/task/intent.ts";
 import { type Answer, clientOf } from "../sandbox/live.ts";
-import { scriptedProvider } from "../support/scripted-provider.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
+import { scriptedProvider } from "./scripted-provider.ts";
 
 /** For `expect.poll`, on a machine with much to do. */
 export const LONG = { timeout: 10_000 };

@@ -10,16 +10,10 @@ import { settled } from "../../src/providers/failures.ts";
 import { Ledger } from "../../src/store/ledger.ts";
 import { GENERATOR_KEY_ID, type Intent } from "../../src/task/intent.ts";
 import type { GenerationRequest } from "../../src/task/request.ts";
-import {
-  drawn,
-  endless,
-  failing,
-  type ScriptedProvider,
-  scriptedProvider,
-} from "../support/scripted-provider.ts";
 import { identity, someProcesses } from "../support/some-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { dataOf, LONG, liveServer, OPTIONS } from "./live-server.ts";
+import { drawn, endless, failing, type ScriptedProvider, scriptedProvider } from "./scripted-provider.ts";
 
 /** The ledger of a process, and what a server begins and sends in it. */
 function processIn(folder: string, processes: Processes, isPaid: boolean) {

@@ -8,9 +8,9 @@ import { systemClock } from "../../src/lib/clock.ts";
 import { model } from "../../src/models/matrix.ts";
 import { clientOf } from "../sandbox/live.ts";
 import { png } from "../support/images.ts";
-import { scriptedProvider } from "../support/scripted-provider.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { dataOf, LONG, liveServer } from "./live-server.ts";
+import { scriptedProvider } from "./scripted-provider.ts";
 
 const INVALID = "image_generation.error.invalid_request";
 

@@ -1,8 +1,8 @@
 import { request } from "undici";
 import { describe, expect, it } from "vitest";
 import { png } from "../support/images.ts";
-import { drawn, endless, failing, scriptedProvider } from "../support/scripted-provider.ts";
 import { dataOf, LONG, liveServer } from "./live-server.ts";
+import { drawn, endless, failing, scriptedProvider } from "./scripted-provider.ts";
 
 describe("a task", () => {
   it("is generated, and its image is at the result URL", async () => {
@@ -63,13 +63,15 @@ describe("a task", () => {
       errorCode: 0,
       progress: 0.25,
     });
-    expect(dataOf(await poll(second))).toEqual({
-      taskId: second,
-      status: "queued",
-      errorCode: 0,
-      ahead: 1,
-      detail: "It waits for another task of this process.",
-    });
+    await expect
+      .poll(async () => dataOf(await poll(second)), LONG)
+      .toEqual({
+        taskId: second,
+        status: "queued",
+        errorCode: 0,
+        ahead: 1,
+        detail: "It waits for another task of this process.",
+      });
     open.shift()?.();
     await ended(first);
     await expect.poll(() => open.length, LONG).toBe(1);

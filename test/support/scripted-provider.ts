@@ -1,21 +1,12 @@
-import { writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { settled } from "../../src/providers/failures.ts";
-import {
-  type Failure,
-  type Job,
-  type Provider,
-  ProviderError,
-  type SubmitHow,
-  type SubmitReply,
-} from "../../src/providers/provider.ts";
-import type { Usage } from "../../src/task/lifecycle.ts";
+import type { ImggenError } from "../../src/lib/error-types.ts";
+import type { Job, Provider, SubmitHow, SubmitReply, UnknownReply } from "../../src/providers/provider.ts";
 import { png } from "./images.ts";
 
-type Made = Extract<SubmitReply, { outcome: "made" }>;
-
 /** What becomes of a request: `number` counts all requests, from 1. */
-export type Answer = (job: Job, how: SubmitHow, number: number) => Promise<Made>;
+export type Answer = (job: Job, how: SubmitHow, number: number) => Promise<SubmitReply>;
 
 export interface ScriptedProvider extends Provider {
   /** The requests that it was sent, in their order. */
@@ -25,13 +16,13 @@ export interface ScriptedProvider extends Provider {
   recover: NonNullable<Provider["recover"]>;
 }
 
-/** A provider of the test's own. Without a script it makes every image at once. */
+/** A provider of the test's own, which answers with its images. Without a script it makes every image at once. */
 export function scriptedProvider(answer: Answer = (job) => drawn(job)): ScriptedProvider {
   const jobs: Job[] = [];
   let [open, mostOpen] = [0, 0];
   return {
     version: 1,
-    limits: { concurrency: null, submitMs: 60_000 },
+    limits: { concurrency: 1, submitMs: 600_000 },
     jobs,
     get mostOpen() {
       return mostOpen;
@@ -40,47 +31,39 @@ export function scriptedProvider(answer: Answer = (job) => drawn(job)): Scripted
       jobs.push(job);
       open += 1;
       mostOpen = Math.max(mostOpen, open);
-      return settled(async (onSent) => {
-        try {
-          return await answer(job, { ...how, onSent }, jobs.length).catch((error: unknown) => {
-            if (!(error instanceof ProviderError) || error.failure.kind !== "unsent") onSent();
-            throw error;
-          });
-        } finally {
-          open -= 1;
-        }
-      }, how.onSent);
+      how.onSent();
+      return answer(job, how, jobs.length).finally(() => {
+        open -= 1;
+      });
     },
-    recover: async () => null,
-    images: async ({ folder }) => [{ kind: "file", file: path.join(folder, "image.png") }],
+    recover: async (job) => (existsSync(imageOf(job)) ? { outcome: "made", usage: null } : null),
+    images: async (job) => [{ kind: "bytes", bytes: await readFile(imageOf(job)) }],
+    models: async () => null,
     close: async () => {},
   };
 }
 
-/** Makes a picture of 8 × 6 pixels. */
-export async function drawn({ folder, index }: Job, usage: Usage | null = null): Promise<Made> {
-  await writeFile(path.join(folder, "image.png"), png(index));
-  return { outcome: "made", usage };
+const imageOf = ({ folder }: Job) => path.join(folder, "image.png");
+
+/** Makes a picture of 8 × 6 pixels, or what else is to stand for one. */
+export async function drawn(job: Job, bytes: Buffer = png(job.index)): Promise<SubmitReply> {
+  await writeFile(imageOf(job), bytes);
+  return { outcome: "made", usage: { total_tokens: 12 } };
 }
 
-/** Fails as a provider does. */
-export function failing(failure: Failure | Failure["kind"], words = "no"): Promise<never> {
-  const known: Record<Failure["kind"], Failure> = {
-    unsent: { kind: "unsent" },
-    account: { kind: "account", key: "login_required" },
-    busy: { kind: "busy", retryAfterMs: null },
-    invalid: { kind: "invalid" },
-    refused: { kind: "refused" },
-    lost: { kind: "lost" },
-  };
-  return Promise.reject(new ProviderError(words, typeof failure === "string" ? known[failure] : failure));
+/** The reply is lost on its way. */
+export function lost(facts: Partial<UnknownReply> = {}): Promise<SubmitReply> {
+  return Promise.resolve({ outcome: "unknown", why: "the connection was cut", excerpt: null, ...facts });
+}
+
+export function refused(error: ImggenError): Promise<SubmitReply> {
+  return Promise.resolve({ outcome: "refused", error });
 }
 
 /** Runs until it is given up. */
-export function endless({ signal, onSent }: SubmitHow): Promise<never> {
-  onSent();
-  return new Promise((_resolve, reject) => {
-    const end = () => reject(new ProviderError("it was given up", { kind: "lost", isStopped: true }));
+export function endless(_job: Job, { signal }: SubmitHow): Promise<SubmitReply> {
+  return new Promise((resolve) => {
+    const end = () => resolve({ outcome: "unknown", why: "it was given up", excerpt: null, isStopped: true });
     if (signal.aborted) end();
     else signal.addEventListener("abort", end, { once: true });
   });

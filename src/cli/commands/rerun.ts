@@ -51,7 +51,11 @@ async function runRerun(session: Session, what: string, flags: RerunFlags): Prom
   const earlier = await findEarlierRequest(what, session.context.resolvePath(what), ledger, replacesImages);
   if (!flags.yes && !session.options.sandbox) await requireSameService(earlier, session);
   const input = { ...inputOf(earlier.request), ...values };
-  const generator = await session.generatorTerms({ model: input.model, dryRun: flags.dryRun });
+  const generator = await session.generatorTerms({
+    model: input.model,
+    dryRun: flags.dryRun,
+    validate: flags.validate,
+  });
   const uploads = canUpload(generator ? input.image : values.image, session);
   const inherited = FIELD_NAMES.filter((name) => earlier.request[name] !== undefined);
   const labels = labelsOf(inherited.filter((name) => name !== "prompt" && values[name] === undefined));

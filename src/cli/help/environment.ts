@@ -6,7 +6,7 @@ const OTHERS: Readonly<Record<string, string>> = {
   IMGGEN_HOME: "one folder for settings, ledger and sandbox (default: the platform's own places)",
   NO_COLOR: "no colours, if set",
   FORCE_COLOR: "colours, even where the output is no terminal",
-  HTTP_PROXY: "proxy for http: addresses, used with CONNECT only",
+  HTTP_PROXY: "proxy for http: addresses, used with CONNECT only, never for this machine or with a key",
   HTTPS_PROXY: "proxy for https: addresses, used with CONNECT only",
   NO_PROXY: "hosts that no proxy is used for, comma-separated",
   NODE_EXTRA_CA_CERTS: "a file of certificates to trust besides those of Node",

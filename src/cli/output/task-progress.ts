@@ -1,7 +1,7 @@
 import { resumeCommand } from "../../client/failure.ts";
 import { Workspace } from "../../client/workspace.ts";
 import type { UseCaseDeps } from "../../core/deps.ts";
-import type { ProgressFacts, TaskProgressEvent } from "../../core/task/progress-events.ts";
+import { type ProgressFacts, progressText, type TaskProgressEvent } from "../../core/task/progress-events.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { Session } from "../session/session.ts";
 import type { Console } from "../text/console.ts";
@@ -51,6 +51,9 @@ export async function createProgress(
 /** Says what a person should know of one of several tasks before it ends: each line names its task. */
 export function tellOfTask(event: TaskProgressEvent, console: Console): void {
   tellLedgerWarning(event, console);
+  // Of those that wait, the next one says for whom.
+  if (event.type === "progress" && event.waiting?.ahead === 1)
+    void console.note(`${event.taskId}: ${progressText(event)}`);
   if (event.type === "download_retry")
     void console.note(`${event.taskId}: ${event.why}. Next try in ${formatDuration(event.delayMs)}.`);
 }
@@ -81,7 +84,7 @@ class TaskNotes {
     if (line !== null) void this.#console.note(line);
   }
 
-  /** On a terminal the id is shown once, when it may soon be needed: the task is slow, or a poll has failed. */
+  /** Shows the id on a terminal once, when it may soon be needed: the task is slow, or a poll has failed. */
   grow({ taskId, verb, usualMs }: TaskView, ageMs: number): void {
     if (!this.#isLive || this.#isIdShown || taskId === null || verb !== "Generating") return;
     if (ageMs < Math.max(SLOW_MS, SLOW_TIMES * (usualMs ?? 0))) return;

@@ -10,12 +10,12 @@ export function creditsText(credits: number | null): string {
   return counted(credits, "credit");
 }
 
-/** That the task of an earlier run is continued. */
+/** The message that the task of an earlier run is continued. */
 export function continuingText(taskId: string): string {
   return `Continuing ${taskId}, charged earlier; --again submits a new one.`;
 }
 
-/** That a task is waited for which another process has. @param id the service's, or the ledger's own */
+/** The message that a task of another process is waited for. @param id the service's, or the ledger's own */
 export function claimedText(id: string): string {
   return `Waiting for another process, which is working on ${id}.`;
 }

@@ -9,6 +9,8 @@ export type ImageSource =
       headers?: Readonly<Record<string, string>> | undefined;
       /** Polls for a new URL after this one has stopped working; null if the provider has none. */
       freshUrl: () => Promise<string | null>;
+      /** How many more images the same request has made, which are not saved. Default: none. */
+      others?: number;
     }
   /** What its provider has sent is on this disk. */
   | { kind: "here"; read: () => Promise<MadeImage[]> }

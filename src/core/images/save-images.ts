@@ -118,11 +118,16 @@ async function staged(
   deps: TaskDeps,
 ): Promise<DownloadedImage> {
   const found = source.kind === "url" ? source : await madeImage(source, result);
+  if (source.kind === "url" && source.others) result.warnings.push(severalMade(source.others));
   if (found.kind !== "url") return writeImage(found, temporary, deps);
   const count = Math.min(sources.length, MOST_IMAGES);
   deps.onProgress({ type: "downloading", taskId, index: at + 1, count });
   const freshUrl = source.kind === "url" ? source.freshUrl : async () => null;
   return downloadImage({ ...found, taskId, freshUrl }, temporary, deps);
+}
+
+function severalMade(others: number): string {
+  return `${others + 1} images came for one request; the first one is saved.`;
 }
 
 /** The image that a provider has sent for one request. @throws BadImageError where there is none */
@@ -133,8 +138,7 @@ async function madeImage(
   const [image, ...more] = await read().catch((error: unknown) => {
     throw new DownloadFailedError(`what was sent cannot be read: ${errorText(error)}`);
   });
-  if (more.length > 0)
-    result.warnings.push(`${more.length + 1} images came for one request; the first one is saved.`);
+  if (more.length > 0) result.warnings.push(severalMade(more.length));
   if (image === undefined) throw new BadImageError("there is no image in it");
   return image;
 }

@@ -109,6 +109,8 @@ export class AdmittedRequests implements AdmittedProvider {
   /** Waits for the ticket of the next submit. */
   async turn(signal: AbortSignal): Promise<SubmitReply | null> {
     if (signal.aborted) return this.#last ?? notTried();
+    // Its ticket is from before an outage, which began while it waited for its turn at the provider.
+    if (this.#ticket?.probe === false && this.#admission.breaker.isDown) this.release();
     this.#ticket ??= await this.#further(signal);
     return this.#ticket === null ? (this.#last ?? notTried()) : null;
   }

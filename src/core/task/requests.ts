@@ -1,12 +1,13 @@
 import { isoTime } from "../../lib/clock.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { ErrorType, ImggenError } from "../../lib/error-types.ts";
-import type { SubmitReply, UnknownReply } from "../../providers/provider.ts";
+import { type SubmitReply, TimeLimitError, type UnknownReply } from "../../providers/provider.ts";
 import { StateFolderError } from "../../store/errors.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { Work } from "../../task/work.ts";
 import type { TaskDeps } from "../deps.ts";
 import { interruptedError, PendingError } from "../errors.ts";
+import type { Turn, Waiting } from "../turns/line.ts";
 import { jobOf } from "./jobs.ts";
 import { type AttemptLog, outcomeUnknown, type SubmitResult, submitOnce } from "./submit.ts";
 import { type TaskWriter, WAIT_MS } from "./task-writer.ts";
@@ -54,14 +55,40 @@ async function recoverRequest(writer: TaskWriter, index: number, deps: TaskDeps)
     deps.onProgress({ type: "progress", taskId: work.taskId, share, waiting: null });
   // What is still at work is waited for, and is this process's until then.
   await takeOver(writer, index, work);
-  const reply = (await connection.provider.recover?.(job, { signal, onProgress })) ?? null;
-  if (reply === null && signal.aborted) return;
+  const reply = await withinLimit(work.requestMs, deps, async (limited) =>
+    connection.provider.recover?.(job, { signal: limited, onProgress }),
+  );
+  // It stays as it is for the next run: nothing has ended it.
+  if (signal.aborted && (reply === null || isStillAtWork(reply))) return;
   const result = resultOf(reply ?? ENDED_MEANWHILE);
   const tries = triesOf(writer, index);
   const isAgain =
     result.outcome === "not_sent" || (result.outcome === "unknown" && !work.isPaid && tries < MOST_TRIES);
   if (isAgain) await writer.wait(index, result.error.message, result.outcome === "unknown");
   else await recordEnd(writer, index, result, deps);
+}
+
+function isStillAtWork(reply: SubmitReply): boolean {
+  return reply.outcome === "unknown" && reply.isStopped === false;
+}
+
+/** What work comes to that is given up by the run's signal, and when a request may take no longer. */
+async function withinLimit<Result>(
+  ms: number,
+  { clock, signal }: TaskDeps,
+  work: (signal: AbortSignal) => Promise<Result | undefined>,
+): Promise<Result | null> {
+  const [limit, over] = [new AbortController(), new AbortController()];
+  const reason = new TimeLimitError(`no answer within ${formatDuration(ms)}`);
+  void clock.sleep(ms, over.signal).then(
+    () => limit.abort(reason),
+    () => {},
+  );
+  try {
+    return (await work(AbortSignal.any([signal, limit.signal]))) ?? null;
+  } finally {
+    over.abort();
+  }
 }
 
 /** A request that is still on its way is this process's now, for as long as it may take. */
@@ -97,7 +124,7 @@ async function sendRequest(
   spec: RunSpec,
   deps: TaskDeps,
 ): Promise<ImggenError | null> {
-  const { clock, signal, connection } = deps;
+  const { clock, signal } = deps;
   const { work } = workOf(writer);
   let sentAtMs = Number.POSITIVE_INFINITY;
   const onSent = () => {
@@ -108,8 +135,8 @@ async function sendRequest(
   const result = await submitOnce(
     {
       job,
-      log: attemptLog(writer, index, deps),
-      turn: connection.generator?.line ? () => inTurn(writer, index, deps) : null,
+      log: attemptLog(writer, index),
+      turn: () => inTurn(writer, index, deps),
       patienceMs: spec.patienceMs,
       lostRetries: work.isPaid ? 0 : MOST_TRIES - 1 - triesOf(writer, index),
       limitMs: work.requestMs,
@@ -135,7 +162,7 @@ async function afterSubmit(
   const { work } = workOf(writer);
   // Nothing is lost, and another run may fare better: it waits, unless it is this run's alone and has made nothing.
   if (result.outcome === "not_sent" || (result.outcome === "refused" && isOfAccount(result.error))) {
-    if (deps.keeping || hasBegun(writer)) {
+    if (deps.keeping || hasMade(writer, index)) {
       await writer.wait(index, result.error.message, false);
       return result.error;
     }
@@ -167,9 +194,12 @@ export function isOfAccount({ type }: ImggenError): boolean {
   return OF_ACCOUNT.has(type);
 }
 
-/** Whether any request of a task has been made, or may have been. */
-function hasBegun({ record }: TaskWriter): boolean {
-  return record.requests.some((state) => !("tries" in state) || state.tries > 0);
+/** Whether any request of a task has made something, or may have, beside the attempt that has just made nothing. */
+function hasMade({ record }: TaskWriter, index: number): boolean {
+  return record.requests.some((state, at) => {
+    if (!("tries" in state)) return true;
+    return state.tries > (at === index && state.name === "started" ? 1 : 0);
+  });
 }
 
 /** Ends every request of a task that has made nothing: the same would come of the others. */
@@ -246,33 +276,36 @@ function whyFailed({ gaveUp, reply }: Extract<SubmitResult, { outcome: "unknown"
 const NOT_SENT = "Nothing was sent. Free some space or fix the folder's permissions.";
 
 /** Records attempts to send a request. */
-function attemptLog(writer: TaskWriter, index: number, { ledger }: TaskDeps): AttemptLog {
+function attemptLog(writer: TaskWriter, index: number): AttemptLog {
   return {
-    async begin(submitMs) {
-      try {
-        await ledger.work.begin(writer.id, index);
-      } catch (error) {
-        return new StateFolderError(ledger.work.folder, error, { hint: NOT_SENT });
-      }
-      return writer.start(index, submitMs);
-    },
+    begin: (submitMs) => writer.start(index, submitMs),
     rateLimited: (why, waitMs) => writer.wait(index, why, false, waitMs + WAIT_MS),
     again: (why, sent) => writer.wait(index, why, sent),
   };
 }
 
-/** Waits for a request's turn, and says so to whom it may concern: the user, and other processes. */
-async function inTurn(writer: TaskWriter, index: number, deps: TaskDeps) {
-  const { connection, signal, clock } = deps;
+/** Where nothing waits for anything. */
+const AT_ONCE: Turn = { release: async () => {} };
+
+/**
+ * Makes the folder for what will arrive, and waits for the request's turn, which others are told: the user, and other
+ * processes. @throws StateFolderError, the signal's reason, or the disk's error
+ */
+async function inTurn(writer: TaskWriter, index: number, deps: TaskDeps): Promise<Turn> {
+  const { connection, signal, clock, ledger } = deps;
   const { line } = connection.generator ?? {};
-  if (!line) throw new TypeError("there is no line");
+  try {
+    await ledger.work.begin(writer.id, index);
+  } catch (error) {
+    throw new StateFolderError(ledger.work.folder, error, { hint: NOT_SENT });
+  }
+  if (!line) return AT_ONCE;
   const { taskId } = workOf(writer).work;
   const over = new AbortController();
   const renewing = renew(writer, index, clock, over.signal);
   try {
     const order = `${writer.id}-${String(index).padStart(2, "0")}`;
-    const onWait = (waiting: { ahead: number; holder: string }) =>
-      deps.onProgress({ type: "progress", taskId, share: null, waiting });
+    const onWait = (waiting: Waiting) => deps.onProgress({ type: "progress", taskId, share: null, waiting });
     return await line.take(order, { signal, onWait });
   } finally {
     over.abort();

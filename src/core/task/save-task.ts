@@ -89,9 +89,26 @@ function sourcesOf({ writer }: { writer: TaskWriter }, { connection, ledger }: T
   const { record } = writer;
   return record.requests.map((state, index): ImageSource => {
     if (state.name !== "completed") return { kind: "none" };
+    const [url, ...more] = state.urls;
+    if (url !== undefined) return atProvider(url, more.length, state.taskId, connection);
     const job = jobOf(record, index, ledger.work);
     return { kind: "here", read: async () => (await connection.provider.images?.(job)) ?? [] };
   });
+}
+
+/** The image of a request at its provider's URL; of several, the first. */
+function atProvider(
+  url: string,
+  others: number,
+  taskId: string,
+  { provider }: TaskDeps["connection"],
+): ImageSource {
+  const freshUrl = async () => {
+    const reply = await provider.poll?.(taskId, undefined, new AbortController().signal);
+    if (reply?.outcome !== "state" || reply.task.status !== "completed") return null;
+    return reply.task.urls[0] ?? null;
+  };
+  return { kind: "url", url, headers: provider.downloadHeaders, freshUrl, others };
 }
 
 /** Records that what a request has made is no image that can be saved. */

@@ -82,15 +82,13 @@ export async function submitAndFinish(
       saved: [],
     };
     const { workOff } = await import("./work-off.ts");
-    return workOff(task, { wait: wait ?? ANY_WAIT, onSent }, warnings, deps, tooMuch);
+    return workOff(task, { wait, onSent }, warnings, deps, tooMuch);
   }
   const result: SubmitResult = tooMuch
     ? { outcome: "not_sent", error: tooMuch }
     : await submitOnce(submitSpec(spec, request, writer, deps), { ...deps, onSent });
   return settle(result, spec, writer, warnings, deps);
 }
-
-const ANY_WAIT: WaitSettings = { timeoutMs: null, schedule: null };
 
 /** After a signal, how long to wait for the id that a running submit may bring, in milliseconds. */
 const GRACE_MS = 10_000;

@@ -117,21 +117,30 @@ async function attempt(spec: SubmitSpec, deps: SubmitDeps): Promise<Attempt | Im
   if (turn instanceof ImggenError) return deps.signal.aborted ? "interrupted" : turn;
   let keepMs = 0;
   try {
-    // The signal may have come while its turn was waited for.
+    // The signal, or an outage, may have come while its turn was waited for.
     if (deps.signal.aborted) return "interrupted";
+    const noTurn = turn && (await provider.turn?.(deps.signal));
+    if (noTurn) return { reply: noTurn, gaveUp: null };
     const refusal = await log.begin(spec.limitMs ?? provider.limits.submitMs);
     if (refusal) return refusal;
     if (deps.signal.aborted) return "interrupted";
     deps.onProgress({ type: "submitting", ...(spec.turn !== null && { taskId: job.taskId }) });
     const made = await submitWithGrace(spec, deps);
     const { reply } = made;
-    // What was given up may still be worked on.
-    if (reply.outcome === "unknown" && reply.isStopped === false && made.gaveUp !== null)
-      keepMs = spec.limitMs ?? 0;
+    if (reply.outcome === "unknown" && reply.isStopped === false) keepMs = keptMs(made.gaveUp, spec);
     return made;
   } finally {
     await turn?.release(keepMs).catch(() => {});
   }
+}
+
+/** What was not waited for may be at work for so long at most, in milliseconds: more would hold up the user's next try. */
+const MOST_KEPT_MS = 30_000;
+
+/** For how long the turn of a request is kept that was given up, and that the other side may still be at work on. */
+function keptMs(gaveUp: GivenUp | null, { limitMs }: SubmitSpec): number {
+  if (gaveUp === null || limitMs === null) return 0;
+  return gaveUp === "time limit" ? limitMs : Math.min(limitMs, MOST_KEPT_MS);
 }
 
 function asError(error: unknown): ImggenError {

@@ -3,6 +3,7 @@ import type { ImggenError } from "../../lib/error-types.ts";
 import { STATES } from "../../task/lifecycle.ts";
 import type { TaskDeps } from "../deps.ts";
 import type { WaitSettings } from "../polling/wait.ts";
+import { awaitAccepted } from "./accepted.ts";
 import { errorOf, factsOf, type TaskReport } from "./report.ts";
 import { type RunSpec, runRequests } from "./requests.ts";
 import { type AcceptedTask, saveMade } from "./save-task.ts";
@@ -17,25 +18,30 @@ export type WorkTask = AcceptedTask & { writer: TaskWriter };
 /**
  * Takes a task at a provider other than the hosted service as far as this process can: its requests are sent, and what
  * they have made is saved. Never throws an expected error: it is in the report.
+ * @param options.wait null: until its provider has accepted it
  * @param kept what keeps any request from being sent, if anything does
  */
 export async function workOff(
   task: WorkTask,
-  { wait, onSent }: { wait: WaitSettings; onSent?: (() => void) | undefined },
+  { wait, onSent }: { wait: WaitSettings | null; onSent?: (() => void) | undefined },
   warnings: readonly string[],
   deps: TaskDeps,
   kept: ImggenError | null = null,
 ): Promise<TaskReport> {
   const { writer } = task;
-  const spec: RunSpec = { timeoutMs: wait.timeoutMs, patienceMs: wait.timeoutMs ?? PATIENCE_MS, onSent };
-  const stop = kept ?? (await runRequests(writer, spec, deps));
+  const timeoutMs = wait?.timeoutMs ?? null;
+  const spec: RunSpec = { timeoutMs, patienceMs: timeoutMs ?? PATIENCE_MS, onSent };
+  const stop =
+    kept ??
+    (await runRequests(writer, spec, deps)) ??
+    (wait === null ? null : await awaitAccepted(writer, wait, deps));
   if (kept) await notSent(writer, kept, deps);
   const report = { ...factsOf(writer.record), warnings: [...warnings] };
   const { name } = writer.record.state;
-  if (name === "completed" && stop === null) return saveMade(task, report, deps);
+  if (name === "completed" && stop === null && wait !== null) return saveMade(task, report, deps);
   if (STATES[name].isOpen) await writer.release();
   else await writer.finish();
-  return { ...report, error: stop ?? errorOf(writer.record) };
+  return { ...report, isAwaited: wait !== null, error: stop ?? errorOf(writer.record) };
 }
 
 async function notSent(writer: TaskWriter, { message }: ImggenError, { clock }: TaskDeps): Promise<void> {

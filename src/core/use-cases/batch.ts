@@ -15,6 +15,7 @@ import type { TaskDeps } from "../deps.ts";
 import { interruptedError, ManifestError } from "../errors.ts";
 import { Admission } from "../limits/admission.ts";
 import { checkBatchBudget, checkDailyLimit } from "../limits/budget.ts";
+import { misfitOf } from "../task/jobs.ts";
 import { reportOf } from "../task/report.ts";
 
 // Rows that another process holds are waited for as long as its longest default timeout, which is that of 4K.
@@ -32,6 +33,11 @@ export async function batch(spec: BatchSpec, deps: TaskDeps, events: BatchEvents
   const found = await findBatch(output.folder, folders);
   const claims = new BatchClaims(ledger.folder, batchId(connection.identity.baseUrl, found.origin), clock);
   const planDeps = { claims, ledger, resubmitUnknown, retryFailed, countsKey: budgetedKeys(spec) };
+  const misfits = spec.rows.flatMap(({ line, checked }) => {
+    const misfit = misfitOf(checked.request, connection);
+    return misfit === null ? [] : [{ line, message: misfit.message }];
+  });
+  if (misfits.length > 0) throw new ManifestError(misfits);
   const { plan, misplaced } = await planWithFiles(spec.rows, output, planDeps);
   if (misplaced.length > 0) throw new ManifestError(misplaced);
   const agree = folderAgreement(plan, spec, events);

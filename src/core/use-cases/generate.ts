@@ -9,6 +9,7 @@ import { type CostRules, checkBudget, checkDailyLimit } from "../limits/budget.t
 import type { RequestReferences } from "../references/reference-images.ts";
 import { continueEarlier } from "../task/continue.ts";
 import { dismissTask } from "../task/dismiss.ts";
+import { misfitOf } from "../task/jobs.ts";
 import type { TaskReport } from "../task/report.ts";
 import { submitNew, type TaskSpec } from "../task/submit-and-finish.ts";
 
@@ -40,6 +41,8 @@ export async function generate(
   const { reuse, again, repeated } = spec;
   const { provider, generator } = deps.connection;
   if (wait === null && generator && !provider.poll) throw noIds(generator);
+  const misfit = misfitOf(checked.request, deps.connection);
+  if (misfit !== null) throw misfit;
   if (reuse && again) throw new UsageError("A request cannot be reused and submitted again: choose one.");
   const warnings = [...checked.warnings];
   const say = async (warning: string) => {

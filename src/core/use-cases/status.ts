@@ -8,6 +8,7 @@ import type { TaskDeps, UseCaseDeps } from "../deps.ts";
 import { requireFolderForSeveral } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import { pollOnce as pollTask, type WaitSettings } from "../polling/wait.ts";
+import { polledRecord } from "../task/accepted.ts";
 import { awaitTask, endedReport, leftUnfinished, unseen } from "../task/finish.ts";
 import { originOfFile } from "../task/origin.ts";
 import { reportOf, reportOfId, type TaskReport } from "../task/report.ts";
@@ -120,7 +121,12 @@ async function statusOfWork(
   deps: UseCaseDeps,
 ): Promise<TaskReport> {
   const known = reportOf(record);
-  if (wait === null && destination === null) return known;
+  if (wait === null && destination === null) {
+    if (!record.requests.some(({ name }) => name === "accepted")) return known;
+    return reported(known, async () =>
+      reportOf(await polledRecord(record, await deps.depsFor(record.intent, known.taskId ?? record.id))),
+    );
+  }
   return resumeFound(record, { wait: wait ?? { timeoutMs: null, schedule: null }, destination }, deps);
 }
 

@@ -43,14 +43,14 @@ it("makes an image from reference images in files", async () => {
 
 it("lists the models", async () => {
   const mock = await openAiMock();
-  const models = await openAiAt(`${mock.url}/v1`, PAID).models(ALONE.signal);
+  const models = await openAiAt(`${mock.url}/v1`, PAID).provider.models?.(ALONE.signal);
   expect(models?.length).toBeGreaterThan(0);
 });
 
 it.each([
-  [401, { message: "Incorrect API key provided", code: "invalid_api_key" }, "account", "login_required"],
-  [429, { message: "You exceeded your current quota", code: "insufficient_quota" }, "account", "my_credits"],
-  [429, { message: "Rate limit reached", code: "rate_limit_exceeded" }, "busy", "retryAfterMs"],
+  [401, { message: "Incorrect API key provided", code: "invalid_api_key" }, "auth_required"],
+  [429, { message: "You exceeded your current quota", code: "insufficient_quota" }, "insufficient_credits"],
+  [429, { message: "Rate limit reached", code: "rate_limit_exceeded" }, "rate_limited"],
   [
     400,
     {
@@ -58,16 +58,14 @@ it.each([
       type: "image_generation_user_error",
       code: "moderation_blocked",
     },
-    "refused",
-    "",
+    "generation_failed",
   ],
-  [500, { message: "The server had an error", type: "server_error" }, "lost", ""],
-])("says what a reply with %i means, and asks once", async (status, error, kind, detail) => {
+  [500, { message: "The server had an error", type: "server_error" }, "unknown"],
+])("says what a reply with %i means, and asks once", async (status, error, kind) => {
   const mock = await openAiMock();
   mock.prependFixture({ match: { endpoint: "image" }, response: { error, status } });
-  const { message, failure } = await failing(openAiAt(`${mock.url}/v1`, PAID));
-  expect(failure.kind).toBe(kind);
-  expect(JSON.stringify(failure)).toContain(detail);
+  const { message, what } = await failing(openAiAt(`${mock.url}/v1`, PAID));
+  expect(what).toBe(kind);
   expect(message).toContain(error.message);
   expect(mock.getRequests()).toHaveLength(1);
 });
@@ -78,19 +76,19 @@ it("says how long a rate limit asks to wait", async () => {
     match: { endpoint: "image" },
     response: { error: { message: "Slow down", code: "rate_limit_exceeded" }, status: 429, retryAfter: 7 },
   });
-  const { failure } = await failing(openAiAt(`${mock.url}/v1`, PAID));
-  expect(failure).toEqual({ kind: "busy", retryAfterMs: 7000 });
+  const { reply } = await failing(openAiAt(`${mock.url}/v1`, PAID));
+  expect(reply).toMatchObject({ outcome: "rate_limited", retryAfterMs: 7000 });
 });
 
 it.each([
-  ["the connection is cut", { disconnectRate: 1 }, "lost"],
-  ["the reply is no whole JSON", { malformedRate: 1 }, "lost"],
-  ["the reply is an error of the server", { dropRate: 1 }, "lost"],
-  ["the server limits the rate", { rateLimitRate: 1 }, "busy"],
+  ["the connection is cut", { disconnectRate: 1 }, "unknown"],
+  ["the reply is no whole JSON", { malformedRate: 1 }, "unknown"],
+  ["the reply is an error of the server", { dropRate: 1 }, "unknown"],
+  ["the server limits the rate", { rateLimitRate: 1 }, "rate_limited"],
 ])("asks once where %s", async (_what, chaos, kind) => {
   const mock = await openAiMock();
   mock.setChaos(chaos);
-  const { failure } = await failing(openAiAt(`${mock.url}/v1`, PAID));
-  expect(failure.kind).toBe(kind);
+  const { what } = await failing(openAiAt(`${mock.url}/v1`, PAID));
+  expect(what).toBe(kind);
   expect(mock.getRequests()).toHaveLength(1);
 });

@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { modelsAt, OPENAI_MATRIX, openAiName } from "../../../src/providers/openai/servers.ts";
 import { MODELS } from "../../../src/models/matrix.ts";
+import { modelsAt, OPENAI_MATRIX, openAiName } from "../../../src/providers/openai/servers.ts";
 import { CANARY } from "../../support/canary.ts";
 import { PICTURE } from "../../support/images.ts";
 import { json, response } from "../../support/scripted-server.ts";
@@ -71,10 +71,10 @@ describe("a request to OpenAI", () => {
 
   it("is not sent where a reference image is gone from the disk", async () => {
     const { server, generator } = await scriptedOpenAi(answering(ONE_IMAGE), OPENAI);
-    const { message, failure } = await failing(generator, {
+    const { message, what } = await failing(generator, {
       references: [{ file: "/nowhere/fox.png", mediaType: "image/png" }],
     });
-    expect(failure).toEqual({ kind: "refused" });
+    expect(what).toBe("invalid_request");
     expect(message).toContain("no such file");
     expect(server.requests).toEqual([]);
   });
@@ -107,8 +107,7 @@ describe("a stream from OpenAI", () => {
         void socket.write(stream({ type: "image_generation.partial_image", b64_json: "AAAA" })),
       OPENAI,
     );
-    const { failure } = await failing(generator);
-    expect(failure).toEqual({ kind: "lost" });
+    expect(await failing(generator)).toMatchObject({ what: "unknown" });
   });
 
   it("that ends with an error says which", async () => {
@@ -117,8 +116,8 @@ describe("a stream from OpenAI", () => {
       (_request, socket) => void socket.write(stream(error)),
       OPENAI,
     );
-    const { message, failure } = await failing(generator);
-    expect(failure).toEqual({ kind: "refused" });
+    const { message, what } = await failing(generator);
+    expect(what).toBe("generation_failed");
     expect(message).toContain("Rejected");
   });
 

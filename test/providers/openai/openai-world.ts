@@ -1,19 +1,13 @@
-import { readFile } from "node:fs/promises";
 import { expect, onTestFinished } from "vitest";
-import {
-  type Generator,
-  GeneratorError,
-  type GeneratorFailure,
-  type GeneratorJob,
-} from "../../../src/providers/generator.ts";
-import { OpenAiGenerator } from "../../../src/providers/openai/openai-generator.ts";
+import { OpenAiProvider } from "../../../src/providers/openai/openai-provider.ts";
 import { serverFormOf } from "../../../src/providers/openai/servers.ts";
+import type { MadeImage, Provider, SubmitReply } from "../../../src/providers/provider.ts";
 import type { GeneratorOptions } from "../../../src/providers/spec.ts";
 import { PICTURE } from "../../support/images.ts";
 import { liveServer } from "../../support/live-server.ts";
 import { quickClock } from "../../support/quick-clock.ts";
 import { type Behaviour, json, type ScriptedServer } from "../../support/scripted-server.ts";
-import { ALONE, jobFor, OPTIONS } from "../job.ts";
+import { ALONE, type JobParts, jobFor, OPTIONS, told } from "../job.ts";
 
 export const BASE64 = PICTURE.toString("base64");
 
@@ -29,15 +23,22 @@ export interface OpenAiOptions extends Partial<GeneratorOptions> {
   as?: string;
 }
 
-/** An OpenAI-compatible generator at this base, closed after the test. */
-export function openAiAt(base: string, { as = base, ...options }: OpenAiOptions = {}): Generator {
-  const deps = { env: {}, proxies: undefined, clock: quickClock };
-  const generator = new OpenAiGenerator(base, { ...OPTIONS, ...options }, deps, serverFormOf(as));
-  onTestFinished(() => generator.close());
-  return generator;
+/** A provider, and what its jobs have where a test says nothing. */
+export interface OpenAi {
+  provider: Provider;
+  parts: JobParts;
 }
 
-/** A scripted server, and a generator that uses it. */
+/** An OpenAI-compatible provider at this base, closed after the test. */
+export function openAiAt(base: string, { as = base, ...options }: OpenAiOptions = {}): OpenAi {
+  const deps = { env: {}, proxies: undefined, clock: quickClock };
+  const provider = new OpenAiProvider(base, { ...OPTIONS, ...options }, deps, serverFormOf(as));
+  onTestFinished(() => provider.close());
+  const { isPaid = false, sizeForm = null } = options;
+  return { provider, parts: { isPaid, sizeForm } };
+}
+
+/** A scripted server, and a provider that uses it. */
 export async function scriptedOpenAi(behave: Behaviour, options: OpenAiOptions = {}) {
   const server = await liveServer(behave);
   return { server, generator: openAiAt(`${server.origin}/v1`, options) };
@@ -49,24 +50,28 @@ export const answering =
   (_request, socket) =>
     void socket.write(json(value, status, headers));
 
-/** Generates one image, which must be the picture of tests. @returns what the generator said of it */
-export async function expectPicture(generator: Generator, given: Partial<GeneratorJob> = {}) {
-  const image = await generator.generate(await jobFor(given), ALONE);
-  expect(await readFile(image.file)).toEqual(PICTURE);
-  return image;
+/** Submits a job, which must be made. @returns what was said of it, and its images */
+export async function made({ provider, parts }: OpenAi, given: JobParts = {}) {
+  const job = await jobFor({ ...parts, ...given });
+  const reply = await provider.submit(job, ALONE);
+  expect(told(reply)).toEqual({ what: "made", message: "", hint: null });
+  const images: MadeImage[] = (await provider.images?.(job)) ?? [];
+  return { ...(reply as Extract<SubmitReply, { outcome: "made" }>), images, job };
 }
 
-/** Generates, which must fail. */
-export async function failing(
-  generator: Generator,
-  given: Partial<GeneratorJob> = {},
-): Promise<{ message: string; failure: GeneratorFailure }> {
-  const error = await generator.generate(await jobFor(given), ALONE).then(
-    () => new Error("it made an image"),
-    (thrown: unknown) => thrown,
-  );
-  if (!(error instanceof GeneratorError)) throw error;
-  return error;
+/** Submits a job, whose image must be the picture of tests. @returns what was said of it */
+export async function expectPicture(generator: OpenAi, given: JobParts = {}) {
+  const reply = await made(generator, given);
+  expect(reply.images).toEqual([{ kind: "bytes", bytes: PICTURE }]);
+  return reply;
+}
+
+/** Submits a job, which must not be made. */
+export async function failing({ provider, parts }: OpenAi, given: JobParts = {}) {
+  const job = await jobFor({ ...parts, ...given });
+  const reply = await provider.submit(job, ALONE);
+  expect(reply.outcome).not.toBe("made");
+  return { ...told(reply), reply, job };
 }
 
 /** The JSON bodies of all POSTs, in order. */

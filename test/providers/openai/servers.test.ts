@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import type { GeneratorJob } from "../../../src/providers/generator.ts";
+import type { Job } from "../../../src/providers/provider.ts";
 import { CANARY } from "../../support/canary.ts";
 import { PICTURE } from "../../support/images.ts";
 import { liveServer } from "../../support/live-server.ts";
@@ -13,6 +13,7 @@ import {
   bodies,
   expectPicture,
   failing,
+  made,
   ONE_IMAGE,
   scriptedOpenAi,
 } from "./openai-world.ts";
@@ -20,7 +21,7 @@ import {
 // A double for each OpenAI-compatible server that is known to differ: it takes what the real one takes, and answers as it
 // does. The table of them is in `.github/docs/generators.md`.
 
-async function references(...names: string[]): Promise<GeneratorJob["references"]> {
+async function references(...names: string[]): Promise<Job["references"]> {
   const folder = await temporaryFolder();
   return Promise.all(
     names.map(async (name) => {
@@ -60,18 +61,25 @@ describe("Azure OpenAI", () => {
     await expectPicture(generator, { model: "my-deployment" });
   });
 
-  it("stops the queue for a deployment that it does not have", async () => {
-    const { generator } = await scriptedOpenAi(azure, { headers: { "api-key": CANARY } });
-    const { message, failure } = await failing(generator, { model: "gpt-image-2" });
-    expect(failure).toEqual({ kind: "account", key: "login_required" });
+  it("says which models there are where it is asked for a deployment that it does not have", async () => {
+    const { generator } = await scriptedOpenAi(
+      (request, socket) =>
+        request.method === "GET"
+          ? void socket.write(json({ data: [{ id: "my-deployment" }] }))
+          : azure(request, socket),
+      { headers: { "api-key": CANARY } },
+    );
+    const { message, what, hint } = await failing(generator, { model: "gpt-image-2" });
+    expect(what).toBe("invalid_request");
     expect(message).toContain("No such deployment");
+    expect(hint).toBe("Nothing was charged. Its models: my-deployment");
   });
 
   it("refuses what its content filter finds, whatever the status", async () => {
     const { generator } = await scriptedOpenAi(
       answering({ error: { code: "content_policy_violation", message: "Filtered." } }, 403),
     );
-    expect((await failing(generator)).failure).toEqual({ kind: "refused" });
+    expect((await failing(generator)).what).toBe("generation_failed");
   });
 });
 
@@ -87,18 +95,18 @@ describe("stable-diffusion.cpp's sd-server", () => {
     const missing = await scriptedOpenAi(answering({ error: "prompt required" }, 400));
     expect(await failing(missing.generator)).toMatchObject({
       message: expect.stringContaining("prompt required"),
-      failure: { kind: "refused" },
+      what: "invalid_request",
     });
     const broken = await scriptedOpenAi(answering({ error: "server_error", message: "out of memory" }, 500));
     expect(await failing(broken.generator)).toMatchObject({
       message: expect.stringContaining("out of memory"),
-      failure: { kind: "lost" },
+      what: "unknown",
     });
   });
 
   it("leaves out images that failed", async () => {
     const { generator } = await scriptedOpenAi(answering({ created: 1, output_format: "png", data: [] }));
-    expect((await failing(generator)).failure).toEqual({ kind: "refused" });
+    expect((await failing(generator)).what).toBe("generation_failed");
   });
 
   it("gets one reference image as `image`, several as `image[]`, and the fields beside them as text", async () => {
@@ -116,9 +124,17 @@ describe("stable-diffusion.cpp's sd-server", () => {
   it("never gets a reference image that it would skip without a word", async () => {
     const { server, generator } = await scriptedOpenAi(answering(ONE_IMAGE));
     const page = await liveServer((_request, socket) => void socket.write(response(200, "<html>")));
-    const { failure } = await failing(generator, { references: [{ url: `${page.origin}/fox.png` }] });
-    expect(failure).toEqual({ kind: "refused" });
+    const { what } = await failing(generator, { references: [{ url: `${page.origin}/fox.png` }] });
+    expect(what).toBe("invalid_request");
     expect(server.requests).toEqual([]);
+  });
+
+  it("gets a file beside a URL, both as files", async () => {
+    const { server, generator } = await scriptedOpenAi(answering(ONE_IMAGE));
+    const images = await liveServer((_request, socket) => void socket.write(response(200, PICTURE)));
+    const url = `${images.origin}/fox.png`;
+    await expectPicture(generator, { references: [...(await references("1.png")), { url }] });
+    expect(formFields(server.submits()[0]?.body ?? "").slice(-2)).toEqual(["image[]", "image[]"]);
   });
 
   it("gets a reference image of a URL as a file", async () => {
@@ -141,28 +157,36 @@ describe("LocalAI", () => {
   };
 
   it("answers with a URL of its own", async () => {
-    const { generator } = await scriptedOpenAi(localAi);
-    await expectPicture(generator, { model: "flux" });
+    const { server, generator } = await scriptedOpenAi(localAi);
+    const { images } = await made(generator, { model: "flux" });
+    expect(images).toEqual([{ kind: "url", url: `${server.origin}/generated-images/b64.png`, headers: {} }]);
   });
 
   it("gets reference images in the usual request, as it has no other", async () => {
     const { server, generator } = await scriptedOpenAi(localAi);
     for (let time = 0; time < 2; time++)
-      await expectPicture(generator, { model: "flux", references: await references("1.png") });
+      await made(generator, { model: "flux", references: await references("1.png") });
     expect(server.submits().map(({ target }) => target)).toEqual([
       "/v1/images/edits",
       "/v1/images/generations",
       "/v1/images/generations",
     ]);
     expect(JSON.parse(server.submits()[1]?.body ?? "")).toMatchObject({ ref_images: [BASE64] });
+    const images = await liveServer((_request, socket) => void socket.write(response(200, PICTURE)));
+    const url = `${images.origin}/fox.png`;
+    await made(generator, { model: "flux", references: [...(await references("1.png", "2.png")), { url }] });
+    expect(JSON.parse(server.submits()[3]?.body ?? "")).toMatchObject({ ref_images: [BASE64, BASE64, url] });
   });
 
   it("is waited for while a model loads", async () => {
     const loading = response(503, "", { "retry-after": "20" });
     const free = await scriptedOpenAi((_request, socket) => void socket.write(loading));
-    expect((await failing(free.generator)).failure).toEqual({ kind: "busy", retryAfterMs: 20_000 });
+    expect((await failing(free.generator)).reply).toMatchObject({
+      outcome: "rate_limited",
+      retryAfterMs: 20_000,
+    });
     const paid = await scriptedOpenAi((_request, socket) => void socket.write(loading), { isPaid: true });
-    expect((await failing(paid.generator)).failure).toEqual({ kind: "lost" });
+    expect((await failing(paid.generator)).what).toBe("unknown");
   });
 });
 
@@ -170,8 +194,8 @@ it("another server without edits makes no picture without the reference images",
   const { server, generator } = await scriptedOpenAi(({ target }, socket) => {
     socket.write(target === "/v1/images/generations" ? json(ONE_IMAGE) : response(404, "404 page not found"));
   });
-  const { failure } = await failing(generator, { references: await references("1.png") });
-  expect(failure.kind).toBe("account");
+  const { what } = await failing(generator, { references: await references("1.png") });
+  expect(what).toBe("invalid_request");
   expect(server.submits()).toHaveLength(1);
 });
 
@@ -183,16 +207,15 @@ describe("vLLM-Omni and SGLang", () => {
     const { generator } = await scriptedOpenAi(answering({ detail: list }, 422));
     expect(await failing(generator)).toMatchObject({
       message: expect.stringContaining("body.size: Input should be a valid string"),
-      failure: { kind: "refused" },
+      what: "invalid_request",
     });
   });
 
   it("answer with a relative URL", async () => {
-    const { generator } = await scriptedOpenAi(({ method }, socket) => {
-      const made = json({ data: [{ url: "/v1/images/img_7/content", b64_json: null }] });
-      socket.write(method === "POST" ? made : response(200, PICTURE, { "content-type": "image/png" }));
-    });
-    await expectPicture(generator);
+    const answer = { data: [{ url: "/v1/images/img_7/content", b64_json: null }] };
+    const { server, generator } = await scriptedOpenAi(answering(answer));
+    const { images } = await made(generator);
+    expect(images).toEqual([{ kind: "url", url: `${server.origin}/v1/images/img_7/content`, headers: {} }]);
   });
 });
 
@@ -253,6 +276,13 @@ describe("Together", () => {
     await expectPicture(generator, { references: [{ url: "https://example.com/1.png" }] });
     expect(server.submits()[0]?.target).toBe("/v1/images/generations");
     expect(bodies(server)[0]).toMatchObject({ image_url: "https://example.com/1.png" });
+    const url = `data:image/png;base64,${BASE64}`;
+    await expectPicture(generator, { references: await references("1.png") });
+    expect(bodies(server)[1]).toMatchObject({ image_url: url });
+    await expectPicture(generator, {
+      references: [...(await references("1.png")), { url: "https://example.com/1.png" }],
+    });
+    expect(bodies(server)[2]).toMatchObject({ reference_images: [url, "https://example.com/1.png"] });
   });
 });
 
@@ -262,7 +292,7 @@ describe("Gemini, as an OpenAI-compatible server", () => {
     const { generator } = await scriptedOpenAi(answering([error], 429));
     expect(await failing(generator)).toMatchObject({
       message: expect.stringContaining("Resource exhausted"),
-      failure: { kind: "busy" },
+      what: "rate_limited",
     });
   });
 });
@@ -274,8 +304,8 @@ describe("a gateway", () => {
       (_request, socket) => void socket.write(response(524, page, { "content-type": "text/html" })),
       { isPaid: true },
     );
-    const { message, failure } = await failing(generator);
-    expect(failure).toEqual({ kind: "lost" });
+    const { message, what } = await failing(generator);
+    expect(what).toBe("unknown");
     expect(message).toContain("524: A timeout occurred");
     expect(server.requests).toHaveLength(1);
   });
@@ -287,7 +317,7 @@ describe("a gateway", () => {
       code: "insufficient_user_quota",
     };
     const { generator } = await scriptedOpenAi(answering({ error }, 403));
-    expect((await failing(generator)).failure).toMatchObject({ key: "my_credits.no_credits_description" });
+    expect((await failing(generator)).what).toBe("insufficient_credits");
   });
 });
 

@@ -5,7 +5,7 @@ import { holds } from "../../support/holds.ts";
 import { expectPublished } from "./published-fields.ts";
 
 const px = fc.integer({ min: 1, max: 20_000 });
-const plain = { ratio: undefined, quality: undefined };
+const plain = { ratio: undefined };
 
 describe("a size", () => {
   it.each(["gpt-image-2", "gpt-image-2.5-flare", "gpt-image-1", "chatgpt-image-latest"])(
@@ -41,7 +41,7 @@ describe("a size", () => {
     expect(sizeFields({ ...plain, width, height }, "gpt-image-1", "WxH")).toEqual({ size });
   });
 
-  const wide = { ratio: "16:9", quality: "2K", width: 2048, height: 1152 };
+  const wide = { ratio: "16:9", width: 2048, height: 1152 };
 
   it("of another server's model is the job's own", () => {
     expect(sizeFields(wide, "flux", "WxH")).toEqual({ size: "2048x1152" });

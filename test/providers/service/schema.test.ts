@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { isTaskId, parseEnvelope, parsePolledState, parseTaskId } from "../../../src/providers/service/schema.ts";
+import {
+  isTaskId,
+  parseEnvelope,
+  parsePolledState,
+  parseTaskId,
+} from "../../../src/providers/service/schema.ts";
 
 describe("an envelope", () => {
   it.each([
@@ -168,51 +173,8 @@ describe("a task record", () => {
   });
 });
 
-describe("what the queue before the user's own generator says of a task", () => {
-  it.each([
-    [
-      { status: "queued", errorCode: 0, ahead: 3 },
-      {
-        status: "running",
-        word: "queued",
-        queue: { isWaiting: true, ahead: 3, share: null, why: null },
-      },
-    ],
-    [
-      { status: "processing", errorCode: 0, progress: 0.25, detail: "slow" },
-      {
-        status: "running",
-        word: "processing",
-        queue: { isWaiting: false, ahead: null, share: 0.25, why: "slow" },
-      },
-    ],
-    [
-      { status: "completed", resultUrl: "http://a/1", usage: { total_tokens: 12 } },
-      { status: "completed", urls: ["http://a/1"], usage: { total_tokens: 12 } },
-    ],
-    [
-      { status: "completed", resultUrl: "http://a/1", detail: "one is missing" },
-      { status: "completed", urls: ["http://a/1"], why: "one is missing" },
-    ],
-    [
-      { status: "failed", errorCode: 1001, detail: "no cats", outcome: "refused" },
-      { status: "failed", errorCode: "1001", why: "no cats", charged: "no" },
-    ],
-    [
-      { status: "failed", errorCode: 1001, detail: "cut", outcome: "unknown" },
-      { status: "lost", why: "cut" },
-    ],
-    [
-      { status: "failed", errorCode: 1001, outcome: "new" },
-      { status: "failed", errorCode: "1001" },
-    ],
-  ])("%j", (data, state) => {
-    expect(parsePolledState(data, true)).toEqual(state);
-  });
-
-  it("is not taken from any other service", () => {
-    const lost = { status: "failed", errorCode: 1001, detail: "cut", outcome: "unknown" };
-    expect(parsePolledState(lost)).toEqual({ status: "failed", errorCode: "1001" });
-    expect(parsePolledState({ status: "queued", ahead: 3 })).toEqual({ status: "running", word: "queued" });
-  });
+it("what only other kinds of service say is no part of a task's state", () => {
+  const lost = { status: "failed", errorCode: 1001, detail: "cut", outcome: "unknown" };
+  expect(parsePolledState(lost)).toEqual({ status: "failed", errorCode: "1001" });
+  expect(parsePolledState({ status: "queued", ahead: 3 })).toEqual({ status: "running", word: "queued" });
 });

@@ -127,7 +127,7 @@ async function showResult({ name, status, message, hint }: NamedResult, session:
   await console.result(linesOf(head, parts, roomOn(stdout)), paint);
 }
 
-/** Where there is room, all of it in one line; otherwise the next step begins a line. */
+/** Puts all of it in one line where there is room; otherwise the next step begins a line. */
 function linesOf(head: string, parts: readonly string[], columns: number): string[] {
   const beside = head.length + 2;
   // A part that ends in a command has no full stop of its own.
@@ -150,7 +150,7 @@ function documentOf(failed: readonly string[]): object {
 
 function summaryOf(failures: number, warnings: number): string {
   const counts = [
-    ...(failures > 0 ? [`${failures} to fix`] : []),
+    ...(failures > 0 ? [counted(failures, "problem to fix", "problems to fix")] : []),
     ...(warnings > 0 ? [counted(warnings, "warning")] : []),
   ];
   return counts.length === 0 ? "No problems found." : `${counts.join(", ")}.`;

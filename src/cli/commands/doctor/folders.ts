@@ -16,7 +16,7 @@ import { type CheckResult, failed, needed, ok, warning } from "./check.ts";
 
 const WRITABLE_BY_OTHERS = 0o022;
 const MIB = 1024 ** 2;
-/** With less a task's file and the reserve beside it may not fit, and nothing is submitted. */
+/** The least free space: a task's file and the reserve beside it must fit, or nothing is submitted. */
 const LEAST_FREE_BYTES = MIB;
 /** Images take a few MiB each. */
 const LITTLE_FREE_BYTES = 100 * MIB;
@@ -75,7 +75,7 @@ export async function checkCache(session: Session): Promise<CheckResult> {
   );
 }
 
-/** Without the folder in it for this release of Node. The types of the oldest supported Node do not know it. */
+/** The cache without the folder in it for this release of Node. The types of the oldest supported Node do not know it. */
 function cacheInUse(): string | null {
   if (!("getCompileCacheDir" in module) || typeof module.getCompileCacheDir !== "function") return null;
   const folder: unknown = module.getCompileCacheDir();
@@ -133,7 +133,7 @@ export interface FolderFacts {
   exists: boolean;
   /** Its permission bits; null if it does not exist, or the platform has none. */
   mode: number | null;
-  /** Of its disk, for this user; null if the system does not say. */
+  /** Free space of its disk, for this user; null if the system does not say. */
   freeBytes: number | null;
   /** What keeps this user from creating files there, as the system says it; null if nothing does. */
   problem: unknown;

@@ -17,7 +17,7 @@ type Reply = Models | ImggenError;
 /** The user's own generator, asked for its models, which costs nothing. */
 export async function askGenerator(own: OwnGenerator, session: Session): Promise<Target> {
   const startMs = performance.now();
-  const reply = await modelNames(own, session.context).catch(asFailure);
+  const reply = await modelNames(own, session).catch(asFailure);
   const elapsedMs = performance.now() - startMs;
   return {
     service: () => checkReachable(own, reply, elapsedMs),

@@ -49,8 +49,8 @@ function whatIsMissing({ message, cause }: UndecodableError): string {
 export async function checkTerminal(session: Session): Promise<CheckResult> {
   const { context, console, options } = session;
   if (context.stdout.isTTY !== true) return ok("standard output is not a terminal", { isTerminal: false });
-  // A query to the terminal would be written to standard output, into the JSON document.
-  const screen = await findScreen(session, options.json !== true);
+  // Where standard error is no terminal, a query is written to standard output, into the JSON document.
+  const screen = await findScreen(session, options.json !== true || context.stderr.isTTY === true);
   const { columns, rows } = screen;
   const colors = console.takesColors("stdout") ? COLORS[screen.colors] : "no colours";
   const symbols = hasSymbols(context.env);

@@ -61,7 +61,7 @@ describe("imggen doctor", () => {
     const { document, checks } = await examined(world, { env: NO_ACCOUNT });
     const lines = stdout.trimEnd().split("\n");
     expect(code).toBe(2);
-    expect([lines.pop(), stderr]).toEqual(["2 to fix.", ""]);
+    expect([lines.pop(), stderr]).toEqual(["2 problems to fix.", ""]);
     expect(lines.map((line) => line.split(/ +/)[1])).toEqual(checks.map(({ name }) => name));
     expect(lines.find((line) => line.includes(" key "))).toMatch(
       /^failed +key +No API key is set\. To store one \(or set IMGGEN_API_KEY\): imggen login/,
@@ -306,12 +306,26 @@ describe("the ledger", () => {
 
 it("the proxy is shown without its password, and is none where NO_PROXY leaves the service out", async () => {
   const world = await healthy();
-  const HTTP_PROXY = "http://ada:secret@127.0.0.1:1";
-  const behind = await examined(world, { env: { HTTP_PROXY, IMGGEN_BASE_URL: "http://127.0.0.1:2/api" } });
-  expect(behind.check("proxy")?.message).toBe("http://127.0.0.1:1/ (HTTP_PROXY)");
+  const HTTPS_PROXY = "http://ada:secret@127.0.0.1:1";
+  const env = { HTTPS_PROXY, IMGGEN_BASE_URL: "https://service.example/api" };
+  const behind = await examined(world, { env });
+  expect(behind.check("proxy")?.message).toBe("http://127.0.0.1:1/ (HTTPS_PROXY)");
   expect(behind.stdout).not.toContain("secret");
-  const { code, check } = await examined(world, { env: { HTTP_PROXY, NO_PROXY: "127.0.0.1" } });
+  const { check } = await examined(world, { env: { ...env, NO_PROXY: "example" } });
+  expect(check("proxy")?.message).toBe("none for service.example");
+});
+
+it("the proxy is none for a service on this machine", async () => {
+  const world = await healthy();
+  const { code, check } = await examined(world, { env: { HTTP_PROXY: "http://127.0.0.1:1" } });
   expect([code, check("proxy")?.message]).toEqual([0, `none for 127.0.0.1:${world.server.port}`]);
+});
+
+it("what is not understood in NO_PROXY is named", async () => {
+  const env = { HTTP_PROXY: "http://127.0.0.1:1", no_proxy: "<local>,example" };
+  const { code, check } = await examined(await healthy(), { env });
+  expect([code, check("proxy")?.status]).toEqual([0, "warning"]);
+  expect(check("proxy")?.message).toContain("In no_proxy this is ignored: <local>.");
 });
 
 describe("the terminal", () => {

@@ -1,0 +1,105 @@
+import { isoTime } from "../../lib/clock.ts";
+import type { ImggenError } from "../../lib/error-types.ts";
+import type { PolledState } from "../../providers/provider.ts";
+import type { TaskEvent, TaskState } from "../../task/lifecycle.ts";
+import { type TaskRecord, withEvent } from "../../task/record.ts";
+import type { TaskDeps } from "../deps.ts";
+import { interruptedError, PendingError } from "../errors.ts";
+import { pollOnce, type WaitResult, type WaitSettings, waitForTask } from "../polling/wait.ts";
+import type { TaskWriter } from "./task-writer.ts";
+
+/** Long enough for a server that has lost its network for a moment. */
+const DEFAULT_WAIT_MS = 600_000;
+
+/**
+ * Waits for the requests of a task that its provider has accepted, together, and records how each ends.
+ * @returns why they are not waited for any longer; null where all have ended
+ */
+export async function awaitAccepted(
+  writer: TaskWriter,
+  { timeoutMs, schedule }: WaitSettings,
+  deps: TaskDeps,
+): Promise<ImggenError | null> {
+  const waiting = acceptedIn(writer.record).map(async ({ state, index }) => {
+    const { record } = writer;
+    const acceptedMs = Date.parse(state.acceptedAt);
+    const usualMs = schedule ? null : await deps.schedules.usualMs(record.intent.request);
+    deps.onProgress({ type: "waiting", taskId: record.intent.work?.taskId ?? state.taskId, usualMs });
+    const options = {
+      schedule: schedule ?? (await deps.schedules.of(record.intent.request)),
+      timeoutMs: timeoutMs ?? record.intent.work?.requestMs ?? DEFAULT_WAIT_MS,
+      ageMs: deps.clock.now() - acceptedMs,
+      pollAtOnce: false,
+    };
+    return recordWait(writer, index, await waitForTask(state.taskId, options, deps), deps);
+  });
+  const stops = await Promise.all(waiting);
+  return stops.find((stop) => stop !== null) ?? null;
+}
+
+type Accepted = Extract<TaskState, { name: "accepted" }>;
+
+function acceptedIn({ requests }: TaskRecord): { state: Accepted; index: number }[] {
+  return requests.flatMap((state, index) => (state.name === "accepted" ? [{ state, index }] : []));
+}
+
+async function recordWait(
+  writer: TaskWriter,
+  request: number,
+  waited: WaitResult,
+  deps: TaskDeps,
+): Promise<ImggenError | null> {
+  switch (waited.outcome) {
+    case "ended": {
+      const { task, seenMs, pendingMs } = waited;
+      await writer.write(endEvent(task, request, isoTime(deps.clock.now()), { seenMs, pendingMs }));
+      if (task.status === "completed") await deps.schedules.learn(writer.record.intent.request, waited);
+      return null;
+    }
+    case "refused":
+      return waited.error;
+    case "interrupted":
+      return interruptedError(deps.signal, writer.charged);
+    case "timeout":
+      return stillRunning(writer, waited.lastFailure?.why ?? null, deps);
+  }
+}
+
+function stillRunning(writer: TaskWriter, why: string | null, { connection }: TaskDeps): PendingError {
+  const taskId = writer.record.intent.work?.taskId;
+  const name = connection.generator?.name ?? "its provider";
+  const seen = why === null ? "still running" : `not seen to finish: ${why}`;
+  return new PendingError(`Task ${taskId} is accepted by ${name}, ${seen}.`, { charged: writer.charged });
+}
+
+function endEvent(
+  task: Exclude<PolledState, { status: "running" }>,
+  request: number,
+  at: string,
+  times: { seenMs: number | null; pendingMs: number | null },
+): TaskEvent {
+  if (task.status === "failed") {
+    const { status: _, ...facts } = task;
+    return { type: "failed", at, ...facts, request };
+  }
+  const { urls, usage } = task;
+  const seen = { seenMs: whole(times.seenMs), pendingMs: whole(times.pendingMs) };
+  return { type: "completed", at, urls, ...seen, ...(usage && { usage }), request };
+}
+
+function whole(ms: number | null): number | null {
+  return ms !== null && Number.isFinite(ms) ? Math.round(ms) : null;
+}
+
+/** A task as one poll of each of its accepted requests shows it. Nothing is recorded. @throws what a poll is refused with */
+export async function polledRecord(record: TaskRecord, deps: TaskDeps): Promise<TaskRecord> {
+  const at = isoTime(deps.clock.now());
+  let polled = record;
+  for (const { state, index } of acceptedIn(record)) {
+    const reply = await pollOnce(state.taskId, undefined, deps);
+    if (reply.outcome === "refused") throw reply.error;
+    if (reply.outcome === "retry" || reply.task.status === "running") continue;
+    polled = withEvent(polled, endEvent(reply.task, index, at, { seenMs: null, pendingMs: null }));
+  }
+  return polled;
+}
