@@ -74,6 +74,12 @@ export class Queue {
     return new Set(this.#entries.map(({ record }) => record.id));
   }
 
+  /** The names of the files that its tasks have for reference images. */
+  references(): Set<string> {
+    const urls = this.#entries.flatMap(({ record }) => record.intent.request.image ?? []);
+    return new Set(urls.map((url) => url.slice(url.lastIndexOf("/") + 1)));
+  }
+
   /**
    * Begins nothing new, and waits for what is at work; what waits stays waiting.
    * @param onWait called with the number of requests that are waited for, if there are any
