@@ -61,8 +61,8 @@ const MAY_IMPORT: Record<string, { layers: string[]; files?: string[] }> = {
   mcp: { layers: ["client", "core", "graphics", "models", "task", "lib"] },
   client: {
     layers: ["core", "models", "api", "store", "providers", "task", "lib"],
-    // A generator is opened by its kind, and its queue is started as the sandbox is.
-    files: ["sandbox/server.ts", "providers/generator.ts", "providers/kinds.ts", "providers/spec.ts"],
+    // It is there to be started; nothing else of it is of use.
+    files: ["sandbox/server.ts"],
   },
   // An image is converted to the type that its name says.
   core: { layers: ["models", "api", "store", "providers", "task", "lib"], files: ["graphics/decoder.ts"] },
@@ -209,12 +209,13 @@ describe("text that goes out", () => {
     expect(writing.map(({ name }) => name)).toEqual(["cli/input/terminal.ts"]);
   });
 
-  it("is escaped by the console and the spinner; tables measure it and hints quote it escaped", () => {
+  it("is escaped by the console and the spinner; tables measure it, hints quote it escaped, and file names leave out what is", () => {
     const escaping = FILES.filter(({ imports }) => imports.some(({ to }) => to === "lib/escape.ts"));
     const owners = [
       "cli/output/status-line.ts",
       "cli/text/console.ts",
       "cli/text/table.ts",
+      "core/images/file-name.ts",
       "lib/shell-word.ts",
     ];
     expect(escaping.map(({ name }) => name).sort()).toEqual(owners);

@@ -107,6 +107,10 @@ export class Jobs {
     return this.all.find((job) => job.taskId === taskId);
   }
 
+  get isIdle(): boolean {
+    return this.#running.size === 0;
+  }
+
   /** Those that are not being stopped. */
   get all(): Job[] {
     return [...this.#running].filter(({ isStopped }) => !isStopped);

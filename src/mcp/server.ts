@@ -20,7 +20,10 @@ import { estimateCost, listModels } from "./tools/models.ts";
 import { getTask, history, resumeTasks } from "./tools/tasks.ts";
 
 export interface ServeOptions extends Lines, Omit<Toolbox, keyof CallSettings | "jobs"> {
-  settings: () => Promise<CallSettings>;
+  /** @param isIdle whether no task of the session is under way */
+  settings: (isIdle: boolean) => Promise<CallSettings>;
+  /** Stops every call cleanly. */
+  close: () => Promise<void>;
   /** Stops the server cleanly. */
   signal: AbortSignal;
   /** Called with errors outside any call. */
@@ -35,15 +38,18 @@ const LAST_CALLS_MS = 1000;
  * charged stays in the ledger, for `imggen resume`.
  */
 export async function serve(options: ServeOptions): Promise<void> {
-  const { input, write, client, budget, settings, clock, findTask, generatorModels, signal, onError } =
+  const { input, write, budget, settings, close, clock, findTask, generatorModels, signal, onError } =
     options;
-  const shared = { client, budget, clock, findTask, generatorModels, jobs: new Jobs() };
+  const shared = { budget, clock, findTask, generatorModels, jobs: new Jobs() };
   const transport = new LineTransport({ input, write });
-  const server = serveStdio(() => createServer(shared, settings), { transport, onerror: onError });
+  const server = serveStdio(() => createServer(shared, () => settings(shared.jobs.isIdle)), {
+    transport,
+    onerror: onError,
+  });
   const lastCalls = () => Promise.race([transport.answered(), clock.sleep(LAST_CALLS_MS)]);
   if (!signal.aborted) await Promise.race([transport.ended, once(signal, "abort")]);
   if (!signal.aborted) await lastCalls();
-  await client.close();
+  await close();
   await lastCalls();
   await server.close();
 }

@@ -13,6 +13,7 @@ import type { SessionBudget } from "./session-budget.ts";
 
 /** What the user has set, as it is when a call comes. */
 export interface CallSettings {
+  client: Client;
   matrix: Matrix;
   /** What applies where a call leaves it out. */
   defaults: Omit<RequestOptions, "prompt">;
@@ -26,7 +27,6 @@ export interface CallSettings {
 
 /** What the tools of one session share. */
 export interface Toolbox extends CallSettings {
-  client: Client;
   budget: SessionBudget;
   jobs: Jobs;
   /** The ledger's task of an id or of the beginning of one; null if it has none. @throws UsageError if several begin so */

@@ -1,6 +1,9 @@
 import { InterruptedError } from "../core/errors.ts";
 import type { AdmittedRequests } from "../core/limits/admission.ts";
+import { TaskWriter } from "../core/task/task-writer.ts";
+import { isoTime } from "../lib/clock.ts";
 import { errorText } from "../lib/error-text.ts";
+import type { ImggenError } from "../lib/error-types.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { endOf, type TaskEnd } from "./end.ts";
 import { type Entry, entryOf, noteProgress } from "./entry.ts";
@@ -78,6 +81,35 @@ export class Queue {
   references(): Set<string> {
     const urls = this.#entries.flatMap(({ record }) => record.intent.request.image ?? []);
     return new Set(urls.map((url) => url.slice(url.lastIndexOf("/") + 1)));
+  }
+
+  /**
+   * Ends a task that no request was sent for, for a client that does not come back to it.
+   * @returns whether it was ended
+   */
+  async refuse(taskId: string, { type, key, message }: ImggenError): Promise<boolean> {
+    const entry = this.#byTaskId.get(taskId);
+    if (entry === undefined || entry.isRunning) return false;
+    const { ledger, clock } = this.#deps;
+    entry.isRunning = true;
+    try {
+      const owned = await ledger.claim(entry.record);
+      if (typeof owned === "string") return false;
+      const writer = new TaskWriter(ledger, owned, () => {});
+      if (owned.record.requests.some((request) => request.name !== "waiting" || request.tries > 0)) {
+        await writer.release();
+        return false;
+      }
+      const refusal = { type: "refused", at: isoTime(clock.now()), error: { type, key, message } } as const;
+      for (const request of owned.record.requests.keys()) await writer.write({ ...refusal, request });
+      await writer.finish();
+      entry.record = writer.record;
+      const end = endOf(writer.record);
+      if (end !== null) this.#finish(entry, end);
+      return end !== null;
+    } finally {
+      entry.isRunning = false;
+    }
   }
 
   /**

@@ -81,7 +81,9 @@ describe("a proxy", () => {
     const server = await acceptingServer();
     const proxy = await tunnelProxy("tunnel");
     const http = testClient({ proxies: { ...NO_PROXIES, http: proxy.url } });
-    const reply = await testService(server.baseUrl, { http }).submit({ prompt: "a fox", model: "z-image" });
+    const reply = await testService(server.baseUrl, { http }).submit({
+      request: { prompt: "a fox", model: "z-image" },
+    });
     expect(reply).toEqual({ outcome: "accepted", taskId: "t" });
     expect(proxy.heads).toEqual([]);
   });
@@ -92,7 +94,7 @@ describe("a proxy", () => {
     const proxy = await tunnelProxy("tunnel");
     const http = testClient({ proxies: { ...NO_PROXIES, https: proxy.url } });
     const service = testService(`https://service.example:${port}/api`, { http });
-    expect(await service.submit({ prompt: "a fox", model: "z-image" })).toMatchObject({
+    expect(await service.submit({ request: { prompt: "a fox", model: "z-image" } })).toMatchObject({
       outcome: "not_sent",
     });
     expect(proxy.heads).toEqual([expect.stringMatching(/^CONNECT service\.example:\d+ HTTP/)]);

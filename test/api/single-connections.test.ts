@@ -22,7 +22,7 @@ const inPieces = (...pieces: readonly (string | Buffer)[]): Behaviour => {
 };
 
 const submitTo = async (behave: Behaviour) =>
-  testService((await liveServer(behave)).baseUrl, { requestTimeoutMs: 20_000 }).submit(REQUEST);
+  testService((await liveServer(behave)).baseUrl, { requestTimeoutMs: 20_000 }).submit({ request: REQUEST });
 
 describe("a submit is accepted after an unsolicited interim response", () => {
   it.each([

@@ -206,6 +206,21 @@ it("where the folder that it was started in cannot be written to, images go else
 });
 
 describe("with a generator of the user's own", () => {
+  it("a key that is stored, or changed, is used by the next call", async () => {
+    const world = await generatorWorld();
+    const folders = await mcpFolders();
+    await runCommand(["config", "set", "generator", world.generator.origin], folders);
+    const { call } = await agent({ ...folders, flags: [] });
+    const keys: (string | undefined)[] = [];
+    for (const key of ["", "first-key", "second-key"]) {
+      const login = ["login", "--generator", world.generator.origin, "--no-verify"];
+      await runCommand(login, { ...folders, input: `${key}\n` });
+      expect(await call("generate_image", { prompt: `a fox ${key}` })).toMatchObject({ isError: false });
+      keys.push(world.generator.submits().at(-1)?.headers.authorization);
+    }
+    expect(keys).toEqual([undefined, "Bearer first-key", "Bearer second-key"]);
+  });
+
   it("list_models has its models, and generate_image takes any name", async () => {
     const world = await generatorWorld();
     const env = { IMGGEN_GENERATOR: world.generator.origin };

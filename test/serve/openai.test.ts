@@ -148,6 +148,39 @@ describe("an error in OpenAI's form", () => {
   });
 });
 
+describe("where the generator refuses the account", () => {
+  const refusing = () =>
+    scriptedProvider(() =>
+      failing({ kind: "account", key: "my_credits.no_credits_description" }, "No credit."),
+    );
+
+  it("a client that cannot come back is told, and its task is ended: its next attempt is another", async () => {
+    const provider = refusing();
+    const { openai, ledger } = await withOpenAi({ provider, options: { isPaid: true } });
+    for (const _each of [1, 2])
+      expect(await failure(openai.images.generate({ prompt: "a fox" }))).toMatchObject({
+        status: 429,
+        code: "insufficient_quota",
+      });
+    expect(provider.jobs).toHaveLength(1);
+    expect(await ledger.unfinished()).toEqual([]);
+  });
+
+  it("a task that has a key waits until the account is in order", async () => {
+    let isRefused = true;
+    const provider = scriptedProvider((job) => (isRefused ? failing("account", "No key.") : drawn(job)));
+    const { openai, ledger, accepted } = await withOpenAi({ provider, options: { isPaid: true } });
+    const call = openai.images.generate({ prompt: "a fox" }, { headers: { "Idempotency-Key": "k" } });
+    await expect.poll(() => provider.jobs, LONG).toHaveLength(1);
+    isRefused = false;
+    await new Promise((resolve) => setTimeout(resolve, 5_100));
+    // A new task is a reason to try again.
+    await accepted({ prompt: "a hare" });
+    expect((await call).data).toHaveLength(1);
+    await expect.poll(() => ledger.unfinished(), LONG).toEqual([]);
+  });
+});
+
 it("a client that hangs up loses nothing: with the same key it finds its task", async () => {
   const open: (() => void)[] = [];
   const provider = scriptedProvider(async (job, { onSent }) => {

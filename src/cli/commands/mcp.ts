@@ -50,18 +50,22 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
     await console.note("Waiting for an MCP client on standard input. To end it, press Ctrl-C.");
   const { clock, signal, stdin } = context;
   const ledger = openLedger(session);
+  const { CurrentClient } = await import("../../mcp/current-client.ts");
+  const clients = new CurrentClient(() => clientOf(forAgents(session)));
   await serve({
-    client: clientOf(forAgents(session)),
+    close: () => clients.close(),
     findTask: (id) => ledger.find(id),
     budget,
-    async settings() {
+    async settings(isIdle) {
       session.settings.forget();
+      const client = await clients.of(await generatorTermsOf(session), isIdle);
       const { values: defaults } = readRequestFlags({}, session);
       const given = folderOf(flags, session);
       const takesAnyModel = session.settings.generator() !== undefined;
       const places = { ...given, env: context.env, state: session.folders.state };
       const findOutput = () => outputFolder(places);
       return {
+        client,
         matrix: matrixInEffect(session),
         defaults,
         takesAnyModel,
@@ -83,6 +87,12 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
   });
   stdin.destroy();
   return signal.aborted ? exitCodeOf(signal.reason) : 0;
+}
+
+/** The generator in effect with all that is set about it; what is wrong with that is said by what uses it. */
+async function generatorTermsOf(session: Session): Promise<string> {
+  const own = await session.ownGenerator().catch(() => null);
+  return JSON.stringify(own);
 }
 
 /** The session of a client whose messages are for an agent. */

@@ -23,9 +23,14 @@ export function claimedText(id: string): string {
 /**
  * The failure for a person: what happened, and what to do next. Only a manifest's problems have lines of their own.
  * @param which of several tasks it is of, to begin with
+ * @param verbose whether the service's own key of the error is shown: it is for who looks it up
  */
-export function failureLines({ error }: FailureJson, which = ""): string[] {
-  const key = error.key === null || error.message.includes(error.key) ? "" : ` [${error.key}]`;
+export function failureLines(
+  { error }: FailureJson,
+  { which = "", verbose = false }: { which?: string; verbose?: boolean | undefined } = {},
+): string[] {
+  const isShown = verbose && error.key !== null && !error.message.includes(error.key);
+  const key = isShown ? ` [${error.key}]` : "";
   // Who pressed Ctrl-C made no mistake.
   const label = error.type === "interrupted" ? "" : "error: ";
   const text = `${label}${which}${error.message}${key}`;

@@ -106,6 +106,10 @@ export class AdmittedRequests implements AdmittedProvider {
     return this.#admission.provider.limits;
   }
 
+  get downloadHeaders(): Readonly<Record<string, string>> {
+    return this.#admission.provider.downloadHeaders ?? {};
+  }
+
   /** Waits for the ticket of the next submit. */
   async turn(signal: AbortSignal): Promise<SubmitReply | null> {
     if (signal.aborted) return this.#last ?? notTried();

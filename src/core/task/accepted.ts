@@ -2,7 +2,7 @@ import { isoTime } from "../../lib/clock.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { PolledState } from "../../providers/provider.ts";
 import type { TaskEvent, TaskState } from "../../task/lifecycle.ts";
-import { type TaskRecord, withEvent } from "../../task/record.ts";
+import { type TaskRecord, taskIdOf, withEvent } from "../../task/record.ts";
 import type { TaskDeps } from "../deps.ts";
 import { interruptedError, PendingError } from "../errors.ts";
 import { pollOnce, type WaitResult, type WaitSettings, waitForTask } from "../polling/wait.ts";
@@ -24,14 +24,18 @@ export async function awaitAccepted(
     const { record } = writer;
     const acceptedMs = Date.parse(state.acceptedAt);
     const usualMs = schedule ? null : await deps.schedules.usualMs(record.intent.request);
-    deps.onProgress({ type: "waiting", taskId: record.intent.work?.taskId ?? state.taskId, usualMs });
+    const taskId = taskIdOf(record) ?? state.taskId;
+    deps.onProgress({ type: "waiting", taskId, usualMs });
+    // Users know the task by our id: the provider's may be a whole address.
+    const onProgress: TaskDeps["onProgress"] = (event) =>
+      deps.onProgress("taskId" in event ? { ...event, taskId } : event);
     const options = {
       schedule: schedule ?? (await deps.schedules.of(record.intent.request)),
       timeoutMs: timeoutMs ?? record.intent.work?.requestMs ?? DEFAULT_WAIT_MS,
       ageMs: deps.clock.now() - acceptedMs,
       pollAtOnce: false,
     };
-    return recordWait(writer, index, await waitForTask(state.taskId, options, deps), deps);
+    return recordWait(writer, index, await waitForTask(state.taskId, options, { ...deps, onProgress }), deps);
   });
   const stops = await Promise.all(waiting);
   return stops.find((stop) => stop !== null) ?? null;

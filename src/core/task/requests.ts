@@ -1,8 +1,9 @@
 import { isoTime } from "../../lib/clock.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { ErrorType, ImggenError } from "../../lib/error-types.ts";
-import { type SubmitReply, TimeLimitError, type UnknownReply } from "../../providers/provider.ts";
+import { type Job, type SubmitReply, TimeLimitError, type UnknownReply } from "../../providers/provider.ts";
 import { StateFolderError } from "../../store/errors.ts";
+import type { WorkFolders } from "../../store/work-folders.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { Work } from "../../task/work.ts";
 import type { TaskDeps } from "../deps.ts";
@@ -23,6 +24,8 @@ export interface RunSpec {
   patienceMs: number;
   /** Called each time that a request has been sent. */
   onSent?: (() => void) | undefined;
+  /** Called with what of a request the provider has left out. */
+  onWarning?: ((message: string) => void) | undefined;
 }
 
 type WithWork = TaskRecord & { intent: { work: Work } };
@@ -60,7 +63,7 @@ async function recoverRequest(writer: TaskWriter, index: number, deps: TaskDeps)
   );
   // It stays as it is for the next run: nothing has ended it.
   if (signal.aborted && (reply === null || isStillAtWork(reply))) return;
-  const result = resultOf(reply ?? ENDED_MEANWHILE);
+  const result = resultOf(reply ?? endedMeanwhile(job, writer.record.id, ledger.work));
   const tries = triesOf(writer, index);
   const isAgain =
     result.outcome === "not_sent" || (result.outcome === "unknown" && !work.isPaid && tries < MOST_TRIES);
@@ -103,6 +106,11 @@ const ENDED_MEANWHILE: UnknownReply = {
   excerpt: null,
 };
 
+/** What had arrived until its process ended is named: it may hold what was paid for. */
+function endedMeanwhile({ index, folder }: Job, id: string, work: WorkFolders): UnknownReply {
+  return { ...ENDED_MEANWHILE, kept: work.isKept(id, index) ? folder : null };
+}
+
 /** The end of a submit from the one reply that there will be. */
 function resultOf(reply: SubmitReply): SubmitResult {
   switch (reply.outcome) {
@@ -142,6 +150,7 @@ async function sendRequest(
       limitMs: work.requestMs,
       timeoutMs: work.isPaid ? null : spec.timeoutMs,
       graceMs: deps.keeping?.graceMs ?? (work.isPaid ? Number.POSITIVE_INFINITY : 0),
+      onWarning: spec.onWarning,
     },
     { ...deps, onSent },
   );

@@ -57,6 +57,10 @@ export function failedTask(
   if (MODERATION.test(detail))
     return openAiError(400, "image_generation_user_error", detail, { code: "moderation_blocked" });
   const type: ErrorType | null = state.name === "refused" ? state.error.type : null;
+  if (type === "insufficient_credits" || type === "subscription_required")
+    return openAiError(429, "insufficient_quota", detail, { code: "insufficient_quota" });
+  if (type === "auth_required")
+    return openAiError(503, "server_error", detail, { code: "generator_account" });
   if (type === "invalid_request") return wrongRequest(detail);
   return openAiError(500, "server_error", detail, { code: "generation_failed" });
 }

@@ -71,7 +71,8 @@ async function write(
   const reply: LongReply = order.isStream
     ? new EventStream(outgoing, taskId, operation)
     : new JsonReply(outgoing, taskId);
-  const ended = await reply.whileAlive(() => awaitEnd(taskId, service, gone.signal));
+  const comesBack = request.headers[IDEMPOTENCY_KEY] !== undefined;
+  const ended = await reply.whileAlive(() => awaitEnd(taskId, comesBack, service, gone.signal));
   if (ended === null) return { status: 0, note: `${taskId}, the client hung up` };
   const { record, end } = ended;
   if (end.name === "failed") {
@@ -89,9 +90,15 @@ const GONE = wrongRequest("The image of this request is no longer kept.", null, 
 const LOOK_MS = 100;
 const LOOK_ELSEWHERE_MS = 1_000;
 
-/** @returns null once the signal has aborted, or the task is gone */
+/**
+ * Waits for the end of a task. Where the generator refuses the account, a task waits until that is fixed; one whose client
+ * cannot ask for it again is ended, because the client's next attempt is another task.
+ * @param comesBack whether the client has a key to find the task by
+ * @returns null once the signal has aborted
+ */
 async function awaitEnd(
   taskId: string,
+  comesBack: boolean,
   service: Service,
   signal: AbortSignal,
 ): Promise<{ record: TaskRecord; end: TaskEnd } | null> {
@@ -100,6 +107,8 @@ async function awaitEnd(
     const record = isHere ? null : await findTask(taskId, service);
     const end = record && endOf(record);
     if (record && end) return { record, end };
+    const refusal = service.admission.breaker.outage?.refusal ?? null;
+    if (isHere && refusal !== null && !comesBack && (await service.queue.refuse(taskId, refusal))) continue;
     await service.clock.sleep(isHere ? LOOK_MS : LOOK_ELSEWHERE_MS, signal).catch(() => {});
   }
   return null;

@@ -93,6 +93,17 @@ describe("a pass through the admission", () => {
     expect(outages).toEqual([true, false]);
   });
 
+  it("downloads with the headers that its provider's own origin asks for", async () => {
+    const { admission } = newGate([TAKEN]);
+    expect((await admitted(admission)).downloadHeaders).toEqual({});
+    const downloadHeaders = { authorization: "Bearer key" };
+    const own = new Admission(
+      { ...admission.provider, downloadHeaders },
+      { clock: fakeClock(), random: () => 0, onOutage: () => {} },
+    );
+    expect(new AdmittedRequests(own, null).downloadHeaders).toBe(downloadHeaders);
+  });
+
   it("never sends again what may have arrived", async () => {
     const { admission, sentAtMs } = newGate([LOST, TAKEN]);
     expect(await (await admitted(admission)).submit(JOB, HOW)).toEqual(LOST);

@@ -300,7 +300,16 @@ describe("a task of several requests", () => {
   it("keeps what it has made where the account is refused after that, and goes on from there", async () => {
     const world = await workWorld({ images: 2, answer: inTurn(makes, () => refused(NO_KEY), makes) });
     const report = await world.generate();
-    expect(report).toMatchObject({ state: "waiting", charged: "yes", error: NO_KEY });
+    expect(report).toMatchObject({
+      state: "waiting",
+      charged: "yes",
+      error: {
+        type: "auth_required",
+        message: NO_KEY.message,
+        charged: "yes",
+        hint: expect.stringContaining("kept"),
+      },
+    });
     expect(await world.resume(report.ledgerId ?? "")).toMatchObject({ state: "saved", charged: "yes" });
     expect(world.provider.jobs.map(({ index }) => index)).toEqual([0, 1, 1]);
   });

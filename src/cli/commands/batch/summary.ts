@@ -70,7 +70,7 @@ function summaryLines({ counts, rows, stopped }: BatchResult, session: Session):
     failed > 0 && `${failed} failed`,
     unknown > 0 && `${unknown} of unknown outcome`,
     pending > waiting && `${pending - waiting} charged and unfinished`,
-    waiting > 0 && `${waiting} waiting in the queue`,
+    waiting > 0 && `${waiting} waiting to be sent`,
     notSent > 0 && `${notSent} not sent`,
   ].filter(Boolean);
   const lines = [`${counted(rows, "row")}: ${parts.join(", ")}. ${spentText(counts)}`];
