@@ -83,7 +83,14 @@ function hintFor(type: ErrorType, charged: Charged, known: Known): string {
 
 /** What to do about an error, without what it cost; empty if there is nothing to say. */
 export function adviceOn(error: ImggenError, names: OptionNames): string {
-  const nothingKnown = { resume: null, ledgerId: null, mentionedTaskId: null, names, charged: error.charged, free: undefined };
+  const nothingKnown = {
+    resume: null,
+    ledgerId: null,
+    mentionedTaskId: null,
+    names,
+    charged: error.charged,
+    free: undefined,
+  };
   return error.hintFor(names) ?? NEXT_STEPS[error.type](nothingKnown).join("\n");
 }
 
@@ -125,7 +132,14 @@ export function describeFailure(error: unknown, names: OptionNames, task?: Faile
   const resume = task && isResumable(task.state) && task.taskId !== null ? resumeCommand(task.taskId) : null;
   const mentionedTaskId = expected instanceof OutcomeUnknownError ? expected.mentionedTaskId : null;
   const hint = expected.hintFor(names);
-  const known = { resume, ledgerId: task?.ledgerId ?? null, mentionedTaskId, names, charged, free: task?.free };
+  const known = {
+    resume,
+    ledgerId: task?.ledgerId ?? null,
+    mentionedTaskId,
+    names,
+    charged,
+    free: task?.free,
+  };
   const detail = {
     type,
     key,

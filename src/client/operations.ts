@@ -136,11 +136,7 @@ export class Operations {
     return { ok, tasks, ...unreadableFiles(unreadable) };
   }
 
-  async cancel(
-    ids: readonly string[],
-    options: CancelOptions,
-    signal: AbortSignal,
-  ): Promise<CancelResult[]> {
+  async cancel(ids: readonly string[], options: CancelOptions, signal: AbortSignal): Promise<CancelResult[]> {
     const wait = options.wait === true ? waitFrom("cancel", options) : null;
     const deps = this.#depsFor(options, signal);
     const reports = await cancel({ ids, wait }, deps);

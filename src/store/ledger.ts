@@ -5,8 +5,8 @@ import { errorCode } from "../lib/error-text.ts";
 import {
   type Claim,
   hasClaims,
-  leaseOn,
   type LeaseLimits,
+  leaseOn,
   removeLeases,
   sweepLeases,
   takeLease,

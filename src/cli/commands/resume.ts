@@ -12,8 +12,8 @@ import {
   distinct,
   type Resumed,
   type ResumeEvents,
-  type ResumeTasksSpec,
   type ResumeTarget,
+  type ResumeTasksSpec,
   resume,
 } from "../../core/use-cases/resume.ts";
 import { type Charged, UsageError } from "../../lib/error-types.ts";
@@ -170,7 +170,10 @@ function resumedJson({ reports, unreadable }: Resumed, exitCode: number, session
   const shown = interrupted.slice(0, MOST_IDS);
   const ended = reports.filter((report) => !isInterrupted(report));
   const resume = session.commandLine();
-  const failure = describeFailure(interruptedError(session.context.signal, mostCharged(interrupted)), FLAG_NAMES);
+  const failure = describeFailure(
+    interruptedError(session.context.signal, mostCharged(interrupted)),
+    FLAG_NAMES,
+  );
   return {
     ...failure,
     error: { ...failure.error, hint: `Resume with: ${resume}` },

@@ -40,8 +40,8 @@ class RowFailedError extends GenerationFailedError {
         free === "sandbox"
           ? `The sandbox is free. To submit it again, use ${retryFailed} or imggen rerun <task id>.`
           : charged === "no"
-          ? `Nothing was charged. To submit it again, use ${retryFailed} or imggen rerun <task id>.`
-          : `It may have been charged. To submit it again, at a new charge, use ${retryFailed} or imggen rerun <task id>.`,
+            ? `Nothing was charged. To submit it again, use ${retryFailed} or imggen rerun <task id>.`
+            : `It may have been charged. To submit it again, at a new charge, use ${retryFailed} or imggen rerun <task id>.`,
     });
   }
 }

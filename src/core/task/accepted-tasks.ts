@@ -29,7 +29,10 @@ export class AcceptedTasks {
   /** @param id the provider's own id @returns takes it out again: it is not waited for any more */
   add(task: Pick<Accepted, "taskId" | "name">, id: string, provider: Provider): () => void {
     if (!provider.cancel) return () => {};
-    const entry = { ...task, cancel: async (signal: AbortSignal) => (await provider.cancel?.(id, signal)) ?? null };
+    const entry = {
+      ...task,
+      cancel: async (signal: AbortSignal) => (await provider.cancel?.(id, signal)) ?? null,
+    };
     this.#open.add(entry);
     return () => void this.#open.delete(entry);
   }

@@ -28,11 +28,7 @@ const OF_ACCOUNT: ReadonlySet<ErrorType> = new Set([
  * taken as not charged without the provider's word.
  * @returns why it goes on, as a clause; null where it has ended
  */
-export async function askToStop(
-  writer: TaskWriter,
-  request: number,
-  deps: TaskDeps,
-): Promise<string | null> {
+export async function askToStop(writer: TaskWriter, request: number, deps: TaskDeps): Promise<string | null> {
   const state = writer.record.requests[request];
   if (state?.name !== "accepted") return null;
   const { provider, generator } = deps.connection;

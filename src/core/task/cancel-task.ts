@@ -123,8 +123,7 @@ async function giveUp(writer: TaskWriter, index: number, deps: TaskDeps): Promis
   const job = jobOf(writer.record, index, ledger.work);
   const how = { signal: AbortSignal.abort(new Error(CANCELLED)), onProgress: () => {} };
   const reply = await connection.provider.recover?.(job, how);
-  if (reply?.outcome === "made" || reply?.outcome === "accepted")
-    await recordEnd(writer, index, reply, deps);
+  if (reply?.outcome === "made" || reply?.outcome === "accepted") await recordEnd(writer, index, reply, deps);
   else await recordGivenUp(writer, index, deps);
   if (reply?.outcome === "accepted") await askToStop(writer, index, deps);
 }

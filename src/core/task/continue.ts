@@ -107,7 +107,8 @@ async function continued(
   deps: TaskDeps,
 ): Promise<TaskReport> {
   const report = reportOf(owned.record);
-  if (report.taskId !== null) deps.onProgress({ type: "continuing", taskId: report.taskId, charged: chargedSoFar(report) });
+  if (report.taskId !== null)
+    deps.onProgress({ type: "continuing", taskId: report.taskId, charged: chargedSoFar(report) });
   if (wait === null) {
     await releaseIfPossible(owned);
     return { ...report, isAwaited: false };

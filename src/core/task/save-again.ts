@@ -103,7 +103,10 @@ export async function copyOf(
 /** How the service says that it does not have a task's images any more. */
 const GONE: ReadonlySet<ErrorType> = new Set(["save_failed", "service_error", "generation_failed"]);
 
-function notToBeHad({ taskId, ledgerId, free, charged }: TaskReport, cause: ImggenError | null): SaveFailedError {
+function notToBeHad(
+  { taskId, ledgerId, free, charged }: TaskReport,
+  cause: ImggenError | null,
+): SaveFailedError {
   return new SaveFailedError(
     `The image of task ${taskId} is no longer where it was saved, and could not be saved again.${cause === null ? "" : ` ${cause.message}`}`,
     {

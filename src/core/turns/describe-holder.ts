@@ -6,7 +6,9 @@ export function describeHolder(lease: Lease, self: ProcessIdentity, nowMs: numbe
   const atMost = `for ${minutesUntil(lease.until, nowMs)} at most`;
   if ("by" in lease) return `a request that was given up, ${atMost}`;
   if (!isSameMachine(lease, self)) return `a process on host ${lease.host}, ${atMost}`;
-  return isSameProcess(lease, self) ? "another task of this process" : `another imggen process, pid ${lease.pid}`;
+  return isSameProcess(lease, self)
+    ? "another task of this process"
+    : `another imggen process, pid ${lease.pid}`;
 }
 
 /** Describes who is working on a task, to begin a sentence: "Another process (pid 4711)". @param worker null: not known */

@@ -54,7 +54,11 @@ async function unknownId(id: string): Promise<CancelReport> {
 
 const NOTHING = { cancelled: 0 };
 
-async function cancelOne(record: TaskRecord, wait: WaitSettings | null, deps: UseCaseDeps): Promise<CancelReport> {
+async function cancelOne(
+  record: TaskRecord,
+  wait: WaitSettings | null,
+  deps: UseCaseDeps,
+): Promise<CancelReport> {
   let counts = { ...NOTHING, requests: record.requests.length };
   const known = factsOf(record);
   const report = await reported(known, async () => {

@@ -6,7 +6,13 @@ import type { Matrix } from "../../models/matrix.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { UnreadableEntry } from "../../store/ledger-entry.ts";
 import { SANDBOX_SERVICE, type ServiceIdentity } from "../../task/intent.ts";
-import { effectiveState, STATE_WORDS, type StateName, type StateWord, stateWord } from "../../task/lifecycle.ts";
+import {
+  effectiveState,
+  STATE_WORDS,
+  type StateName,
+  type StateWord,
+  stateWord,
+} from "../../task/lifecycle.ts";
 import { isInHistory, type TaskRecord } from "../../task/record.ts";
 import { type ReportStatus, reportStatus } from "../task/report.ts";
 

@@ -62,7 +62,9 @@ describe("imggen cancel", () => {
     await leaveAtGenerator(world, [started], { work: { taskId: "task_fox" } });
     const { code, stderr, stdout } = await world.run(["cancel", "task_fox"]);
     expect([code, stdout]).toEqual([6, ""]);
-    expect(stderr).toContain("Task task_fox was not cancelled: its request is on its way, and may be paid for.");
+    expect(stderr).toContain(
+      "Task task_fox was not cancelled: its request is on its way, and may be paid for.",
+    );
     expect(stderr).toContain("It may have been charged. Resume with: imggen resume task_fox");
     expect((await world.run(["cancel", "task_fox", "--wait"])).code).toBe(9);
   });
@@ -70,7 +72,9 @@ describe("imggen cancel", () => {
   it("ends what waits of a task that has made something, which resume saves", async () => {
     const world = await generatorWorld();
     const made = { ...completed, urls: [], request: 0 };
-    await leaveAtGenerator(world, [{ ...started, request: 0 }, made], { work: { taskId: "task_fox", requests: 3 } });
+    await leaveAtGenerator(world, [{ ...started, request: 0 }, made], {
+      work: { taskId: "task_fox", requests: 3 },
+    });
     expect(await world.run(["cancel", "task_fox"])).toEqual({
       code: 0,
       stdout: "task_fox  cancelled (2 of 3 requests), what was made is charged\n",

@@ -60,7 +60,11 @@ describe("the price of eight images, each of which costs 5 credits", () => {
     const { home, cwd, env, generator } = await pricedWorld();
     const flags = ["--generator", generator.origin, PAID, "--max-credits", "39"];
     const { call } = await agent({ home, cwd, flags, env });
-    const { isError, document } = await call("generate_image", { prompt: "a fox", model: "flux", maxImages: 8 });
+    const { isError, document } = await call("generate_image", {
+      prompt: "a fox",
+      model: "flux",
+      maxImages: 8,
+    });
     expect([isError, document.error?.type]).toEqual([true, "budget_exceeded"]);
     expect(generator.submits()).toEqual([]);
   });

@@ -11,16 +11,32 @@ const able = (cancel: () => Promise<boolean | null>) => ({ ...scriptedProvider()
 describe("what a second signal can stop", () => {
   it("is asked to stop, and what it answers is said", async () => {
     const tasks = new AcceptedTasks();
-    tasks.add(TASK, "a", able(async () => true));
-    tasks.add({ ...TASK, taskId: "task_2" }, "b", able(async () => false));
-    tasks.add({ ...TASK, taskId: "task_3" }, "c", able(() => Promise.reject(new Error("closed"))));
+    tasks.add(
+      TASK,
+      "a",
+      able(async () => true),
+    );
+    tasks.add(
+      { ...TASK, taskId: "task_2" },
+      "b",
+      able(async () => false),
+    );
+    tasks.add(
+      { ...TASK, taskId: "task_3" },
+      "c",
+      able(() => Promise.reject(new Error("closed"))),
+    );
     expect(tasks.names).toEqual(["comfy"]);
     expect((await tasks.stopAll(NEVER)).map(({ isStopped }) => isStopped)).toEqual([true, false, null]);
   });
 
   it("is given up when the time for that is over", async () => {
     const tasks = new AcceptedTasks();
-    tasks.add(TASK, "a", able(() => new Promise(() => {})));
+    tasks.add(
+      TASK,
+      "a",
+      able(() => new Promise(() => {})),
+    );
     expect(await tasks.stopAll(AbortSignal.timeout(20))).toEqual([{ ...TASK, isStopped: null }]);
     expect(await tasks.stopAll(AbortSignal.abort())).toEqual([{ ...TASK, isStopped: null }]);
   });
@@ -28,7 +44,11 @@ describe("what a second signal can stop", () => {
   it("is nothing at a provider that cannot cancel, and nothing that is no longer waited for", async () => {
     const tasks = new AcceptedTasks();
     tasks.add(TASK, "a", scriptedProvider());
-    tasks.add(TASK, "b", able(async () => true))();
+    tasks.add(
+      TASK,
+      "b",
+      able(async () => true),
+    )();
     expect([tasks.names, await tasks.stopAll(NEVER)]).toEqual([[], []]);
   });
 

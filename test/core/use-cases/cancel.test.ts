@@ -86,7 +86,11 @@ describe("to cancel a task that waits", () => {
     expect(await world.run()).toMatchObject({
       state: "waiting",
       cancelled: 0,
-      error: { type: "pending", message: expect.stringMatching(/pid 2\) .*not cancelled/), hint: expect.stringMatching(/kill -INT 2$/) },
+      error: {
+        type: "pending",
+        message: expect.stringMatching(/pid 2\) .*not cancelled/),
+        hint: expect.stringMatching(/kill -INT 2$/),
+      },
     });
     expect(linesIn(world).types).toEqual(["intent"]);
   });
@@ -136,7 +140,12 @@ describe("to cancel a task that its provider has accepted", () => {
   it("asks it to stop, and never counts it as not charged without its word", async () => {
     const world = await leftTask([started, accepted]);
     const asked = answering(world, true, failed());
-    expect(await world.run()).toMatchObject({ state: "failed", charged: "unknown", cancelled: 1, error: null });
+    expect(await world.run()).toMatchObject({
+      state: "failed",
+      charged: "unknown",
+      cancelled: 1,
+      error: null,
+    });
     expect(asked).toEqual(["task-1"]);
     expect(linesIn(world)).toEqual({ folder: "done", types: ["intent", "started", "accepted", "failed"] });
   });
@@ -230,7 +239,11 @@ describe("to cancel a task", () => {
     await owned.file.record(accepted);
     await owned.release();
     expect(await cancel({ ids: ["task-1"], wait: null }, ofOneAccount(deps))).toMatchObject([
-      { state: "accepted", charged: "yes", error: { type: "usage", message: expect.stringMatching(/cannot be cancelled/) } },
+      {
+        state: "accepted",
+        charged: "yes",
+        error: { type: "usage", message: expect.stringMatching(/cannot be cancelled/) },
+      },
     ]);
   });
 

@@ -77,7 +77,9 @@ function summaryLines({ counts, rows, stopped }: BatchResult, session: Session):
     underWay > 0 && `${underWay} unfinished, free`,
     notSent > 0 && `${notSent} not sent`,
   ].filter(Boolean);
-  const lines = [`${counted(rows, "row")}: ${parts.join(", ")}. ${isSandbox ? "The sandbox is free." : spentText(counts)}`];
+  const lines = [
+    `${counted(rows, "row")}: ${parts.join(", ")}. ${isSandbox ? "The sandbox is free." : spentText(counts)}`,
+  ];
   // The others were printed as they happened.
   for (const { error, names, count } of counts.errors.filter(({ count }) => count > MOST_SHOWN))
     lines.push(`  ${count} × ${error.message} (${names.join(", ")}, …)`);

@@ -23,7 +23,10 @@ interface CommandSpec extends GenerateSpec {
  */
 export async function submitShown(spec: CommandSpec, session: Session): Promise<number> {
   const { requestTimeoutMs } = spec;
-  const progress = await createProgress(session, { ...spec.checked, free: session.isSandbox ? "sandbox" : null });
+  const progress = await createProgress(session, {
+    ...spec.checked,
+    free: session.isSandbox ? "sandbox" : null,
+  });
   const report = await withTasksShown(session, { requestTimeoutMs }, progress, async ({ current }) =>
     generate(spec, await current(), (message) => session.console.warn(message)),
   );
