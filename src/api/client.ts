@@ -61,7 +61,8 @@ export class HttpClient {
     };
     const isProxied = proxyFor(url, this.#proxies) !== null;
     const single = isProxied && !mayBeProxied(url, headers) ? this.#unproxied : this.#single;
-    const isShared = method !== "POST" && single === this.#single && !this.#broken.delete(url.origin);
+    const isShared =
+      method !== "POST" && method !== "PUT" && single === this.#single && !this.#broken.delete(url.origin);
     try {
       const sender = isShared ? await this.#sharedConnections() : single;
       const noted = { onHead, onData: (chunk: Buffer) => receiver.onData(chunk) };

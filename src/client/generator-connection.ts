@@ -7,8 +7,9 @@ import type { GeneratorConnection } from "../core/deps.ts";
 import { Line } from "../core/turns/line.ts";
 import { keyMasker } from "../lib/redact.ts";
 import { pictureDimensions } from "../models/dimensions.ts";
-import { openProvider } from "../providers/kinds.ts";
-import { type GeneratorOptions, type GeneratorSpec, placeOf } from "../providers/spec.ts";
+import { type GeneratorSpec, openProvider } from "../providers/kinds.ts";
+import type { GeneratorOptions } from "../providers/options.ts";
+import { placeOf } from "../providers/spec.ts";
 import { GENERATOR_KEY_ID } from "../task/intent.ts";
 import { ANY_MODEL, type GenerationRequest } from "../task/request.ts";
 import { newTaskId } from "../task/task-id.ts";
@@ -34,7 +35,8 @@ export async function openGenerator(
   const { env, clock } = session.context;
   const { onExchange } = session;
   const proxies = proxiesFromEnvironment(env);
-  const provider = await openProvider(spec, options, { env, clock, proxies, onExchange });
+  const cacheFolder = path.join(session.folders.state, "models");
+  const provider = await openProvider(spec, options, { env, clock, proxies, onExchange, cacheFolder });
   const serviceUrl = new URL(spec.kind === "command" ? "http://localhost" : spec.url);
   const downloads = new HttpClient({
     proxies: isLoopbackHost(serviceUrl.hostname) ? undefined : proxies,

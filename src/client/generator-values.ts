@@ -2,7 +2,8 @@ import { commandWords } from "../lib/command-line.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { isTexts, jsonOrNull } from "../lib/json.ts";
 import { wholeNumberOption } from "../lib/whole-number.ts";
-import type { GeneratorOptions, GeneratorSpec } from "../providers/spec.ts";
+import type { GeneratorSpec } from "../providers/kinds.ts";
+import type { GeneratorOptions } from "../providers/options.ts";
 import { refuseWrapped } from "./account.ts";
 
 type Field = GeneratorOptions["fields"][string];

@@ -18,7 +18,7 @@ const BODY = { type: "application/json", bytes: "{}" };
 
 async function scripted(behave: Behaviour, given: Partial<ServerOptions> = {}, proxies?: Proxies) {
   const { origin, requests } = await liveServer(behave);
-  const options = { headers: {}, key: null, authorization: null, ...given };
+  const options = { headers: {}, key: null, keyHeaders: {}, ...given };
   const server = new ProviderServer(
     { url: `${origin}/v1`, ...options },
     { env: {}, proxies, clock: quickClock },
@@ -142,7 +142,7 @@ describe("a proxy", () => {
 
   it.each([
     [{}, true],
-    [{ key: CANARY, authorization: `Bearer ${CANARY}` }, false],
+    [{ key: CANARY, keyHeaders: { authorization: `Bearer ${CANARY}` } }, false],
     [{ headers: { "x-secret": CANARY } }, false],
   ])("is used to a generator elsewhere, unless it could read a key: %j", async (secrets, isUsed) => {
     const proxy = await tunnelProxy("tunnel");
@@ -162,7 +162,7 @@ it("tells of every exchange, as for --verbose: the list of models too", async ()
   const onExchange = ({ method, url }: { method: string; url: URL }) =>
     seen.push(`${method} ${url.pathname}`);
   const server = new ProviderServer(
-    { url: origin, headers: {}, key: null, authorization: null },
+    { url: origin, headers: {}, key: null, keyHeaders: {} },
     { env: {}, proxies: undefined, clock: quickClock, onExchange },
   );
   onTestFinished(() => server.close());

@@ -2,7 +2,7 @@ import { isoTime } from "../../lib/clock.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { PolledState } from "../../providers/provider.ts";
 import type { TaskEvent, TaskState } from "../../task/lifecycle.ts";
-import { type TaskRecord, withEvent } from "../../task/record.ts";
+import { type TaskRecord, taskIdOf, withEvent } from "../../task/record.ts";
 import type { TaskDeps } from "../deps.ts";
 import { interruptedError, PendingError } from "../errors.ts";
 import { pollOnce, type WaitResult, type WaitSettings, waitForTask } from "../polling/wait.ts";
@@ -24,7 +24,11 @@ export async function awaitAccepted(
     const { record } = writer;
     const acceptedMs = Date.parse(state.acceptedAt);
     const usualMs = schedule ? null : await deps.schedules.usualMs(record.intent.request);
-    deps.onProgress({ type: "waiting", taskId: record.intent.work?.taskId ?? state.taskId, usualMs });
+    const taskId = taskIdOf(record) ?? state.taskId;
+    deps.onProgress({ type: "waiting", taskId, usualMs });
+    // Users know the task by our id: the provider's may be a whole address.
+    const onProgress: TaskDeps["onProgress"] = (event) =>
+      deps.onProgress("taskId" in event ? { ...event, taskId } : event);
     const options = {
       schedule: schedule ?? (await deps.schedules.of(record.intent.request)),
       timeoutMs: timeoutMs ?? record.intent.work?.requestMs ?? DEFAULT_WAIT_MS,
@@ -32,7 +36,7 @@ export async function awaitAccepted(
       pollAtOnce: false,
     };
     const unlist = listed(writer.record, state.taskId, deps);
-    const waited = await waitForTask(state.taskId, options, deps);
+    const waited = await waitForTask(state.taskId, options, { ...deps, onProgress });
     // After a signal it may still be asked to stop.
     if (waited.outcome !== "interrupted") unlist();
     return recordWait(writer, index, waited, deps);

@@ -189,7 +189,7 @@ export function errorOf(record: TaskRecord): ImggenError | null {
       return new InheritedError(type, message, { key: key ?? undefined });
     }
     case "failed":
-      return taskFailed(state.taskId, state);
+      return taskFailed(taskIdOf(record) ?? state.taskId, state);
     case "completed":
     case "saved":
       return partly(record);

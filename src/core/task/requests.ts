@@ -24,6 +24,8 @@ export interface RunSpec {
   patienceMs: number;
   /** Called each time that a request has been sent. */
   onSent?: (() => void) | undefined;
+  /** Called with what of a request the provider has left out. */
+  onWarning?: ((message: string) => void) | undefined;
 }
 
 type WithWork = TaskRecord & { intent: { work: Work } };
@@ -148,6 +150,7 @@ async function sendRequest(
       limitMs: work.requestMs,
       timeoutMs: work.isPaid ? null : spec.timeoutMs,
       graceMs: deps.keeping?.graceMs ?? (work.isPaid ? Number.POSITIVE_INFINITY : 0),
+      onWarning: spec.onWarning,
     },
     { ...deps, onSent },
   );

@@ -1,6 +1,6 @@
 import { ImggenError } from "../../lib/error-types.ts";
 import type { Ledger } from "../../store/ledger.ts";
-import type { TaskState } from "../../task/lifecycle.ts";
+import { STATES, type TaskState } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { UseCaseDeps } from "../deps.ts";
 import { ClaimedError } from "../errors.ts";
@@ -44,13 +44,18 @@ export function resumeRecord(
 ): Promise<TaskReport> {
   return reported(reportOf(record), async () => {
     const owned = await deps.ledger.claim(record);
-    // Nothing is left to do for a saved task, even while the process that saved it is still running.
     if (owned === "elsewhere")
-      return record.state.name === "saved" ? reportOf(record) : claimedElsewhere(record, deps.ledger);
+      return isAtItsEnd(record) ? reportOf(record) : claimedElsewhere(record, deps.ledger);
     // Another process has finished it since it was read.
     if (owned === "finished") return reportOf((await deps.ledger.find(record.id)) ?? record);
     return finishOwned(owned, options, deps, seen);
   });
+}
+
+/** Whether nothing is left to do for a task, even while the process that has ended it is still running. */
+function isAtItsEnd({ state, intent }: TaskRecord): boolean {
+  // A failed one of the hosted service is polled again.
+  return !STATES[state.name].isOpen && (state.name !== "failed" || intent.work !== undefined);
 }
 
 /** What `run` reports; an expected error goes into the report, worded as `settledUnknownId` does. */

@@ -24,7 +24,8 @@ export async function saveAgain(
 ): Promise<TaskReport> {
   const { work, destination } = record.intent;
   const report = factsOf(record);
-  if (work && !(await areWhole(files))) return { ...report, error: notToBeHad(report, null) };
+  if (work && isOnlyHere(files) && !(await areWhole(files)))
+    return { ...report, error: notToBeHad(report, null) };
   const taskDeps = await deps.depsFor(record.intent, taskId);
   const task = earlierTask(taskId, acceptedAt, destination, options);
   if (!work) return finishTask(task, report, options.wait, taskDeps);
@@ -83,6 +84,11 @@ export function requireId(id: string): void {
   throw new UsageError("A task id is empty.", { hint });
 }
 
+/** Whether the images of a saved task are nowhere but in these files: its provider gave no URL. */
+function isOnlyHere(files: readonly SavedFile[]): boolean {
+  return files.every(({ url }) => url === null);
+}
+
 /** Puts the images of a saved task under a further name: from its files if they are whole, else from the service. */
 export async function copyOf(
   { taskId, acceptedAt, files }: Extract<TaskState, { name: "saved" }>,
@@ -93,6 +99,7 @@ export async function copyOf(
 ): Promise<TaskReport> {
   const areHere = await areWhole(files);
   if (areHere && files[0]?.path === destination.path) return { ...report, isSavedBefore: true };
+  if (!areHere && isOnlyHere(files)) return { ...report, error: notToBeHad(report, null) };
   const task = { ...earlierTask(taskId, acceptedAt, destination, { destination }), copies: files };
   const once = { timeoutMs: 0, schedule: null };
   const copied = await finishTask(task, report, wait ?? once, deps, areHere ? seenAs(files) : null);
@@ -103,14 +110,17 @@ export async function copyOf(
 /** How the service says that it does not have a task's images any more. */
 const GONE: ReadonlySet<ErrorType> = new Set(["save_failed", "service_error", "generation_failed"]);
 
+const NO_URL = "Its provider gave no URL of it.";
+
 function notToBeHad(
   { taskId, ledgerId, free, charged }: TaskReport,
   cause: ImggenError | null,
 ): SaveFailedError {
+  const again = cause === null ? "" : `To try again: imggen resume ${ledgerId}\n`;
   return new SaveFailedError(
-    `The image of task ${taskId} is no longer where it was saved, and could not be saved again.${cause === null ? "" : ` ${cause.message}`}`,
+    `The image of task ${taskId} is no longer where it was saved, and could not be saved again. ${cause?.message ?? NO_URL}`,
     {
-      hint: `To try again: imggen resume ${ledgerId}\nTo submit it again${free ? "" : ", at a new charge"}: imggen rerun ${ledgerId}`,
+      hint: `${again}To submit it again${free ? "" : ", at a new charge"}: imggen rerun ${ledgerId}`,
       charged,
       cause,
     },

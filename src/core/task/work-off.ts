@@ -31,13 +31,15 @@ export async function workOff(
 ): Promise<TaskReport> {
   const { writer } = task;
   const timeoutMs = wait?.timeoutMs ?? null;
-  const spec: RunSpec = { timeoutMs, patienceMs: timeoutMs ?? PATIENCE_MS, onSent };
+  const said = new Set<string>();
+  const onWarning = (message: string) => void said.add(message);
+  const spec: RunSpec = { timeoutMs, patienceMs: timeoutMs ?? PATIENCE_MS, onSent, onWarning };
   const stop =
     kept ??
     (await runRequests(writer, spec, deps)) ??
     (wait === null ? null : await awaitAccepted(writer, wait, deps));
   if (kept) await notSent(writer, kept, deps);
-  const report = { ...factsOf(writer.record), warnings: [...warnings] };
+  const report = { ...factsOf(writer.record), warnings: [...warnings, ...said] };
   const { name } = writer.record.state;
   if (name === "completed" && stop === null && wait !== null) return saveMade(task, report, deps);
   if (STATES[name].isOpen) await writer.release();
