@@ -7,7 +7,7 @@ import { keptReply } from "./kept-reply.ts";
 import type { ServerSetup } from "./kind.ts";
 import { type Fields, type Look, Polls } from "./polls.ts";
 import { type Job, type PollReply, type Provider, ProviderError, type SubmitHow } from "./provider.ts";
-import type { ReferenceDeps } from "./reference-files.ts";
+import { type ReferenceDeps, shownContext } from "./reference-files.ts";
 import { isSuccess, jsonIn, readReplyFile, type StoredReply } from "./reply-file.ts";
 
 /** A request for a job's image. */
@@ -68,6 +68,10 @@ export function jobService(
         return accepted(await server.post(path, body, job, { signal, onSent: sent }), job);
       }, onSent);
       return reply.outcome === "unknown" ? { ...reply, ...(await keptReply(job, server.mask)) } : reply;
+    },
+    async describe(job) {
+      const { path, fields } = await form.request(job, shownContext(deps, new URL(url)));
+      return server.shown(path, fields);
     },
     async recover(job) {
       const reply = await settled(async (hasSent) => {

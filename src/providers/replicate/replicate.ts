@@ -20,8 +20,8 @@ function formOf(server: ProviderServer, deps: ProviderDeps): JobForm {
     check: problemOf,
     async request(job, context) {
       const model = job.options.model ?? "";
-      const known = await modelInputs(model, server, { ...deps, signal: context.signal });
-      const input = await inputFor(job, known, (message) => context.onWarning?.(message));
+      const known = await modelInputs(model, server, { ...deps, ...context });
+      const input = await inputFor(job, known, context);
       const version = versionOf(model);
       return { path: submitPath(model), fields: { ...(version !== null && { version }), input } };
     },
