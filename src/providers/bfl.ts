@@ -2,7 +2,15 @@ import path from "node:path";
 import { fieldsOf, jsonOrNull } from "../lib/json.ts";
 import type { ProviderDeps } from "./deps.ts";
 import type { ProviderServer } from "./http.ts";
-import { isJobId, type JobContext, type JobForm, jobService, urlsIn, wordsOf } from "./job-service.ts";
+import {
+  isJobId,
+  type JobContext,
+  type JobForm,
+  jobService,
+  serverOf,
+  urlsIn,
+  wordsOf,
+} from "./job-service.ts";
 import type { ServerSetup } from "./kind.ts";
 import { sizeFields } from "./openai/size.ts";
 import type { Fields, Polls } from "./polls.ts";
@@ -12,7 +20,8 @@ import { usageIn } from "./usage.ts";
 
 /** Black Forest Labs. A job is polled at the address that its reply gives, on one of the service's own hosts. */
 export function bflProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
-  return jobService(setup, formOf, deps, ".bfl.ai");
+  const server = serverOf(setup, deps, ".bfl.ai");
+  return jobService(setup, server, formOf(server), deps);
 }
 
 function formOf(server: ProviderServer): JobForm {

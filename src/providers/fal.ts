@@ -2,7 +2,7 @@ import type { HttpReply } from "../api/client.ts";
 import type { ProviderDeps } from "./deps.ts";
 import { readErrorBody } from "./failed-reply.ts";
 import type { ProviderServer } from "./http.ts";
-import { isJobId, type JobContext, type JobForm, jobService, urlsIn } from "./job-service.ts";
+import { isJobId, type JobContext, type JobForm, jobService, serverOf, urlsIn } from "./job-service.ts";
 import type { ServerSetup } from "./kind.ts";
 import { sizeFields } from "./openai/size.ts";
 import type { Fields, Look, Polls } from "./polls.ts";
@@ -12,7 +12,8 @@ import { usageIn } from "./usage.ts";
 
 /** fal's queue. The addresses of a request are used as its reply gives them: a model's sub-path is not in them. */
 export function falProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
-  return jobService(setup, formOf, deps, ".fal.run");
+  const server = serverOf(setup, deps, ".fal.run");
+  return jobService(setup, server, formOf(server), deps);
 }
 
 function formOf(server: ProviderServer): JobForm {

@@ -32,23 +32,30 @@ export interface JobForm {
    */
   idIn(said: Fields): string | null;
   poll(id: string, look: Look, polls: Polls): Promise<PollReply>;
+  /** The names of its models. Absent: the service has no list. */
+  models?(): Promise<string[] | null>;
   /** Where a job is cancelled; null where that is not known. Absent: the service has no such thing. */
   cancelAt?(id: string, signal: AbortSignal): Promise<{ method: "POST" | "PUT"; url: OwnUrl } | null>;
 }
 
-/** A service that takes a request as a job, and gives it an id. @param otherHosts as of `ProviderServer` */
-export function jobService(
-  { url, keyHeaders, options }: ServerSetup,
-  formOf: (server: ProviderServer) => JobForm,
+/** The server of a service. @param otherHosts as of `ProviderServer` */
+export function serverOf(
+  { url, keyHeaders, options: { key, headers } }: ServerSetup,
   deps: ProviderDeps,
   otherHosts?: string,
+): ProviderServer {
+  const hosts = otherHosts === undefined ? {} : { otherHosts };
+  return new ProviderServer({ key, headers, url, keyHeaders, ...hosts }, deps);
+}
+
+/** A service that takes a request as a job, and gives it an id. */
+export function jobService(
+  { url, options }: ServerSetup,
+  server: ProviderServer,
+  form: JobForm,
+  deps: ProviderDeps,
 ): Provider {
-  const { key, headers, concurrency, timeoutMs } = options;
-  const server = new ProviderServer(
-    { key, headers, url, keyHeaders, ...(otherHosts && { otherHosts }) },
-    deps,
-  );
-  const form = formOf(server);
+  const { concurrency, timeoutMs } = options;
   const polls = new Polls(server, deps.clock);
   const accepted = (reply: StoredReply, job: Job) => {
     const nowMs = deps.clock.now();
@@ -89,7 +96,7 @@ export function jobService(
         return at ? server.cancel(at.method, at.url, signal) : null;
       },
     }),
-    models: async () => null,
+    models: async () => (await form.models?.()) ?? null,
     close: () => server.close(),
   };
 }
