@@ -52,6 +52,7 @@ export async function openGenerator(
     generator: {
       name: spec.name,
       workFor: (request) => workFor(request, options),
+      package: options.package,
       line: lineOf(spec, options, session),
     },
   };
@@ -72,7 +73,7 @@ function lineOf(
 /** What a new task is worth as the generator is set up now, and what makes its images. */
 export function workFor(request: GenerationRequest, options: GeneratorOptions): Work {
   const { ratio, quality, model, maxImages = 1 } = request;
-  const { isPaid, timeoutMs, sidePx, sizeForm, fields } = options;
+  const { isPaid, timeoutMs, sidePx, sizeForm, fields, package: made } = options;
   return {
     taskId: newTaskId(),
     isPaid,
@@ -83,6 +84,7 @@ export function workFor(request: GenerationRequest, options: GeneratorOptions): 
       ...pictureDimensions(ratio, quality, sidePx),
       sizeForm,
       fields,
+      ...(made !== undefined && { package: made }),
     },
   };
 }

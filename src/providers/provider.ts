@@ -92,6 +92,13 @@ export type MadeImage =
   /** Absolute. `headers` go to this URL's own origin if that is the provider's, and never along a redirect. */
   | { kind: "url"; url: string; headers?: Readonly<Record<string, string>> };
 
+/** A request as `--dry-run` shows it: names stand for files, and no key is in it. */
+export type SentRequest =
+  /** `url`: without a query. */
+  | { method: "POST"; url: string; body: unknown }
+  /** The words of a command. */
+  | { command: readonly string[] };
+
 /** Makes images. One request for each call of `submit`, which nothing here sends again by itself. */
 export interface Provider {
   readonly version: 1;
@@ -103,6 +110,8 @@ export interface Provider {
   };
   /** What the provider has no place for, as a sentence; null for nothing. Asked before a task is begun. */
   check?(job: Omit<Job, "folder" | "taskId" | "index">): string | null;
+  /** The request that `submit` would send, for people to read. Opens no connection. @throws ProviderError */
+  describe?(job: Job): Promise<SentRequest>;
   /** Sends the request: the only function that may cost money. Never throws. */
   submit(job: Job, how: SubmitHow): Promise<SubmitReply>;
   /** Polls a task that it accepted, once, for at most `timeoutMs`. Costs nothing. Never throws. Absent: it gives no ids. */

@@ -14,7 +14,11 @@ function opened(given: Given) {
   const settings = settingsOf(given);
   const setting = settings.generator();
   if (setting === undefined) throw new Error("no generator");
-  return ownGenerator(setting, { settings, context: { env: given.env ?? {} } });
+  return ownGenerator(setting, {
+    settings,
+    context: { env: given.env ?? {} },
+    folders: { config: "/nowhere" },
+  });
 }
 
 const GPUBOX = "http://gpubox:1234";
@@ -199,7 +203,11 @@ describe("its key", () => {
 
   it("for a stored task's generator is only one that is bound to it", () => {
     const env = { ...ofOpenAi, IMGGEN_GENERATOR_KEY: "sk-mine-1" };
-    const source = { settings: settingsOf({ env, config: stored }), context: { env } };
+    const source = {
+      settings: settingsOf({ env, config: stored }),
+      context: { env },
+      folders: { config: "/nowhere" },
+    };
     expect(generatorNamed("openai", source).options.key).toBe("sk-openai-1");
     expect(generatorNamed("openai:https://images.example.com/v1", source).options.key).toBe("sesame");
     expect(generatorNamed("openai:https://other.example.com/v1", source).options.key).toBeNull();

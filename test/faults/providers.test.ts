@@ -1,3 +1,4 @@
+import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { BFL } from "../support/doubles/bfl.ts";
@@ -8,6 +9,7 @@ import {
   type ServiceForm,
   serviceDouble,
 } from "../support/doubles/double.ts";
+import { EXAMPLE, installExample } from "../support/doubles/example.ts";
 import { FAL } from "../support/doubles/fal.ts";
 import { GEMINI } from "../support/doubles/gemini.ts";
 import { REPLICATE } from "../support/doubles/replicate.ts";
@@ -19,13 +21,14 @@ import { type Behaviour, response } from "../support/scripted-server.ts";
 import { inTurn, reset, silence } from "../support/scripts.ts";
 import { killed, startedWhen } from "../support/started.ts";
 
-const KINDS = [REPLICATE, FAL, BFL, GEMINI, OPENAI, SDAPI];
+const KINDS = [REPLICATE, FAL, BFL, GEMINI, OPENAI, SDAPI, EXAMPLE];
 const WITH_JOBS = KINDS.filter(({ ends }) => ends !== undefined);
 
 /** A paid service of a kind, parts of which answer otherwise, and commands that use it. */
 async function paidWorld(form: ServiceForm, script: Partial<Record<Part, Behaviour>> = {}) {
   const double = await serviceDouble(form, script);
   const world = await programWorld(null);
+  if (form === EXAMPLE) await installExample(path.join(world.home, "config"));
   const env = {
     IMGGEN_GENERATOR: double.spec,
     IMGGEN_GENERATOR_KEY: CANARY,

@@ -10,7 +10,8 @@ export type Reply = (origin: string, number: number) => Buffer;
 
 /** A service as its documents describe it. */
 export interface ServiceForm {
-  kind: "replicate" | "fal" | "bfl" | "gemini" | "openai" | "sdapi";
+  /** As `--generator` has it. */
+  kind: string;
   /** Added to the origin for `--generator`. */
   basePath: string;
   model: string;
