@@ -15,7 +15,7 @@ export interface GeneratorPoint {
   hasReply: boolean;
 }
 
-/** Strikes a generate at each operation on the queue's files from the submit on, and at each moment of its paid request. */
+/** Strikes a generate at each operation on its task's files, and at each moment of its paid request. */
 export async function tryGenerator(modes: Modes, program: Program): Promise<Outcome[]> {
   const points = await generatorPoints(modes, program);
   return mapConcurrent(points, WORKERS, (point) => tryGeneratorPoint(point, program));
@@ -27,17 +27,18 @@ export async function generatorPoints(modes: Modes, program: Program): Promise<G
     await world.generate();
     const { operations, unwatched } = world.log();
     if (unwatched.length > 0) throw new Error(`not watched: ${unwatched}`);
-    const first = numberOf(operations, ({ file }) => /open\/task_\w+$/.test(file));
+    const first = numberOf(operations, ({ file }) => /tasks\/open\/[^/]+\.jsonl$/.test(file));
     const reply = numberOf(operations, ({ name, file }) => name === "close" && /\breply$/.test(file));
     const moments = MOMENTS.map((moment) => ({
       name: `kill at ${moment}`,
       strike: { moment },
       hasReply: false,
     }));
-    const ofQueue = operations.filter(({ number, file }) => number >= first && /\bgenerators\b/.test(file));
-    const disk = diskPoints(ofQueue, modes).flatMap(({ name, strike }) => {
+    const ofTask = operations.filter(({ number, file }) => number >= first && !/\.lock\b/.test(file));
+    const disk = diskPoints(ofTask, modes).flatMap(({ name, strike }) => {
       if (strike === null || strike.at === null) return [];
-      return [{ name, strike, hasReply: strike.at > reply && strike.mode.startsWith("kill") }];
+      const isAfter = strike.at > reply || (strike.at === reply && strike.mode === "kill-after");
+      return [{ name, strike, hasReply: isAfter && strike.mode.startsWith("kill") }];
     });
     return [...moments, ...disk];
   });
