@@ -1,13 +1,15 @@
 import { ImggenError } from "../../lib/error-types.ts";
+import type { Ledger } from "../../store/ledger.ts";
 import { STATES, type TaskState } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { UseCaseDeps } from "../deps.ts";
 import { ClaimedError } from "../errors.ts";
 import { isWhole } from "../images/copy-image.ts";
 import type { WaitResult } from "../polling/wait.ts";
+import { describeWorker } from "../turns/describe-holder.ts";
 import { finishOwned, type ResumeSpec } from "./finish-owned.ts";
 import { reportOf, type TaskReport } from "./report.ts";
-import { copyAgain, isOnlyHere, saveAgain, settledUnknownId } from "./save-again.ts";
+import { saveAgain, settledUnknownId } from "./save-again.ts";
 
 /**
  * Finishes one task that was asked for. A failed one is polled again: the service may have completed it since. A saved
@@ -19,16 +21,14 @@ export async function resumeFound(
   options: ResumeSpec,
   deps: UseCaseDeps,
 ): Promise<TaskReport> {
-  const { state } = record;
-  // Only the hosted service may have completed it since.
-  if (state.name === "failed" && !record.intent.work)
+  const { state, intent } = record;
+  // What another provider calls failed stays so: many give no id to ask about.
+  if (state.name === "failed" && !intent.work)
     return reported(reportOf(record), () => askAgain(record, state, options, deps));
   if (state.name !== "saved") return resumeRecord(record, options, deps);
   if (options.destination === null && (await Promise.all(state.files.map(isWhole))).every(Boolean)) {
     return { ...(await resumeRecord(record, options, deps)), isSavedBefore: true };
   }
-  if (record.intent.work && isOnlyHere(state.files))
-    return reported(reportOf(record), () => copyAgain(record, state, options, deps));
   return reported(reportOf(record), () => saveAgain(record, state, options, deps));
 }
 
@@ -44,7 +44,8 @@ export function resumeRecord(
 ): Promise<TaskReport> {
   return reported(reportOf(record), async () => {
     const owned = await deps.ledger.claim(record);
-    if (owned === "elsewhere") return isAtItsEnd(record) ? reportOf(record) : claimedElsewhere(record);
+    if (owned === "elsewhere")
+      return isAtItsEnd(record) ? reportOf(record) : claimedElsewhere(record, deps.ledger);
     // Another process has finished it since it was read.
     if (owned === "finished") return reportOf((await deps.ledger.find(record.id)) ?? record);
     return finishOwned(owned, options, deps, seen);
@@ -67,9 +68,12 @@ export async function reported(report: TaskReport, run: () => Promise<TaskReport
   }
 }
 
-export function claimedElsewhere(record: TaskRecord): TaskReport {
+/** The report on a task that another process has, or another call of this one. */
+export async function claimedElsewhere(record: TaskRecord, ledger: Ledger): Promise<TaskReport> {
   const report = reportOf(record);
-  const message = `Another process is working on task ${report.taskId ?? record.id}.`;
+  const { self } = ledger.processes;
+  const worker = describeWorker(await ledger.workerOn(record), self);
+  const message = `${worker} is working on task ${report.taskId ?? record.id}.`;
   return { ...report, error: new ClaimedError(message, { charged: report.charged }) };
 }
 

@@ -12,16 +12,38 @@ import { finishTask } from "./finish.ts";
 import { earlierTask, type ResumeSpec } from "./finish-owned.ts";
 import { factsOf, reportOfId, type TaskReport } from "./report.ts";
 
-/** Downloads a finished task once more, for as long as the service has it. Its ledger file is not written to. */
+/**
+ * Downloads a finished task once more, for as long as the service has it; what another provider has made is copied from
+ * its files. Its ledger file is not written to.
+ */
 export async function saveAgain(
   record: TaskRecord,
-  { taskId, acceptedAt }: { taskId: string; acceptedAt: string },
+  { taskId, acceptedAt, files = [] }: { taskId: string; acceptedAt: string; files?: readonly SavedFile[] },
   options: ResumeSpec,
   deps: UseCaseDeps,
 ): Promise<TaskReport> {
+  const { work, destination } = record.intent;
+  const report = factsOf(record);
+  if (work && isOnlyHere(files) && !(await areWhole(files)))
+    return { ...report, error: notToBeHad(report, null) };
   const taskDeps = await deps.depsFor(record.intent, taskId);
-  const task = earlierTask(taskId, acceptedAt, record.intent.destination, options);
-  return finishTask(task, factsOf(record), options.wait, taskDeps);
+  const task = earlierTask(taskId, acceptedAt, destination, options);
+  if (!work) return finishTask(task, report, options.wait, taskDeps);
+  const copied = { ...task, copies: files };
+  const again = await finishTask(copied, report, options.wait, taskDeps, seenAs(files));
+  return { ...again, charged: report.charged };
+}
+
+async function areWhole(files: readonly SavedFile[]): Promise<boolean> {
+  const each = await Promise.all(files.map(async (file) => file.path !== null && isWhole(file)));
+  return each.every(Boolean);
+}
+
+/** A task that has ended with these files. What has no URL is never asked for: its file is copied, or it is gone. */
+function seenAs(files: readonly SavedFile[]): WaitResult {
+  const urls = files.map(({ url }) => url ?? "");
+  const seenMs = Number.POSITIVE_INFINITY;
+  return { outcome: "ended", task: { status: "completed", urls }, seenMs, pendingMs: null };
 }
 
 /** Polls a task that the ledger does not have, and saves it. @throws UsageError, or what the account lacks */
@@ -63,37 +85,8 @@ export function requireId(id: string): void {
 }
 
 /** Whether the images of a saved task are nowhere but in these files: its provider gave no URL. */
-export function isOnlyHere(files: readonly SavedFile[]): boolean {
+function isOnlyHere(files: readonly SavedFile[]): boolean {
   return files.every(({ url }) => url === null);
-}
-
-/** Saves the images of a task once more from the files that they are in, or says that they are gone. */
-export async function copyAgain(
-  record: TaskRecord,
-  { taskId, acceptedAt, files }: Extract<TaskState, { name: "saved" }>,
-  options: ResumeSpec,
-  deps: UseCaseDeps,
-): Promise<TaskReport> {
-  const report = factsOf(record);
-  if (!(await areWhole(files))) return { ...report, error: notToBeHad(report, null) };
-  const taskDeps = await deps.depsFor(record.intent, taskId);
-  const task = { ...earlierTask(taskId, acceptedAt, record.intent.destination, options), copies: files };
-  return finishTask(task, report, options.wait, taskDeps, seenBefore(files));
-}
-
-async function areWhole(files: readonly SavedFile[]): Promise<boolean> {
-  return (await Promise.all(files.map(async (file) => file.path !== null && isWhole(file)))).every(Boolean);
-}
-
-/** What has no URL is never asked for: its file is copied. */
-function seenBefore(files: readonly SavedFile[]): WaitResult {
-  const urls = files.map(({ url }) => url ?? "");
-  return {
-    outcome: "ended",
-    task: { status: "completed", urls },
-    seenMs: Number.POSITIVE_INFINITY,
-    pendingMs: null,
-  };
 }
 
 /** Puts the images of a saved task under a further name: from its files if they are whole, else from the service. */
@@ -109,7 +102,7 @@ export async function copyOf(
   if (!areHere && isOnlyHere(files)) return { ...report, error: notToBeHad(report, null) };
   const task = { ...earlierTask(taskId, acceptedAt, destination, { destination }), copies: files };
   const once = { timeoutMs: 0, schedule: null };
-  const copied = await finishTask(task, report, wait ?? once, deps, areHere ? seenBefore(files) : null);
+  const copied = await finishTask(task, report, wait ?? once, deps, areHere ? seenAs(files) : null);
   const isGone = !areHere && copied.error !== null && GONE.has(copied.error.type);
   return isGone ? { ...copied, error: notToBeHad(report, copied.error) } : copied;
 }
@@ -119,11 +112,15 @@ const GONE: ReadonlySet<ErrorType> = new Set(["save_failed", "service_error", "g
 
 const NO_URL = "Its provider gave no URL of it.";
 
-function notToBeHad({ taskId, ledgerId, charged }: TaskReport, cause: ImggenError | null): SaveFailedError {
+function notToBeHad(
+  { taskId, ledgerId, free, charged }: TaskReport,
+  cause: ImggenError | null,
+): SaveFailedError {
+  const again = cause === null ? "" : `To try again: imggen resume ${ledgerId}\n`;
   return new SaveFailedError(
     `The image of task ${taskId} is no longer where it was saved, and could not be saved again. ${cause?.message ?? NO_URL}`,
     {
-      hint: `${cause === null ? "" : `To try again: imggen resume ${ledgerId}\n`}To submit it again, at a new charge: imggen rerun ${ledgerId}`,
+      hint: `${again}To submit it again${free ? "" : ", at a new charge"}: imggen rerun ${ledgerId}`,
       charged,
       cause,
     },

@@ -99,7 +99,7 @@ async function showDryRun(
     "POST /generate-image",
     ...body,
     ...uploads.map(({ given }) => `${given} would be uploaded first, and its URL sent`),
-    `${creditsText(credits)}, nothing was sent`,
+    `${creditsText(credits, session.isSandbox ? "sandbox" : null)}, nothing was sent`,
   ]);
   return 0;
 }
