@@ -1,5 +1,6 @@
 import { bareHost, isLoopbackHost } from "../api/address.ts";
 import { UsageError } from "../lib/error-types.ts";
+import { withoutOperation } from "../lib/operation-path.ts";
 import { refuseQuerySecret } from "../lib/query-secret.ts";
 import { parseGeneratorCommand } from "./command/command-words.ts";
 import { type GeneratorSpec, isServerKind, KINDS, type ServerKindName } from "./kinds.ts";
@@ -67,14 +68,6 @@ export function placeOf(spec: GeneratorSpec): string {
   const { protocol, hostname, port } = new URL(spec.url);
   const host = isLoopbackHost(hostname) ? "localhost" : bareHost(hostname);
   return `${host}:${port || (protocol === "https:" ? 443 : 80)}`;
-}
-
-/** An address without the operation that was pasted along with it: `/images/generations` of an OpenAI-compatible server. */
-export function withoutOperation(address: string): string {
-  return address.replace(
-    /\/(?:images\/(?:generations|edits)|chat\/completions|responses|sdapi\/v1(?:\/[\w-]+)?)\/*$/i,
-    "",
-  );
 }
 
 /** Whether a key may be sent there: not over an unencrypted network. */

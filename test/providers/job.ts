@@ -1,6 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import path from "node:path";
 import { systemClock } from "../../src/lib/clock.ts";
+import type { ProviderDeps } from "../../src/providers/deps.ts";
 import { type GeneratorSpec, openProvider } from "../../src/providers/kinds.ts";
 import type { GeneratorOptions } from "../../src/providers/options.ts";
 import type { Job, Provider, SubmitReply } from "../../src/providers/provider.ts";
@@ -26,8 +27,10 @@ export function opened(
   spec: GeneratorSpec,
   options: Partial<GeneratorOptions> = {},
   env: Record<string, string | undefined> = { PATH: process.env.PATH },
+  deps: Partial<ProviderDeps> = {},
 ): Promise<Provider> {
-  return openProvider(spec, { ...OPTIONS, ...options }, { env, proxies: undefined, clock: systemClock });
+  const usual = { env, proxies: undefined, clock: systemClock };
+  return openProvider(spec, { ...OPTIONS, ...options }, { ...usual, ...deps });
 }
 
 /** A job's parts, whichever of its parts they belong to. */
