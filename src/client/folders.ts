@@ -9,6 +9,16 @@ export interface Folders {
   state: string;
 }
 
+/** Where private copies of workflows are kept. */
+export function workflowsFolder({ state }: Pick<Folders, "state">): string {
+  return path.join(state, "workflows");
+}
+
+/** The private copy of a workflow. @param sha256 its name */
+export function workflowCopy(folders: Pick<Folders, "state">, sha256: string): string {
+  return path.join(workflowsFolder(folders), `${path.basename(sha256)}.json`);
+}
+
 /** There is no place for settings and state. */
 export class NoHomeError extends UsageError {
   constructor() {

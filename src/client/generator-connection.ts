@@ -7,11 +7,14 @@ import type { Connection } from "../core/deps.ts";
 import { Line } from "../core/turns/line.ts";
 import { keyMasker } from "../lib/redact.ts";
 import { pictureDimensions } from "../models/dimensions.ts";
+import { errorOf } from "../providers/failures.ts";
 import { openProvider } from "../providers/kinds.ts";
+import { type Prepared, ProviderError } from "../providers/provider.ts";
 import { type GeneratorOptions, type GeneratorSpec, placeOf } from "../providers/spec.ts";
 import { GENERATOR_KEY_ID } from "../task/intent.ts";
 import { ANY_MODEL, type GenerationRequest } from "../task/request.ts";
 import type { Work } from "../task/work.ts";
+import { workflowsFolder } from "./folders.ts";
 import { type OwnGenerator, requireKey } from "./own-generator.ts";
 import type { ClientSession } from "./session.ts";
 
@@ -33,13 +36,18 @@ export async function openGenerator(
   const { env, clock } = session.context;
   const { onExchange } = session;
   const proxies = proxiesFromEnvironment(env);
-  const provider = await openProvider(spec, options, { env, clock, proxies, onExchange });
+  const workflows = workflowsFolder(session.folders);
+  const provider = await openProvider(spec, options, { env, clock, proxies, onExchange, workflows });
   const serviceUrl = new URL(spec.kind === "command" ? "http://localhost" : spec.url);
   const downloads = new HttpClient({
     proxies: isLoopbackHost(serviceUrl.hostname) ? undefined : proxies,
     onExchange,
     lookup: guardedLookup(serviceUrl.hostname),
   });
+  let prepared: Prepared = { isPaid: false };
+  const prepare = async (signal: AbortSignal) => {
+    prepared = (await provider.prepare?.(signal).catch(asNamed)) ?? prepared;
+  };
   const connection: Connection = {
     identity: { baseUrl: spec.name, keyId: GENERATOR_KEY_ID },
     provider,
@@ -48,11 +56,17 @@ export async function openGenerator(
     maskKey: keyMasker(options.key ?? ""),
     generator: {
       name: spec.name,
-      workFor: (request) => workFor(request, options),
+      ...(provider.prepare && { prepare }),
+      workFor: (request) => workFor(request, options, prepared),
       line: lineOf(spec, options, session),
     },
   };
   return { connection, close: async () => void (await Promise.all([provider.close(), downloads.close()])) };
+}
+
+/** A provider's error as one for the user; any other is thrown as it is. */
+function asNamed(error: unknown): never {
+  throw error instanceof ProviderError ? errorOf(error) : error;
 }
 
 /** The line before one server or command, over all processes of this state folder. */
@@ -67,12 +81,17 @@ function lineOf(
 }
 
 /** What a new task is worth as the generator is set up now, and what makes its images. */
-export function workFor(request: GenerationRequest, options: GeneratorOptions): Work {
+export function workFor(
+  request: GenerationRequest,
+  options: GeneratorOptions,
+  prepared: Prepared = { isPaid: false },
+): Work {
   const { ratio, quality, model, maxImages = 1 } = request;
-  const { isPaid, timeoutMs, sidePx, sizeForm, fields } = options;
+  const { timeoutMs, sidePx, sizeForm, fields } = options;
+  const { workflow } = prepared;
   return {
     taskId: `task_${randomBytes(10).toString("hex")}`,
-    isPaid,
+    isPaid: options.isPaid || prepared.isPaid,
     requests: maxImages,
     requestMs: Math.min(timeoutMs, LONGEST_REQUEST_MS),
     options: {
@@ -80,6 +99,7 @@ export function workFor(request: GenerationRequest, options: GeneratorOptions): 
       ...pictureDimensions(ratio, quality, sidePx),
       sizeForm,
       fields,
+      ...(workflow !== undefined && { workflow }),
     },
   };
 }

@@ -45,7 +45,7 @@ export class Workspace {
     return {
       ledger: this.ledger,
       signal: caller.signal,
-      current: async () => at(await this.#connections.current()),
+      current: async () => at(await this.#connections.current(caller.signal)),
       depsFor: async (intent, taskId) => at(await this.#connections.of(intent, taskId)),
     };
   }

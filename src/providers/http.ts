@@ -2,7 +2,7 @@ import path from "node:path";
 import { isLoopbackHost } from "../api/address.ts";
 import { HttpClient, type HttpReply, wholeReply } from "../api/client.ts";
 import { connectionErrorText } from "../api/connection-errors.ts";
-import { TransportError } from "../api/transport.ts";
+import { type HttpRequest, TransportError } from "../api/transport.ts";
 import { errorText } from "../lib/error-text.ts";
 import type { ProviderDeps } from "./deps.ts";
 import { clauseOf } from "./failures.ts";
@@ -26,6 +26,8 @@ export interface PostBody {
 
 /** For what costs nothing: models, progress. */
 const GET_TIMEOUT_MS = 15_000;
+/** A reference image on its way to a server far away. */
+const UPLOAD_TIMEOUT_MS = 120_000;
 const STOP_TIMEOUT_MS = 5_000;
 
 /**
@@ -35,6 +37,7 @@ const STOP_TIMEOUT_MS = 5_000;
 export class ProviderServer {
   readonly #options: ServerOptions;
   readonly #base: URL;
+  readonly #proxies: ProviderDeps["proxies"];
   readonly #http: HttpClient;
   /** Hides the key, and the values of the headers that the user has set, in a text that people read. */
   readonly mask: (text: string) => string;
@@ -42,8 +45,8 @@ export class ProviderServer {
   constructor(options: ServerOptions, { proxies, onExchange }: ProviderDeps) {
     this.#options = options;
     this.#base = new URL(options.url);
-    const isOwn = isLoopbackHost(this.#base.hostname);
-    this.#http = new HttpClient({ proxies: isOwn ? undefined : proxies, onExchange });
+    this.#proxies = isLoopbackHost(this.#base.hostname) ? undefined : proxies;
+    this.#http = new HttpClient({ proxies: this.#proxies, onExchange });
     this.mask = secretsMasker(options.key, options.headers);
   }
 
@@ -79,7 +82,7 @@ export class ProviderServer {
         "content-type": body.type,
         "accept-encoding": "identity",
       };
-      const request = { method: "POST", url: this.#urlOf(to), headers, body: body.bytes } as const;
+      const request = { method: "POST", url: this.urlOf(to), headers, body: body.bytes } as const;
       await this.#http.send({ ...request, signal, onSent }, reply);
     } catch (error) {
       if (!(error instanceof TransportError)) throw error;
@@ -97,20 +100,43 @@ export class ProviderServer {
   }
 
   /** Sends a GET that costs nothing. @throws ProviderError (unsent), or the signal's reason */
-  async get(from: string, signal: AbortSignal): Promise<HttpReply> {
+  get(from: string, signal: AbortSignal, mostBytes?: number): Promise<HttpReply> {
+    const request = { method: "GET", url: this.urlOf(from), timeoutMs: GET_TIMEOUT_MS } as const;
+    return this.#ask({ ...request, headers: this.#headers, signal }, signal, mostBytes);
+  }
+
+  /** Sends a POST that costs nothing, and may be sent twice. @throws as `get` */
+  tell(at: string, { type, bytes }: PostBody, signal: AbortSignal): Promise<HttpReply> {
+    const headers = { ...this.#headers, "content-type": type };
+    const request = { method: "POST", url: this.urlOf(at), timeoutMs: UPLOAD_TIMEOUT_MS } as const;
+    return this.#ask({ ...request, headers, body: bytes, signal }, signal);
+  }
+
+  async #ask(request: HttpRequest, signal: AbortSignal, mostBytes?: number): Promise<HttpReply> {
     try {
-      const request = { method: "GET", url: this.#urlOf(from), headers: this.#headers } as const;
-      return await wholeReply(this.#http, { ...request, timeoutMs: GET_TIMEOUT_MS, signal });
+      return await wholeReply(this.#http, request, mostBytes);
     } catch (error) {
       signal.throwIfAborted();
       throw this.#unsent(error, signal);
     }
   }
 
+  /** Listens to the server's messages until the signal, or until it ends them. Never throws. */
+  async listen(at: string, signal: AbortSignal, onText: (text: string) => void): Promise<void> {
+    const messages = await import("../api/messages.ts").catch(() => null);
+    const proxies = this.#proxies;
+    await messages?.listen(this.urlOf(at), { headers: this.#headers, proxies, signal, onText });
+  }
+
   /** Sends a POST that has the server end its work. Never throws. @returns whether it says that it has */
   stop(at: string): Promise<boolean> {
-    const request = { method: "POST", url: this.#urlOf(at), headers: this.#headers } as const;
+    const request = { method: "POST", url: this.urlOf(at), headers: this.#headers } as const;
     return wholeReply(this.#http, { ...request, timeoutMs: STOP_TIMEOUT_MS }).then(isSuccess, () => false);
+  }
+
+  /** Headers for downloads from its own origin. */
+  get downloadHeaders(): Readonly<Record<string, string>> {
+    return this.#headers;
   }
 
   /** An image that a reply names. @param given absolute, or relative to the server */
@@ -135,8 +161,8 @@ export class ProviderServer {
     return { ...(authorization !== null && { authorization }), ...Object.fromEntries(own) };
   }
 
-  /** @param relative a path below the base, with a query or without */
-  #urlOf(relative: string): URL {
+  /** Where something at the server is. @param relative a path below the base, with a query or without */
+  urlOf(relative: string): URL {
     const url = new URL(this.#base.href);
     const [name = "", query] = relative.split("?");
     url.pathname = `${url.pathname.replace(/\/$/, "")}${name}`;

@@ -17,6 +17,8 @@ export async function openProvider(
     }
     case "sdapi":
       return (await import("./sdapi.ts")).sdapiProvider(spec.url, options, deps);
+    case "comfyui":
+      return (await import("./comfyui/comfyui-provider.ts")).comfyUiProvider(spec.url, options, deps);
     case "command":
       return (await import("./command/command-provider.ts")).commandProvider(spec.words, options, deps);
   }

@@ -7,7 +7,7 @@ import { parseGeneratorCommand } from "./command/command-words.ts";
 // The user's own generator as it is written on the command line, and everything else that is set about it.
 
 /** Which generator: its kind, and where it is. */
-export type GeneratorSpec = ServerSpec<"openai"> | ServerSpec<"sdapi"> | CommandSpec;
+export type GeneratorSpec = ServerSpec<"openai"> | ServerSpec<"sdapi"> | ServerSpec<"comfyui"> | CommandSpec;
 
 interface ServerSpec<Kind> {
   kind: Kind;
@@ -42,6 +42,8 @@ export interface GeneratorOptions {
   timeoutMs: number;
   /** `--generator-field` */
   fields: WorkOptions["fields"];
+  /** `--workflow`: the user's file, and how messages name the option; undefined for none. */
+  workflow?: { path: string; label: string } | undefined;
   /** `--generator-header`, with the variables' values in place. */
   headers: Readonly<Record<string, string>>;
   /** By the kind and the address, unless `--generator-paid` or `--generator-free` says otherwise. */
@@ -52,23 +54,24 @@ export interface GeneratorOptions {
 const OPENAI_URL = "https://api.openai.com/v1";
 
 /**
- * A generator as it is written: `openai`, the URL of an OpenAI-compatible server, `openai:<url>`, `sdapi:<url>` or
- * `command:<command line>`. The `name` of the result is read as the same generator again.
+ * A generator as it is written: `openai`, the URL of an OpenAI-compatible server, `openai:<url>`, `sdapi:<url>`,
+ * `comfyui:<url>` or `command:<command line>`. The `name` of the result is read as the same generator again.
  * @param label names the option in messages @throws UsageError
  */
 export function parseGeneratorSpec(given: string, label: string): GeneratorSpec {
   const text = given.trim();
   if (text === "openai") return { kind: "openai", name: "openai", url: OPENAI_URL };
   if (/^https?:/i.test(text)) return serverSpec("openai", text, label);
-  const [, kind, rest = ""] = /^(openai|sdapi|command):(.*)$/s.exec(text) ?? [];
-  if (kind === "openai" || kind === "sdapi") return serverSpec(kind, rest.trim(), label);
+  const [, kind, rest = ""] = /^(openai|sdapi|comfyui|command):(.*)$/s.exec(text) ?? [];
+  if (kind === "openai" || kind === "sdapi" || kind === "comfyui")
+    return serverSpec(kind, rest.trim(), label);
   if (kind === "command")
     return { kind, name: `command:${rest.trim()}`, words: parseGeneratorCommand(rest, label) };
   throw refused(`${label} ${JSON.stringify(text)} is not a generator`, hintFor(text));
 }
 
 const FORMS =
-  "Write openai, a URL such as http://gpubox:1234, sdapi:<url> or command:<command line>. More: imggen help generators";
+  "Write openai, a URL such as http://gpubox:1234, sdapi:<url>, comfyui:<url> or command:<command line>. More: imggen help generators";
 
 /** An address that lacks only its scheme: `gpubox:1234`. */
 function hintFor(text: string): string {
@@ -76,7 +79,7 @@ function hintFor(text: string): string {
   return /^[a-z0-9.-]+:\d+(\/|$)/i.test(text) && URL.canParse(whole) ? `Did you mean ${whole}?` : FORMS;
 }
 
-function serverSpec(kind: "openai" | "sdapi", text: string, label: string): GeneratorSpec {
+function serverSpec(kind: "openai" | "sdapi" | "comfyui", text: string, label: string): GeneratorSpec {
   if (!URL.canParse(text)) throw refused(`${label} ${JSON.stringify(text)} is not a URL`);
   const { protocol, origin, hostname, username, password, pathname, search, hash } = new URL(text);
   if (protocol !== "https:" && protocol !== "http:") throw refused(`${label} is not an http(s) URL`);

@@ -51,7 +51,10 @@ const NOT_YET_KNOWN = "image_generation.error.unknown_error";
 const NOT_YET_KNOWN_FOR_MS = 30_000;
 const SHORTEST_LAST_POLL_MS = 1_000;
 
-type WaitDeps = Pick<TaskDeps, "connection" | "clock" | "signal" | "onProgress" | "random">;
+type WaitDeps = Pick<TaskDeps, "connection" | "clock" | "signal" | "onProgress" | "random"> & {
+  /** Called with the number of others before the task at its provider, where a poll says that. */
+  onAhead?: (ahead: number) => void;
+};
 
 /**
  * Polls until the task is completed or failed (the client rule of section 3) or the time is up. A failed poll never
@@ -77,6 +80,7 @@ export async function waitForTask(taskId: string, options: WaitSpec, deps: WaitD
     const end = conclude(reply, age(), pendingMs) ?? untrusted(reply, deps.connection.serviceUrl);
     if (end) return end;
     if (reply.outcome === "state") pendingMs = age();
+    noteAhead(reply, deps);
     failures = reply.outcome === "retry" ? failures + 1 : 0;
     lastFailure = reply.outcome === "retry" ? reply : null;
     if (lastFailure !== null) deps.onProgress({ type: "poll_failed", taskId, why: lastFailure.why });
@@ -101,6 +105,12 @@ function conclude(reply: PollReply, ageMs: number, pendingMs: number | null): Wa
       if (reply.task.status === "running") return null;
       return { outcome: "ended", task: reply.task, seenMs: ageMs, pendingMs };
   }
+}
+
+function noteAhead(reply: PollReply, { onAhead }: WaitDeps): void {
+  if (reply.outcome !== "state" || reply.task.status !== "running") return;
+  const { ahead = 0 } = reply.task;
+  if (ahead > 0) onAhead?.(ahead);
 }
 
 /** Polls a task once. @throws TypeError at a provider that gives no ids to poll */

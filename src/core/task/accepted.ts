@@ -31,10 +31,36 @@ export async function awaitAccepted(
       ageMs: deps.clock.now() - acceptedMs,
       pollAtOnce: false,
     };
-    return recordWait(writer, index, await waitForTask(state.taskId, options, deps), deps);
+    const waited = await whileFollowed(writer, state.taskId, deps, (at) =>
+      waitForTask(state.taskId, options, at),
+    );
+    return recordWait(writer, index, waited, deps);
   });
   const stops = await Promise.all(waiting);
   return stops.find((stop) => stop !== null) ?? null;
+}
+
+/** Does work, and meanwhile has the provider say how far the task is, in the words of our own task. */
+async function whileFollowed<Result>(
+  { record }: TaskWriter,
+  providerId: string,
+  deps: TaskDeps,
+  work: (deps: TaskDeps & { onAhead: (ahead: number) => void }) => Promise<Result>,
+): Promise<Result> {
+  const taskId = record.intent.work?.taskId ?? providerId;
+  const { provider, serviceUrl } = deps.connection;
+  const over = new AbortController();
+  const signal = AbortSignal.any([deps.signal, over.signal]);
+  const onProgress = (share: number) => deps.onProgress({ type: "progress", taskId, share, waiting: null });
+  const onAhead = (ahead: number) =>
+    deps.onProgress({ type: "progress", taskId, share: null, waiting: { ahead, holder: serviceUrl.host } });
+  const following = provider.follow?.(providerId, { signal, onProgress });
+  try {
+    return await work({ ...deps, onAhead });
+  } finally {
+    over.abort();
+    await following;
+  }
 }
 
 type Accepted = Extract<TaskState, { name: "accepted" }>;

@@ -184,7 +184,10 @@ export function errorOf(record: TaskRecord): ImggenError | null {
       return new InheritedError(type, message, { key: key ?? undefined });
     }
     case "failed":
-      return taskFailed(state.taskId, state);
+      return taskFailed(intent.work?.taskId ?? state.taskId, {
+        ...state,
+        ...(chargedOf(record) === "no" && { charged: "no" }),
+      });
     case "completed":
     case "saved":
       return partly(record);

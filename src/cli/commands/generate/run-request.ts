@@ -86,22 +86,43 @@ async function showDryRun(
   const { credits, warnings } = checked;
   const plan = await references?.plan(checked.request, session.context.clock.now());
   const { request, uploads } = plan ?? { request: checked.request, uploads: [] };
+  const places = await placesIn(request, session);
   if (checkImages) await session.console.warn("--check-images was skipped: --dry-run opens no connection.");
   if (session.options.json) {
     const said = warnings.length > 0 ? { warnings } : {};
     const files = uploads.map(({ path: file, bytes, sha256 }) => ({ file, bytes, sha256 }));
     const uploading = files.length > 0 ? { uploads: files } : {};
-    await session.console.json({ ok: true, dryRun: true, request, credits, ...uploading, ...said });
+    await session.console.json({
+      ok: true,
+      dryRun: true,
+      request,
+      credits,
+      ...uploading,
+      ...places,
+      ...said,
+    });
     return 0;
   }
   const body = JSON.stringify(request, null, 2).split("\n");
   await session.console.result([
     "POST /generate-image",
     ...body,
+    ...(places.workflow ?? []),
     ...uploads.map(({ given }) => `${given} would be uploaded first, and its URL sent`),
     `${creditsText(credits)}, nothing was sent`,
   ]);
   return 0;
+}
+
+/** What a request sets in a workflow; nothing where there is none. */
+async function placesIn(
+  request: CheckedRequest["request"],
+  session: Session,
+): Promise<{ workflow?: string[] }> {
+  if (session.isSandbox || !session.hasGenerator) return {};
+  const { generatorPlan } = await import("../../../client/generator-plan.ts");
+  const workflow = await generatorPlan(request, session);
+  return workflow.length > 0 ? { workflow } : {};
 }
 
 /**

@@ -1,0 +1,31 @@
+import { fieldsOf } from "../../lib/json.ts";
+import type { ProviderServer } from "../http.ts";
+import type { SubmitHow } from "../provider.ts";
+import type { ComfyServer } from "./comfy-server.ts";
+import { JobProgress } from "./progress.ts";
+
+/**
+ * Says how far a job is, by the server's messages to its client: the job's id is the client's too. Ends with the job, or
+ * where the server has no messages. Never throws.
+ */
+export async function followJob(
+  jobId: string,
+  { signal, onProgress }: Pick<SubmitHow, "signal" | "onProgress">,
+  http: ProviderServer,
+  server: ComfyServer,
+): Promise<void> {
+  const over = new AbortController();
+  try {
+    const found = await server.find(jobId, signal);
+    if (found === null || found.place === "ended") return;
+    const progress = new JobProgress(jobId, Object.keys(fieldsOf(found.graph)));
+    const until = AbortSignal.any([signal, over.signal]);
+    await http.listen(`/ws?clientId=${encodeURIComponent(jobId)}`, until, (text) => {
+      const share = progress.after(text);
+      if (share !== null) onProgress(share);
+      if (progress.isOver) over.abort();
+    });
+  } catch {
+    // The image is what counts.
+  }
+}
