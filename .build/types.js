@@ -11,6 +11,7 @@ const [types] = generateDtsBundle(
   { preferredConfigPath: ".tsconfig.types.json" },
 );
 rmSync("dist/types", { recursive: true });
-writeFileSync("dist/client.d.cts", types);
+// Symbol.asyncDispose, which compilers know by itself only from es2026 on.
+writeFileSync("dist/client.d.cts", `/// <reference lib="esnext.disposable" />\n${types}`);
 // As the code does: an ES module that passes on what the CommonJS one exports. So an error is of one class.
 writeFileSync("dist/index.d.ts", 'export * from "./client.cjs";\n');

@@ -2,6 +2,7 @@ import { VERSION } from "../lib/version.ts";
 import { prepareAddressCheck } from "./address.ts";
 import { type ConnectOptions, type Connector, connector } from "./connect.ts";
 import { decoded } from "./decode.ts";
+import { mayBeProxied, proxyFor } from "./proxies.ts";
 import { SingleConnections } from "./single-connections.ts";
 import {
   Exchange,
@@ -27,8 +28,11 @@ interface ExchangeSummary {
 
 /** Plain HTTP: one request, one reply, no redirects, no retries. */
 export class HttpClient {
+  readonly #proxies: ConnectOptions["proxies"];
   readonly #connect: Connector;
   readonly #single: Sender;
+  /** For what no proxy may see: a key over plain http:. */
+  readonly #unproxied: Sender;
   #shared: Promise<Sender> | undefined;
   /**
    * Origins whose last exchange over a shared connection broke. The next one gets a connection of its own: Node's client
@@ -38,8 +42,10 @@ export class HttpClient {
   readonly #onExchange: HttpClientOptions["onExchange"];
 
   constructor({ onExchange, ...options }: HttpClientOptions = {}) {
+    this.#proxies = options.proxies;
     this.#connect = connector(options);
     this.#single = new SingleConnections(this.#connect);
+    this.#unproxied = new SingleConnections(connector({ ...options, proxies: undefined }));
     this.#onExchange = onExchange;
   }
 
@@ -53,9 +59,12 @@ export class HttpClient {
       result = status;
       receiver.onHead(status, headers);
     };
-    const isShared = method !== "POST" && !this.#broken.delete(url.origin);
+    const isProxied = proxyFor(url, this.#proxies) !== null;
+    const single = isProxied && !mayBeProxied(url, headers) ? this.#unproxied : this.#single;
+    const isShared =
+      method !== "POST" && method !== "PUT" && single === this.#single && !this.#broken.delete(url.origin);
     try {
-      const sender = isShared ? await this.#sharedConnections() : this.#single;
+      const sender = isShared ? await this.#sharedConnections() : single;
       const noted = { onHead, onData: (chunk: Buffer) => receiver.onData(chunk) };
       await new Promise<void>((resolve, reject) => {
         sender.dispatch({ url, method, headers, body }, new Exchange(request, noted, resolve, reject));
@@ -76,7 +85,11 @@ export class HttpClient {
 
   /** Drops every connection, used, idle or not made yet, so that the process can end. */
   async close(): Promise<void> {
-    await Promise.all([this.#single.destroy(), this.#shared?.then((shared) => shared.destroy())]);
+    await Promise.all([
+      this.#single.destroy(),
+      this.#unproxied.destroy(),
+      this.#shared?.then((shared) => shared.destroy()),
+    ]);
   }
 
   #sharedConnections(): Promise<Sender> {

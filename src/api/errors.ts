@@ -107,7 +107,7 @@ export function refusedSubmit(key: string | null, status: number, charged: Charg
   return new ServiceError(`The service refused with ${said}.`, facts);
 }
 
-/** Without an error key it is not the service that answers 404, but whatever else is at the base URL. */
+/** A 404 without an error key comes from whatever else is at the base URL, not from the service. */
 function addressUnknown(charged: Charged): ImggenError {
   return new RejectedRequestError("The service does not know this address (HTTP 404).", {
     charged,

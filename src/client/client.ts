@@ -27,10 +27,10 @@ import type {
   BatchRow,
   BatchSummary,
   Estimate,
+  GenerateResult,
   HistoryResult,
   ResumeResult,
   StatusResult,
-  TaskSuccess,
 } from "./results.ts";
 import type { ClientSession } from "./session.ts";
 
@@ -41,12 +41,12 @@ import type { ClientSession } from "./session.ts";
  */
 export interface Client {
   /** Submits a request, waits for its images and saves them. */
-  generate(options: GenerateOptions): Promise<TaskSuccess>;
+  generate(options: GenerateOptions): Promise<GenerateResult>;
   /**
    * The earlier task that answers for a request: finished if it is unfinished, downloaded again if its files are gone.
    * Submits nothing. null where the request was never charged.
    */
-  reuse(options: ReuseOptions): Promise<TaskSuccess | null>;
+  reuse(options: ReuseOptions): Promise<GenerateResult | null>;
   /**
    * Submits many requests into one folder. The same rows again resume the batch. Nothing is sent before the first row
    * is asked for, nor before every row is known to be good.

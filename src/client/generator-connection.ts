@@ -1,18 +1,20 @@
-import { createHash, randomBytes } from "node:crypto";
+import { createHash } from "node:crypto";
 import path from "node:path";
 import { guardedLookup, isLoopbackHost } from "../api/address.ts";
 import { HttpClient } from "../api/client.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
-import type { Connection } from "../core/deps.ts";
+import type { GeneratorConnection } from "../core/deps.ts";
 import { Line } from "../core/turns/line.ts";
 import { keyMasker } from "../lib/redact.ts";
 import { pictureDimensions } from "../models/dimensions.ts";
 import { errorOf } from "../providers/failures.ts";
-import { openProvider } from "../providers/kinds.ts";
+import { type GeneratorSpec, openProvider } from "../providers/kinds.ts";
+import type { GeneratorOptions } from "../providers/options.ts";
 import { type Prepared, ProviderError } from "../providers/provider.ts";
-import { type GeneratorOptions, type GeneratorSpec, placeOf } from "../providers/spec.ts";
+import { placeOf } from "../providers/spec.ts";
 import { GENERATOR_KEY_ID } from "../task/intent.ts";
 import { ANY_MODEL, type GenerationRequest } from "../task/request.ts";
+import { newTaskId } from "../task/task-id.ts";
 import type { Work } from "../task/work.ts";
 import { workflowsFolder } from "./folders.ts";
 import { type OwnGenerator, requireKey } from "./own-generator.ts";
@@ -30,14 +32,22 @@ const LONGEST_REQUEST_MS = 23 * 3_600_000;
 export async function openGenerator(
   own: OwnGenerator,
   session: ClientSession,
-): Promise<{ connection: Connection; close: () => Promise<void> }> {
+): Promise<{ connection: GeneratorConnection; close: () => Promise<void> }> {
   requireKey(own);
   const { spec, options } = own;
   const { env, clock } = session.context;
   const { onExchange } = session;
   const proxies = proxiesFromEnvironment(env);
+  const cacheFolder = path.join(session.folders.state, "models");
   const workflows = workflowsFolder(session.folders);
-  const provider = await openProvider(spec, options, { env, clock, proxies, onExchange, workflows });
+  const provider = await openProvider(spec, options, {
+    env,
+    clock,
+    proxies,
+    onExchange,
+    cacheFolder,
+    workflows,
+  });
   const serviceUrl = new URL(spec.kind === "command" ? "http://localhost" : spec.url);
   const downloads = new HttpClient({
     proxies: isLoopbackHost(serviceUrl.hostname) ? undefined : proxies,
@@ -48,7 +58,7 @@ export async function openGenerator(
   const prepare = async (signal: AbortSignal) => {
     prepared = (await provider.prepare?.(signal).catch(asNamed)) ?? prepared;
   };
-  const connection: Connection = {
+  const connection: GeneratorConnection = {
     identity: { baseUrl: spec.name, keyId: GENERATOR_KEY_ID },
     provider,
     downloads,
@@ -90,7 +100,7 @@ export function workFor(
   const { timeoutMs, sidePx, sizeForm, fields } = options;
   const { workflow } = prepared;
   return {
-    taskId: `task_${randomBytes(10).toString("hex")}`,
+    taskId: newTaskId(),
     isPaid: options.isPaid || prepared.isPaid,
     requests: maxImages,
     requestMs: Math.min(timeoutMs, LONGEST_REQUEST_MS),

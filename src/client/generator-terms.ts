@@ -3,7 +3,7 @@ import { proxiesFromEnvironment } from "../api/proxies.ts";
 import { ImggenError, UsageError } from "../lib/error-types.ts";
 import type { GeneratorTerms } from "../models/check.ts";
 import { errorOf } from "../providers/failures.ts";
-import { defaultModelOf, knownModels, openProvider } from "../providers/kinds.ts";
+import { defaultModelOf, knownModels, needsModel, openProvider } from "../providers/kinds.ts";
 import { type Provider, ProviderError } from "../providers/provider.ts";
 import { ANY_MODEL } from "../task/request.ts";
 import { type GeneratorSource, type OwnGenerator, ownGenerator, requireKey } from "./own-generator.ts";
@@ -13,10 +13,11 @@ import type { ClientSession } from "./session.ts";
 
 /** The terms of requests to a generator, where it is not asked for its models. */
 export function termsUnasked(own: OwnGenerator, source: GeneratorSource): GeneratorTerms {
-  return { isFree: !own.options.isPaid, defaultModel: modelSet(own, source) ?? ANY_MODEL, models: null };
+  const defaultModel = modelSet(own, source) ?? whereUnknown(own);
+  return { isFree: !own.options.isPaid, defaultModel, models: null };
 }
 
-/** The same where a client must tell at once. @returns null without a generator */
+/** Terms for a client that cannot wait. @returns null without a generator */
 export function termsAtOnce(source: GeneratorSource): GeneratorTerms | null {
   const setting = source.settings.generator();
   return setting === undefined ? null : termsUnasked(ownGenerator(setting, source), source);
@@ -63,13 +64,22 @@ function modelSet({ spec, options }: OwnGenerator, { settings }: GeneratorSource
 /** The only model of a generator; an error where it has several, or none. */
 function onlyModel(own: OwnGenerator, names: readonly string[] | null): string | ImggenError {
   // A workflow has a model of its own.
-  if (names === null || own.options.workflow !== undefined) return ANY_MODEL;
+  if (own.options.workflow !== undefined) return ANY_MODEL;
+  if (names === null) return whereUnknown(own);
   const [only, ...others] = names;
   if (only !== undefined && others.length === 0) return only;
   if (only === undefined)
     return new ServiceError(`${own.spec.name} has no model that makes images.`, { charged: "no" });
   return new UsageError(`${own.spec.name} has ${names.length} models, and none is chosen.`, {
     hint: `Nothing was sent. Add --model <name>, or set --generator-model. It has: ${listed(names)}`,
+  });
+}
+
+/** What a request gets whose model is neither named nor known: whatever the generator has, or an error. */
+function whereUnknown({ spec }: OwnGenerator): string | ImggenError {
+  if (!needsModel(spec)) return ANY_MODEL;
+  return new UsageError(`${spec.name} makes images with the model that is named, and none is.`, {
+    hint: "Nothing was sent. Add --model <name>, or set --generator-model.",
   });
 }
 

@@ -27,15 +27,22 @@ import type {
   ReuseOptions,
   StatusOptions,
 } from "./options.ts";
-import { historyEntry, ImggenFailure, reportJson, statusJson, unreadableFiles } from "./report-json.ts";
+import {
+  historyEntry,
+  ImggenFailure,
+  reportJson,
+  savedJson,
+  statusJson,
+  unreadableFiles,
+} from "./report-json.ts";
 import { type BatchRows, batchFrom, checkedFrom, waitFrom } from "./request.ts";
 import type {
   BatchRow,
   BatchSummary,
+  GenerateResult,
   HistoryResult,
   ResumeResult,
   StatusResult,
-  TaskSuccess,
 } from "./results.ts";
 import { copiesForGenerator, termsInEffect } from "./service-in-effect.ts";
 import type { ClientSession } from "./session.ts";
@@ -52,7 +59,7 @@ export class Operations {
   }
 
   /** @throws ImggenFailure if the image is not there, or what the use case throws */
-  async generate(options: GenerateOptions, signal: AbortSignal): Promise<TaskSuccess> {
+  async generate(options: GenerateOptions, signal: AbortSignal): Promise<GenerateResult> {
     const { maxCredits, reuse = false, again = false, validate } = options;
     const matrix = matrixInEffect(this.#session);
     const checked = checkedFrom(options, matrix, await termsInEffect(this.#session, options));
@@ -72,7 +79,7 @@ export class Operations {
   }
 
   /** @throws ImggenFailure where the earlier task has no image */
-  async reuse(options: ReuseOptions, signal: AbortSignal): Promise<TaskSuccess | null> {
+  async reuse(options: ReuseOptions, signal: AbortSignal): Promise<GenerateResult | null> {
     const wait = waitFrom("reuse", options);
     const matrix = matrixInEffect(this.#session);
     const checked = checkedFrom(options, matrix, await termsInEffect(this.#session, options));
@@ -147,8 +154,8 @@ export class Operations {
     return copiesForGenerator(this.#session, FIELD_LABELS.image);
   }
 
-  #succeeded(report: TaskReport): TaskSuccess {
-    const result = reportJson(report, this.#session.optionNames);
+  #succeeded(report: TaskReport): GenerateResult {
+    const result = savedJson(report, this.#session.optionNames);
     if (result.ok) return result;
     throw new ImggenFailure(result, report.error);
   }

@@ -2,16 +2,13 @@ import { AuthRequiredError } from "../api/errors.ts";
 import { timeoutOption } from "../lib/duration.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { shellWord } from "../lib/shell-word.ts";
-import { isPaidByDefault } from "../providers/kinds.ts";
-import {
-  type GeneratorOptions,
-  type GeneratorSpec,
-  mayCarryKey,
-  parseGeneratorSpec,
-} from "../providers/spec.ts";
+import { concurrencyOf, type GeneratorSpec, isAtHome, isPaidByDefault, KINDS } from "../providers/kinds.ts";
+import type { GeneratorOptions } from "../providers/options.ts";
+import { mayCarryKey, parseGeneratorSpec } from "../providers/spec.ts";
 import { SETTINGS, type SettingName } from "../store/settings-table.ts";
 import { type Effective, switchValue } from "./effective-settings.ts";
 import {
+  checkGeneratorKey,
   checkSecret,
   fieldsOption,
   headersOption,
@@ -45,17 +42,14 @@ export function ownGenerator(setting: Effective, source: GeneratorSource): OwnGe
 /** The generator of a stored task, where it is not the one in effect: nothing that is set is meant for it. */
 export function generatorNamed(name: string, source: GeneratorSource): OwnGenerator {
   const spec = parseGeneratorSpec(name, "The task's generator");
-  return {
-    spec,
-    options: withKey(spec, { ...DEFAULTS, isPaid: isPaidByDefault(spec) }, boundKey(spec, source)),
-  };
+  const options = { ...DEFAULTS, concurrency: concurrencyOf(spec).usual, isPaid: isPaidByDefault(spec) };
+  return { spec, options: withKey(spec, options, boundKey(spec, source)) };
 }
 
 const DEFAULTS = {
   model: null,
   sidePx: Number(SETTINGS.generatorSide.default),
   sizeForm: null,
-  concurrency: Number(SETTINGS.generatorConcurrency.default),
   timeoutMs: timeoutOption("", SETTINGS.generatorTimeout.default ?? ""),
   fields: {},
   headers: {},
@@ -74,11 +68,12 @@ function optionsOf(spec: GeneratorSpec, source: GeneratorSource): Omit<Generator
         .reverse()
         .map(({ label, value }) => parse(label, value)),
     );
+  const { usual, most } = concurrencyOf(spec);
   return {
     model: read("generatorModel", (_label, text) => text, DEFAULTS.model),
     sidePx: read("generatorSide", pixelsOption, DEFAULTS.sidePx),
     sizeForm: read<GeneratorOptions["sizeForm"]>("generatorSize", sizeFormOption, DEFAULTS.sizeForm),
-    concurrency: read("generatorConcurrency", placesOption, DEFAULTS.concurrency),
+    concurrency: Math.min(most, read("generatorConcurrency", placesOption, usual)),
     timeoutMs: read("generatorTimeout", timeoutOption, DEFAULTS.timeoutMs),
     fields: merged("generatorField", fieldsOption),
     headers: merged("generatorHeader", (label, text) =>
@@ -141,22 +136,19 @@ function keyInEffect(spec: GeneratorSpec, source: GeneratorSource): string | nul
   const given = source.settings.get("generatorKey");
   if (spec.kind === "command" || given === undefined || given.source === "config")
     return boundKey(spec, source);
-  return checkSecret(given.value, given.label);
+  return checkGeneratorKey(given.value, given.label, spec.kind);
 }
 
-/** A key that is for one origin alone: OpenAI's own, or the one that was stored. */
+/** A key that is for one origin alone: the one in its kind's own variable, or the one that was stored. */
 function boundKey(spec: GeneratorSpec, { settings, context }: GeneratorSource): string | null {
   if (spec.kind === "command") return null;
+  const variable = isAtHome(spec) && KINDS[spec.kind].keyVariables.find((name) => context.env[name]);
+  if (variable) return checkSecret(context.env[variable] ?? "", variable);
   const { origin } = new URL(spec.url);
-  const ofOpenAi = context.env[OPENAI_KEY];
-  if (origin === OPENAI_ORIGIN && ofOpenAi) return checkSecret(ofOpenAi, OPENAI_KEY);
   const stored = settings.stored("generatorKey");
   const isMeant = stored !== undefined && settings.stored("generatorKeyOrigin")?.value === origin;
-  return isMeant ? checkSecret(stored.value, stored.label) : null;
+  return isMeant ? checkGeneratorKey(stored.value, stored.label, spec.kind) : null;
 }
-
-const OPENAI_ORIGIN = "https://api.openai.com";
-const OPENAI_KEY = "OPENAI_API_KEY";
 
 function withKey(
   spec: GeneratorSpec,
@@ -174,14 +166,16 @@ function withKey(
 
 /** Whether every request would be refused for lack of a key. */
 export function lacksKey({ spec, options: { key, headers } }: OwnGenerator): boolean {
-  const needsKey = spec.kind !== "command" && new URL(spec.url).origin === OPENAI_ORIGIN;
+  const needsKey = spec.kind !== "command" && isAtHome(spec);
   return needsKey && key === null && Object.keys(headers).length === 0;
 }
 
 /** @throws AuthRequiredError where it lacks a key */
 export function requireKey(own: OwnGenerator): void {
-  if (!lacksKey(own)) return;
-  throw new AuthRequiredError("No key for OpenAI is set.", {
-    hint: `Nothing was sent. Set ${OPENAI_KEY}, or store it: imggen login --generator ${shellWord(own.spec.name)}`,
+  const { spec } = own;
+  if (spec.kind === "command" || !lacksKey(own)) return;
+  const { title, keyVariables } = KINDS[spec.kind];
+  throw new AuthRequiredError(`No key for ${title} is set.`, {
+    hint: `Nothing was sent. Set ${keyVariables.join(" or ")}, or store it: imggen login --generator ${shellWord(spec.name)}`,
   });
 }

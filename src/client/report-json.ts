@@ -1,5 +1,6 @@
 import { reportOf, reportStatus, type TaskReport } from "../core/task/report.ts";
 import type { Charged } from "../lib/error-types.ts";
+import { withoutQuerySecret } from "../lib/query-secret.ts";
 import type { OptionNames } from "../lib/wording.ts";
 import { describeUnreadable, type UnreadableEntry } from "../store/ledger-entry.ts";
 import type { TaskRecord } from "../task/record.ts";
@@ -7,7 +8,9 @@ import type { SavedFile } from "../task/saved-file.ts";
 import { describeFailure } from "./failure.ts";
 import type {
   ErrorDetail,
+  GenerateResult,
   HistoryEntry,
+  ImageFile,
   ResumeResult,
   StatusResult,
   TaskFacts,
@@ -23,6 +26,16 @@ export function reportJson(report: TaskReport, names: OptionNames): TaskResult {
   return { ok: true, ...taskFacts(report), elapsedMs, warnings, ...more };
 }
 
+/** As `reportJson`, of a task that saves into files. */
+export function savedJson(report: TaskReport, names: OptionNames): GenerateResult | TaskFailure {
+  const result = reportJson(report, names);
+  return result.ok ? { ...result, files: result.files.filter(isInFile) } : result;
+}
+
+function isInFile(file: SavedFile): file is ImageFile {
+  return file.path !== null;
+}
+
 /** What is known of a task, in the order in which scripts get it. */
 export function taskFacts(report: TaskReport): TaskFacts {
   const { taskId, request, credits, charged, files, usage, submittedAt, completedAt } = report;
@@ -34,7 +47,11 @@ export function taskFacts(report: TaskReport): TaskFacts {
 /** A task of the ledger as scripts get it. */
 export function historyEntry(record: TaskRecord): HistoryEntry {
   const report = reportOf(record);
-  return { id: report.ledgerId, ...taskFacts(report), service: record.intent.service.baseUrl };
+  return {
+    id: report.ledgerId,
+    ...taskFacts(report),
+    service: withoutQuerySecret(record.intent.service.baseUrl),
+  };
 }
 
 /**

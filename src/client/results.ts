@@ -35,6 +35,16 @@ export interface TaskSuccess extends TaskFacts {
   reused?: true;
 }
 
+/** An image in a file, as all are but those that the command line wrote to standard output. */
+export interface ImageFile extends SavedFile {
+  path: string;
+}
+
+/** The result of a task whose images are files. */
+export interface GenerateResult extends TaskSuccess {
+  files: ImageFile[];
+}
+
 /** What went wrong. Its `type` decides the exit code that the command line ends with. */
 export type ErrorDetail = {
   [Type in ErrorType]: {
@@ -79,7 +89,7 @@ export type StatusResult = TaskResult & {
 };
 
 /** The result of one row of a batch. */
-export type BatchRow = TaskResult & {
+export type BatchRow = (GenerateResult | TaskFailure) & {
   /** 1 for the first. */
   row: number;
   /** Its position among the rows as they were given; 1 for the first. */

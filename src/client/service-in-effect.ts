@@ -17,8 +17,8 @@ export async function generatorInEffect(
 }
 
 /**
- * By what requests to the user's own generator are checked; null for a service. Where no model is named, it may be asked
- * for those that it has.
+ * Terms that requests to the user's own generator are checked against; null for a service. A generator may be asked for
+ * its models where the request names none.
  * @param request `dryRun`: no connection is to be opened
  */
 export async function termsInEffect(

@@ -12,7 +12,7 @@ import { SETTINGS, type SettingName, type SettingType } from "../store/settings-
 import { checkApiKey, checkBaseUrl } from "./account.ts";
 import { type EffectiveSettings, switchValue } from "./effective-settings.ts";
 import {
-  checkSecret,
+  checkGeneratorKey,
   fieldsOption,
   headersOption,
   pixelsOption,
@@ -47,7 +47,7 @@ const CHECKS: Readonly<Record<SettingType, Check>> = {
     const { parseGeneratorSpec } = await import("../providers/spec.ts");
     return parseGeneratorSpec(value, name).name;
   },
-  generatorKey: checkSecret,
+  generatorKey: (value, name) => checkGeneratorKey(value, name, null),
   text: notBlank,
   pixels: asGiven(pixelsOption),
   places: asGiven(placesOption),

@@ -49,6 +49,9 @@ export interface GeneratorFacts {
   line: Line | null;
 }
 
+/** A connection to the user's own generator. */
+export type GeneratorConnection = Connection & { generator: GeneratorFacts };
+
 /** What a use case depends on: the ledger, and what the tasks of each account need. */
 export interface UseCaseDeps {
   ledger: Ledger;
@@ -94,11 +97,16 @@ export interface TaskDeps {
   random: () => number;
   /** What the account may spend in a day, in credits; null without a limit. */
   dailyCredits: number | null;
+  /** What counts towards that. Absent: this ledger alone. */
+  spending?: DailySpending | undefined;
   /** No byte of a download for this long ends an attempt. Default 30 s. */
   downloadIdleMs?: number | undefined;
   /** What becomes of a task that is not at its end when its run ends. Absent: it is this run's alone. */
   keeping?: Keeping | undefined;
 }
+
+/** What an account was or may have been charged since a moment, in credits: see `Ledger.creditsSince`. */
+export type DailySpending = Pick<Ledger, "creditsSince" | "recountCreditsSince">;
 
 /** A server keeps its tasks: what keeps one from being sent ends none of them. */
 export interface Keeping {

@@ -50,7 +50,7 @@ export type ProgramEnd =
   | { kind: "aborted" };
 
 const MOST_STDOUT_BYTES = 64 * 1024;
-/** Only the end of standard error is kept. */
+/** The end of standard error that is kept. */
 const MOST_STDERR_BYTES = 8 * 1024;
 
 /** A process that a program leaves behind may hold its output open; it is waited for no longer than this. */

@@ -32,7 +32,7 @@ export async function createWhole(
   return withDraft(file, content, mode, async (draft) => (await publishOnce(draft, file)) !== "exists");
 }
 
-/** As `createWhole`, replacing an existing file. */
+/** Writes as `createWhole` does, replacing an existing file. */
 export async function replaceWhole(file: string, content: string | Uint8Array, mode: number): Promise<void> {
   await withDraft(file, content, mode, async (draft) => {
     await whileInUse(() => renameSync(draft, file));

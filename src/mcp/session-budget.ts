@@ -1,4 +1,3 @@
-import type { Client } from "../client/client.ts";
 import { ImggenFailure } from "../client/report-json.ts";
 import type { Estimate, TaskSuccess } from "../client/results.ts";
 import { BudgetExceededError } from "../core/errors.ts";
@@ -47,7 +46,7 @@ export class SessionBudget {
   async spend(
     estimate: Estimate,
     allowUndocumentedCost: boolean,
-    submit: () => ReturnType<Client["generate"]>,
+    submit: () => Promise<TaskSuccess>,
   ): Promise<TaskSuccess> {
     this.check(estimate, allowUndocumentedCost);
     this.#count(estimate, 1);
@@ -75,7 +74,7 @@ export class SessionBudget {
     if (spent + cost <= maxCredits) return;
     throw new BudgetExceededError(
       `This session has spent ${spent} of ${maxCredits} credits, and this request counts as ${cost}.`,
-      { hint: "Nothing was sent. The user can raise the cap: imggen mcp --max-credits <n>" },
+      { hint: "Nothing was sent. Ask the user: the cap is set where this server is started." },
     );
   }
 

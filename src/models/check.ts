@@ -28,7 +28,7 @@ export interface CheckOptions extends Pick<RuleInput, "uploads" | "inherited"> {
   generator?: GeneratorTerms | null | undefined;
 }
 
-/** What a request to the user's own generator is checked by. What no matrix has is the generator's to say. */
+/** Terms that a request to the user's own generator is checked against. The generator itself judges what no matrix has. */
 export interface GeneratorTerms {
   /** Whether its images cost nothing, whatever the matrix says. */
   isFree: boolean;
@@ -38,7 +38,7 @@ export interface GeneratorTerms {
   models: readonly string[] | null;
 }
 
-/** In the order in which problems are most useful to the user. */
+/** The rules, in the order in which problems are most useful to the user. */
 const RULES: readonly Rule[] = [
   promptText,
   modelListed,
@@ -145,7 +145,7 @@ function unknownToGenerator(
   return {
     kind: "refusal",
     message: `${label} ${JSON.stringify(name)}: the generator has no such model`,
-    hint: `it has: ${models.slice(0, MOST_NAMED).join(", ")}${more}`,
+    hint: `It has: ${models.slice(0, MOST_NAMED).join(", ")}${more}`,
   };
 }
 

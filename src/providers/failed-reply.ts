@@ -23,7 +23,8 @@ export interface Asked {
 const NO_CREDIT =
   /^(insufficient_(user_)?quota|billing_hard_limit_reached|billing_not_active|project_spend_limit_exceeded|budget_exceeded|insufficient_(credits|balance|funds))$/i;
 /** Codes of a prompt or an image that the server will not have. */
-const MODERATED = /moderation|content_?(policy|filter)|safety|image_generation_user_error/i;
+const MODERATED =
+  /moderation|content_?(policy|filter)|safety|prohibited_content|image_generation_user_error/i;
 /** The same in words. */
 const SAYS_MODERATED =
   /\bmoderat|content[ _-]?(policy|filter)|\bsafety\b|\bnsfw\b|prohibited content|violat\w+ .*polic/i;
@@ -77,9 +78,12 @@ function caseOf(status: number, said: ErrorBody, isPaid: boolean, retryAfterMs: 
   if (status === 503 && !isPaid && retryAfterMs !== null) return "busy";
   if (LEADS_ELSEWHERE.has(status)) return "redirect";
   if (status === 408 || status < 400 || status >= 500) return "lost";
+  if (status === 400 && NO_KEY.test(said.words ?? "")) return "key";
   return isModeration(said) ? "refused" : (REFUSALS.get(status) ?? "refused");
 }
 
+/** Google says with 400 that a key is none. */
+const NO_KEY = /\bAPI key (?:not valid|not found|expired)/i;
 /** Redirects that say of a POST that it was not handled here. No key goes along one. */
 const LEADS_ELSEWHERE: ReadonlySet<number> = new Set([301, 307, 308]);
 /** What is wrong, unless it is the prompt. */
@@ -116,7 +120,7 @@ const MESSAGES: Readonly<Record<Case, (host: string, words: string) => string>> 
   credit: (host, words) =>
     `The account at ${host} has no credit left, or has reached a limit (${words}). Add credit or raise the limit there.`,
   key: (host, words) =>
-    `${host} does not accept the key (${words}). Give it one that it accepts: IMGGEN_GENERATOR_KEY (for OpenAI OPENAI_API_KEY too), or imggen login --generator.`,
+    `${host} does not accept the key (${words}). Give it one that it accepts: in IMGGEN_GENERATOR_KEY, in the variable of its kind (imggen help environment), or with imggen login --generator.`,
   account: (host, words) => `${host} does not let this account make images (${words}).`,
   missing: (host, words) =>
     `${host} has no such address or model (${words}). Check --generator and --generator-model.`,

@@ -6,16 +6,18 @@ import { type HttpRequest, TransportError } from "../api/transport.ts";
 import { errorText } from "../lib/error-text.ts";
 import type { ProviderDeps } from "./deps.ts";
 import { clauseOf } from "./failures.ts";
+import type { GeneratorOptions } from "./options.ts";
 import { type Job, type MadeImage, ProviderError, type SubmitHow } from "./provider.ts";
 import { isSuccess, ReplyFile, readReplyFile, type StoredReply } from "./reply-file.ts";
 import { secretsMasker } from "./secrets.ts";
-import type { GeneratorOptions } from "./spec.ts";
 
 export interface ServerOptions extends Pick<GeneratorOptions, "headers" | "key"> {
   /** Its base. A query in it goes along with every request. */
   url: string;
-  /** The Authorization header, unless `headers` has one; null for none. */
-  authorization: string | null;
+  /** The headers that carry its key, unless `headers` has them too. */
+  keyHeaders: Readonly<Record<string, string>>;
+  /** The end of the names of its other hosts, `.example.com`, which are reached over https alone; absent: it has none. */
+  otherHosts?: string;
 }
 
 /** The body of a POST, and its type. */
@@ -23,6 +25,12 @@ export interface PostBody {
   type: string;
   bytes: string | Buffer;
 }
+
+declare const OWN: unique symbol;
+/** An address that is the server's own: the key may go there. */
+export type OwnUrl = URL & { readonly [OWN]: true };
+
+const LONGEST_URL = 2000;
 
 /** For what costs nothing: models, progress. */
 const GET_TIMEOUT_MS = 15_000;
@@ -82,7 +90,7 @@ export class ProviderServer {
         "content-type": body.type,
         "accept-encoding": "identity",
       };
-      const request = { method: "POST", url: this.urlOf(to), headers, body: body.bytes } as const;
+      const request = { method: "POST", url: this.#urlOf(to), headers, body: body.bytes } as const;
       await this.#http.send({ ...request, signal, onSent }, reply);
     } catch (error) {
       if (!(error instanceof TransportError)) throw error;
@@ -99,16 +107,24 @@ export class ProviderServer {
     return stored;
   }
 
-  /** Sends a GET that costs nothing. @throws ProviderError (unsent), or the signal's reason */
-  get(from: string, signal: AbortSignal, mostBytes?: number): Promise<HttpReply> {
-    const request = { method: "GET", url: this.urlOf(from), timeoutMs: GET_TIMEOUT_MS } as const;
-    return this.#ask({ ...request, headers: this.#headers, signal }, signal, mostBytes);
+  /**
+   * Sends a GET that costs nothing. @param from below the base, or one of its own addresses
+   * @throws ProviderError (unsent), or the signal's reason
+   */
+  get(
+    from: string | OwnUrl,
+    signal: AbortSignal,
+    timeoutMs = GET_TIMEOUT_MS,
+    mostBytes?: number,
+  ): Promise<HttpReply> {
+    const request = { method: "GET", url: this.#urlOf(from), headers: this.#headers, signal } as const;
+    return this.#ask({ ...request, timeoutMs: Math.min(timeoutMs, GET_TIMEOUT_MS) }, signal, mostBytes);
   }
 
   /** Sends a POST that costs nothing, and may be sent twice. @throws as `get` */
   tell(at: string, { type, bytes }: PostBody, signal: AbortSignal): Promise<HttpReply> {
     const headers = { ...this.#headers, "content-type": type };
-    const request = { method: "POST", url: this.urlOf(at), timeoutMs: UPLOAD_TIMEOUT_MS } as const;
+    const request = { method: "POST", url: this.#urlOf(at), timeoutMs: UPLOAD_TIMEOUT_MS } as const;
     return this.#ask({ ...request, headers, body: bytes, signal }, signal);
   }
 
@@ -125,18 +141,45 @@ export class ProviderServer {
   async listen(at: string, signal: AbortSignal, onText: (text: string) => void): Promise<void> {
     const messages = await import("../api/messages.ts").catch(() => null);
     const proxies = this.#proxies;
-    await messages?.listen(this.urlOf(at), { headers: this.#headers, proxies, signal, onText });
-  }
-
-  /** Sends a POST that has the server end its work. Never throws. @returns whether it says that it has */
-  stop(at: string): Promise<boolean> {
-    const request = { method: "POST", url: this.urlOf(at), headers: this.#headers } as const;
-    return wholeReply(this.#http, { ...request, timeoutMs: STOP_TIMEOUT_MS }).then(isSuccess, () => false);
+    await messages?.listen(this.#urlOf(at), { headers: this.#headers, proxies, signal, onText });
   }
 
   /** Headers for downloads from its own origin. */
   get downloadHeaders(): Readonly<Record<string, string>> {
     return this.#headers;
+  }
+
+  /** Sends a POST that has the server end its work. Never throws. @returns whether it says that it has */
+  async stop(at: string): Promise<boolean> {
+    return (await this.cancel("POST", at)) === true;
+  }
+
+  /** Asks it to end its work. Never throws. @returns whether it says that it has, or will; null without an answer */
+  cancel(method: "POST" | "PUT", at: string | OwnUrl, signal?: AbortSignal): Promise<boolean | null> {
+    const request = { method, url: this.#urlOf(at), headers: this.#headers, signal } as const;
+    return wholeReply(this.#http, { ...request, timeoutMs: STOP_TIMEOUT_MS }).then(isSuccess, () => null);
+  }
+
+  /**
+   * An address that a reply or a record names, if it is one of the server's own, so that the key may go there; else null.
+   * @param given absolute
+   */
+  ownUrl(given: unknown): OwnUrl | null {
+    if (typeof given !== "string" || given.length > LONGEST_URL || !URL.canParse(given)) return null;
+    const url = new URL(given);
+    const isPlain = url.username === "" && url.password === "";
+    return isPlain && (url.origin === this.#base.origin || this.#isOtherHost(url)) ? (url as OwnUrl) : null;
+  }
+
+  /** @param relative a path below the base, with a query or without */
+  urlBelow(relative: string): string {
+    return this.#urlOf(relative).href;
+  }
+
+  #isOtherHost({ protocol, hostname, port }: URL): boolean {
+    const { otherHosts } = this.#options;
+    if (otherHosts === undefined || !`.${this.#base.hostname}`.endsWith(otherHosts)) return false;
+    return protocol === "https:" && port === "" && hostname.endsWith(otherHosts);
   }
 
   /** An image that a reply names. @param given absolute, or relative to the server */
@@ -156,13 +199,14 @@ export class ProviderServer {
   }
 
   get #headers(): Record<string, string> {
-    const { authorization, headers } = this.#options;
+    const { keyHeaders, headers } = this.#options;
     const own = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
-    return { ...(authorization !== null && { authorization }), ...Object.fromEntries(own) };
+    return { ...keyHeaders, ...Object.fromEntries(own) };
   }
 
-  /** Where something at the server is. @param relative a path below the base, with a query or without */
-  urlOf(relative: string): URL {
+  /** @param relative a path below the base, with a query or without; or a whole address */
+  #urlOf(relative: string | OwnUrl): URL {
+    if (typeof relative !== "string") return relative;
     const url = new URL(this.#base.href);
     const [name = "", query] = relative.split("?");
     url.pathname = `${url.pathname.replace(/\/$/, "")}${name}`;

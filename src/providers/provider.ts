@@ -31,6 +31,8 @@ export interface SubmitHow {
   onSent: () => void;
   /** How far the image is, from 0 to 1, where the provider says that. */
   onProgress: (share: number) => void;
+  /** Called with what of the request is left out, because the model has no place for it, as a sentence. */
+  onWarning?: ((message: string) => void) | undefined;
 }
 
 /** How one submit ended. Only `accepted`, `made` and `unknown` may have been charged. */

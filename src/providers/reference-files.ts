@@ -53,8 +53,19 @@ export async function referenceFiles(
   }
 }
 
+/** Every reference image as a URL; those on this disk as `data:` URLs. @throws ProviderError */
+export function referenceUrls(references: readonly Reference[]): Promise<string[]> {
+  return Promise.all(
+    references.map(async (reference) => {
+      if ("url" in reference) return reference.url;
+      const bytes = await fileBytes(reference);
+      return `data:${reference.mediaType};base64,${bytes.toString("base64")}`;
+    }),
+  );
+}
+
 /** @throws ProviderError */
-export function fileBytes(reference: LocalReference): Promise<Buffer> {
+function fileBytes(reference: LocalReference): Promise<Buffer> {
   return readFile(reference.file).catch((error) => {
     throw invalid(`${nameOf(reference)} cannot be read: ${errorText(error)}`, error);
   });

@@ -5,25 +5,19 @@ import { fieldsOf, isJsonObject, jsonOrNull } from "../lib/json.ts";
 import { type Answer, base64Image } from "./answer.ts";
 import type { ProviderDeps } from "./deps.ts";
 import { ProviderServer } from "./http.ts";
+import type { ServerSetup } from "./kind.ts";
 import { type Job, type Provider, ProviderError, type SubmitHow } from "./provider.ts";
 import { type ReferenceDeps, referenceFiles } from "./reference-files.ts";
 import { jsonIn, type StoredReply } from "./reply-file.ts";
 import { ServerReplies } from "./server-replies.ts";
-import type { GeneratorOptions } from "./spec.ts";
 
 /** A server of AUTOMATIC1111's form: `POST <base>/sdapi/v1/txt2img`, and `/img2img` with reference images. */
-export function sdapiProvider(
-  url: string,
-  { key, headers, concurrency, timeoutMs }: GeneratorOptions,
-  deps: ProviderDeps,
-): Provider {
+export function sdapiProvider({ url, keyHeaders, options }: ServerSetup, deps: ProviderDeps): Provider {
+  const { key, headers, concurrency, timeoutMs } = options;
   // Some copy the address of the interface's own documentation.
   const base = new URL(url);
   base.pathname = base.pathname.replace(/\/sdapi\/v1$/, "");
-  const server = new ProviderServer(
-    { key, headers, url: base.href, authorization: authorizationOf(key) },
-    deps,
-  );
+  const server = new ProviderServer({ key, headers, url: base.href, keyHeaders }, deps);
   const replies = new ServerReplies(server, FORM, deps.clock);
   return {
     version: 1,
@@ -50,12 +44,6 @@ const FORM = {
   modelsIn: modelNames,
   stopPath: "/sdapi/v1/interrupt",
 } as const;
-
-/** `user:password` is what these servers know; any other key is for a proxy before one. */
-function authorizationOf(key: string | null): string | null {
-  if (key === null) return null;
-  return key.includes(":") ? `Basic ${Buffer.from(key).toString("base64")}` : `Bearer ${key}`;
-}
 
 function modelNames(list: unknown): string[] | null {
   if (!Array.isArray(list)) return null;

@@ -1,13 +1,12 @@
-import { promises } from "node:fs";
 import type { Clock } from "../lib/clock.ts";
 import type { ReadAnswer } from "./answer.ts";
 import { type Asked, failedReply, namesModel, readErrorBody, replyWithoutImage } from "./failed-reply.ts";
 import { settled } from "./failures.ts";
 import { type ProviderServer, replyFile } from "./http.ts";
+import { keptReply } from "./kept-reply.ts";
 import { lenientJson } from "./lenient-json.ts";
 import { type Job, type MadeImage, ProviderError, type SubmitHow, type SubmitReply } from "./provider.ts";
 import { isSuccess, readReplyFile, type StoredReply } from "./reply-file.ts";
-import { excerptOf } from "./service/excerpt.ts";
 import { usageIn } from "./usage.ts";
 
 /** How one kind of server answers. */
@@ -19,9 +18,6 @@ export interface ServerForm {
   /** A POST to this path below the base ends its work on an image. Absent: nothing does. */
   stopPath?: string;
 }
-
-/** Of a reply that could not be used, enough for an excerpt. */
-const MOST_EXCERPT_BYTES = 64 * 1024;
 
 /** What a server's replies say of jobs: what each is worth, and the images in them. */
 export class ServerReplies {
@@ -56,7 +52,7 @@ export class ServerReplies {
     const { stopPath } = this.#form;
     const canStop = how.signal.aborted && !job.isPaid && stopPath !== undefined;
     const isStopped = canStop && (await this.#server.stop(stopPath));
-    return { ...reply, ...(await this.#keptOf(job)), isStopped };
+    return { ...reply, ...(await keptReply(job, this.#server.mask)), isStopped };
   }
 
   /** What came of a request whose process ended; null where no whole reply has arrived. Never throws. */
@@ -67,7 +63,7 @@ export class ServerReplies {
       const isCut = stored !== null && isSuccess(stored) && this.#form.readAnswer(stored).kind === "cut";
       return stored === null || isCut ? null : this.#made(stored, job);
     });
-    return reply?.outcome === "unknown" ? { ...reply, ...(await this.#keptOf(job)) } : reply;
+    return reply?.outcome === "unknown" ? { ...reply, ...(await keptReply(job, this.#server.mask)) } : reply;
   }
 
   /** The image of a job, or its address, as the reply says it. @throws Error where there is none */
@@ -111,19 +107,6 @@ export class ServerReplies {
     if (names === null || names.length === 0) return error;
     const hint = `Nothing was charged. Its models: ${this.#server.mask(listed(names))}`;
     return new ProviderError(error.message, error.failure, { cause: error, hint });
-  }
-
-  /** What is kept of the reply to a request of unknown fate. Never throws. */
-  async #keptOf(job: Job): Promise<{ kept: string | null; excerpt: string | null }> {
-    const file = replyFile(job);
-    const isEmpty = await promises.stat(file).then(
-      ({ size }) => size === 0,
-      () => true,
-    );
-    if (isEmpty) return { kept: null, excerpt: null };
-    const stored = await readReplyFile(file).catch(() => null);
-    const text = stored?.body.toString("utf8", 0, MOST_EXCERPT_BYTES) ?? "";
-    return { kept: file, excerpt: excerptOf(text, this.#server.mask) };
   }
 
   #asked(isPaid: boolean): Asked {

@@ -1,77 +1,35 @@
-import { BlockList, isIP } from "node:net";
 import { bareHost, isLoopbackHost } from "../api/address.ts";
 import { UsageError } from "../lib/error-types.ts";
-import type { SizeForm, WorkOptions } from "../task/work.ts";
+import { refuseQuerySecret } from "../lib/query-secret.ts";
 import { parseGeneratorCommand } from "./command/command-words.ts";
+import { type GeneratorSpec, isServerKind, KINDS, type ServerKindName } from "./kinds.ts";
+import { isPrivateHost } from "./private-hosts.ts";
 
-// The user's own generator as it is written on the command line, and everything else that is set about it.
-
-/** Which generator: its kind, and where it is. */
-export type GeneratorSpec = ServerSpec<"openai"> | ServerSpec<"sdapi"> | ServerSpec<"comfyui"> | CommandSpec;
-
-interface ServerSpec<Kind> {
-  kind: Kind;
-  /** The spec in its canonical spelling, without a user name or password: it identifies the generator in the ledger. */
-  name: string;
-  /** Its base, with `/v1` where the given URL had no path, without a slash at its end; a query is kept. */
-  url: string;
-}
-
-interface CommandSpec {
-  kind: "command";
-  /** The command line as it was given. */
-  name: string;
-  /** The program and its arguments, with placeholders. */
-  words: readonly string[];
-}
+// The user's own generator as it is written on the command line.
 
 /**
- * How it is used. What makes an image, and whether it is paid for, is settled with the intent of its task; here it is
- * what the user has set for new ones.
- */
-export interface GeneratorOptions {
-  /** `--generator-model` */
-  model: string | null;
-  /** `--generator-side`: the longest side in pixels for 1K or no quality; 2K is twice, 4K four times as long. Default 1024. */
-  sidePx: number;
-  /** `--generator-size`: how a size is sent; null: as its kind does. */
-  sizeForm: SizeForm | null;
-  /** `--generator-concurrency`. Default 1. */
-  concurrency: number;
-  /** `--generator-timeout`. Default 600 000. */
-  timeoutMs: number;
-  /** `--generator-field` */
-  fields: WorkOptions["fields"];
-  /** `--workflow`: the user's file, and how messages name the option; undefined for none. */
-  workflow?: { path: string; label: string } | undefined;
-  /** `--generator-header`, with the variables' values in place. */
-  headers: Readonly<Record<string, string>>;
-  /** By the kind and the address, unless `--generator-paid` or `--generator-free` says otherwise. */
-  isPaid: boolean;
-  key: string | null;
-}
-
-const OPENAI_URL = "https://api.openai.com/v1";
-
-/**
- * A generator as it is written: `openai`, the URL of an OpenAI-compatible server, `openai:<url>`, `sdapi:<url>`,
- * `comfyui:<url>` or `command:<command line>`. The `name` of the result is read as the same generator again.
+ * A generator as it is written: the name of a kind that has an address of its own, the URL of an OpenAI-compatible
+ * server, `<kind>:<url>` or `command:<command line>`. The `name` of the result is read as the same generator again.
  * @param label names the option in messages @throws UsageError
  */
 export function parseGeneratorSpec(given: string, label: string): GeneratorSpec {
   const text = given.trim();
-  if (text === "openai") return { kind: "openai", name: "openai", url: OPENAI_URL };
+  if (!text.startsWith("command:")) refuseQuerySecret(text, label, KEY_ELSEWHERE);
   if (/^https?:/i.test(text)) return serverSpec("openai", text, label);
-  const [, kind, rest = ""] = /^(openai|sdapi|comfyui|command):(.*)$/s.exec(text) ?? [];
-  if (kind === "openai" || kind === "sdapi" || kind === "comfyui")
-    return serverSpec(kind, rest.trim(), label);
-  if (kind === "command")
+  const [, kind = "", rest] = /^([a-z]+)(?::(.*))?$/s.exec(text) ?? [];
+  if (kind === "command" && rest !== undefined)
     return { kind, name: `command:${rest.trim()}`, words: parseGeneratorCommand(rest, label) };
+  if (isServerKind(kind)) {
+    const url = rest ?? KINDS[kind].url;
+    if (url !== null) return serverSpec(kind, url.trim(), label);
+  }
   throw refused(`${label} ${JSON.stringify(text)} is not a generator`, hintFor(text));
 }
 
-const FORMS =
-  "Write openai, a URL such as http://gpubox:1234, sdapi:<url>, comfyui:<url> or command:<command line>. More: imggen help generators";
+const KEY_ELSEWHERE =
+  "Store the key with imggen login --generator <url without it>, set IMGGEN_GENERATOR_KEY, or send it as a header: --generator-header <name>=<variable>";
+const OWN = Object.entries(KINDS).flatMap(([name, { url }]) => (url === null ? [] : [name]));
+const FORMS = `Write ${OWN.join(", ")}, a URL such as http://gpubox:1234, sdapi:<url>, comfyui:<url> or command:<command line>. More: imggen help generators`;
 
 /** An address that lacks only its scheme: `gpubox:1234`. */
 function hintFor(text: string): string {
@@ -79,7 +37,7 @@ function hintFor(text: string): string {
   return /^[a-z0-9.-]+:\d+(\/|$)/i.test(text) && URL.canParse(whole) ? `Did you mean ${whole}?` : FORMS;
 }
 
-function serverSpec(kind: "openai" | "sdapi" | "comfyui", text: string, label: string): GeneratorSpec {
+function serverSpec(kind: ServerKindName, text: string, label: string): GeneratorSpec {
   if (!URL.canParse(text)) throw refused(`${label} ${JSON.stringify(text)} is not a URL`);
   const { protocol, origin, hostname, username, password, pathname, search, hash } = new URL(text);
   if (protocol !== "https:" && protocol !== "http:") throw refused(`${label} is not an http(s) URL`);
@@ -94,9 +52,10 @@ function serverSpec(kind: "openai" | "sdapi" | "comfyui", text: string, label: s
       `${label} must begin with https:// (plain http: only for this machine and private networks)`,
       "Prompts and images would be sent unencrypted over the internet.",
     );
-  const path = pathname.replace(/\/+$/, "");
-  const url = `${origin}${path === "" && kind === "openai" ? "/v1" : path}${search}`;
-  return { kind, name: url === OPENAI_URL && kind === "openai" ? "openai" : `${kind}:${url}`, url };
+  const path = withoutOperation(pathname).replace(/\/+$/, "");
+  const { url: own, basePath } = KINDS[kind];
+  const url = `${origin}${path === "" ? basePath : path}${search}`;
+  return { kind, name: url === own ? kind : `${kind}:${url}`, url };
 }
 
 /**
@@ -110,6 +69,14 @@ export function placeOf(spec: GeneratorSpec): string {
   return `${host}:${port || (protocol === "https:" ? 443 : 80)}`;
 }
 
+/** An address without the operation that was pasted along with it: `/images/generations` of an OpenAI-compatible server. */
+export function withoutOperation(address: string): string {
+  return address.replace(
+    /\/(?:images\/(?:generations|edits)|chat\/completions|responses|sdapi\/v1(?:\/[\w-]+)?)\/*$/i,
+    "",
+  );
+}
+
 /** Whether a key may be sent there: not over an unencrypted network. */
 export function mayCarryKey({ url }: { url: string }): boolean {
   const { protocol, hostname } = new URL(url);
@@ -118,34 +85,4 @@ export function mayCarryKey({ url }: { url: string }): boolean {
 
 function refused(message: string, hint = FORMS): UsageError {
   return new UsageError(`${message}.`, { hint });
-}
-
-/**
- * Private networks: of homes and companies (RFC 1918, 4193), of a link (RFC 3927), of carriers and overlays such as
- * Tailscale (RFC 6598).
- */
-const PRIVATE = new BlockList();
-for (const [network, bits] of [
-  ["10.0.0.0", 8],
-  ["172.16.0.0", 12],
-  ["192.168.0.0", 16],
-  ["169.254.0.0", 16],
-  ["100.64.0.0", 10],
-] as const)
-  PRIVATE.addSubnet(network, bits);
-PRIVATE.addSubnet("fc00::", 7, "ipv6");
-PRIVATE.addSubnet("fe80::", 10, "ipv6");
-
-/** Names that no public name server answers for: without a dot, or below a domain that is kept for private use. */
-const PRIVATE_NAME = /^[^.]+$|\.(?:local|internal|home\.arpa|lan|localdomain)$/;
-
-/**
- * Whether a URL's host is this machine or in a private network, as far as its address or its name says: no name server
- * is asked.
- */
-export function isPrivateHost(hostname: string): boolean {
-  const host = bareHost(hostname);
-  const version = isIP(host);
-  if (isLoopbackHost(host)) return true;
-  return version === 0 ? PRIVATE_NAME.test(host) : PRIVATE.check(host, version === 6 ? "ipv6" : "ipv4");
 }

@@ -37,10 +37,14 @@ export class LedgerFiles {
     this.work = new WorkFolders(this.folder);
   }
 
-  /** Everything in the folder of the unfinished, oldest first. */
-  async unfinished(): Promise<LedgerEntry[]> {
+  /**
+   * Everything in the folder of the unfinished, oldest first.
+   * @param known ids of tasks that are left out
+   */
+  async unfinished(known?: { has(id: string): boolean }): Promise<LedgerEntry[]> {
     return this.guarded(async () => {
-      const names = listFolder(this.openFolder).filter((name) => !isAuxiliary(name));
+      const isKnown = (name: string) => known?.has(idOfName(name) ?? "") === true;
+      const names = listFolder(this.openFolder).filter((name) => !isAuxiliary(name) && !isKnown(name));
       const entries = await mapConcurrent(names, FILES_AT_ONCE, async (name) => {
         const entry = await this.readOpen(name);
         return entry && (await this.#isFinished(entry)) ? null : entry;

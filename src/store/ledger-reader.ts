@@ -44,6 +44,11 @@ export class LedgerReader extends LedgerFiles {
     return new Map([...found, ...prefixes.found()]);
   }
 
+  /** The newest task with this id, and no other whose id only begins so. */
+  async findWhole(id: string): Promise<TaskRecord | null> {
+    return (await this.#findByWholeId([id])).get(id) ?? null;
+  }
+
   /** In one pass over the names of the ledger, so that only what may be meant is read. */
   async #findByWholeId(ids: readonly string[]): Promise<Map<string, TaskRecord>> {
     const found = new Map<string, TaskRecord>();

@@ -1,4 +1,5 @@
 import path from "node:path";
+import { isoTime } from "../lib/clock.ts";
 import { isPresent, makeFolder, syncFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-text.ts";
 import {
@@ -130,17 +131,20 @@ export class Ledger extends TaskStarter {
 
   async #reopen(id: string, claim: Claim): Promise<OwnedTask> {
     const file = await TaskFile.reopen(this.fileOf(id), this.makeRoom);
-    const release = async () => {
-      try {
-        file.close();
-      } finally {
-        await claim.release();
-      }
-    };
     try {
       const read = await readTask(id, file.path);
-      if (read.kind === "task") return { record: read.record, file, claim, release };
-      throw new Error(`${file.path} changed while it was read`);
+      if (read.kind !== "task") throw new Error(`${file.path} changed while it was read`);
+      const { record } = read;
+      const release = async () => {
+        try {
+          // Its lines may say that this process has it in hand for a while yet.
+          if (record.intent.work) file.release(isoTime(this.clock.now()));
+          else file.close();
+        } finally {
+          await claim.release();
+        }
+      };
+      return { record, file, claim, release };
     } catch (error) {
       // The caller releases the claim once: after that its number may belong to another process.
       file.close();

@@ -42,8 +42,7 @@ const TABLE = {
   },
   generatorConcurrency: {
     type: "places",
-    help: "requests at once, over all processes (default: 1)",
-    default: "1",
+    help: "requests at once, over all processes (default: 1; 4 for Replicate, fal, bfl and gemini)",
   },
   generatorTimeout: {
     type: "duration",

@@ -1,4 +1,4 @@
-import { readdirSync, rmSync } from "node:fs";
+import { rmSync, statSync } from "node:fs";
 import path from "node:path";
 import { isPresent, makeFolder } from "../lib/durable.ts";
 import { namesIn } from "./ledger-entry.ts";
@@ -44,9 +44,9 @@ export class WorkFolders {
     for (const name of namesIn(this.folder)) if (isId(name) && (await isFinished(name))) this.remove(name);
   }
 
-  /** Whether anything of a request is kept. */
+  /** Whether anything of a request is kept: a file with something in it. */
   isKept(id: string, request: number): boolean {
     const folder = this.of(id, request);
-    return isPresent(folder) && readdirSync(folder).length > 0;
+    return namesIn(folder).some((name) => statSync(path.join(folder, name)).size > 0);
   }
 }

@@ -2,7 +2,15 @@ import { isJsonObject } from "../lib/json.ts";
 import { type AcceptedState, NEVER_SEEN, type StateName, type TaskState, type Usage } from "./lifecycle.ts";
 
 /** What decides where a task of several requests stands, the most pressing first. */
-const ORDER: readonly StateName[] = ["started", "accepted", "waiting", "completed", "unknown", "failed"];
+const ORDER: readonly StateName[] = [
+  "started",
+  "accepted",
+  "waiting",
+  "completed",
+  "unknown",
+  "dismissed",
+  "failed",
+];
 
 /** The state of a task from those of its requests. @param taskId our own id of it */
 export function combined(requests: readonly TaskState[], taskId: string): TaskState {

@@ -20,8 +20,8 @@ export type TaskState =
   | ({ name: "rate_limited"; isOwnerGone: boolean } & Facts["rate_limited"])
   | ({ name: "not_sent" } & Facts["not_sent"])
   | ({ name: "refused" } & Facts["refused"])
-  /** It was sent, and its reply was lost, or cannot be used. `kept`: where what arrived is kept. */
-  | { name: "unknown"; why: string; excerpt: string | null; kept: string | null }
+  /** It was sent, and its reply was lost, or cannot be used. */
+  | ({ name: "unknown"; why: string; excerpt: string | null } & Lost)
   /** The user has stopped tracking it, although it is not known whether it was charged. */
   | ({ name: "dismissed" } & Facts["dismissed"])
   | ({ name: "accepted" } & Accepted)
@@ -55,6 +55,15 @@ interface Attempts {
 interface Accepted {
   taskId: string;
   acceptedAt: string;
+}
+
+interface Lost {
+  /** Where what arrived is kept; null if nothing is. */
+  kept: string | null;
+  /** Our own id of the task; null at the hosted service. */
+  ownId: string | null;
+  /** Whether its provider had answered with success: nothing can show any more that it was free. */
+  wasMade: boolean;
 }
 
 interface Completed<Time> {
@@ -182,21 +191,23 @@ function advanceRequest(state: Exclude<TaskState, AcceptedState>, event: TaskEve
     case "submitting":
       return isSubmitting ? { name: "intent", until: event.until } : state;
     case "not_sent":
-      return { name: "not_sent", why: event.why };
+      return wasMade(state) ? state : { name: "not_sent", why: event.why };
     case "refused":
-      return { name: "refused", error: event.error };
+      return wasMade(state) ? state : { name: "refused", error: event.error };
     case "unknown":
-      return unknown(event);
+      return unknown(event, ownIdOf(state), wasMade(state));
     case "dismissed":
       return { name: "dismissed", why: event.why, replacement: event.replacement };
     case "accepted":
       return { name: "accepted", taskId: event.taskId, acceptedAt: event.at };
     case "completed":
-    case "failed":
+    case "failed": {
       // A provider that answers with the image itself gives no id: ours stands for it.
-      return "tries" in state || state.name === "unknown"
-        ? advanceTask({ name: "accepted", taskId: idOf(state), acceptedAt: event.at }, event)
-        : state;
+      const taskId = ownIdOf(state);
+      if (taskId === null) return state;
+      const next = advanceTask({ name: "accepted", taskId, acceptedAt: event.at }, event);
+      return wasMade(state) ? withoutRefund(next) : next;
+    }
     case "intent":
     case "partly_saved":
     case "saved":
@@ -206,8 +217,10 @@ function advanceRequest(state: Exclude<TaskState, AcceptedState>, event: TaskEve
   }
 }
 
-function idOf(state: TaskState): string {
-  return "taskId" in state ? state.taskId : "";
+/** Our own id of a task that may still be made; null if it has none. */
+function ownIdOf(state: Exclude<TaskState, AcceptedState>): string | null {
+  if (state.name === "unknown") return state.ownId;
+  return "tries" in state ? state.taskId : null;
 }
 
 function advanceAttempts(
@@ -223,8 +236,28 @@ function advanceAttempts(
   return { name: "waiting", taskId, tries, why: event.why ?? null, by: event.by ?? null, until };
 }
 
-function unknown({ why, excerpt, kept }: Extract<TaskEvent, { type: "unknown" }>): TaskState {
-  return { name: "unknown", why, excerpt: excerpt ?? null, kept: kept ?? null };
+function unknown(
+  { why, excerpt, kept }: Extract<TaskEvent, { type: "unknown" }>,
+  ownId: string | null,
+  wasMade: boolean,
+): TaskState {
+  return { name: "unknown", why, excerpt: excerpt ?? null, kept: kept ?? null, ownId, wasMade };
+}
+
+function wasMade(state: TaskState): boolean {
+  return state.name === "completed" || (state.name === "unknown" && state.wasMade);
+}
+
+/** Whether a failure can say that nothing was charged: what was made, or has failed without that word, may have been. */
+function mayBeFree(state: TaskState): boolean {
+  return !wasMade(state) && (state.name !== "failed" || state.charged === "no");
+}
+
+/** What was made once may have been charged, whatever is said of it later. */
+function withoutRefund(state: TaskState): TaskState {
+  if (state.name !== "failed") return state;
+  const { charged: _, ...failed } = state;
+  return failed;
 }
 
 export const NEVER_SEEN: CompletionTimes = { seenMs: null, pendingMs: null };
@@ -255,7 +288,7 @@ function advanceTask(state: AcceptedState, event: TaskEvent): TaskState {
         acceptedAt,
         errorCode: event.errorCode,
         ...(event.why !== undefined && { why: event.why }),
-        ...(event.charged && { charged: event.charged }),
+        ...(event.charged && mayBeFree(state) && { charged: event.charged }),
         partlySaved: "partlySaved" in state ? state.partlySaved : [],
       };
     case "saved": {
@@ -267,9 +300,8 @@ function advanceTask(state: AcceptedState, event: TaskEvent): TaskState {
     }
     case "unknown":
       // What a reply on this disk holds turned out to be no image.
-      return isHere(state) ? unknown(event) : state;
+      return isHere(state) ? unknown(event, taskId, true) : state;
     case "dismissed":
-      return isHere(state) ? { name: "dismissed", why: event.why, replacement: event.replacement } : state;
     case "intent":
     case "waiting":
     case "started":

@@ -16,7 +16,7 @@ export interface TaskRecord {
   state: TaskState;
   /** Where each of its requests stands. */
   requests: readonly TaskState[];
-  /** The lines about all of its requests together, in their order. */
+  /** The lines about the images of all of its requests together, in their order. */
   ofAll: readonly TaskEvent[];
 }
 
@@ -41,17 +41,24 @@ export function withEvent(record: TaskRecord, event: TaskEvent): TaskRecord {
     return { ...record, owner, state, requests: [state] };
   }
   const at = "request" in event && typeof event.request === "number" ? event.request : 0;
-  const isOfAll = OF_ALL.has(event.type);
-  const requests = record.requests.map((state, index) => {
-    const isMeant = isOfAll ? event.type === "dismissed" || event.type === "released" : index === at;
-    return isMeant ? advance(state, event) : state;
-  });
-  const ofAll = isOfAll ? [...record.ofAll, event] : record.ofAll;
+  const requests = record.requests.map((state, index) =>
+    isMeant(state, event, index === at) ? advance(state, event) : state,
+  );
+  const ofAll = OF_IMAGES.has(event.type) ? [...record.ofAll, event] : record.ofAll;
   const state = ofAll.reduce(advance, combined(requests, record.intent.work?.taskId ?? ""));
   return { ...record, owner, requests, ofAll, state };
 }
 
-const OF_ALL: ReadonlySet<TaskEvent["type"]> = new Set(["partly_saved", "saved", "dismissed", "released"]);
+/** Lines about the images of all requests together. */
+const OF_IMAGES: ReadonlySet<TaskEvent["type"]> = new Set(["partly_saved", "saved"]);
+
+/** Whether a line is about one of several requests. @param isNamed whether it gives that one's number */
+function isMeant(state: TaskState, { type }: TaskEvent, isNamed: boolean): boolean {
+  if (OF_IMAGES.has(type)) return false;
+  if (type === "released") return true;
+  // What others have made is not given up with what is lost.
+  return type === "dismissed" ? state.name === "unknown" : isNamed;
+}
 
 /** The id of a task for users, names and messages: the provider's, or our own; null if it has none. */
 export function taskIdOf({ intent, state }: Pick<TaskRecord, "intent" | "state">): string | null {

@@ -1,9 +1,9 @@
 import { mkdir } from "node:fs/promises";
 import path from "node:path";
 import { systemClock } from "../../src/lib/clock.ts";
-import { openProvider } from "../../src/providers/kinds.ts";
+import { type GeneratorSpec, openProvider } from "../../src/providers/kinds.ts";
+import type { GeneratorOptions } from "../../src/providers/options.ts";
 import type { Job, Provider, SubmitReply } from "../../src/providers/provider.ts";
-import type { GeneratorOptions, GeneratorSpec } from "../../src/providers/spec.ts";
 import type { GenerationRequest } from "../../src/task/request.ts";
 import type { WorkOptions } from "../../src/task/work.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";

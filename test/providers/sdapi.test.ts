@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import type { GeneratorOptions } from "../../src/providers/options.ts";
 import { TimeLimitError } from "../../src/providers/provider.ts";
-import type { GeneratorOptions } from "../../src/providers/spec.ts";
 import { PICTURE } from "../support/images.ts";
 import { liveServer } from "../support/live-server.ts";
 import { type Behaviour, json, response } from "../support/scripted-server.ts";

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { UsageError } from "../../src/lib/error-types.ts";
-import { isPrivateHost, mayCarryKey, parseGeneratorSpec, placeOf } from "../../src/providers/spec.ts";
+import { isPrivateHost } from "../../src/providers/private-hosts.ts";
+import { mayCarryKey, parseGeneratorSpec, placeOf } from "../../src/providers/spec.ts";
 
 const parsed = (text: string) => parseGeneratorSpec(text, "--generator");
 

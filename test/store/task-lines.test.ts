@@ -14,6 +14,7 @@ function statusOf(content: string): string {
 
 describe("a task's file", () => {
   it("is read as it was written", () => {
+    const state = { name: "accepted", taskId: "task-1", acceptedAt: accepted.at } as const;
     expect(readTaskLines("x", linesOf(intent, accepted))).toEqual({
       kind: "task",
       record: {
@@ -21,7 +22,9 @@ describe("a task's file", () => {
         intent: INTENT,
         owner: identity(1),
         submittedAt: intent.at,
-        state: { name: "accepted", taskId: "task-1", acceptedAt: accepted.at },
+        state,
+        requests: [state],
+        ofAll: [],
       },
     });
   });

@@ -21,7 +21,7 @@ describe.skipIf(!hasScreen)("doctor on a real terminal", () => {
     const words = new Set(lines.join(" ").split(/\s+/));
     for (const word of ["dejavu-fonts-ttf", "IMGGEN_API_KEY", `${columns}×70,`])
       expect(words).toContain(word);
-    expect(lines.at(-1)).toBe("1 to fix.");
+    expect(lines.at(-1)).toBe("1 problem to fix.");
   });
 
   it("has colours on its marks alone, and none under NO_COLOR", async () => {

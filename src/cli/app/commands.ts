@@ -5,7 +5,7 @@ import type { GlobalOptions } from "../session/session.ts";
 interface CommandEntry {
   group: "Create" | "Tasks" | "Models" | "Account" | "Servers" | "Agents" | "Setup";
   summary: string;
-  /** Global flags that it does not act on: they are refused, so that nobody takes the effect for another. */
+  /** Global flags that it does not take: they are refused, because they would have no effect. */
   refuses?: readonly (keyof GlobalOptions)[];
   load: () => Promise<CommandModule>;
 }
@@ -49,7 +49,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
   },
   show: {
     group: "Tasks",
-    summary: "show an image in the terminal",
+    summary: "show images in the terminal",
     refuses: ["profile", "generator"],
     load: () => import("../commands/show.ts"),
   },
@@ -72,7 +72,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
   },
   logout: {
     group: "Account",
-    summary: "remove the API key and the base URL",
+    summary: "remove the API key, the base URL and the generator",
     refuses: ["sandbox", "generator"],
     load: () => import("../commands/logout.ts"),
   },

@@ -67,7 +67,7 @@ export function onSuspend(before: () => void, after: () => void): () => void {
   };
 }
 
-/** By the terminal's process group, which Node does not tell; without Linux's /proc, always. */
+/** Compares the terminal's process group, which Node does not tell, with its own. True without Linux's /proc. */
 export function isInForeground(): boolean {
   if (platform() !== "linux") return true;
   try {

@@ -45,8 +45,10 @@ export async function renderReport(
   if (isOneScreen && report.files.length > 0) {
     await console.note(await savedLines(report, session, which));
   }
-  if (report.error)
-    return console.error(failureLines(describeFailure(report.error, FLAG_NAMES, report), which));
+  if (report.error) {
+    const { verbose } = session.options;
+    return console.error(failureLines(describeFailure(report.error, FLAG_NAMES, report), { which, verbose }));
+  }
   if (!isOneScreen && report.files.length > 0) await console.note(which + savedLine(report, which));
 }
 

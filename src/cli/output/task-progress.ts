@@ -84,7 +84,7 @@ class TaskNotes {
     if (line !== null) void this.#console.note(line);
   }
 
-  /** On a terminal the id is shown once, when it may soon be needed: the task is slow, or a poll has failed. */
+  /** Shows the id on a terminal once, when it may soon be needed: the task is slow, or a poll has failed. */
   grow({ taskId, verb, usualMs }: TaskView, ageMs: number): void {
     if (!this.#isLive || this.#isIdShown || taskId === null || verb !== "Generating") return;
     if (ageMs < Math.max(SLOW_MS, SLOW_TIMES * (usualMs ?? 0))) return;

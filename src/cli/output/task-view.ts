@@ -3,7 +3,7 @@ import { formatDuration } from "../../lib/duration.ts";
 import type { CheckedRequest } from "../../task/request.ts";
 import { creditsText } from "../text/phrases.ts";
 
-/** What the spinner says of the request that a task is for. */
+/** The spinner's text on the request of a task. */
 export type RequestFacts = Pick<CheckedRequest, "request" | "credits">;
 
 /** What the spinner shows. */

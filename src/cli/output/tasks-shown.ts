@@ -111,7 +111,7 @@ function told({ console }: Session): Progress {
 }
 
 const FIRST_IDS = 20;
-/** In characters. A longer command would fill the screen with the ids of its tasks. */
+/** The longest command, in characters. A longer one would fill the screen with the ids of its tasks. */
 const LONGEST_COMMAND = 600;
 
 /** Whether there is something to wait for: a request that the service has not taken ends at once. */

@@ -10,7 +10,7 @@ interface GeneratorFlag {
   isRepeatable?: true;
 }
 
-/** In the order of the help. */
+/** The flags in the order of the help. */
 export const GENERATOR_FLAGS: readonly GeneratorFlag[] = [
   {
     setting: "generator",

@@ -1,9 +1,10 @@
 import { EffectiveSettings } from "../../client/effective-settings.ts";
-import { type Folders, foldersOf, NoHomeError } from "../../client/folders.ts";
+import { type Folders, foldersOf } from "../../client/folders.ts";
 import type { OwnGenerator } from "../../client/own-generator.ts";
 import { profileFolder, requireProfile } from "../../client/profiles.ts";
 import type { ClientSession } from "../../client/session.ts";
 import { formatDuration } from "../../lib/duration.ts";
+import { NoHomeError } from "../../lib/home-folder.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import { FLAG_NAMES } from "../../lib/wording.ts";
@@ -97,7 +98,7 @@ export class Session implements ClientSession {
     return setting && checkBaseUrl(setting.value, setting.label);
   }
 
-  /** By what requests to the user's own generator are checked; null for a service. */
+  /** Terms that requests to the user's own generator are checked against; null for a service. */
   async generatorTerms(request: {
     model: string | undefined;
     dryRun: boolean | undefined;

@@ -10,12 +10,12 @@ export function creditsText(credits: number | null): string {
   return counted(credits, "credit");
 }
 
-/** That the task of an earlier run is continued. */
+/** The message that the task of an earlier run is continued. */
 export function continuingText(taskId: string): string {
   return `Continuing ${taskId}, charged earlier; --again submits a new one.`;
 }
 
-/** That a task is waited for which another process has. @param id the service's, or the ledger's own */
+/** The message that a task of another process is waited for. @param id the service's, or the ledger's own */
 export function claimedText(id: string): string {
   return `Waiting for another process, which is working on ${id}.`;
 }
@@ -23,9 +23,14 @@ export function claimedText(id: string): string {
 /**
  * The failure for a person: what happened, and what to do next. Only a manifest's problems have lines of their own.
  * @param which of several tasks it is of, to begin with
+ * @param verbose whether the service's own key of the error is shown: it is for who looks it up
  */
-export function failureLines({ error }: FailureJson, which = ""): string[] {
-  const key = error.key === null || error.message.includes(error.key) ? "" : ` [${error.key}]`;
+export function failureLines(
+  { error }: FailureJson,
+  { which = "", verbose = false }: { which?: string; verbose?: boolean | undefined } = {},
+): string[] {
+  const isShown = verbose && error.key !== null && !error.message.includes(error.key);
+  const key = isShown ? ` [${error.key}]` : "";
   // Who pressed Ctrl-C made no mistake.
   const label = error.type === "interrupted" ? "" : "error: ";
   const text = `${label}${which}${error.message}${key}`;

@@ -44,7 +44,7 @@ export class BatchCounts {
   unknown = 0;
   /** Accepted and not saved yet. */
   pending = 0;
-  /** Of `pending`: rows that wait in the queue before the user's own generator. Nothing was charged for them. */
+  /** Of `pending`: rows whose requests wait to be sent again. Nothing was charged for them. */
   waiting = 0;
   notSent = 0;
   /** What this run has charged, or may have. */

@@ -1,8 +1,8 @@
 import { connectionErrorText, isUntrusted } from "../../api/connection-errors.ts";
-import { ServiceError } from "../../api/errors.ts";
+import { NetworkError, ServiceError } from "../../api/errors.ts";
 import { TransportError } from "../../api/transport.ts";
 import { formatDuration } from "../../lib/duration.ts";
-import type { ImggenError } from "../../lib/error-types.ts";
+import type { ErrorType, ImggenError } from "../../lib/error-types.ts";
 import {
   type Job,
   type MadeImage,
@@ -28,13 +28,16 @@ export class Admission {
   readonly breaker: CircuitBreaker;
   /** The last error that kept a submit from being sent: its row waits for the service to be back. */
   outageError: ImggenError | null = null;
+  /** Whether an outage never ends it, and a refused account is tried again later: a server's. */
+  readonly keepsTrying: boolean;
   readonly #patienceMs: number;
   #stopped: ImggenError | null = null;
 
   /** @param deps `patienceMs`: how long the service may ask all rows to wait before the batch gives up */
   constructor(provider: Provider, deps: RateLimiterDeps & CircuitBreakerDeps & { patienceMs?: number }) {
     this.provider = provider;
-    this.#patienceMs = deps.patienceMs ?? PATIENCE_MS;
+    this.keepsTrying = deps.waits !== undefined;
+    this.#patienceMs = deps.patienceMs ?? (this.keepsTrying ? Number.POSITIVE_INFINITY : PATIENCE_MS);
     this.rateLimiter = new RateLimiter(deps);
     this.breaker = new CircuitBreaker(deps);
   }
@@ -103,9 +106,15 @@ export class AdmittedRequests implements AdmittedProvider {
     return this.#admission.provider.limits;
   }
 
+  get downloadHeaders(): Readonly<Record<string, string>> {
+    return this.#admission.provider.downloadHeaders ?? {};
+  }
+
   /** Waits for the ticket of the next submit. */
   async turn(signal: AbortSignal): Promise<SubmitReply | null> {
     if (signal.aborted) return this.#last ?? notTried();
+    // Its ticket is from before an outage, which began while it waited for its turn at the provider.
+    if (this.#ticket?.probe === false && this.#admission.breaker.isDown) this.release();
     this.#ticket ??= await this.#further(signal);
     return this.#ticket === null ? (this.#last ?? notTried()) : null;
   }
@@ -116,6 +125,8 @@ export class AdmittedRequests implements AdmittedProvider {
     if (noTurn || ticket === null) return noTurn ?? notTried();
     this.#ticket = null;
     try {
+      const withheld = this.#withheld(ticket);
+      if (withheld !== null) return withheld;
       const reply = await this.#admission.provider.submit(job, how);
       this.#last = reply;
       this.#report(reply, ticket, how.signal);
@@ -129,6 +140,15 @@ export class AdmittedRequests implements AdmittedProvider {
   async #further(signal: AbortSignal): Promise<Ticket | null> {
     if (this.#admission.breaker.isDown) return null;
     return this.#admission.enter(signal).catch(() => null);
+  }
+
+  /** The outage that has begun since the ticket was given: while the request waited in a line. One at a time tries. */
+  #withheld({ probe }: Ticket): SubmitReply | null {
+    const { breaker, keepsTrying } = this.#admission;
+    if (!keepsTrying || probe || breaker.outage === null) return null;
+    const { why, refusal } = breaker.outage;
+    if (refusal !== null) return { outcome: "refused", error: refusal };
+    return { ...notTried(), error: new NetworkError(why) };
   }
 
   poll(taskId: string, timeoutMs: number | undefined, signal: AbortSignal): Promise<PollReply> {
@@ -152,15 +172,17 @@ export class AdmittedRequests implements AdmittedProvider {
   }
 
   #report(reply: SubmitReply, ticket: Ticket, signal: AbortSignal): void {
-    const { breaker, rateLimiter } = this.#admission;
+    const { breaker, rateLimiter, keepsTrying } = this.#admission;
     if (reply.outcome === "accepted" || reply.outcome === "made") rateLimiter.speedUp();
     if (reply.outcome === "rate_limited") rateLimiter.slowDown(reply.retryAfterMs);
     if (signal.aborted && !(signal.reason instanceof TimeLimitError)) return;
     // Not an outage: waiting would not help.
-    if (reply.outcome === "not_sent" && isUntrusted(reply.cause)) return;
+    if (reply.outcome === "not_sent" && isUntrusted(reply.cause) && !keepsTrying) return;
     if (reply.outcome === "not_sent")
       breaker.unreachable(ticket, reply.error?.message ?? connectionErrorText(reply.cause));
     else if (reply.outcome === "unknown") breaker.lost(ticket, reply.why);
+    else if (reply.outcome === "refused" && keepsTrying && isOfAccount(reply.error))
+      breaker.accountRefused(ticket, reply.error);
     else breaker.answered();
   }
 }
@@ -170,6 +192,16 @@ function tooLong(ms: number): ServiceError {
   return new ServiceError(`The service is busy (HTTP 429) and asks to wait ${wait}.`, { charged: "no" });
 }
 
-function notTried(): SubmitReply {
-  return { outcome: "not_sent", cause: new TransportError("not attempted", { sent: false }) };
+const OF_ACCOUNT: ReadonlySet<ErrorType> = new Set([
+  "auth_required",
+  "insufficient_credits",
+  "subscription_required",
+]);
+
+function isOfAccount({ type }: ImggenError): boolean {
+  return OF_ACCOUNT.has(type);
+}
+
+function notTried() {
+  return { outcome: "not_sent" as const, cause: new TransportError("not attempted", { sent: false }) };
 }

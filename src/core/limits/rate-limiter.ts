@@ -92,6 +92,7 @@ export function withLimitedPolls(provider: Provider, deps: RateLimiterDeps): Pro
   return {
     version: 1,
     limits: provider.limits,
+    downloadHeaders: provider.downloadHeaders ?? {},
     submit: (...args) => provider.submit(...args),
     recover: async (...args) => (await provider.recover?.(...args)) ?? null,
     images: async (job) => (await provider.images?.(job)) ?? [],

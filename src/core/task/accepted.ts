@@ -2,10 +2,11 @@ import { isoTime } from "../../lib/clock.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { PolledState } from "../../providers/provider.ts";
 import type { TaskEvent, TaskState } from "../../task/lifecycle.ts";
-import { type TaskRecord, withEvent } from "../../task/record.ts";
+import { type TaskRecord, taskIdOf, withEvent } from "../../task/record.ts";
 import type { TaskDeps } from "../deps.ts";
 import { interruptedError, PendingError } from "../errors.ts";
 import { pollOnce, type WaitResult, type WaitSettings, waitForTask } from "../polling/wait.ts";
+import type { ProgressFacts } from "./progress-events.ts";
 import type { TaskWriter } from "./task-writer.ts";
 
 /** Long enough for a server that has lost its network for a moment. */
@@ -24,14 +25,19 @@ export async function awaitAccepted(
     const { record } = writer;
     const acceptedMs = Date.parse(state.acceptedAt);
     const usualMs = schedule ? null : await deps.schedules.usualMs(record.intent.request);
-    deps.onProgress({ type: "waiting", taskId: record.intent.work?.taskId ?? state.taskId, usualMs });
+    const taskId = taskIdOf(record) ?? state.taskId;
+    deps.onProgress({ type: "waiting", taskId, usualMs });
+    // Users know the task by our id: the provider's may be a whole address.
+    const onProgress: TaskDeps["onProgress"] = (event) =>
+      deps.onProgress("taskId" in event ? { ...event, taskId } : event);
     const options = {
       schedule: schedule ?? (await deps.schedules.of(record.intent.request)),
       timeoutMs: timeoutMs ?? record.intent.work?.requestMs ?? DEFAULT_WAIT_MS,
       ageMs: deps.clock.now() - acceptedMs,
       pollAtOnce: false,
     };
-    const waited = await whileFollowed(writer, state.taskId, deps, (at) =>
+    const followed = { ...deps, onProgress };
+    const waited = await whileFollowed(state.taskId, followed, (at) =>
       waitForTask(state.taskId, options, at),
     );
     return recordWait(writer, index, waited, deps);
@@ -40,21 +46,19 @@ export async function awaitAccepted(
   return stops.find((stop) => stop !== null) ?? null;
 }
 
-/** Does work, and meanwhile has the provider say how far the task is, in the words of our own task. */
+/** Does work, and meanwhile has the provider say how far a task is. @param work says how many others are before it */
 async function whileFollowed<Result>(
-  { record }: TaskWriter,
-  providerId: string,
+  taskId: string,
   deps: TaskDeps,
   work: (deps: TaskDeps & { onAhead: (ahead: number) => void }) => Promise<Result>,
 ): Promise<Result> {
-  const taskId = record.intent.work?.taskId ?? providerId;
   const { provider, serviceUrl } = deps.connection;
   const over = new AbortController();
   const signal = AbortSignal.any([deps.signal, over.signal]);
-  const onProgress = (share: number) => deps.onProgress({ type: "progress", taskId, share, waiting: null });
-  const onAhead = (ahead: number) =>
-    deps.onProgress({ type: "progress", taskId, share: null, waiting: { ahead, holder: serviceUrl.host } });
-  const following = provider.follow?.(providerId, { signal, onProgress });
+  const say = (facts: ProgressFacts) => deps.onProgress({ type: "progress", taskId, ...facts });
+  const onAhead = (ahead: number) => say({ share: null, waiting: { ahead, holder: serviceUrl.host } });
+  const onProgress = (share: number) => say({ share, waiting: null });
+  const following = provider.follow?.(taskId, { signal, onProgress });
   try {
     return await work({ ...deps, onAhead });
   } finally {

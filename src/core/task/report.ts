@@ -184,7 +184,7 @@ export function errorOf(record: TaskRecord): ImggenError | null {
       return new InheritedError(type, message, { key: key ?? undefined });
     }
     case "failed":
-      return taskFailed(intent.work?.taskId ?? state.taskId, {
+      return taskFailed(taskIdOf(record) ?? state.taskId, {
         ...state,
         ...(chargedOf(record) === "no" && { charged: "no" }),
       });

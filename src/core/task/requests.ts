@@ -1,12 +1,14 @@
 import { isoTime } from "../../lib/clock.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { ErrorType, ImggenError } from "../../lib/error-types.ts";
-import { type SubmitReply, TimeLimitError, type UnknownReply } from "../../providers/provider.ts";
+import { type Job, type SubmitReply, TimeLimitError, type UnknownReply } from "../../providers/provider.ts";
 import { StateFolderError } from "../../store/errors.ts";
+import type { WorkFolders } from "../../store/work-folders.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { Work } from "../../task/work.ts";
 import type { TaskDeps } from "../deps.ts";
 import { interruptedError, PendingError } from "../errors.ts";
+import type { Turn, Waiting } from "../turns/line.ts";
 import { jobOf } from "./jobs.ts";
 import { type AttemptLog, outcomeUnknown, type SubmitResult, submitOnce } from "./submit.ts";
 import { type TaskWriter, WAIT_MS } from "./task-writer.ts";
@@ -22,6 +24,8 @@ export interface RunSpec {
   patienceMs: number;
   /** Called each time that a request has been sent. */
   onSent?: (() => void) | undefined;
+  /** Called with what of a request the provider has left out. */
+  onWarning?: ((message: string) => void) | undefined;
 }
 
 type WithWork = TaskRecord & { intent: { work: Work } };
@@ -69,7 +73,7 @@ async function recoverRequest(
   // It stays as it is for the next run: nothing has ended it.
   if (signal.aborted && (reply === null || isStillAtWork(reply))) return null;
   if (reply?.outcome === "unknown" && reply.isAskable) return askedLater(writer, reply, deps);
-  const result = resultOf(reply ?? ENDED_MEANWHILE);
+  const result = resultOf(reply ?? endedMeanwhile(job, writer.record.id, ledger.work));
   const tries = triesOf(writer, index);
   const isAgain =
     result.outcome === "not_sent" || (result.outcome === "unknown" && !work.isPaid && tries < MOST_TRIES);
@@ -122,6 +126,11 @@ const ENDED_MEANWHILE: UnknownReply = {
   excerpt: null,
 };
 
+/** What had arrived until its process ended is named: it may hold what was paid for. */
+function endedMeanwhile({ index, folder }: Job, id: string, work: WorkFolders): UnknownReply {
+  return { ...ENDED_MEANWHILE, kept: work.isKept(id, index) ? folder : null };
+}
+
 /** The end of a submit from the one reply that there will be. */
 function resultOf(reply: SubmitReply): SubmitResult {
   switch (reply.outcome) {
@@ -143,7 +152,7 @@ async function sendRequest(
   spec: RunSpec,
   deps: TaskDeps,
 ): Promise<ImggenError | null> {
-  const { clock, signal, connection } = deps;
+  const { clock, signal } = deps;
   const { work } = workOf(writer);
   let sentAtMs = Number.POSITIVE_INFINITY;
   const onSent = () => {
@@ -154,13 +163,14 @@ async function sendRequest(
   const result = await submitOnce(
     {
       job,
-      log: attemptLog(writer, index, deps),
-      turn: connection.generator?.line ? () => inTurn(writer, index, deps) : null,
+      log: attemptLog(writer, index),
+      turn: () => inTurn(writer, index, deps),
       patienceMs: spec.patienceMs,
       lostRetries: work.isPaid ? 0 : MOST_TRIES - 1 - triesOf(writer, index),
       limitMs: work.requestMs,
       timeoutMs: work.isPaid ? null : spec.timeoutMs,
       graceMs: deps.keeping?.graceMs ?? (work.isPaid ? Number.POSITIVE_INFINITY : 0),
+      onWarning: spec.onWarning,
     },
     { ...deps, onSent },
   );
@@ -296,33 +306,36 @@ function whyFailed({ gaveUp, reply }: Extract<SubmitResult, { outcome: "unknown"
 const NOT_SENT = "Nothing was sent. Free some space or fix the folder's permissions.";
 
 /** Records attempts to send a request. */
-function attemptLog(writer: TaskWriter, index: number, { ledger }: TaskDeps): AttemptLog {
+function attemptLog(writer: TaskWriter, index: number): AttemptLog {
   return {
-    async begin(submitMs) {
-      try {
-        await ledger.work.begin(writer.id, index);
-      } catch (error) {
-        return new StateFolderError(ledger.work.folder, error, { hint: NOT_SENT });
-      }
-      return writer.start(index, submitMs);
-    },
+    begin: (submitMs) => writer.start(index, submitMs),
     rateLimited: (why, waitMs) => writer.wait(index, why, false, waitMs + WAIT_MS),
     again: (why, sent) => writer.wait(index, why, sent),
   };
 }
 
-/** Waits for a request's turn, and says so to whom it may concern: the user, and other processes. */
-async function inTurn(writer: TaskWriter, index: number, deps: TaskDeps) {
-  const { connection, signal, clock } = deps;
+/** Where nothing waits for anything. */
+const AT_ONCE: Turn = { release: async () => {} };
+
+/**
+ * Makes the folder for what will arrive, and waits for the request's turn, which others are told: the user, and other
+ * processes. @throws StateFolderError, the signal's reason, or the disk's error
+ */
+async function inTurn(writer: TaskWriter, index: number, deps: TaskDeps): Promise<Turn> {
+  const { connection, signal, clock, ledger } = deps;
   const { line } = connection.generator ?? {};
-  if (!line) throw new TypeError("there is no line");
+  try {
+    await ledger.work.begin(writer.id, index);
+  } catch (error) {
+    throw new StateFolderError(ledger.work.folder, error, { hint: NOT_SENT });
+  }
+  if (!line) return AT_ONCE;
   const { taskId } = workOf(writer).work;
   const over = new AbortController();
   const renewing = renew(writer, index, clock, over.signal);
   try {
     const order = `${writer.id}-${String(index).padStart(2, "0")}`;
-    const onWait = (waiting: { ahead: number; holder: string }) =>
-      deps.onProgress({ type: "progress", taskId, share: null, waiting });
+    const onWait = (waiting: Waiting) => deps.onProgress({ type: "progress", taskId, share: null, waiting });
     return await line.take(order, { signal, onWait });
   } finally {
     over.abort();

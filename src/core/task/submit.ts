@@ -49,6 +49,8 @@ export interface SubmitSpec {
   timeoutMs: number | null;
   /** After a signal, how long the reply to a request that has left is waited for. */
   graceMs: number;
+  /** Called with what of the request the provider has left out. */
+  onWarning?: ((message: string) => void) | undefined;
 }
 
 const BUSY = "The service is busy (HTTP 429).";
@@ -117,8 +119,10 @@ async function attempt(spec: SubmitSpec, deps: SubmitDeps): Promise<Attempt | Im
   if (turn instanceof ImggenError) return deps.signal.aborted ? "interrupted" : turn;
   let keepMs = 0;
   try {
-    // The signal may have come while its turn was waited for.
+    // The signal, or an outage, may have come while its turn was waited for.
     if (deps.signal.aborted) return "interrupted";
+    const noTurn = turn && (await provider.turn?.(deps.signal));
+    if (noTurn) return { reply: noTurn, gaveUp: null };
     const refusal = await log.begin(spec.limitMs ?? provider.limits.submitMs);
     if (refusal) return refusal;
     if (deps.signal.aborted) return "interrupted";
@@ -181,7 +185,7 @@ function withTopUp(error: ImggenError, hint: string | null | undefined): ImggenE
 
 /** One submit. Once it has left, a signal does not cut it off at once: its id, or what was paid for, may be on the way. */
 async function submitWithGrace(spec: SubmitSpec, deps: SubmitDeps): Promise<Attempt> {
-  const { job, graceMs, limitMs, timeoutMs } = spec;
+  const { job, graceMs, limitMs, timeoutMs, onWarning } = spec;
   const { provider } = deps.connection;
   const cutOff = new AbortController();
   const over = new AbortController();
@@ -208,7 +212,7 @@ async function submitWithGrace(spec: SubmitSpec, deps: SubmitDeps): Promise<Atte
     };
     const onProgress = (share: number) =>
       deps.onProgress({ type: "progress", taskId: job.taskId, share, waiting: null });
-    const reply = await provider.submit(job, { signal: cutOff.signal, onSent, onProgress });
+    const reply = await provider.submit(job, { signal: cutOff.signal, onSent, onProgress, onWarning });
     return { reply, gaveUp: reply.outcome === "unknown" ? gaveUp : null };
   } catch (cause) {
     // A bug after the request was sent: it may have been charged.

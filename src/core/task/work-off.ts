@@ -2,6 +2,7 @@ import { isoTime } from "../../lib/clock.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
 import { STATES } from "../../task/lifecycle.ts";
 import type { TaskDeps } from "../deps.ts";
+import { InheritedError, InterruptedError, interruptedError } from "../errors.ts";
 import type { WaitSettings } from "../polling/wait.ts";
 import { awaitAccepted } from "./accepted.ts";
 import { errorOf, factsOf, type TaskReport } from "./report.ts";
@@ -30,18 +31,30 @@ export async function workOff(
 ): Promise<TaskReport> {
   const { writer } = task;
   const timeoutMs = wait?.timeoutMs ?? null;
-  const spec: RunSpec = { timeoutMs, patienceMs: timeoutMs ?? PATIENCE_MS, onSent };
+  const said = new Set<string>();
+  const onWarning = (message: string) => void said.add(message);
+  const spec: RunSpec = { timeoutMs, patienceMs: timeoutMs ?? PATIENCE_MS, onSent, onWarning };
   const stop =
     kept ??
     (await runRequests(writer, spec, deps)) ??
     (wait === null ? null : await awaitAccepted(writer, wait, deps));
   if (kept) await notSent(writer, kept, deps);
-  const report = { ...factsOf(writer.record), warnings: [...warnings] };
+  const report = { ...factsOf(writer.record), warnings: [...warnings, ...said] };
   const { name } = writer.record.state;
   if (name === "completed" && stop === null && wait !== null) return saveMade(task, report, deps);
   if (STATES[name].isOpen) await writer.release();
   else await writer.finish();
-  return { ...report, isAwaited: wait !== null, error: stop ?? errorOf(writer.record) };
+  const error = stop === null ? errorOf(writer.record) : ofTask(stop, writer, deps);
+  return { ...report, isAwaited: wait !== null, error };
+}
+
+/** Why a task goes no further: that it cost nothing may be true of its last request alone. */
+function ofTask(stop: ImggenError, { charged }: TaskWriter, { signal }: TaskDeps): ImggenError {
+  if (stop.charged !== "no" || charged === "no") return stop;
+  if (stop instanceof InterruptedError) return interruptedError(signal, charged);
+  const { type, key, message } = stop;
+  const hint = "What was made before is kept.";
+  return new InheritedError(type, message, { key: key ?? undefined, charged, hint, cause: stop });
 }
 
 async function notSent(writer: TaskWriter, { message }: ImggenError, { clock }: TaskDeps): Promise<void> {

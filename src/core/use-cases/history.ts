@@ -1,5 +1,6 @@
 import { UsageError } from "../../lib/error-types.ts";
 import { parseSince } from "../../lib/local-time.ts";
+import { matchesWords } from "../../lib/search-words.ts";
 import { resolveModel } from "../../models/find.ts";
 import type { Matrix } from "../../models/matrix.ts";
 import type { Ledger } from "../../store/ledger.ts";
@@ -11,7 +12,7 @@ import { type ReportStatus, reportStatus } from "../task/report.ts";
 
 /** Which tasks of the ledger are wanted; a field that is absent asks nothing. */
 export interface HistoryFilter {
-  /** A part of the prompt, in any case. */
+  /** The beginnings of words of the prompt, in any case: each must be there. */
   search?: string | undefined;
   status?: HistoryStatus | undefined;
   /** The canonical id. */
@@ -72,7 +73,7 @@ function matches(
   { intent: { request }, state }: TaskRecord,
   { search, status, model }: HistoryFilter,
 ): boolean {
-  if (search !== undefined && !request.prompt.toLowerCase().includes(search.toLowerCase())) return false;
+  if (search !== undefined && !matchesWords(search, request.prompt)) return false;
   if (model !== undefined && request.model !== model) return false;
   return status === undefined || hasStatus(effectiveState(state), status);
 }

@@ -93,11 +93,11 @@ export class ComfyServer {
 
   /** Where an image is downloaded from. */
   urlOf({ filename, subfolder, type }: ServerImage): string {
-    return this.#server.urlOf(`/view?${new URLSearchParams({ filename, subfolder, type })}`).href;
+    return this.#server.urlBelow(`/view?${new URLSearchParams({ filename, subfolder, type })}`);
   }
 
   async #json(from: string, signal: AbortSignal): Promise<unknown> {
-    const reply = this.#checked(await this.#server.get(from, signal, MOST_BYTES));
+    const reply = this.#checked(await this.#server.get(from, signal, undefined, MOST_BYTES));
     const json = lenientJson(reply.body);
     if (json === null) throw this.#unreadable();
     return json;

@@ -2,6 +2,7 @@ import { fieldsOf } from "../../lib/json.ts";
 import type { ProviderDeps } from "../deps.ts";
 import { clauseOf, settled } from "../failures.ts";
 import { ProviderServer } from "../http.ts";
+import type { ServerSetup } from "../kind.ts";
 import {
   type Job,
   type Prepared,
@@ -12,7 +13,6 @@ import {
   type UnknownReply,
 } from "../provider.ts";
 import { isSuccess, jsonIn } from "../reply-file.ts";
-import type { GeneratorOptions } from "../spec.ts";
 import { cancelJob } from "./cancel.ts";
 import { checkpointNamed } from "./checkpoint.ts";
 import { ComfyServer, jsonBody } from "./comfy-server.ts";
@@ -31,13 +31,9 @@ import { Workflows } from "./workflows.ts";
 const ASK_MS = 15_000;
 
 /** Makes images with a ComfyUI server: a job gets an id of ours, waits in the server's queue, and is polled. */
-export function comfyUiProvider(
-  url: string,
-  { key, headers, concurrency, timeoutMs, workflow }: GeneratorOptions,
-  deps: ProviderDeps,
-): Provider {
-  const authorization = key === null ? null : authorizationOf(key);
-  const http = new ProviderServer({ key, headers, url, authorization }, deps);
+export function comfyUiProvider({ url, keyHeaders, options }: ServerSetup, deps: ProviderDeps): Provider {
+  const { key, headers, concurrency, timeoutMs, workflow } = options;
+  const http = new ProviderServer({ key, headers, url, keyHeaders }, deps);
   const context = {
     http,
     server: new ComfyServer(http, deps.clock),
@@ -71,11 +67,6 @@ interface Context {
   server: ComfyServer;
   workflows: Workflows;
   deps: ProviderDeps & { generatorUrl: URL };
-}
-
-/** ComfyUI has no login; a proxy before it may have. */
-function authorizationOf(key: string): string {
-  return key.includes(":") ? `Basic ${Buffer.from(key).toString("base64")}` : `Bearer ${key}`;
 }
 
 /** Reads the workflow, and asks the server about its nodes. @throws ProviderError, UsageError */

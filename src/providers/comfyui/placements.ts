@@ -18,7 +18,7 @@ export function placementsIn(graph: Graph, wanted: Wanted): Placement[] {
   const found = [...wanted.needed]
     .filter((name) => !filled.names.has(name))
     .flatMap((name) =>
-      placesOf(graph, name).map((place) => ({ ...place, value: valueOf(wanted, name), name })),
+      placesOf(graph, name).map((place) => ({ ...place, value: valueFor(wanted, name), name })),
     );
   requireDistinct(graph, found);
   const direct = wanted.direct.map(([name, value]) => ({ ...directPlace(graph, name), value }));
@@ -60,7 +60,7 @@ function filledPlaceholders(
   const pattern = new RegExp(`\\{(${known.join("|")})\\}|%(${known.join("|")})%`, "g");
   const placements: Placement[] = [];
   const names = new Set<string>();
-  const valueOf = (name: string, id: string, node: GraphNode) => {
+  const valueAt = (name: string, id: string, node: GraphNode) => {
     const value = values.get(name);
     if (value === undefined) throw missingValue(name, nodeName(id, node));
     names.add(name);
@@ -74,9 +74,9 @@ function filledPlaceholders(
       if (whole === undefined) continue;
       const value =
         whole === text
-          ? valueOf(braced ?? percent ?? "", id, node)
+          ? valueAt(braced ?? percent ?? "", id, node)
           : text.replace(pattern, (_whole, braces, percents) =>
-              String(valueOf(braces ?? percents, id, node)),
+              String(valueAt(braces ?? percents, id, node)),
             );
       placements.push({ id, input, value });
     }
@@ -165,7 +165,7 @@ function directPlace(graph: Graph, field: string): Place {
   return { id, input };
 }
 
-function valueOf({ values }: Wanted, name: string): Value {
+function valueFor({ values }: Wanted, name: string): Value {
   const value = values.get(name);
   if (value === undefined) throw new TypeError(`there is no value for ${name}`);
   return value;

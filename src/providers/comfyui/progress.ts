@@ -44,9 +44,11 @@ export class JobProgress {
         this.#current = typeof facts.node === "string" ? facts.node : null;
         return;
       case "executed":
-        return this.#set(facts.node, 1);
+        this.#set(facts.node, 1);
+        return;
       case "progress":
-        return this.#set(facts.node, partOf(facts));
+        this.#set(facts.node, partOf(facts));
+        return;
       case "progress_state":
         for (const [id, node] of Object.entries(fieldsOf(facts.nodes))) {
           const state = fieldsOf(node);

@@ -1,7 +1,7 @@
 import { errorText } from "../../lib/error-text.ts";
 import type { WorkOptions } from "../../task/work.ts";
+import type { GeneratorOptions } from "../options.ts";
 import { ProviderError } from "../provider.ts";
-import type { GeneratorOptions } from "../spec.ts";
 import { CLASSIC } from "./classic-graph.ts";
 import type { Graph } from "./graph.ts";
 import { keepWorkflow, keptWorkflow, readWorkflow, type Workflow } from "./workflow-file.ts";

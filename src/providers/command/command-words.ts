@@ -1,5 +1,5 @@
 import path from "node:path";
-import { commandWords, filledWords, isInShellScript, shellOperator } from "../../lib/command-line.ts";
+import { filledWords, isInShellScript, programWords, shellOperator } from "../../lib/command-line.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import type { Job } from "../provider.ts";
 import { seedOf } from "../seed.ts";
@@ -12,7 +12,7 @@ const PLACEHOLDERS = ["promptFile", "prompt", "model", "width", "height", "seed"
  * @param label names the option in messages @throws UsageError if it cannot be what it is for
  */
 export function parseGeneratorCommand(text: string, label: string): readonly string[] {
-  const words = commandWords(text);
+  const words = programWords(text);
   if (typeof words === "string") throw refused(`${label} cannot be read: ${words}`);
   const problem = problemOf(words);
   if (problem !== null) throw refused(`${label} ${problem}`);

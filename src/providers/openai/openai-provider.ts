@@ -2,10 +2,10 @@ import { fieldsOf, isJsonObject, jsonOrNull } from "../../lib/json.ts";
 import type { ProviderDeps } from "../deps.ts";
 import { isModeration, readErrorBody } from "../failed-reply.ts";
 import { ProviderServer } from "../http.ts";
+import type { ServerSetup } from "../kind.ts";
 import type { Job, MadeImage, Provider, SubmitHow, SubmitReply } from "../provider.ts";
 import { isSuccess, type StoredReply } from "../reply-file.ts";
 import { ServerReplies } from "../server-replies.ts";
-import type { GeneratorOptions } from "../spec.ts";
 import { readAnswer } from "./answer.ts";
 import { bodyOf, type ImageRequest, imageRequest } from "./request.ts";
 import { type ServerForm, serverFormOf } from "./servers.ts";
@@ -22,15 +22,13 @@ export class OpenAiProvider implements Provider {
   /** Fields that this server, asked for a model, has refused: not sent for that model again. */
   readonly #refused = new Set<string>();
 
-  /** @param url its base, in whose form it is asked */
-  constructor(url: string, options: GeneratorOptions, deps: ProviderDeps, form = serverFormOf(url)) {
+  constructor({ url, keyHeaders, options }: ServerSetup, deps: ProviderDeps, form = serverFormOf(url)) {
     const { key, headers, concurrency, timeoutMs } = options;
     this.limits = { concurrency, submitMs: timeoutMs };
     this.#url = new URL(url);
     this.#form = form;
     this.#deps = deps;
-    const authorization = key === null ? null : `Bearer ${key}`;
-    this.#server = new ProviderServer({ key, headers, url, authorization }, deps);
+    this.#server = new ProviderServer({ key, headers, url, keyHeaders }, deps);
     const modelsIn = (json: unknown) => modelNames(json, form);
     const replies = { readAnswer, modelsPath: "/models", modelsIn };
     this.#replies = new ServerReplies(this.#server, replies, deps.clock);

@@ -1,8 +1,13 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import type { PostBody } from "../http.ts";
-import type { Job, Reference } from "../provider.ts";
-import { fileBytes, type LocalReference, type ReferenceDeps, referenceFiles } from "../reference-files.ts";
+import type { Job } from "../provider.ts";
+import {
+  type LocalReference,
+  type ReferenceDeps,
+  referenceFiles,
+  referenceUrls,
+} from "../reference-files.ts";
 import { OPENAI_DEFAULT_MODEL, openAiName, type ServerForm } from "./servers.ts";
 import { isGptImage, sizeFields } from "./size.ts";
 
@@ -88,15 +93,4 @@ function referenceFields(urls: readonly string[], { references }: ServerForm): R
     default:
       return urls.length === 1 ? { image_url: first } : { reference_images: urls };
   }
-}
-
-/** Every reference image as a URL; those on this disk as `data:` URLs. @throws ProviderError */
-function referenceUrls(references: readonly Reference[]): Promise<string[]> {
-  return Promise.all(
-    references.map(async (reference) => {
-      if ("url" in reference) return reference.url;
-      const bytes = await fileBytes(reference);
-      return `data:${reference.mediaType};base64,${bytes.toString("base64")}`;
-    }),
-  );
 }

@@ -42,6 +42,8 @@ const REFUSED: readonly [line: string, said: RegExp][] = [
   ["resume task-1 -o -", /--output - is for generate/],
   ["gallery -o -", /--output - is for generate/],
   ["resume --dismiss", /needs the ids/],
+  ["show p.txt --size wide", /--size "wide" is neither a number of columns/],
+  ["show p.txt --size 0", /--size "0" is neither/],
   ['status ""', /A task id is empty/],
   ['resume ""', /A task id is empty/],
   ["history --limit 0", /not a whole number \(1 or more\)/],

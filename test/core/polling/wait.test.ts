@@ -227,56 +227,6 @@ describe("a signal while waiting", () => {
   });
 });
 
-describe("a task in the queue before the user's own generator", () => {
-  const queued = success({ status: "queued", errorCode: 0, ahead: 2 });
-  const ofGenerator = { service: { ofGenerator: true } };
-
-  it("is waited for until it begins, and from then on for as long as the user says", async () => {
-    const answers = [...Array(30).fill(queued), RUNNING];
-    const { result, clock } = await waiting(answers, { timeoutMs: 10_000 }, ofGenerator);
-    expect(result).toMatchObject({ outcome: "timeout", wasSeen: true });
-    expect(clock.monotonicMs()).toBe(40_000);
-  });
-
-  it("is polled once where only its status is asked for", async () => {
-    const { result } = await waiting([queued], { timeoutMs: 0, pollAtOnce: true }, ofGenerator);
-    expect(result).toMatchObject({ outcome: "timeout", wasSeen: true });
-  });
-
-  it("at any other service has no more time than a task that runs", async () => {
-    const { clock } = await waiting([queued], { timeoutMs: 10_000 });
-    expect(clock.monotonicMs()).toBe(10_000);
-  });
-
-  it("tells how many are before it, how far it is and what holds it up", async () => {
-    const slow = success({ status: "processing", errorCode: 0, progress: 0.5, detail: "It is loading." });
-    const { events } = await waiting([queued, slow, COMPLETED], {}, ofGenerator);
-    const facts = { type: "progress", taskId: "task-1" };
-    expect(events).toEqual([
-      { ...facts, isWaiting: true, ahead: 2, share: null, why: null },
-      { ...facts, isWaiting: false, ahead: null, share: 0.5, why: "It is loading." },
-    ]);
-  });
-
-  it("is left in it where the generator refuses the account, at no charge", async () => {
-    const paused = response(
-      200,
-      '{"code":-1,"message":"login_required","detail":"Set IMGGEN_GENERATOR_KEY."}',
-    );
-    const { result } = await waiting([queued, paused], {}, ofGenerator);
-    expect(result).toMatchObject({
-      outcome: "refused",
-      error: { type: "auth_required", message: "Set IMGGEN_GENERATOR_KEY.", charged: "no" },
-    });
-  });
-
-  it("ends as lost where its reply is, with the generator's words", async () => {
-    const lost = success({ status: "failed", errorCode: 1001, detail: "HTTP 524.", outcome: "unknown" });
-    const { result } = await waiting([lost], {}, ofGenerator);
-    expect(result).toMatchObject({ task: { status: "lost", why: "HTTP 524." } });
-  });
-});
-
 it.each([
   ["a running task", [RUNNING]],
   ["a task that is not known at first", [...Array(20).fill(NOT_YET), RUNNING]],

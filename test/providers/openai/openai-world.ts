@@ -1,8 +1,9 @@
 import { expect, onTestFinished } from "vitest";
+import { bearer } from "../../../src/providers/key-headers.ts";
 import { OpenAiProvider } from "../../../src/providers/openai/openai-provider.ts";
 import { serverFormOf } from "../../../src/providers/openai/servers.ts";
+import type { GeneratorOptions } from "../../../src/providers/options.ts";
 import type { MadeImage, Provider, SubmitReply } from "../../../src/providers/provider.ts";
-import type { GeneratorOptions } from "../../../src/providers/spec.ts";
 import { PICTURE } from "../../support/images.ts";
 import { liveServer } from "../../support/live-server.ts";
 import { quickClock } from "../../support/quick-clock.ts";
@@ -29,10 +30,15 @@ export interface OpenAi {
   parts: JobParts;
 }
 
+function bearerHeaders({ key }: Partial<GeneratorOptions>) {
+  return key ? bearer(key) : {};
+}
+
 /** An OpenAI-compatible provider at this base, closed after the test. */
 export function openAiAt(base: string, { as = base, ...options }: OpenAiOptions = {}): OpenAi {
   const deps = { env: {}, proxies: undefined, clock: quickClock };
-  const provider = new OpenAiProvider(base, { ...OPTIONS, ...options }, deps, serverFormOf(as));
+  const setup = { url: base, keyHeaders: bearerHeaders(options), options: { ...OPTIONS, ...options } };
+  const provider = new OpenAiProvider(setup, deps, serverFormOf(as));
   onTestFinished(() => provider.close());
   const { isPaid = false, sizeForm = null } = options;
   return { provider, parts: { isPaid, sizeForm } };

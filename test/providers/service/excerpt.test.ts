@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { excerptOf, taskIdIn } from "../../../src/providers/service/excerpt.ts";
 import { keyMasker } from "../../../src/lib/redact.ts";
+import { excerptOf, taskIdIn } from "../../../src/providers/service/excerpt.ts";
 
 const KEY = "sk-canary-5f3e9a7c1b8d2046";
 const maskKey = keyMasker(KEY);

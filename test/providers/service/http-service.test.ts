@@ -14,7 +14,7 @@ const answering = (bytes: Buffer | string) => liveServer((_request, socket) => v
 
 async function submitTo(bytes: Buffer | string) {
   const server = await answering(bytes);
-  const reply = await testService(server.baseUrl).submit(REQUEST);
+  const reply = await testService(server.baseUrl).submit({ request: REQUEST });
   expect(server.submits()).toHaveLength(1);
   return reply;
 }
@@ -27,7 +27,9 @@ async function pollOf(bytes: Buffer | string) {
 describe("a submit", () => {
   it("is one POST of JSON with the key, as section 4.1 says", async () => {
     const server = await answering(success({ taskId: "3f9c" }));
-    const reply = await testService(server.baseUrl).submit({ ...REQUEST, ratio: "1:1", maxImages: 2 });
+    const reply = await testService(server.baseUrl).submit({
+      request: { ...REQUEST, ratio: "1:1", maxImages: 2 },
+    });
     expect(reply).toEqual({ outcome: "accepted", taskId: "3f9c" });
     expect(server.requests).toEqual([
       expect.objectContaining({ method: "POST", target: "/api/generate-image" }),
@@ -115,7 +117,7 @@ describe("a submit", () => {
     });
     const service = testService(server.baseUrl);
     for (let round = 0; round < 5; round++) {
-      expect(await service.submit(REQUEST)).toMatchObject({ outcome: "accepted" });
+      expect(await service.submit({ request: REQUEST })).toMatchObject({ outcome: "accepted" });
       expect(await service.poll("t")).toMatchObject({ outcome: "state" });
     }
     expect(used.size).toBe(6);
@@ -123,19 +125,24 @@ describe("a submit", () => {
 
   it("with no answer in its time may have been accepted", async () => {
     const server = await liveServer(() => {});
-    const reply = await testService(server.baseUrl, { requestTimeoutMs: 80 }).submit(REQUEST);
+    const reply = await testService(server.baseUrl, { requestTimeoutMs: 80 }).submit({ request: REQUEST });
     expect(reply).toMatchObject({ outcome: "unknown", why: "no answer within 80 ms" });
   });
 
   it("whose connection was cut may have been accepted", async () => {
     const server = await liveServer((_request, socket) => void socket.resetAndDestroy());
-    expect(await testService(server.baseUrl).submit(REQUEST)).toMatchObject({ outcome: "unknown" });
+    expect(await testService(server.baseUrl).submit({ request: REQUEST })).toMatchObject({
+      outcome: "unknown",
+    });
     expect(server.submits()).toHaveLength(1);
   });
 
   it("that reached no server was not sent", async () => {
     const service = testService(`http://127.0.0.1:${await deadPort()}/api`);
-    expect(await service.submit(REQUEST)).toMatchObject({ outcome: "not_sent", cause: { sent: false } });
+    expect(await service.submit({ request: REQUEST })).toMatchObject({
+      outcome: "not_sent",
+      cause: { sent: false },
+    });
   });
 });
 
@@ -231,7 +238,7 @@ describe("a key with which no header can be made", () => {
   it("never becomes part of an unknown outcome: nothing was sent", async () => {
     const server = await answering(success({ taskId: "t" }));
     const service = testService(server.baseUrl, { apiKey: "sk-a\r\nx: y" });
-    const reply = await service.submit(REQUEST).catch((error: unknown) => error);
+    const reply = await service.submit({ request: REQUEST }).catch((error: unknown) => error);
     expect(reply).not.toMatchObject({ outcome: "unknown" });
     expect(reply).not.toBeInstanceOf(OutcomeUnknownError);
     expect(server.requests).toEqual([]);
@@ -247,6 +254,6 @@ it("a lost answer leaves no half-read one behind: the next request gets its own"
   };
   const server = await liveServer(behave);
   const service = testService(server.baseUrl, { requestTimeoutMs: 200 });
-  expect(await service.submit(REQUEST)).toMatchObject({ outcome: "unknown" });
-  expect(await service.submit(REQUEST)).toEqual({ outcome: "accepted", taskId: "t-2" });
+  expect(await service.submit({ request: REQUEST })).toMatchObject({ outcome: "unknown" });
+  expect(await service.submit({ request: REQUEST })).toEqual({ outcome: "accepted", taskId: "t-2" });
 });

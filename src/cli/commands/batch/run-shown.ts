@@ -56,7 +56,7 @@ export async function runShown(
   });
   if (!sheet) return result;
   const { makeSheet } = await import("./sheet.ts");
-  return { ...result, sheet: await makeSheet(ends, spec.output, session) };
+  return { ...result, sheet: await makeSheet(ends, spec, session) };
 }
 
 async function agreed(doubt: Doubt, session: Session): Promise<boolean> {

@@ -21,7 +21,7 @@ export function costText({ rows, credits, undocumented }: TotalCost): string {
   return `${creditsText(credits)}, and ${counted(undocumented, "row")} of unknown cost`;
 }
 
-/** `3 rows, 2 saved already, up to 4 credits already charged, 1 to submit: 2 credits`. */
+/** `3 rows, 2 saved already, 4 credits already charged, 1 to submit: 2 credits`. */
 export function planText({ rows, toSubmit, charged }: BatchPlan): string {
   const count = (state: string) => rows.filter((row) => row.state === state).length;
   const repeats = rows.filter(({ key }) => isRepeat(key)).length;
@@ -29,7 +29,10 @@ export function planText({ rows, toSubmit, charged }: BatchPlan): string {
   const parts = [counted(rows.length, "row") + (repeats === 0 ? "" : repeating)];
   if (count("saved") > 0) parts.push(`${count("saved")} saved already`);
   if (count("unfinished") > 0) parts.push(`${count("unfinished")} unfinished`);
-  if (charged.credits > 0) parts.push(`up to ${creditsText(charged.credits)} already charged`);
+  // A row whose outcome is unknown, or that failed, may not have been charged.
+  const isCertain = charged.rows === count("saved") + count("unfinished");
+  if (charged.credits > 0)
+    parts.push(`${isCertain ? "" : "up to "}${creditsText(charged.credits)} already charged`);
   parts.push(toSubmit.rows === 0 ? "nothing to submit" : `${toSubmit.rows} to submit: ${costText(toSubmit)}`);
   return parts.join(", ");
 }
@@ -67,7 +70,7 @@ function summaryLines({ counts, rows, stopped }: BatchResult, session: Session):
     failed > 0 && `${failed} failed`,
     unknown > 0 && `${unknown} of unknown outcome`,
     pending > waiting && `${pending - waiting} charged and unfinished`,
-    waiting > 0 && `${waiting} waiting in the queue`,
+    waiting > 0 && `${waiting} waiting to be sent`,
     notSent > 0 && `${notSent} not sent`,
   ].filter(Boolean);
   const lines = [`${counted(rows, "row")}: ${parts.join(", ")}. ${spentText(counts)}`];

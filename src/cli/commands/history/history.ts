@@ -36,7 +36,7 @@ export function register(command: Command, runWith: RunWith): void {
     .option("--limit <n>", `how many to show (default: ${HISTORY_LIMIT})`)
     .option("--all", "show every task")
     .option("--summary", "show credits and images by day and model")
-    .option("--search <text>", "only prompts that contain this text")
+    .option("--search <text>", "only prompts with words that begin like these")
     .option("--status <status>", `only this status: ${STATUSES.join(", ")}`)
     .option("--model <id>", "only this model")
     .option("--since <when>", "only since a day such as 2026-01-31 or yesterday, or an age: 12h, 7d, 2w")

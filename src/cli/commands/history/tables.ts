@@ -1,6 +1,7 @@
 import { reportOf, type TaskReport } from "../../../core/task/report.ts";
 import { historyStatus } from "../../../core/use-cases/history.ts";
 import { ageText, localMinute } from "../../../lib/local-time.ts";
+import { withoutQuerySecret } from "../../../lib/query-secret.ts";
 import { GENERATOR_KEY_ID } from "../../../task/intent.ts";
 import type { TaskRecord } from "../../../task/record.ts";
 import { shortTaskIds } from "../../../task/short-task-id.ts";
@@ -53,7 +54,7 @@ export function taskRow(record: TaskRecord, context: Session["context"]): TaskRo
 function shortName(name: string): string {
   const [, kind, rest = ""] = /^(\w+):(.*)$/s.exec(name) ?? [];
   if (kind === "command") return rest.split(" ", 1)[0]?.replace(/^.*[\\/]/, "") ?? "";
-  return URL.canParse(rest) ? new URL(rest).host : name;
+  return URL.canParse(rest) ? new URL(rest).host : withoutQuerySecret(name);
 }
 
 /** Shows tasks as a table. On a terminal times and ids are shortened, in a pipe they are complete. */
@@ -84,7 +85,7 @@ function fileCell({ files, state, error }: TaskReport, context: Session["context
   return { path: others.length === 0 ? name : `${name} +${others.length}` };
 }
 
-/** Of a message that names its task, which the row does already. */
+/** Shortens a message that names its task, which the row does already. */
 function reasonOf(message: string): string {
   return /error code [^)]+/.exec(message)?.[0] ?? message;
 }

@@ -1,9 +1,11 @@
 import { ServiceError } from "../../../api/errors.ts";
-import { checkSecret } from "../../../client/generator-values.ts";
+import { checkGeneratorKey } from "../../../client/generator-values.ts";
 import { generatorNamed } from "../../../client/own-generator.ts";
 import { UsageError } from "../../../lib/error-types.ts";
+import { withoutQuerySecret } from "../../../lib/query-secret.ts";
 import { maskKey } from "../../../lib/redact.ts";
-import { type GeneratorSpec, mayCarryKey, parseGeneratorSpec } from "../../../providers/spec.ts";
+import type { GeneratorSpec } from "../../../providers/kinds.ts";
+import { mayCarryKey, parseGeneratorSpec } from "../../../providers/spec.ts";
 import type { Settings } from "../../../store/settings-file.ts";
 import { readSecret } from "../../input/input-stream.ts";
 import type { Session } from "../../session/session.ts";
@@ -40,20 +42,23 @@ export async function loginGenerator(given: string, verify: boolean, session: Se
   await session.console.note(`Stored ${what} in ${store.file}`);
   if (!isUsed)
     await session.console.note(
-      `This profile is for ${stored.baseUrl}: to use the generator, add --generator.`,
+      `This profile is for ${withoutQuerySecret(stored.baseUrl ?? "")}: to use the generator, add --generator.`,
     );
   return 0;
 }
 
 /** @returns null where none is needed @throws UsageError for one that cannot be sent */
-async function askKey(server: { url: string }, { context }: Session): Promise<string | null> {
+async function askKey(
+  server: Exclude<GeneratorSpec, { kind: "command" }>,
+  { context }: Session,
+): Promise<string | null> {
   const key = await readSecret(`Key for ${new URL(server.url).host}, empty for none: `, context);
   if (key === "") return null;
   if (!mayCarryKey(server))
     throw new UsageError("A key is only sent to https:// addresses, and within this machine.", {
       hint: "Nothing was stored. A server that needs no key works over http.",
     });
-  return checkSecret(key, "This key");
+  return checkGeneratorKey(key, "This key", server.kind);
 }
 
 /** Asks for the names of the models, which costs nothing. @returns whether they came */
