@@ -223,6 +223,8 @@ export async function comfyDouble(options: ComfyOptions = {}): Promise<ComfyDoub
     const id = new URL(target, "http://a").searchParams.get("clientId") ?? "";
     clients.set(id, socket);
     socket.on("close", () => clients.delete(id));
+    // A server of HTTP keeps its half of a connection open.
+    socket.on("end", () => socket.end());
     socket.resume();
   });
   const port = await listenForTest(server);

@@ -53,7 +53,7 @@ export function comfyUiProvider({ url, keyHeaders, options }: ServerSetup, deps:
     submit: (job, how) => submitted(job, how, context),
     recover: (job, { signal }) => recovered(job, signal, server),
     poll: (taskId, ms = ASK_MS, signal) =>
-      pollJob(taskId, server, AbortSignal.any([signal, AbortSignal.timeout(ms)]), http.mask),
+      pollJob(taskId, server, AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(ms))]), http.mask),
     follow: (taskId, how) => followJob(taskId, how, http, server),
     cancel: (taskId, signal) => cancelJob(taskId, server, signal),
     downloadHeaders: http.downloadHeaders,
