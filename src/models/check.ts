@@ -120,11 +120,13 @@ function checkedForGenerator(
   const broken = validate === false ? tooMany(subject) : judge(subject).find(isRefusal);
   if (broken !== undefined) throw refused(broken);
   const guess = isFree ? undefined : price(subject);
+  const requests = input.maxImages ?? 1;
   // It makes one image for each request that it gets, and as many are sent as are wanted.
   const sent = { ...normalizeInput(input, known), maxImages: input.maxImages };
   return {
     request: toRequest(validate === false ? input : sent, name),
-    credits: isFree ? 0 : totalOf(estimateCost(known, input.quality).credits, input.maxImages),
+    credits: isFree ? 0 : totalOf(estimateCost(known, input.quality).credits, requests),
+    ...(requests > 1 && { requests }),
     warnings: guess === undefined ? [] : [`${guess.message}.`],
   };
 }
@@ -160,7 +162,7 @@ function tooMany({ input: { maxImages = 1 }, labels }: RuleInput): Refusal | und
 }
 
 /** Each image is a request of its own. */
-function totalOf(credits: number | null, images = 1): number | null {
+function totalOf(credits: number | null, images: number): number | null {
   return credits === null ? null : credits * images;
 }
 

@@ -126,10 +126,10 @@ export interface Provider {
   /** Polls a task that it accepted, once, for at most `timeoutMs`. Costs nothing. Never throws. Absent: it gives no ids. */
   poll?(taskId: string, timeoutMs: number | undefined, signal: AbortSignal): Promise<PollReply>;
   /**
-   * Says how far a task is that it accepted, as long as the signal lets it. Never throws. Absent, or ended early: it does
-   * not say.
+   * Says how far a task is that it accepted, as long as the signal lets it. Never throws.
+   * @returns whether the task has ended; false where it does not say
    */
-  follow?(taskId: string, how: Pick<SubmitHow, "signal" | "onProgress">): Promise<void>;
+  follow?(taskId: string, how: Pick<SubmitHow, "signal" | "onProgress">): Promise<boolean>;
   /**
    * What came of a request whose process ended, as far as it had arrived, or is still at work. Sends nothing that costs
    * money. Never throws. @returns null if nothing is known of it

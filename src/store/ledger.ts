@@ -6,11 +6,13 @@ import {
   type Claim,
   hasClaims,
   type LeaseLimits,
+  leaseOn,
   removeLeases,
   sweepLeases,
   takeLease,
   takeLeaseInTurn,
 } from "../lib/lease-files.ts";
+import type { ProcessIdentity } from "../lib/processes.ts";
 import { publishOnce } from "../lib/publish.ts";
 import { removeOldDrafts } from "../lib/write-whole.ts";
 import type { RequestIdentity } from "../task/intent.ts";
@@ -80,6 +82,14 @@ export class Ledger extends TaskStarter {
    */
   isClaimed(record: TaskRecord): boolean {
     return !isOwnerGone(record, this.processes, this.clock.now());
+  }
+
+  /** The process that is working on a task, as far as its file and the claims on it say; null if none is known. */
+  async workerOn(record: TaskRecord): Promise<ProcessIdentity | null> {
+    const holder = holderOf(record);
+    if (holder !== null && this.isClaimed(record)) return holder;
+    const lease = await this.guarded(() => leaseOn(this.openFolder, record.id, this.processes));
+    return lease === null || "by" in lease ? null : lease;
   }
 
   /**

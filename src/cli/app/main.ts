@@ -13,10 +13,15 @@ export async function main(argv: readonly string[]): Promise<number> {
   const stateFolder = () => foldersOf(context).state;
   const cacheCode = () => enableCompileCache({ stateFolder, env: context.env, userId: process.geteuid?.() });
   const exitCode = await run(argv, context, cacheCode);
+  // A second Ctrl-C comes a moment after the first.
+  if (context.stopAccepted) await new Promise((resolve) => setTimeout(resolve, SECOND_CTRL_C_MS));
   await terminal.isSilent;
   leaveSoon(exitCode, context.signal);
   return exitCode;
 }
+
+/** How long a second Ctrl-C is waited for where it would stop something, in milliseconds. */
+const SECOND_CTRL_C_MS = 1_500;
 
 /**
  * The context of the real process. `process` is the global one: importing it would open all three
@@ -38,7 +43,10 @@ function processContext(): Context {
     },
     ...thisProcess(),
     nodeVersion: process.versions.node,
-    signal: interruptSignal((reason) => context.onSecondSignal(reason)),
+    signal: interruptSignal(
+      (reason) => context.onSecondSignal(reason),
+      () => context.stopAccepted,
+    ),
     onSecondSignal: async () => {},
     ask: (question) => askOnTerminal(question, false),
     askHidden: (question) => askOnTerminal(question, true),

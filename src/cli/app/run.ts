@@ -34,7 +34,7 @@ export async function run(
   const console = new Console(context, { quiet, color, events });
   context.onSecondSignal = async ({ signal }) => {
     if (console.hasAnswered) return;
-    const hint = "To see what may have been charged: imggen history\nTo finish charged tasks: imggen resume";
+    const hint = "To see what was begun, and its cost: imggen history\nTo finish it: imggen resume";
     const error = new InterruptedError(signal, { charged: "unknown", hint });
     // The command may still answer while this is written, which would be a second document.
     await console.finish((last) => reportFailure(error, shown, last));

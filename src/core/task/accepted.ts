@@ -36,10 +36,13 @@ export async function awaitAccepted(
       ageMs: deps.clock.now() - acceptedMs,
       pollAtOnce: false,
     };
+    const unlist = listed(writer.record, state.taskId, deps);
     const followed = { ...deps, onProgress };
     const waited = await whileFollowed(state.taskId, followed, (at) =>
       waitForTask(state.taskId, options, at),
     );
+    // After a signal it may still be asked to stop.
+    if (waited.outcome !== "interrupted") unlist();
     return recordWait(writer, index, waited, deps);
   });
   const stops = await Promise.all(waiting);
@@ -50,7 +53,7 @@ export async function awaitAccepted(
 async function whileFollowed<Result>(
   taskId: string,
   deps: TaskDeps,
-  work: (deps: TaskDeps & { onAhead: (ahead: number) => void }) => Promise<Result>,
+  work: (deps: TaskDeps & { onAhead: (ahead: number) => void; ended: Promise<void> }) => Promise<Result>,
 ): Promise<Result> {
   const { provider, serviceUrl } = deps.connection;
   const over = new AbortController();
@@ -59,12 +62,26 @@ async function whileFollowed<Result>(
   const onAhead = (ahead: number) => say({ share: null, waiting: { ahead, holder: serviceUrl.host } });
   const onProgress = (share: number) => say({ share, waiting: null });
   const following = provider.follow?.(taskId, { signal, onProgress });
+  const ended = new Promise<void>((resolve) => {
+    void following?.then((hasEnded) => hasEnded && resolve());
+  });
   try {
-    return await work({ ...deps, onAhead });
+    return await work({ ...deps, onAhead, ended });
   } finally {
     over.abort();
     await following;
   }
+}
+
+/** Lists a request among those that can be asked to stop. @returns takes it off the list */
+function listed(
+  { id, intent }: TaskRecord,
+  providersId: string,
+  { accepted, connection }: TaskDeps,
+): () => void {
+  const name = connection.generator?.name ?? "its provider";
+  const task = { taskId: intent.work?.taskId ?? id, name };
+  return accepted?.add(task, providersId, connection.provider) ?? (() => {});
 }
 
 type Accepted = Extract<TaskState, { name: "accepted" }>;
@@ -102,7 +119,7 @@ function stillRunning(writer: TaskWriter, why: string | null, { connection }: Ta
   return new PendingError(`Task ${taskId} is accepted by ${name}, ${seen}.`, { charged: writer.charged });
 }
 
-function endEvent(
+export function endEvent(
   task: Exclude<PolledState, { status: "running" }>,
   request: number,
   at: string,

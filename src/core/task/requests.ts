@@ -55,7 +55,7 @@ export async function runRequests(
  * Finds out what came of a request whose process ended: its reply may have arrived to the last byte.
  * @returns why that cannot be found out now, where the provider can tell later
  */
-async function recoverRequest(
+export async function recoverRequest(
   writer: TaskWriter,
   index: number,
   deps: TaskDeps,
@@ -96,10 +96,10 @@ function isStillAtWork(reply: SubmitReply): boolean {
 }
 
 /** What work comes to that is given up by the run's signal, and when a request may take no longer. */
-async function withinLimit<Result>(
+export async function withinLimit<Result>(
   ms: number,
   { clock, signal }: TaskDeps,
-  work: (signal: AbortSignal) => Promise<Result | undefined>,
+  work: (signal: AbortSignal) => Promise<Result | null | undefined>,
 ): Promise<Result | null> {
   const [limit, over] = [new AbortController(), new AbortController()];
   const reason = new TimeLimitError(`no answer within ${formatDuration(ms)}`);
@@ -247,7 +247,7 @@ async function endAll(
 }
 
 /** Records the end of a request. */
-async function recordEnd(
+export async function recordEnd(
   writer: TaskWriter,
   request: number,
   result: SubmitResult,

@@ -122,7 +122,10 @@ export const history = (settings: CallSettings) =>
     input: z.strictObject({
       limit: z.int().min(1).max(1000).default(HISTORY_LIMIT).describe("How many at most."),
       search: z.string().optional().describe("The beginnings of words of the prompt, in any case."),
-      status: z.enum(STATUSES).optional().describe("unfinished: charged and not saved."),
+      status: z
+        .enum(STATUSES)
+        .optional()
+        .describe("completed: saved. unfinished: waiting, running, accepted, made or unknown."),
       model: requestSchema(settings).model.describe("Only this model."),
       since: z.string().optional().describe("A day such as 2026-01-31, or an age such as 12h, 7d, 2w."),
     }),

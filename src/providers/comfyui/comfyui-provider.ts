@@ -29,6 +29,7 @@ import { Workflows } from "./workflows.ts";
 
 /** How long a poll or a question of another kind may take where nobody says, in milliseconds. */
 const ASK_MS = 15_000;
+const GIVEN_UP_MS = 5_000;
 
 /** Makes images with a ComfyUI server: a job gets an id of ours, waits in the server's queue, and is polled. */
 export function comfyUiProvider({ url, keyHeaders, options }: ServerSetup, deps: ProviderDeps): Provider {
@@ -155,9 +156,9 @@ async function afterLoss(lost: UnknownReply, job: Job, server: ComfyServer): Pro
   return known.outcome === "unknown" ? { ...lost, isAskable: true } : known;
 }
 
-/** What became of a job whose process ended. */
+/** What became of a job whose process ended. One that is given up is looked for all the same, to be stopped then. */
 function recovered(job: Job, signal: AbortSignal, server: ComfyServer): Promise<SubmitReply | null> {
-  return whereabouts(job, signal, server);
+  return whereabouts(job, signal.aborted ? AbortSignal.timeout(GIVEN_UP_MS) : signal, server);
 }
 
 /** Asks for a job: null where the server does not know it, `unknown` where it cannot be asked. Never throws. */

@@ -6,18 +6,19 @@ import { JobProgress } from "./progress.ts";
 
 /**
  * Says how far a job is, by the server's messages to its client: the job's id is the client's too. Ends with the job, or
- * where the server has no messages. Never throws.
+ * where the server has no messages. Never throws. @returns whether the job has ended
  */
 export async function followJob(
   jobId: string,
   { signal, onProgress }: Pick<SubmitHow, "signal" | "onProgress">,
   http: ProviderServer,
   server: ComfyServer,
-): Promise<void> {
+): Promise<boolean> {
   const over = new AbortController();
   try {
     const found = await server.find(jobId, signal);
-    if (found === null || found.place === "ended") return;
+    if (found === null) return false;
+    if (found.place === "ended") return true;
     const progress = new JobProgress(jobId, Object.keys(fieldsOf(found.graph)));
     const until = AbortSignal.any([signal, over.signal]);
     await http.listen(`/ws?clientId=${encodeURIComponent(jobId)}`, until, (text) => {
@@ -25,7 +26,9 @@ export async function followJob(
       if (share !== null) onProgress(share);
       if (progress.isOver) over.abort();
     });
+    return progress.isOver;
   } catch {
     // The image is what counts.
+    return false;
   }
 }

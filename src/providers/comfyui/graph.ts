@@ -74,6 +74,9 @@ export function titleOf({ class_type, _meta }: GraphNode): string {
   return (title === "" ? class_type : title).slice(0, LONGEST_TITLE);
 }
 
+/** The title of the node whose image is the result. */
+export const OUTPUT_TITLE = "output";
+
 /** A node as a message names it: `"KSampler" (3)`. */
 export function nodeName(id: string, node: GraphNode): string {
   return `${JSON.stringify(titleOf(node))} (${id})`;

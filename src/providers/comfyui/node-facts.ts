@@ -2,7 +2,7 @@ import { mapConcurrent } from "../../lib/concurrency.ts";
 import { fieldsOf, isJsonObject } from "../../lib/json.ts";
 import { ProviderError } from "../provider.ts";
 import type { ComfyServer } from "./comfy-server.ts";
-import { type Graph, type GraphNode, nodeName, nodesTitled } from "./graph.ts";
+import { type Graph, type GraphNode, nodeName, nodesTitled, OUTPUT_TITLE } from "./graph.ts";
 
 /** What a server says of a class of nodes (`/object_info/{class}`). */
 export interface NodeFacts {
@@ -70,9 +70,6 @@ function missingClasses(graph: Graph, classes: readonly string[], { host }: Comf
     { hint: "Nothing was sent or charged. Install their custom nodes there." },
   );
 }
-
-/** The title of the node whose image is the result. */
-export const OUTPUT_TITLE = "output";
 
 /** Checks that it is certain which node's image is the result. @throws ProviderError */
 export function requireOneOutput(graph: Graph, facts: ReadonlyMap<string, NodeFacts>): void {

@@ -1,6 +1,5 @@
 import { fieldsOf, isJsonObject } from "../../lib/json.ts";
-import { titleOf } from "./graph.ts";
-import { OUTPUT_TITLE } from "./node-facts.ts";
+import { OUTPUT_TITLE, titleOf } from "./graph.ts";
 
 /** An image at the server. */
 export interface ServerImage {

@@ -54,6 +54,25 @@ describe("generate with ComfyUI", () => {
     expect(document.warnings).toEqual(["4 images came for one request; the first one is saved."]);
   });
 
+  it("says how far the image is, and how many are before it, and saves it as soon as it is there", async () => {
+    const { run, double } = await comfyWorld({ isHeld: true });
+    const said = (id: string) => {
+      const say = (type: string, data: object) => double.say(id, type, { prompt_id: id, ...data });
+      say("execution_cached", { nodes: ["4", "5", "6"] });
+      double.release();
+      say("execution_success", {});
+    };
+    const listening = setInterval(() => double.clients().slice(0, 1).map(said), 20);
+    const { code, stderr } = await run([...FOX, "--progress", "json", "--poll-interval", "60s"]);
+    clearInterval(listening);
+    expect(code).toBe(0);
+    const events = stderr
+      .split("\n")
+      .filter((line) => line.startsWith("{"))
+      .map((line) => JSON.parse(line));
+    expect(events).toContainEqual(expect.objectContaining({ type: "progress", share: 3 / 7 }));
+  });
+
   it("uses the only checkpoint without a workflow, and asks for one of several", async () => {
     const one = await comfyWorld();
     expect(await one.json(["generate", "a fox"])).toMatchObject({ code: 0 });
@@ -207,7 +226,7 @@ async function killedAt(
   options: ComfyOptions & { isLost?: boolean } = {},
 ) {
   const world = await comfyWorld({ isHeld: true, ...options });
-  expect(await world.json([...FOX, "--no-wait"])).toMatchObject({ code: 0 });
+  const { document } = await world.json([...FOX, "--no-wait"]);
   const [id = ""] = await openTasks(world.home);
   const file = path.join(ledgerOf(world.home).folder, "open", `${id}.jsonl`);
   const lines = (await readFile(file, "utf8"))
@@ -224,7 +243,7 @@ async function killedAt(
   await writeFile(file, ofGone.map(formatLine).join(""));
   // What is left must not depend on the file.
   await writeFile(world.file, "{}");
-  return world;
+  return { ...world, taskId: String(document.taskId) };
 }
 
 const SAVED = { code: 0, document: { tasks: [{ status: "completed" }] } };
@@ -275,5 +294,26 @@ describe("a task at ComfyUI whose process was killed", () => {
         tasks: [{ charged: "no", error: { message: expect.stringMatching(/no longer knows the job/) } }],
       },
     });
+  });
+});
+
+describe("cancel of a task at ComfyUI", () => {
+  it.each(["accepted", "started"] as const)(
+    "takes one that was %s out of the server's queue",
+    async (type) => {
+      const { json, double, taskId } = await killedAt(type);
+      expect(await json(["cancel", taskId])).toMatchObject({ code: 0 });
+      double.release();
+      expect(double.worked).toBe(0);
+      expect(await json(["history"])).toMatchObject({ document: [{ status: "failed" }] });
+    },
+  );
+
+  it("interrupts one that the server is at", async () => {
+    const { json, double } = await comfyWorld({ isHeld: true });
+    const { document } = await json([...FOX, "--no-wait"]);
+    double.begin();
+    expect(await json(["cancel", String(document.taskId)])).toMatchObject({ code: 0 });
+    expect(double.requests.some(({ target }) => target === "/interrupt")).toBe(true);
   });
 });

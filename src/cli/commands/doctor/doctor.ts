@@ -138,7 +138,7 @@ function linesOf(head: string, parts: readonly string[], columns: number): strin
 }
 
 function ended(sentence: string): string {
-  return sentence.endsWith(".") ? sentence : `${sentence}.`;
+  return /[.?]$/.test(sentence) ? sentence : `${sentence}.`;
 }
 
 /** Where something must be fixed, the document is that of a failure. */

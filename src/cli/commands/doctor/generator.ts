@@ -44,11 +44,16 @@ function checkReachable(own: OwnGenerator, reply: Reply, elapsedMs: number): Che
       return warning(`It answers, but: ${reply.message}`, LIST_MODELS, facts);
     return ok(answers, facts);
   }
+  if (reply === null && WITH_LIST.has(spec.kind))
+    return warning(`${name}: its list of models answers 404. Is the address right?`, LIST_MODELS, facts);
   const { model } = options;
   if (model !== null && reply?.includes(model) === false)
     return warning(`It answers, and does not list the model ${model}.`, SEE_MODELS, facts);
   return ok(`${answers}${modelsText(reply)}`, facts);
 }
+
+/** Kinds of servers that list their models, most of them. */
+const WITH_LIST: ReadonlySet<string> = new Set(["openai", "sdapi"]);
 
 function modelsText(models: Models): string {
   if (models === null) return "";

@@ -109,7 +109,7 @@ async function showDryRun(
     ...body,
     ...(places.workflow ?? []),
     ...uploads.map(({ given }) => `${given} would be uploaded first, and its URL sent`),
-    `${creditsText(credits)}, nothing was sent`,
+    `${creditsText(credits, session.isSandbox ? "sandbox" : null)}, nothing was sent`,
   ]);
   return 0;
 }

@@ -286,10 +286,10 @@ describe("the settings", () => {
 describe("the ledger", () => {
   it.each([
     [
-      "tasks that are charged and not saved",
+      "tasks that are not saved",
       { poll: replies(UNKNOWN_TASK) },
       {
-        message: "1 task is charged and not saved.",
+        message: "1 task is unfinished (1 accepted).",
         hint: "To finish them: imggen resume",
         facts: { unfinished: 1, unknown: 0 },
       },
