@@ -14,6 +14,7 @@ export type {
   BatchOptions,
   BatchRowOptions,
   CallOptions,
+  CancelOptions,
   ClientOptions,
   GenerateOptions,
   HistoryOptions,
@@ -26,6 +27,7 @@ export { ImggenFailure } from "./report-json.ts";
 export type {
   BatchRow,
   BatchSummary,
+  CancelResult,
   ErrorDetail,
   Estimate,
   GenerateResult,

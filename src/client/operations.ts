@@ -5,6 +5,7 @@ import { DEFAULT_TEMPLATE } from "../core/images/file-name.ts";
 import type { PrivateCopies } from "../core/references/private-copies.ts";
 import { reportOfId, type TaskReport } from "../core/task/report.ts";
 import { batch } from "../core/use-cases/batch.ts";
+import { cancel } from "../core/use-cases/cancel.ts";
 import { generate } from "../core/use-cases/generate.ts";
 import { HISTORY_LIMIT, historyFilter, recentTasks } from "../core/use-cases/history.ts";
 import { resume } from "../core/use-cases/resume.ts";
@@ -20,6 +21,7 @@ import { matrixInEffect } from "./matrix-in-effect.ts";
 import type {
   BatchOptions,
   CallOptions,
+  CancelOptions,
   GenerateOptions,
   HistoryOptions,
   OutputOptions,
@@ -28,6 +30,7 @@ import type {
   StatusOptions,
 } from "./options.ts";
 import {
+  cancelJson,
   historyEntry,
   ImggenFailure,
   reportJson,
@@ -39,6 +42,7 @@ import { type BatchRows, batchFrom, checkedFrom, waitFrom } from "./request.ts";
 import type {
   BatchRow,
   BatchSummary,
+  CancelResult,
   GenerateResult,
   HistoryResult,
   ResumeResult,
@@ -130,6 +134,13 @@ export class Operations {
     const tasks = reports.map((report) => reportJson(deps.noted(report), optionNames));
     const ok = unreadable.length === 0 && tasks.every((task) => task.ok);
     return { ok, tasks, ...unreadableFiles(unreadable) };
+  }
+
+  async cancel(ids: readonly string[], options: CancelOptions, signal: AbortSignal): Promise<CancelResult[]> {
+    const wait = options.wait === true ? waitFrom("cancel", options) : null;
+    const deps = this.#depsFor(options, signal);
+    const reports = await cancel({ ids, wait }, deps);
+    return reports.map((report) => cancelJson(deps.noted(report), this.#session.optionNames));
   }
 
   async history(options: HistoryOptions): Promise<HistoryResult> {

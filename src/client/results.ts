@@ -1,7 +1,7 @@
 import type { ManifestProblem } from "../core/errors.ts";
 import type { ReportStatus } from "../core/task/report.ts";
 import type { Charged, ErrorType } from "../lib/error-types.ts";
-import type { Usage } from "../task/lifecycle.ts";
+import type { StateWord, Usage } from "../task/lifecycle.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import type { SavedFile } from "../task/saved-file.ts";
 import type { ExitCodeRow } from "./exit-codes.ts";
@@ -13,6 +13,8 @@ export interface TaskFacts {
   /** The service's id. */
   taskId: string | null;
   status: ReportStatus;
+  /** Where it stands while it is open; absent once it is at its end. */
+  state?: StateWord;
   /** As it was sent; null for a task that this machine did not submit. */
   request: GenerationRequest | null;
   /** The documented cost; null if the service's document gives none. */
@@ -72,6 +74,8 @@ export interface FailureJson {
 
 /** The result of a task whose images were not all saved. */
 export interface TaskFailure extends FailureJson {
+  /** Where it stands while it is open; absent once it is at its end. */
+  state?: StateWord;
   /** The images that were saved before the failure. */
   files: SavedFile[];
   warnings: string[];
@@ -86,6 +90,13 @@ export type StatusResult = TaskResult & {
   status: ReportStatus;
   /** Result URLs without their queries, which may be signatures. */
   urls: string[];
+};
+
+/** What became of a task that was to be cancelled. `ok`: it is over, or only its images are to be saved. */
+export type CancelResult = TaskResult & {
+  status: ReportStatus;
+  /** How many of its requests were ended by this call. */
+  cancelled: number;
 };
 
 /** The result of one row of a batch. */
@@ -152,5 +163,7 @@ export interface HistoryResult {
 export interface Estimate {
   request: GenerationRequest;
   credits: number | null;
+  /** How many requests it takes, each at the same price; absent: one. */
+  requests?: number;
   warnings: string[];
 }

@@ -9,7 +9,7 @@ import { Connections } from "./connections.ts";
 import { type ClientSession, openLedger } from "./session.ts";
 
 /** How the caller of some tasks is notified of them, and stops them. */
-export type Caller = Pick<TaskDeps, "signal" | "onProgress" | "writeOut">;
+export type Caller = Pick<TaskDeps, "signal" | "onProgress" | "writeOut" | "accepted">;
 
 /**
  * Where tasks are run: the ledger, and their accounts, which are connected when they are first needed and closed
@@ -47,6 +47,7 @@ export class Workspace {
     };
     return {
       ledger: this.ledger,
+      clock: this.#session.context.clock,
       signal: caller.signal,
       current: async () => at(await this.#connections.current()),
       depsFor: async (intent, taskId) => at(await this.#connections.of(intent, taskId)),

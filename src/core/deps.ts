@@ -7,6 +7,7 @@ import type { GenerationRequest } from "../task/request.ts";
 import type { Work } from "../task/work.ts";
 import type { RunFileNames } from "./images/published-names.ts";
 import type { PollingSchedules } from "./polling/choose-schedule.ts";
+import type { AcceptedTasks } from "./task/accepted-tasks.ts";
 import type { OnTaskProgress } from "./task/progress-events.ts";
 import type { Line } from "./turns/line.ts";
 
@@ -55,6 +56,7 @@ export type GeneratorConnection = Connection & { generator: GeneratorFacts };
 /** What a use case depends on: the ledger, and what the tasks of each account need. */
 export interface UseCaseDeps {
   ledger: Ledger;
+  clock: Clock;
   /** Aborts with an InterruptedError as its reason. */
   signal: AbortSignal;
   /** For the current account. */
@@ -65,8 +67,8 @@ export interface UseCaseDeps {
 
 /** Where every task is of one account. */
 export function ofOneAccount(deps: TaskDeps): UseCaseDeps {
-  const { ledger, signal } = deps;
-  return { ledger, signal, current: async () => deps, depsFor: async () => deps };
+  const { ledger, clock, signal } = deps;
+  return { ledger, clock, signal, current: async () => deps, depsFor: async () => deps };
 }
 
 /** What identifies a request that is made at a connection. */
@@ -101,6 +103,8 @@ export interface TaskDeps {
   spending?: DailySpending | undefined;
   /** No byte of a download for this long ends an attempt. Default 30 s. */
   downloadIdleMs?: number | undefined;
+  /** Where requests are listed that their providers have accepted, while they are waited for. */
+  accepted?: AcceptedTasks | undefined;
   /** What becomes of a task that is not at its end when its run ends. Absent: it is this run's alone. */
   keeping?: Keeping | undefined;
 }

@@ -214,11 +214,11 @@ export async function removeLeases(folder: string, id: string): Promise<void> {
   for (const file of claimFilesOf(folder, id)) removeIfPresent(file);
 }
 
-/** Whether a living process has a claim on a resource. */
-export async function isLeased(folder: string, id: string, processes: Processes): Promise<boolean> {
+/** The claim that a living process has on a resource; null if none has one. */
+export async function leaseOn(folder: string, id: string, processes: Processes): Promise<Lease | null> {
   const reading = { processes, now: Date.now };
   const owners = await Promise.all(claimsOn(folder, id).map((file) => livingOwnerOf(file, reading)));
-  return owners.some((owner) => owner !== null && owner !== "gone");
+  return owners.find((owner): owner is Lease => owner !== null && owner !== "gone") ?? null;
 }
 
 /** Whether a resource was claimed after its first owner. */

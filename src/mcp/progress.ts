@@ -54,7 +54,7 @@ function messageOf(event: TaskProgressEvent): string {
     case "claimed_elsewhere":
       return `Waiting for another process, which is working on ${event.id}.`;
     case "continuing":
-      return `Continuing task ${event.taskId}, which was charged earlier.`;
+      return `Continuing task ${event.taskId}, which was ${event.charged === "no" ? "begun" : "charged"} earlier.`;
     case "submitting":
       return "Submitting the request.";
     case "submit_retry":

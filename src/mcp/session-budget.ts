@@ -62,15 +62,16 @@ export class SessionBudget {
   }
 
   /** @throws BudgetExceededError where a request may not be submitted */
-  check({ request, credits }: Estimate, allowUndocumentedCost: boolean): void {
+  check(estimate: Estimate, allowUndocumentedCost: boolean): void {
     const { maxCredits, credits: spent } = this.#costs;
+    const { request, credits } = estimate;
+    const cost = this.#costOf(estimate);
     if (credits === null && !allowUndocumentedCost && maxCredits <= DEFAULT_MAX_CREDITS) {
-      const otherwise = `pass allowUndocumentedCost: true; it then counts as ${this.#undocumentedCost} credits`;
+      const otherwise = `pass allowUndocumentedCost: true; it then counts as ${cost} credits`;
       throw new BudgetExceededError(`What ${request.model} costs is not documented.`, {
         hint: `Nothing was sent. ${countableInstead(this.#matrix, otherwise)}`,
       });
     }
-    const cost = credits ?? this.#undocumentedCost;
     if (spent + cost <= maxCredits) return;
     throw new BudgetExceededError(
       `This session has spent ${spent} of ${maxCredits} credits, and this request counts as ${cost}.`,
@@ -78,8 +79,12 @@ export class SessionBudget {
     );
   }
 
-  #count({ credits }: Estimate, times: 1 | -1): void {
-    this.#costs.credits += times * (credits ?? this.#undocumentedCost);
-    if (credits === null) this.#costs.undocumentedRequests += times;
+  #costOf({ credits, requests = 1 }: Estimate): number {
+    return credits ?? requests * this.#undocumentedCost;
+  }
+
+  #count(estimate: Estimate, times: 1 | -1): void {
+    this.#costs.credits += times * this.#costOf(estimate);
+    if (estimate.credits === null) this.#costs.undocumentedRequests += times;
   }
 }

@@ -120,16 +120,25 @@ function checkedForGenerator(
   const broken = validate === false ? tooMany(subject) : judge(subject).find(isRefusal);
   if (broken !== undefined) throw refused(broken);
   const guess = isFree ? undefined : price(subject);
+  const requests = input.maxImages ?? 1;
   // It makes one image for each request that it gets, and as many are sent as are wanted.
   const sent = { ...normalizeInput(input, known), maxImages: input.maxImages };
   return {
     request: toRequest(validate === false ? input : sent, name),
-    credits: isFree ? 0 : totalOf(estimateCost(known, input.quality).credits, input.maxImages),
+    credits: isFree ? 0 : totalOf(estimateCost(known, input.quality).credits, requests),
+    ...(requests > 1 && { requests }),
     warnings: guess === undefined ? [] : [`${guess.message}.`],
   };
 }
 
 const MOST_NAMED = 12;
+
+/** Whether a generator's list has a model, by whichever of its names. */
+export function isAmong(models: readonly string[], name: string): boolean {
+  const plain = (text: string) =>
+    text.replace(/ \[[\da-f]+\]$|\.(?:safetensors|ckpt|gguf|pth?)$/gi, "").toLowerCase();
+  return models.some((model) => plain(model) === plain(name));
+}
 
 /** A model that the generator does not have. What its list calls by a longer name, or a file's, counts as that. */
 function unknownToGenerator(
@@ -137,10 +146,7 @@ function unknownToGenerator(
   models: readonly string[] | null,
   label: string,
 ): Refusal | undefined {
-  if (models === null || models.length === 0 || name === ANY_MODEL) return undefined;
-  const plain = (text: string) =>
-    text.replace(/ \[[\da-f]+\]$|\.(?:safetensors|ckpt|gguf|pth?)$/gi, "").toLowerCase();
-  if (models.some((model) => plain(model) === plain(name))) return undefined;
+  if (models === null || models.length === 0 || name === ANY_MODEL || isAmong(models, name)) return undefined;
   const more = models.length > MOST_NAMED ? ", …" : "";
   return {
     kind: "refusal",
@@ -160,7 +166,7 @@ function tooMany({ input: { maxImages = 1 }, labels }: RuleInput): Refusal | und
 }
 
 /** Each image is a request of its own. */
-function totalOf(credits: number | null, images = 1): number | null {
+function totalOf(credits: number | null, images: number): number | null {
   return credits === null ? null : credits * images;
 }
 

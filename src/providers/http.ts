@@ -197,7 +197,7 @@ export class ProviderServer {
     try {
       return await ReplyFile.create(file, { isSynced: isPaid, mask: this.mask });
     } catch (cause) {
-      const message = `Nothing was sent to ${this.host}: no reply can be written to ${file}: ${errorText(cause)}.`;
+      const message = `Nothing was sent to ${this.host}: no reply could be kept: ${errorText(cause)}.`;
       throw new ProviderError(message, { kind: "unsent" }, { cause });
     }
   }

@@ -73,7 +73,7 @@ export class ServerReplies {
     const answer = stored && this.#form.readAnswer(stored);
     if (answer?.kind === "bytes") return [{ kind: "bytes", bytes: answer.bytes }];
     if (answer?.kind === "url") return [this.#server.imageAt(answer.url)];
-    throw new Error(`there is no image in ${file}`);
+    throw new Error("there is no image in the reply that was kept");
   }
 
   /** The names of its models; null where it has no list. @throws ProviderError, or the signal's reason */

@@ -62,6 +62,18 @@ async function canPay(
   return refilled >= credits;
 }
 
+/** Charges an account. Of requests at once, others may have spent since what there was for this one. */
+async function pay(
+  credits: number,
+  taskId: string,
+  account: Account,
+  service: SandboxService,
+): Promise<number | null> {
+  const left = await account.book.charge(credits, taskId);
+  if (left !== null || !(await canPay(account, credits, service))) return left;
+  return account.book.charge(credits, taskId);
+}
+
 /**
  * The task is written before it is charged, and its id is returned only after that. So if the process ends in between,
  * nothing was charged for a task that does not exist.
@@ -74,7 +86,7 @@ async function charge(
 ): Promise<ServerReply> {
   const task = toTask(valid, directives, account, service);
   await service.tasks.add(task);
-  const left = await account.book.charge(valid.credits, task.taskId);
+  const left = await pay(valid.credits, task.taskId, account, service);
   if (left === null) {
     service.tasks.remove(task.taskId);
     return tooFewCredits(valid.credits);

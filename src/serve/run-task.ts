@@ -1,4 +1,4 @@
-import type { TaskDeps, UseCaseDeps } from "../core/deps.ts";
+import { ofOneAccount, type TaskDeps } from "../core/deps.ts";
 import { RunFileNames } from "../core/images/published-names.ts";
 import type { Admission, AdmittedRequests } from "../core/limits/admission.ts";
 import type { PollingSchedules } from "../core/polling/choose-schedule.ts";
@@ -38,13 +38,7 @@ export async function runTask(
   const owned = await deps.ledger.claim(record);
   if (typeof owned === "string") return owned;
   const wait = { timeoutMs: null, schedule: null };
-  return finishOwned(owned, { wait, destination: null }, useCaseDeps(how, deps));
-}
-
-function useCaseDeps(how: RunHow, deps: RunDeps): UseCaseDeps {
-  const taskDeps = taskDepsOf(how, deps);
-  const { ledger, signal } = taskDeps;
-  return { ledger, signal, current: async () => taskDeps, depsFor: async () => taskDeps };
+  return finishOwned(owned, { wait, destination: null }, ofOneAccount(taskDepsOf(how, deps)));
 }
 
 function taskDepsOf({ pass, signal, onProgress }: RunHow, deps: RunDeps): TaskDeps {

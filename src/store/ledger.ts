@@ -1,16 +1,17 @@
 import path from "node:path";
-import { isoTime } from "../lib/clock.ts";
 import { isPresent, makeFolder, syncFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-text.ts";
 import {
   type Claim,
   hasClaims,
   type LeaseLimits,
+  leaseOn,
   removeLeases,
   sweepLeases,
   takeLease,
   takeLeaseInTurn,
 } from "../lib/lease-files.ts";
+import type { ProcessIdentity } from "../lib/processes.ts";
 import { publishOnce } from "../lib/publish.ts";
 import { removeOldDrafts } from "../lib/write-whole.ts";
 import type { RequestIdentity } from "../task/intent.ts";
@@ -82,6 +83,14 @@ export class Ledger extends TaskStarter {
     return !isOwnerGone(record, this.processes, this.clock.now());
   }
 
+  /** The process that is working on a task, as far as its file and the claims on it say; null if none is known. */
+  async workerOn(record: TaskRecord): Promise<ProcessIdentity | null> {
+    const holder = holderOf(record);
+    if (holder !== null && this.isClaimed(record)) return holder;
+    const lease = await this.guarded(() => leaseOn(this.openFolder, record.id, this.processes));
+    return lease === null || "by" in lease ? null : lease;
+  }
+
   /**
    * Syncs the file of an unfinished task: the process that wrote the last record may have ended before it did that.
    * Never throws.
@@ -137,9 +146,7 @@ export class Ledger extends TaskStarter {
       const { record } = read;
       const release = async () => {
         try {
-          // Its lines may say that this process has it in hand for a while yet.
-          if (record.intent.work) file.release(isoTime(this.clock.now()));
-          else file.close();
+          file.close();
         } finally {
           await claim.release();
         }

@@ -29,6 +29,15 @@ export interface Intent {
   work?: Work;
 }
 
+/** Why a task costs no money, whatever credits it has: the sandbox's are play money. */
+export type FreeAt = "sandbox" | "generator";
+
+/** Where a task is free; null where it may cost something. */
+export function freeAt({ service, work }: Pick<Intent, "service" | "work">): FreeAt | null {
+  if (service.baseUrl === SANDBOX_SERVICE) return "sandbox";
+  return work?.isPaid === false ? "generator" : null;
+}
+
 /** What identifies a request: two that agree in it ask for the same of the same account. */
 export type RequestIdentity = Pick<Intent, "request" | "service"> & {
   work?: Pick<Work, "options"> | undefined;

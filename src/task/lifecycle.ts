@@ -159,6 +159,18 @@ export const STATES: Readonly<Record<StateName, StateFacts>> = {
   saved: { charged: "yes", isOpen: false, word: null },
 };
 
+/** Where an open task stands, also where only the user can decide what becomes of it. */
+export type StateWord = OpenWord | "unknown";
+
+/** The word for a task in this state, the same wherever users read it; null for one that is at its end. */
+export function stateWord(name: StateName): StateWord | null {
+  const { word, isOpen } = STATES[name];
+  return word ?? (isOpen ? "unknown" : null);
+}
+
+/** All of them, in the order of a task's life. */
+export const STATE_WORDS: readonly StateWord[] = ["waiting", "running", "accepted", "made", "unknown"];
+
 /** The effective state: a rate-limited request whose owner has exited counts as not sent. */
 export function effectiveState(state: TaskState): StateName {
   return state.name === "rate_limited" && state.isOwnerGone ? "not_sent" : state.name;

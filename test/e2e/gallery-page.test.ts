@@ -9,10 +9,10 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { galleryPage, type PageImage } from "../../src/gallery/page.ts";
 import { writeImage } from "../support/gallery-world.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { hasTool } from "../support/tools.ts";
+import { hasTool, mustHaveTool } from "../support/tools.ts";
 
 /** Where tests decide, the browser must be there. */
-const hasBrowser = hasTool("chromium") || (process.env.CI !== undefined && platform() === "linux");
+const hasBrowser = hasTool("chromium") || (platform() === "linux" && mustHaveTool("chromium"));
 if (!hasBrowser) console.warn("The gallery's page is not tested in a browser: chromium is not installed.");
 
 const UNKNOWN = {

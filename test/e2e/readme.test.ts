@@ -83,7 +83,7 @@ function pasted(line: string, taskId: string, baseUrl: string): string {
     line
       .replaceAll("https://example.com/api", baseUrl)
       .replaceAll("task_3f9c", taskId)
-      .replace("./bin/imggen.cjs", "imggen")
+      .replace("npm install && ./bin/imggen.cjs", "imggen")
       // Nobody wants to see what a test has made.
       .replace(" --open", "")
       .replace(/\| jq .*$/, "")

@@ -23,7 +23,8 @@ describe("a call's progress", () => {
   it.each<[string, TaskProgressEvent]>([
     ["Uploading fox.png.", { type: "uploading", file: "fox.png", bytes: 1 }],
     ["Waiting for another process, which is working on t1.", { type: "claimed_elsewhere", id: "t1" }],
-    ["Continuing task t1, which was charged earlier.", { type: "continuing", taskId: "t1" }],
+    ["Continuing task t1, which was charged earlier.", { type: "continuing", taskId: "t1", charged: "yes" }],
+    ["Continuing task t1, which was begun earlier.", { type: "continuing", taskId: "t1", charged: "no" }],
     ["Submitting the request.", { type: "submitting" }],
     ["Not accepted yet: busy", { type: "submit_retry", why: "busy", delayMs: 1 }],
     [

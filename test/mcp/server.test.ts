@@ -5,7 +5,7 @@ import { InterruptedError } from "../../src/core/errors.ts";
 import { MODELS } from "../../src/models/matrix.ts";
 import { FIELD_NAMES } from "../../src/task/request-fields.ts";
 import { CANARY } from "../support/canary.ts";
-import { generatorWorld } from "../support/generator-world.ts";
+import { generatorWorld, makesImage, modelList } from "../support/generator-world.ts";
 import { runCommand } from "../support/in-process.ts";
 import { failure } from "../support/scripted-server.ts";
 import { replies } from "../support/scripts.ts";
@@ -221,15 +221,17 @@ describe("with a generator of the user's own", () => {
     expect(keys).toEqual([undefined, "Bearer first-key", "Bearer second-key"]);
   });
 
-  it("list_models has its models, and generate_image takes any name", async () => {
-    const world = await generatorWorld();
+  it("list_models has its models, and generate_image takes these alone", async () => {
+    const world = await generatorWorld(makesImage, modelList("flux", "flux-of-today"));
     const env = { IMGGEN_GENERATOR: world.generator.origin };
     const { call } = await agent({ ...(await mcpFolders()), flags: [], env });
-    expect((await call("list_models")).document).toMatchObject({ models: [{ id: "flux" }] });
-    const made = await call("generate_image", { prompt: "a fox", model: "flux-of-tomorrow" });
-    expect(made).toMatchObject({ isError: false, document: { request: { model: "flux-of-tomorrow" } } });
-    expect(JSON.parse(world.generator.submits()[0]?.body ?? "{}")).toMatchObject({
-      model: "flux-of-tomorrow",
+    expect((await call("list_models")).document).toMatchObject({
+      models: [{ id: "flux" }, { id: "flux-of-today" }],
     });
+    const made = await call("generate_image", { prompt: "a fox", model: "flux-of-today" });
+    expect(made).toMatchObject({ isError: false, document: { request: { model: "flux-of-today" } } });
+    const refused = await call("generate_image", { prompt: "a fox", model: "flux-of-tomorrow" });
+    expect(refused).toMatchObject({ isError: true, document: { error: { type: "invalid_request" } } });
+    expect(world.generator.submits().map(({ body }) => JSON.parse(body).model)).toEqual(["flux-of-today"]);
   });
 });

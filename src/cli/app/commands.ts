@@ -29,7 +29,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
   },
   rerun: {
     group: "Create",
-    summary: "submit the request of an image or task again (charged again)",
+    summary: "submit the request of an image or task again (charged again, unless free)",
     load: () => import("../commands/rerun.ts"),
   },
   status: {
@@ -39,12 +39,17 @@ export const COMMANDS: Record<string, CommandEntry> = {
   },
   resume: {
     group: "Tasks",
-    summary: "finish charged tasks that were not saved",
+    summary: "finish tasks that were not saved",
     load: () => import("../commands/resume.ts"),
+  },
+  cancel: {
+    group: "Tasks",
+    summary: "end tasks that wait or run",
+    load: () => import("../commands/cancel.ts"),
   },
   history: {
     group: "Tasks",
-    summary: "list the tasks charged from this machine",
+    summary: "list the tasks of this machine",
     load: () => import("../commands/history/history.ts"),
   },
   show: {

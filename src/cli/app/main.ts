@@ -13,9 +13,27 @@ export async function main(argv: readonly string[]): Promise<number> {
   const stateFolder = () => foldersOf(context).state;
   const cacheCode = () => enableCompileCache({ stateFolder, env: context.env, userId: process.geteuid?.() });
   const exitCode = await run(argv, context, cacheCode);
+  if (context.stopAccepted) await secondCtrlC(context);
   await terminal.isSilent;
   leaveSoon(exitCode, context.signal);
   return exitCode;
+}
+
+/** How long a second Ctrl-C is waited for where it would stop something, in milliseconds. */
+const SECOND_CTRL_C_MS = 1_500;
+
+/** A second Ctrl-C comes a moment after the first: what it stops is waited for, and said. */
+async function secondCtrlC(context: Context): Promise<void> {
+  const stop = context.stopAccepted;
+  let stopping: Promise<unknown> | undefined;
+  // The command has said how it ended.
+  context.onSecondSignal = async () => {};
+  context.stopAccepted = (limit) => {
+    stopping = stop?.(limit);
+    return stopping ?? Promise.resolve();
+  };
+  await new Promise((resolve) => setTimeout(resolve, SECOND_CTRL_C_MS));
+  await stopping;
 }
 
 /**
@@ -38,7 +56,10 @@ function processContext(): Context {
     },
     ...thisProcess(),
     nodeVersion: process.versions.node,
-    signal: interruptSignal((reason) => context.onSecondSignal(reason)),
+    signal: interruptSignal(
+      (reason) => context.onSecondSignal(reason),
+      () => context.stopAccepted,
+    ),
     onSecondSignal: async () => {},
     ask: (question) => askOnTerminal(question, false),
     askHidden: (question) => askOnTerminal(question, true),

@@ -153,6 +153,6 @@ function captions({ files, origin }: Found, { context }: Session): string[] {
   );
   if (origin === null) return lines;
   const { prompt, model, ratio, quality } = origin.request;
-  const facts = [model, ratio, quality, creditsText(origin.credits), origin.taskId];
+  const facts = [model, ratio, quality, creditsText(origin.credits, origin.free), origin.taskId];
   return [...lines, facts.filter((fact) => fact).join(", "), prompt];
 }

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { foldersOf } from "../../client/folders.ts";
+import { effectiveState, stateWord } from "../../task/lifecycle.ts";
 import { type TaskRecord, taskIdOf } from "../../task/record.ts";
 import type { Description } from "../help/command-tree.ts";
 import type { Context } from "../session/context.ts";
@@ -83,7 +84,9 @@ function candidateOf(record: TaskRecord): Candidate {
   const { prompt } = intent.request;
   const short =
     prompt.length > MOST_PROMPT_CHARACTERS ? `${prompt.slice(0, MOST_PROMPT_CHARACTERS)}…` : prompt;
-  return { value: taskIdOf(record) ?? id, description: short };
+  const word = stateWord(effectiveState(record.state));
+  const description = word === null ? short : `${word}: ${short}`;
+  return { value: taskIdOf(record) ?? id, description };
 }
 
 /**

@@ -28,7 +28,7 @@ function eventLine(event: TaskProgressEvent): EventLine {
     case "claimed_elsewhere":
       return { type: "note", message: claimedText(event.id) };
     case "continuing":
-      return { type: "note", message: continuingText(event.taskId) };
+      return { type: "note", message: continuingText(event.taskId, event.charged) };
     case "submitting":
       return { type: "submitted" };
     case "submit_retry":

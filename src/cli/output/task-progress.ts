@@ -1,11 +1,13 @@
 import { resumeCommand } from "../../client/failure.ts";
 import { Workspace } from "../../client/workspace.ts";
 import type { UseCaseDeps } from "../../core/deps.ts";
+import { InterruptedError } from "../../core/errors.ts";
+import { AcceptedTasks } from "../../core/task/accepted-tasks.ts";
 import { type ProgressFacts, progressText, type TaskProgressEvent } from "../../core/task/progress-events.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { Session } from "../session/session.ts";
 import type { Console } from "../text/console.ts";
-import { claimedText, continuingText, stoppingText } from "../text/phrases.ts";
+import { claimedText, continuingText, stoppedText, stoppingText } from "../text/phrases.ts";
 import { eventProgress } from "./event-lines.ts";
 import { createStatusLine, type StatusLineOptions } from "./status-line.ts";
 import { lineOf, newView, type RequestFacts, showInView, type TaskView } from "./task-view.ts";
@@ -99,7 +101,7 @@ class TaskNotes {
       case "claimed_elsewhere":
         return this.#isLive ? null : claimedText(event.id);
       case "continuing":
-        return continuingText(event.taskId);
+        return continuingText(event.taskId, event.charged);
       case "uploading":
         return this.#isLive ? null : `Uploading ${event.file}…`;
       case "submit_retry":
@@ -144,15 +146,40 @@ export async function withTasksShown<Result>(
   work: (deps: UseCaseDeps) => Promise<Result>,
 ): Promise<Result> {
   const workspace = new Workspace(session, requestTimeoutMs);
+  const accepted = new AcceptedTasks();
+  const { context, console } = session;
+  const forget = stopAtSecondSignal(accepted, session);
   try {
     const deps = workspace.depsFor({
-      signal: session.context.signal,
+      signal: context.signal,
+      accepted,
       onProgress: (event) => progress.show(event),
-      writeOut: (bytes) => session.console.imageBytes(bytes),
+      writeOut: (bytes) => console.imageBytes(bytes),
     });
     return await work(deps);
   } finally {
     progress.stop();
-    await workspace.close();
+    forget();
+    // What can still be stopped needs its connections until the process ends.
+    if (context.stopAccepted === undefined) await workspace.close();
   }
+}
+
+/** Has a second signal stop what is accepted. @returns takes that back, unless a Ctrl-C has left something to stop */
+function stopAtSecondSignal(accepted: AcceptedTasks, { context, console }: Session): () => void {
+  const { signal } = context;
+  const tell = () => {
+    const { names } = accepted;
+    if (names.length === 0 || !isCtrlC(signal)) return;
+    context.stopAccepted = async (limit) => {
+      for (const stopped of await accepted.stopAll(limit)) await console.note(stoppedText(stopped));
+    };
+    void console.note(`Ctrl-C again asks ${names.join(", ")} to cancel what is accepted.`);
+  };
+  signal.addEventListener("abort", tell, { once: true });
+  return () => signal.removeEventListener("abort", tell);
+}
+
+function isCtrlC({ reason }: AbortSignal): boolean {
+  return reason instanceof InterruptedError && reason.signal === "SIGINT";
 }

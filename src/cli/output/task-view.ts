@@ -1,10 +1,11 @@
 import { percent, type TaskProgressEvent } from "../../core/task/progress-events.ts";
 import { formatDuration } from "../../lib/duration.ts";
+import type { FreeAt } from "../../task/intent.ts";
 import type { CheckedRequest } from "../../task/request.ts";
 import { creditsText } from "../text/phrases.ts";
 
 /** The spinner's text on the request of a task. */
-export type RequestFacts = Pick<CheckedRequest, "request" | "credits">;
+export type RequestFacts = Pick<CheckedRequest, "request" | "credits"> & { free?: FreeAt | null };
 
 /** What the spinner shows. */
 export interface TaskView {
@@ -70,7 +71,7 @@ export function lineOf(view: TaskView, ageMs: number, facts: RequestFacts | null
   const verb = [view.verb, view.progress].filter(Boolean).join(", ");
   const time = timeText(ageMs, view.verb === "Generating" ? usualMs : null);
   const kind = facts === null ? "" : [facts.request.model, facts.request.quality].filter(Boolean).join(" ");
-  const cost = facts === null ? "" : creditsText(facts.credits);
+  const cost = facts === null ? "" : creditsText(facts.credits, facts.free);
   const choices = [[verb, kind, time, cost], [verb, kind, time], [verb, time], [verb]];
   const lines = choices.map((choice) => choice.filter((part) => part !== "").join(" · "));
   return lines.find((line) => line.length <= columns) ?? verb;

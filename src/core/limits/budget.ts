@@ -93,8 +93,11 @@ function uncountableBefore(rows: number): BudgetExceededError {
  * The most that requests are likely to cost, in credits: an undocumented cost counts as the highest documented one.
  * Used only to decide whether to ask for confirmation.
  */
-export function likelyCredits({ credits, undocumented }: TotalCost, matrix: Matrix): number {
-  return credits + undocumented * highestCost(matrix);
+export function likelyCredits(
+  { credits, undocumented, extraRequests = 0 }: TotalCost,
+  matrix: Matrix,
+): number {
+  return credits + (undocumented + extraRequests) * highestCost(matrix);
 }
 
 type LimitDeps = Pick<TaskDeps, "ledger" | "clock" | "dailyCredits" | "spending">;

@@ -35,10 +35,25 @@ export async function awaitAccepted(
       ageMs: deps.clock.now() - acceptedMs,
       pollAtOnce: false,
     };
-    return recordWait(writer, index, await waitForTask(state.taskId, options, { ...deps, onProgress }), deps);
+    const unlist = listed(writer.record, state.taskId, deps);
+    const waited = await waitForTask(state.taskId, options, { ...deps, onProgress });
+    // After a signal it may still be asked to stop.
+    if (waited.outcome !== "interrupted") unlist();
+    return recordWait(writer, index, waited, deps);
   });
   const stops = await Promise.all(waiting);
   return stops.find((stop) => stop !== null) ?? null;
+}
+
+/** Lists a request among those that can be asked to stop. @returns takes it off the list */
+function listed(
+  { id, intent }: TaskRecord,
+  providersId: string,
+  { accepted, connection }: TaskDeps,
+): () => void {
+  const name = connection.generator?.name ?? "its provider";
+  const task = { taskId: intent.work?.taskId ?? id, name };
+  return accepted?.add(task, providersId, connection.provider) ?? (() => {});
 }
 
 type Accepted = Extract<TaskState, { name: "accepted" }>;
@@ -76,7 +91,7 @@ function stillRunning(writer: TaskWriter, why: string | null, { connection }: Ta
   return new PendingError(`Task ${taskId} is accepted by ${name}, ${seen}.`, { charged: writer.charged });
 }
 
-function endEvent(
+export function endEvent(
   task: Exclude<PolledState, { status: "running" }>,
   request: number,
   at: string,

@@ -1,6 +1,6 @@
 import { OutcomeUnknownError } from "../../api/errors.ts";
 import { errorCode } from "../../lib/error-text.ts";
-import { ImggenError } from "../../lib/error-types.ts";
+import { type Charged, ImggenError } from "../../lib/error-types.ts";
 import type { LedgerEntry } from "../../store/ledger-entry.ts";
 import { mayBeUnderWay, type OwnedTask, releaseIfPossible } from "../../store/owners.ts";
 import { isSamePlace, isSameRequest } from "../../task/intent.ts";
@@ -107,7 +107,8 @@ async function continued(
   deps: TaskDeps,
 ): Promise<TaskReport> {
   const report = reportOf(owned.record);
-  if (report.taskId !== null) deps.onProgress({ type: "continuing", taskId: report.taskId });
+  if (report.taskId !== null)
+    deps.onProgress({ type: "continuing", taskId: report.taskId, charged: chargedSoFar(report) });
   if (wait === null) {
     await releaseIfPossible(owned);
     return { ...report, isAwaited: false };
@@ -115,6 +116,11 @@ async function continued(
   // Not before: what is submitted needs none of it.
   const { finishOwned } = await import("./finish-owned.ts");
   return finishOwned(owned, { wait, destination }, ofOneAccount(deps));
+}
+
+/** The sandbox's credits are play money. */
+function chargedSoFar({ charged, free }: TaskReport): Charged {
+  return free === undefined ? charged : "no";
 }
 
 function sentBefore({ id, state }: TaskRecord): OutcomeUnknownError {
@@ -135,6 +141,10 @@ function mayBeSubmitting({ id }: TaskRecord): ClaimedError {
 }
 
 function oldTwin(record: TaskRecord): string {
-  const { taskId } = reportOf(record);
-  return `An identical request of ${record.submittedAt.slice(0, 10)} is charged and unfinished (task ${taskId}). This one is submitted and charged too.`;
+  const { taskId, free } = reportOf(record);
+  const [stands, next] =
+    free === undefined
+      ? ["charged and unfinished", "submitted and charged too"]
+      : ["unfinished", "submitted too"];
+  return `An identical request of ${record.submittedAt.slice(0, 10)} is ${stands} (task ${taskId}). This one is ${next}.`;
 }

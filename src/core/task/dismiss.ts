@@ -7,6 +7,7 @@ import { STATES, type TaskEvent } from "../../task/lifecycle.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import { ClaimedError } from "../errors.ts";
+import { describeWorker } from "../turns/describe-holder.ts";
 import { ENDED_WHILE_BUSY, reportOf, type TaskReport } from "./report.ts";
 import { TaskWriter } from "./task-writer.ts";
 
@@ -27,7 +28,10 @@ export async function dismissTask(
 ): Promise<TaskReport> {
   const owned = isUnknown(record) ? await ledger.claim(record) : "finished";
   if (owned === "elsewhere")
-    throw new ClaimedError(`Another process is working on ${record.id}.`, { charged: "unknown" });
+    throw new ClaimedError(
+      `${describeWorker(await ledger.workerOn(record), ledger.processes.self)} is working on ${record.id}.`,
+      { charged: "unknown" },
+    );
   if (owned === "finished") throw outcomeIsKnown(record);
   if (!isUnknown(owned.record)) {
     await releaseIfPossible(owned);

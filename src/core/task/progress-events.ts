@@ -1,3 +1,4 @@
+import type { Charged } from "../../lib/error-types.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import type { Waiting } from "../turns/line.ts";
 
@@ -7,8 +8,8 @@ export type TaskProgressEvent =
   | { type: "uploading"; file: string; bytes: number }
   /** Another process is working on the task that is to be reused. `id`: the service's, or the ledger's own. */
   | { type: "claimed_elsewhere"; id: string }
-  /** A task of an earlier run is continued, so that nothing is submitted. */
-  | { type: "continuing"; taskId: string }
+  /** A task of an earlier run is continued, so that nothing is submitted anew. `charged`: what it has cost so far. */
+  | { type: "continuing"; taskId: string; charged: Charged }
   /** `taskId`: where the request has an id before it is sent. */
   | { type: "submitting"; taskId?: string }
   | { type: "submit_retry"; why: string; delayMs: number }

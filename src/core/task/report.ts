@@ -1,6 +1,7 @@
 import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
 import type { Charged, ImggenError } from "../../lib/error-types.ts";
 import { taskIdIn } from "../../providers/service/excerpt.ts";
+import { type FreeAt, freeAt } from "../../task/intent.ts";
 import { effectiveState, type StateName, type TaskState, type Usage } from "../../task/lifecycle.ts";
 import { chargedOf, type TaskRecord, taskIdOf } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
@@ -21,6 +22,8 @@ export interface TaskReport {
   request: GenerationRequest | null;
   credits: number | null;
   charged: Charged;
+  /** Where it is free; absent where it may cost something. */
+  free?: FreeAt;
   /** What the provider says of cost and tokens; absent if it says nothing. */
   usage?: Usage;
   /** Why there is no image, of each request that has none though others have one; absent for none. */
@@ -94,6 +97,7 @@ export function factsOf(record: TaskRecord): TaskReport {
   const { id, intent, submittedAt, state } = record;
   const { request, credits } = intent;
   const missing = missingIn(record);
+  const free = freeAt(intent);
   const effective = effectiveState(state);
   const completedAt = "completedAt" in state ? state.completedAt : null;
   return {
@@ -104,6 +108,7 @@ export function factsOf(record: TaskRecord): TaskReport {
     request,
     credits,
     charged: chargedOf(record),
+    ...(free !== null && { free }),
     ...("usage" in state && state.usage && { usage: state.usage }),
     ...(missing.length > 0 && { missing }),
     urls: state.name === "completed" ? state.urls : [],

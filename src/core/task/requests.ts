@@ -50,7 +50,7 @@ export async function runRequests(
 }
 
 /** Finds out what came of a request whose process ended: its reply may have arrived to the last byte. */
-async function recoverRequest(writer: TaskWriter, index: number, deps: TaskDeps): Promise<void> {
+export async function recoverRequest(writer: TaskWriter, index: number, deps: TaskDeps): Promise<void> {
   const { connection, ledger, signal } = deps;
   const { work } = workOf(writer);
   const job = jobOf(writer.record, index, ledger.work);
@@ -76,10 +76,10 @@ function isStillAtWork(reply: SubmitReply): boolean {
 }
 
 /** What work comes to that is given up by the run's signal, and when a request may take no longer. */
-async function withinLimit<Result>(
+export async function withinLimit<Result>(
   ms: number,
   { clock, signal }: TaskDeps,
-  work: (signal: AbortSignal) => Promise<Result | undefined>,
+  work: (signal: AbortSignal) => Promise<Result | null | undefined>,
 ): Promise<Result | null> {
   const [limit, over] = [new AbortController(), new AbortController()];
   const reason = new TimeLimitError(`no answer within ${formatDuration(ms)}`);
@@ -226,7 +226,7 @@ async function endAll(
 }
 
 /** Records the end of a request. */
-async function recordEnd(
+export async function recordEnd(
   writer: TaskWriter,
   request: number,
   result: SubmitResult,

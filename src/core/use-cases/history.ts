@@ -6,7 +6,13 @@ import type { Matrix } from "../../models/matrix.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { UnreadableEntry } from "../../store/ledger-entry.ts";
 import { SANDBOX_SERVICE, type ServiceIdentity } from "../../task/intent.ts";
-import { effectiveState, isResumable, type StateName } from "../../task/lifecycle.ts";
+import {
+  effectiveState,
+  STATE_WORDS,
+  type StateName,
+  type StateWord,
+  stateWord,
+} from "../../task/lifecycle.ts";
 import { isInHistory, type TaskRecord } from "../../task/record.ts";
 import { type ReportStatus, reportStatus } from "../task/report.ts";
 
@@ -22,11 +28,12 @@ export interface HistoryFilter {
   isOfService?: ((service: ServiceIdentity) => boolean) | undefined;
 }
 
-/** The status of a task for filters: a charged task that is not saved is `unfinished`, whatever its status at the service. */
-export type HistoryStatus = ReportStatus | "unfinished";
+/** The status of a task for filters: where an open one stands, how another has ended; `unfinished` is every open one. */
+export type HistoryStatus = ReportStatus | StateWord | "unfinished";
 
-export function historyStatus(state: StateName): HistoryStatus {
-  return isResumable(state) ? "unfinished" : reportStatus({ state, isAwaited: true });
+/** Where an open task stands; how another one has ended. */
+export function historyStatus(state: StateName): ReportStatus | StateWord {
+  return stateWord(state) ?? reportStatus({ state, isAwaited: true });
 }
 
 /** The tasks that were or may have been charged, newest first. Reads no more of the ledger than it must. */
@@ -55,7 +62,9 @@ export async function* chargedTasks(
   filter: HistoryFilter,
 ): AsyncGenerator<TaskRecord | UnreadableEntry | "elsewhere"> {
   const { sinceMs = Number.NEGATIVE_INFINITY, isOfService = () => true } = filter;
-  for await (const entry of ledger.newestFirst()) {
+  const isOpenAlone = filter.status === "unfinished";
+  // Open tasks are few, however long the history.
+  for await (const entry of isOpenAlone ? (await ledger.unfinished()).reverse() : ledger.newestFirst()) {
     if (entry.kind !== "task") {
       yield entry;
       continue;
@@ -78,8 +87,9 @@ function matches(
   return status === undefined || hasStatus(effectiveState(state), status);
 }
 
-/** `running` is the word of the JSON output, for a part of what is unfinished. */
+/** `running` is the word of the JSON output too, for whatever is not made yet. */
 function hasStatus(state: StateName, status: HistoryStatus): boolean {
+  if (status === "unfinished") return stateWord(state) !== null;
   const isRunning = status === "running" && reportStatus({ state, isAwaited: true }) === "running";
   return isRunning || historyStatus(state) === status;
 }
@@ -88,7 +98,7 @@ function hasStatus(state: StateName, status: HistoryStatus): boolean {
 export const HISTORY_LIMIT = 20;
 
 /** The words of `status`. */
-export const STATUSES: readonly HistoryStatus[] = ["completed", "unfinished", "running", "failed", "unknown"];
+export const STATUSES: readonly HistoryStatus[] = ["completed", "unfinished", ...STATE_WORDS, "failed"];
 
 /** What a user asks of the history, as it was given. */
 export interface HistoryQuery {

@@ -153,7 +153,7 @@ function resumeOne(target: ResumeTarget, run: Run): Promise<TaskReport> {
 async function resumeCharged(record: TaskRecord, { options, deps, saves }: Run): Promise<TaskReport> {
   const { state, intent } = record;
   if (!("acceptedAt" in state)) return reportOf(record);
-  if (deps.ledger.isClaimed(record)) return claimedElsewhere(record);
+  if (deps.ledger.isClaimed(record)) return claimedElsewhere(record, deps.ledger);
   const report = reportOf(record);
   return reported(report, async () => {
     const { taskId } = state;

@@ -112,7 +112,7 @@ async function reused(
 ): Promise<TaskReport> {
   const report = reportOf(record);
   const { ledger } = deps;
-  if (ledger.isUnderWay(record)) return claimedElsewhere(record);
+  if (ledger.isUnderWay(record)) return claimedElsewhere(record, ledger);
   if (isUnknown(record) || isSubmitting(record, ledger) || hasFailed(record)) return report;
   if (destination.kind === "file") {
     const [first] = report.files;

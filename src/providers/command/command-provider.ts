@@ -48,7 +48,7 @@ export function commandProvider(
         return recoverCommand(job, signal, deps.clock);
       }),
     async images(job) {
-      if (!hasImage(job)) throw new Error(`${imageOf(job)} is gone`);
+      if (!hasImage(job)) throw new Error("the image that was kept is gone");
       return [{ kind: "file", file: imageOf(job) }];
     },
     models: () => noModels(words, deps.env.PATH),

@@ -47,6 +47,7 @@ const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
   compare: ["a fox", "--model", "z-image"],
   rerun: ["fox.png"],
   status: ["task-1"],
+  cancel: ["task-1"],
   history: ["--model", "z-image"],
   show: ["fox.png"],
   login: ["--no-verify"],

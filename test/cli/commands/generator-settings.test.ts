@@ -180,6 +180,14 @@ describe("doctor", () => {
     expect(world.generator.submits()).toEqual([]);
   });
 
+  it("asks whether the address is right where there is no list of models", async () => {
+    const { check } = await checked(await generatorWorld(undefined, response(404, "nothing here")));
+    expect(check("service")).toMatchObject({
+      status: "warning",
+      message: expect.stringMatching(/its list of models answers 404\. Is the address right\?$/),
+    });
+  });
+
   it("warns of a model that it does not list", async () => {
     const world = await generatorWorld();
     const { check } = await checked(world, ["--generator-model", "sd3"]);

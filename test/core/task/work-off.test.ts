@@ -1,7 +1,8 @@
-import { readdir } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { AuthRequiredError, GenerationFailedError, ServiceError } from "../../../src/api/errors.ts";
+import type { Destination } from "../../../src/task/intent.ts";
 import { png, sha256 } from "../../support/images.ts";
 import { EVENTS } from "../../support/records.ts";
 import { type Answer, drawn, endless, lost, refused } from "../../support/scripted-provider.ts";
@@ -108,7 +109,10 @@ describe("a request whose reply is lost", () => {
     const id = report.ledgerId ?? "";
     expect(await world.resume(id)).toMatchObject({ state: "unknown", error: { type: "outcome_unknown" } });
     expect(world.provider.jobs).toHaveLength(1);
-    expect(linesIn(world)).toEqual({ folder: "open", types: ["intent", "started", "unknown", "released"] });
+    expect(linesIn(world)).toEqual({
+      folder: "open",
+      types: ["intent", "started", "unknown", "released", "released"],
+    });
     expect(await world.dismiss(id)).toMatchObject({ state: "dismissed", charged: "unknown" });
     expect(linesIn(world).folder).toBe("done");
   });
@@ -313,6 +317,45 @@ describe("a task of several requests", () => {
     expect(await world.resume(report.ledgerId ?? "")).toMatchObject({ state: "saved", charged: "yes" });
     expect(world.provider.jobs.map(({ index }) => index)).toEqual([0, 1, 1]);
   });
+});
+
+describe("a saved task", () => {
+  async function saved() {
+    const world = await workWorld();
+    const report = await world.generate();
+    return { ...world, id: report.ledgerId ?? "", file: report.files[0]?.path ?? "" };
+  }
+
+  it("is copied where it is wanted again", async () => {
+    const { id, resume, destination, output, provider } = await saved();
+    const to = { ...destination, template: "again.{ext}" } as Destination;
+    expect(await resume(id, to)).toMatchObject({ state: "saved", error: null });
+    expect((await readdir(output)).sort()).toEqual(["a-fox.png", "again.png"]);
+    expect(provider.jobs).toHaveLength(1);
+  });
+
+  it("whose file is gone can only be sent again, which is the user's to say", async () => {
+    const { id, resume, file, provider } = await saved();
+    await rm(file);
+    expect(await resume(id)).toMatchObject({
+      state: "saved",
+      charged: "yes",
+      error: { type: "save_failed", charged: "yes", hint: expect.stringMatching(/^To submit it again/) },
+    });
+    expect(provider.jobs).toHaveLength(1);
+  });
+});
+
+it.each<[string, Answer, string]>([
+  ["failed", () => lost(), "generation_failed"],
+  ["refused", () => refused(NO_CATS), "generation_failed"],
+  ["not_sent", async () => ({ outcome: "not_sent", cause: null, error: BUSY }), "network"],
+])("a task that is %s is not asked about again, and is no other process's", async (state, answer, type) => {
+  const world = await workWorld({ work: FREE, answer });
+  const { ledgerId } = await world.generate();
+  const sent = world.provider.jobs.length;
+  expect(await world.resume(ledgerId ?? "")).toMatchObject({ state, charged: "no", error: { type } });
+  expect(world.provider.jobs).toHaveLength(sent);
 });
 
 describe("a task whose process ended", () => {

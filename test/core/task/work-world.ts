@@ -6,6 +6,7 @@ import { ofOneAccount } from "../../../src/core/deps.ts";
 import { dismissTask } from "../../../src/core/task/dismiss.ts";
 import { resumeFound } from "../../../src/core/task/resume.ts";
 import { intentOf, submitNew } from "../../../src/core/task/submit-and-finish.ts";
+import type { Destination } from "../../../src/task/intent.ts";
 import type { TaskEvent } from "../../../src/task/lifecycle.ts";
 import type { Work } from "../../../src/task/work.ts";
 import { hurriedClock } from "../../support/fake-clock.ts";
@@ -53,9 +54,9 @@ export async function workWorld({ answer, work = {}, images = 1, timeoutMs = nul
     const other = await taskWorld(NOWHERE, fresh);
     return { ...other, record: await recordOf(id, other) };
   };
-  const resume = async (id: string) => {
+  const resume = async (id: string, to: Destination | null = null) => {
     const { deps, record } = await next(id);
-    return resumeFound(record, { wait, destination: null }, ofOneAccount(deps));
+    return resumeFound(record, { wait, destination: to }, ofOneAccount(deps));
   };
   const dismiss = async (id: string) => {
     const { deps, record } = await next(id);

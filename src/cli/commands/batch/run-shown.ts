@@ -35,7 +35,7 @@ export async function runShown(
     async onPlan(plan) {
       progress.plan(plan);
       const estimate = estimateText(plan.toSubmit, matrix);
-      await console.note(`${planText(plan)}.${estimate && ` ${estimate}`}`);
+      await console.note(`${planText(plan, session.isSandbox)}.${estimate && ` ${estimate}`}`);
     },
     onOutage,
     onPause,

@@ -87,7 +87,7 @@ function entryOf(end: RowResult): SheetEntry {
     model,
     ratio,
     quality,
-    cost: creditsText(credits),
+    cost: creditsText(credits, end.report?.free),
     end: [seconds, word].flat().join(" · "),
   };
 }

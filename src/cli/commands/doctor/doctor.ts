@@ -28,7 +28,7 @@ export function register(command: Command, runWith: RunWith): void {
   command
     .description(
       "Check the installation, the account and the network, and say what to do about what is wrong.\n" +
-        "It costs nothing and changes nothing. The exit code is 0 if all is well or there are only warnings, and 2 if something must be fixed.",
+        "It costs nothing and changes nothing. With --verbose, what is as usual is shown too. The exit code is 0 if all is well or there are only warnings, and 2 if something must be fixed.",
     )
     .addHelpText("after", EXAMPLES)
     .action(runWith(runDoctor));
@@ -85,8 +85,9 @@ async function runDoctor(session: Session): Promise<number> {
   }));
   try {
     const made = await inOrder(results, async (result) => {
-      if (!options.json) await showResult(result, session);
-      return result;
+      const { isNoNews, ...facts } = result;
+      if (!options.json && (!isNoNews || options.verbose)) await showResult(result, session);
+      return facts;
     });
     context.signal.throwIfAborted();
     const names = (status: CheckStatus) =>
@@ -137,7 +138,7 @@ function linesOf(head: string, parts: readonly string[], columns: number): strin
 }
 
 function ended(sentence: string): string {
-  return sentence.endsWith(".") ? sentence : `${sentence}.`;
+  return /[.?]$/.test(sentence) ? sentence : `${sentence}.`;
 }
 
 /** Where something must be fixed, the document is that of a failure. */

@@ -36,7 +36,7 @@ export function register(command: Command, runWith: RunWith): void {
     .option("--edit", "write the prompt in $EDITOR, beginning with what was given");
   addGenerateOptions(command)
     .optionsGroup(OPTION_GROUPS.cost)
-    .option("--reuse", "reuse an identical request that was already charged")
+    .option("--reuse", "reuse the task of an identical earlier request")
     .option("--again", "submit a new task even if an identical request is unfinished")
     .addHelpText("after", EXAMPLES)
     .action(runWith(runGenerate));

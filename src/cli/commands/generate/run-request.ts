@@ -101,7 +101,7 @@ async function showDryRun(
   await session.console.result([
     ...sentLines(sent ?? { method: "POST", url: "/generate-image", body: request }),
     ...uploads.map(({ given }) => `${given} would be uploaded first, and its URL sent`),
-    `${creditsText(credits)}, nothing was sent`,
+    `${creditsText(credits, session.isSandbox ? "sandbox" : null)}, nothing was sent`,
   ]);
   return 0;
 }

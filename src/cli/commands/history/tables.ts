@@ -3,6 +3,7 @@ import { historyStatus } from "../../../core/use-cases/history.ts";
 import { ageText, localMinute } from "../../../lib/local-time.ts";
 import { withoutQuerySecret } from "../../../lib/query-secret.ts";
 import { GENERATOR_KEY_ID } from "../../../task/intent.ts";
+import { STATE_WORDS } from "../../../task/lifecycle.ts";
 import type { TaskRecord } from "../../../task/record.ts";
 import { shortTaskIds } from "../../../task/short-task-id.ts";
 import type { Session } from "../../session/session.ts";
@@ -28,7 +29,8 @@ interface TaskRow {
   submittedAt: string | null;
   id: string;
   status: string;
-  credits: number | null;
+  /** `free`, a number, or `?`. */
+  credits: string;
   /** The user's own generator, in short; null for a task of a service. */
   generator: string | null;
   prompt: string;
@@ -37,17 +39,24 @@ interface TaskRow {
 
 export function taskRow(record: TaskRecord, context: Session["context"]): TaskRow {
   const report = reportOf(record);
-  const { submittedAt, taskId, ledgerId, state, credits, request } = report;
+  const { submittedAt, taskId, ledgerId, state, request } = report;
   const { keyId, baseUrl } = record.intent.service;
   return {
     submittedAt,
     id: taskId ?? ledgerId ?? "",
     status: historyStatus(state),
-    credits,
+    credits: creditsCell(report),
     generator: keyId === GENERATOR_KEY_ID ? shortName(baseUrl) : null,
     prompt: request?.prompt ?? "",
     file: fileCell(report, context),
   };
+}
+
+/** The sandbox's credits are play money, and counted. */
+function creditsCell({ credits, free }: TaskReport): string {
+  if (free === "generator") return "free";
+  if (credits === null) return free === "sandbox" ? "free" : "?";
+  return String(credits);
 }
 
 /** A server's host, or a command's program. */
@@ -69,7 +78,7 @@ export async function showTasks(tasks: readonly TaskRow[], session: Session): Pr
     submittedAt === null ? "" : timeText(new Date(submittedAt)),
     shown[at] ?? "",
     status,
-    credits === null ? "?" : String(credits),
+    credits,
     ...(hasGenerators ? [generator ?? ""] : []),
     prompt,
     file,
@@ -92,8 +101,7 @@ function reasonOf(message: string): string {
 
 const STYLES: Readonly<Record<string, TextStyleName>> = {
   completed: "saved",
-  unfinished: "warning",
-  unknown: "warning",
+  ...Object.fromEntries(STATE_WORDS.map((word) => [word, "warning"] as const)),
   failed: "error",
 };
 

@@ -57,7 +57,7 @@ describe("imggen doctor", () => {
 
   it("has a line for each check and the next step beside what is wrong, or is a failure's document", async () => {
     const world = await healthy();
-    const { code, stdout, stderr } = await world.run(["doctor"], { env: NO_ACCOUNT });
+    const { code, stdout, stderr } = await world.run(["doctor", "--verbose"], { env: NO_ACCOUNT });
     const { document, checks } = await examined(world, { env: NO_ACCOUNT });
     const lines = stdout.trimEnd().split("\n");
     expect(code).toBe(2);
@@ -71,6 +71,27 @@ describe("imggen doctor", () => {
       error: { type: "usage", message: "Something must be fixed: service, key.", exitCode: 2 },
       ...{ taskId: null, charged: "no", resume: null },
     });
+  });
+
+  it("leaves out what is as usual, but in JSON and with --verbose", async () => {
+    const world = await healthy();
+    const rows = async (...flags: string[]) =>
+      (await world.run(["doctor", "--sandbox", ...flags], { env: NO_ACCOUNT })).stdout
+        .split("\n")
+        .map((line) => line.split(/ +/)[1] ?? "");
+    const usual = ["profile", "tasks", "terminal", "proxy", "key", "clock"];
+    expect((await rows()).filter((name) => usual.includes(name))).toEqual([]);
+    expect(await rows()).toEqual(expect.arrayContaining(["imggen", "node", "config", "models", "service"]));
+    expect(await rows("--verbose")).toEqual(expect.arrayContaining(usual));
+    const { checks, stdout } = await examined(world, { env: NO_ACCOUNT }, ["--sandbox"]);
+    expect(checks.map(({ name }) => name)).toEqual(expect.arrayContaining(usual));
+    expect(stdout).not.toContain("isNoNews");
+  });
+
+  it("shows a command as it was given", async () => {
+    const spec = "command:cat {promptFile} {output}";
+    const { check } = await examined(await healthy(), { env: NO_ACCOUNT }, ["--generator", spec]);
+    expect(check("service")?.message).toBe(`${spec}, free`);
   });
 
   it("needs no service for the embedded sandbox, and starts none", async () => {
@@ -265,10 +286,10 @@ describe("the settings", () => {
 describe("the ledger", () => {
   it.each([
     [
-      "tasks that are charged and not saved",
+      "tasks that are not saved",
       { poll: replies(UNKNOWN_TASK) },
       {
-        message: "1 task is charged and not saved.",
+        message: "1 task is unfinished (1 accepted).",
         hint: "To finish them: imggen resume",
         facts: { unfinished: 1, unknown: 0 },
       },
