@@ -23,7 +23,7 @@ const TABLE = {
   generator: {
     type: "generator",
     variable: "IMGGEN_GENERATOR",
-    help: "your own generator in place of a service: openai, a URL, sdapi:<url>, comfyui:<url>, command:<command line>",
+    help: "your own generator in place of a service: openai, replicate, a URL, npm:<package>, …, see imggen help generators",
   },
   generatorKey: {
     type: "generatorKey",
@@ -42,7 +42,7 @@ const TABLE = {
   },
   generatorConcurrency: {
     type: "places",
-    help: "requests at once, over all processes (default: 1; 4 for Replicate, fal, bfl and gemini)",
+    help: "requests at once, over all processes (default: 1; 4 for replicate, fal, bfl, gemini and packages)",
   },
   generatorTimeout: {
     type: "duration",
