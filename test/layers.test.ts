@@ -55,7 +55,7 @@ const MAY_IMPORT: Record<string, { layers: string[]; files?: string[] }> = {
       "task",
       "lib",
     ],
-    files: ["sandbox/server.ts", "providers/spec.ts"],
+    files: ["sandbox/server.ts"],
   },
   serve: { layers: ["server", "client", "core", "models", "store", "task", "lib"] },
   mcp: { layers: ["client", "core", "graphics", "models", "task", "lib"] },

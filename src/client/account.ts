@@ -1,9 +1,9 @@
 import { isLoopbackHost } from "../api/address.ts";
 import { AuthRequiredError } from "../api/errors.ts";
 import { UsageError } from "../lib/error-types.ts";
+import { withoutOperation } from "../lib/operation-path.ts";
 import { refuseQuerySecret } from "../lib/query-secret.ts";
 import { shellWord } from "../lib/shell-word.ts";
-import { withoutOperation } from "../providers/spec.ts";
 import type { EffectiveSettings } from "./effective-settings.ts";
 
 /** The key as it goes into the Authorization header. @throws UsageError if it cannot be one (section 5) */

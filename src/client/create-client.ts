@@ -50,7 +50,7 @@ function sessionOf(options: ClientOptions): ClientSession {
   const settings = new EffectiveSettings(overridden, read, generatorSettings(options), sandbox === true);
   const setting = sandbox ? undefined : settings.flag("generator");
   // As with the others: what is wrong with an option is said here.
-  if (setting !== undefined) ownGenerator(setting, { settings, context });
+  if (setting !== undefined) ownGenerator(setting, { settings, context, folders });
   return {
     context,
     folders,

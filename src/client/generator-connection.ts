@@ -66,6 +66,7 @@ export async function openGenerator(
     maskKey: keyMasker(options.key ?? ""),
     generator: {
       name: spec.name,
+      package: options.package,
       ...(provider.prepare && { prepare }),
       workFor: (request) => workFor(request, options, prepared),
       line: lineOf(spec, options, session),
@@ -97,7 +98,7 @@ export function workFor(
   prepared: Prepared = { isPaid: false },
 ): Work {
   const { ratio, quality, model, maxImages = 1 } = request;
-  const { timeoutMs, sidePx, sizeForm, fields } = options;
+  const { timeoutMs, sidePx, sizeForm, fields, package: made } = options;
   const { workflow } = prepared;
   return {
     taskId: newTaskId(),
@@ -109,6 +110,7 @@ export function workFor(
       ...pictureDimensions(ratio, quality, sidePx),
       sizeForm,
       fields,
+      ...(made !== undefined && { package: made }),
       ...(workflow !== undefined && { workflow }),
     },
   };

@@ -2,8 +2,9 @@ import { AuthRequiredError } from "../api/errors.ts";
 import { timeoutOption } from "../lib/duration.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { shellWord } from "../lib/shell-word.ts";
-import { concurrencyOf, type GeneratorSpec, isAtHome, isPaidByDefault, KINDS } from "../providers/kinds.ts";
+import { concurrencyOf, type GeneratorSpec, isPaidByDefault, kindAtHome } from "../providers/kinds.ts";
 import type { GeneratorOptions } from "../providers/options.ts";
+import { installedPackage } from "../providers/package/load.ts";
 import { mayCarryKey, parseGeneratorSpec } from "../providers/spec.ts";
 import { SETTINGS, type SettingName } from "../store/settings-table.ts";
 import { type Effective, switchValue } from "./effective-settings.ts";
@@ -30,20 +31,32 @@ export interface OwnGenerator {
 /** What a generator is read from. */
 export type GeneratorSource = Pick<ClientSession, "settings"> & {
   context: Pick<ClientSession["context"], "env" | "resolvePath">;
+  /** Where packages that make images are installed. */
+  folders: Pick<ClientSession["folders"], "config">;
 };
 
 /** The generator that a setting names, with all that is set about it. @throws UsageError, AuthRequiredError without a key */
 export function ownGenerator(setting: Effective, source: GeneratorSource): OwnGenerator {
-  const spec = parseGeneratorSpec(setting.value, setting.label);
+  const spec = knownSpec(setting.value, setting.label, source);
   const key = keyInEffect(spec, source);
   return { spec, options: withKey(spec, optionsOf(spec, source), key) };
 }
 
 /** The generator of a stored task, where it is not the one in effect: nothing that is set is meant for it. */
 export function generatorNamed(name: string, source: GeneratorSource): OwnGenerator {
-  const spec = parseGeneratorSpec(name, "The task's generator");
+  const spec = knownSpec(name, "The task's generator", source);
   const options = { ...DEFAULTS, concurrency: concurrencyOf(spec).usual, isPaid: isPaidByDefault(spec) };
   return { spec, options: withKey(spec, options, boundKey(spec, source)) };
+}
+
+/** A generator as it is written, with all that is known of it. @throws UsageError for a package that is not installed */
+export function knownSpec(
+  text: string,
+  label: string,
+  source: Pick<GeneratorSource, "folders">,
+): GeneratorSpec {
+  const given = parseGeneratorSpec(text, label);
+  return given.kind === "npm" ? installedPackage(given, source.folders.config) : given;
 }
 
 const DEFAULTS = {
@@ -142,7 +155,7 @@ function keyInEffect(spec: GeneratorSpec, source: GeneratorSource): string | nul
 /** A key that is for one origin alone: the one in its kind's own variable, or the one that was stored. */
 function boundKey(spec: GeneratorSpec, { settings, context }: GeneratorSource): string | null {
   if (spec.kind === "command") return null;
-  const variable = isAtHome(spec) && KINDS[spec.kind].keyVariables.find((name) => context.env[name]);
+  const variable = kindAtHome(spec)?.keyVariables.find((name) => context.env[name]);
   if (variable) return checkSecret(context.env[variable] ?? "", variable);
   const { origin } = new URL(spec.url);
   const stored = settings.stored("generatorKey");
@@ -156,25 +169,26 @@ function withKey(
   key: string | null,
 ): GeneratorOptions {
   if (spec.kind === "command") return { ...options, key: null };
+  const made = spec.kind === "npm" ? { package: spec.version } : {};
   const isSecret = key !== null || Object.keys(options.headers).length > 0;
   if (isSecret && !mayCarryKey(spec))
     throw new UsageError("The generator's key is only sent to https:// addresses, and within this machine.", {
       hint: `Nothing was sent. Put https before ${new URL(spec.url).host}, or unset the key: a server that needs none works over http.`,
     });
-  return { ...options, key };
+  return { ...options, ...made, key };
 }
 
 /** Whether every request would be refused for lack of a key. */
 export function lacksKey({ spec, options: { key, headers } }: OwnGenerator): boolean {
-  const needsKey = spec.kind !== "command" && isAtHome(spec);
-  return needsKey && key === null && Object.keys(headers).length === 0;
+  return kindAtHome(spec) !== null && key === null && Object.keys(headers).length === 0;
 }
 
 /** @throws AuthRequiredError where it lacks a key */
 export function requireKey(own: OwnGenerator): void {
   const { spec } = own;
-  if (spec.kind === "command" || !lacksKey(own)) return;
-  const { title, keyVariables } = KINDS[spec.kind];
+  const kind = kindAtHome(spec);
+  if (kind === null || !lacksKey(own)) return;
+  const { title, keyVariables } = kind;
   throw new AuthRequiredError(`No key for ${title} is set.`, {
     hint: `Nothing was sent. Set ${keyVariables.join(" or ")}, or store it: imggen login --generator ${shellWord(spec.name)}`,
   });

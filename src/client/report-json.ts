@@ -95,6 +95,7 @@ export class ImggenFailure extends Error implements TaskFailure {
   declare readonly taskId: string | null;
   declare readonly charged: Charged;
   declare readonly resume: string | null;
+  declare readonly state?: StateWord;
   declare readonly files: SavedFile[];
   declare readonly warnings: string[];
   declare readonly reused?: true;
@@ -106,8 +107,9 @@ export class ImggenFailure extends Error implements TaskFailure {
 
   /** The same document that the command line prints. */
   toJSON(): TaskFailure {
-    const { ok, error, taskId, charged, resume, files, warnings, reused } = this;
-    return { ok, error, taskId, charged, resume, files, warnings, ...(reused && { reused }) };
+    const { ok, error, taskId, charged, resume, state, files, warnings, reused } = this;
+    const more = { ...(state && { state }), files, warnings, ...(reused && { reused }) };
+    return { ok, error, taskId, charged, resume, ...more };
   }
 }
 

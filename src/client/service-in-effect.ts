@@ -8,7 +8,7 @@ import type { ClientSession } from "./session.ts";
 
 /** The user's own generator, where it takes the place of a service; else null. What reads it is loaded only then. */
 export async function generatorInEffect(
-  session: Pick<ClientSession, "settings" | "context">,
+  session: Pick<ClientSession, "settings" | "context" | "folders">,
 ): Promise<OwnGenerator | null> {
   const setting = session.settings.generator();
   if (setting === undefined) return null;
@@ -22,7 +22,7 @@ export async function generatorInEffect(
  * @param request `dryRun`: no connection is to be opened
  */
 export async function termsInEffect(
-  session: Pick<ClientSession, "settings" | "context" | "onExchange">,
+  session: Pick<ClientSession, "settings" | "context" | "folders" | "onExchange">,
   request: { validate?: boolean | undefined; model?: string | undefined; dryRun?: boolean | undefined },
 ): Promise<GeneratorTerms | null> {
   const own = await generatorInEffect(session);

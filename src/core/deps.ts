@@ -46,6 +46,8 @@ export interface GeneratorFacts {
   prepare?: ((signal: AbortSignal) => Promise<void>) | undefined;
   /** What a new task is worth here, and what makes its images. */
   workFor(request: GenerationRequest): Work;
+  /** `name@version` of the package that makes the images here, where one does. */
+  package?: string | undefined;
   /** The line in which its requests wait, over all processes; null where any number may be under way. */
   line: Line | null;
 }

@@ -131,7 +131,7 @@ function pageImage(
     model,
     ratio,
     quality,
-    credits: origin?.credits ?? null,
+    credits: origin?.credits ?? (origin?.free ? 0 : null),
     task: origin?.taskId ?? null,
     command: origin && commandFor(origin),
   };

@@ -75,6 +75,7 @@ function totals(some) {
 
 function creditsText(credits) {
   if (credits === null) return "cost unknown";
+  if (credits === 0) return "free";
   return credits === 1 ? "1 credit" : `${credits} credits`;
 }
 

@@ -214,11 +214,6 @@ export async function removeLeases(folder: string, id: string): Promise<void> {
   for (const file of claimFilesOf(folder, id)) removeIfPresent(file);
 }
 
-/** Whether a living process has a claim on a resource. */
-export async function isLeased(folder: string, id: string, processes: Processes): Promise<boolean> {
-  return (await leaseOn(folder, id, processes)) !== null;
-}
-
 /** The claim that a living process has on a resource; null if none has one. */
 export async function leaseOn(folder: string, id: string, processes: Processes): Promise<Lease | null> {
   const reading = { processes, now: Date.now };

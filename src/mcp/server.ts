@@ -59,7 +59,7 @@ function toolsFor(now: CallSettings): readonly Tool[] {
 }
 
 const INSTRUCTIONS =
-  "imggen generates images over a paid service. Every answer says what this session has spent and may spend, in credits. The same generate_image call again is never charged twice. A task that is still running is not lost: get_task waits for it and saves it.";
+  "imggen generates images, which may cost credits. Every answer says what this session has spent and may spend, in credits. The same generate_image call again is never charged twice. A task that is still running is not lost: get_task waits for it and saves it.";
 
 /** An MCP server. What its tools share may have several servers. @param settings reads what the user has set by now */
 export function createServer(

@@ -133,16 +133,20 @@ function checkedForGenerator(
 
 const MOST_NAMED = 12;
 
+/** Whether a generator's list has a model, by whichever of its names. */
+export function isAmong(models: readonly string[], name: string): boolean {
+  const plain = (text: string) =>
+    text.replace(/ \[[\da-f]+\]$|\.(?:safetensors|ckpt|gguf|pth?)$/gi, "").toLowerCase();
+  return models.some((model) => plain(model) === plain(name));
+}
+
 /** A model that the generator does not have. What its list calls by a longer name, or a file's, counts as that. */
 function unknownToGenerator(
   name: string,
   models: readonly string[] | null,
   label: string,
 ): Refusal | undefined {
-  if (models === null || models.length === 0 || name === ANY_MODEL) return undefined;
-  const plain = (text: string) =>
-    text.replace(/ \[[\da-f]+\]$|\.(?:safetensors|ckpt|gguf|pth?)$/gi, "").toLowerCase();
-  if (models.some((model) => plain(model) === plain(name))) return undefined;
+  if (models === null || models.length === 0 || name === ANY_MODEL || isAmong(models, name)) return undefined;
   const more = models.length > MOST_NAMED ? ", …" : "";
   return {
     kind: "refusal",

@@ -1,19 +1,27 @@
-import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { fieldsOf, jsonOrNull } from "../lib/json.ts";
 import type { ProviderDeps } from "./deps.ts";
 import type { ProviderServer } from "./http.ts";
-import { isJobId, type JobContext, type JobForm, jobService, urlsIn, wordsOf } from "./job-service.ts";
+import {
+  isJobId,
+  type JobContext,
+  type JobForm,
+  jobService,
+  serverOf,
+  urlsIn,
+  wordsOf,
+} from "./job-service.ts";
 import type { ServerSetup } from "./kind.ts";
 import { sizeFields } from "./openai/size.ts";
 import type { Fields, Polls } from "./polls.ts";
 import type { Job, PolledState, Provider } from "./provider.ts";
-import { referenceFiles } from "./reference-files.ts";
+import { base64Of, referenceFiles } from "./reference-files.ts";
 import { usageIn } from "./usage.ts";
 
 /** Black Forest Labs. A job is polled at the address that its reply gives, on one of the service's own hosts. */
 export function bflProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
-  return jobService(setup, formOf, deps, ".bfl.ai");
+  const server = serverOf(setup, deps, ".bfl.ai");
+  return jobService(setup, server, formOf(server), deps);
 }
 
 function formOf(server: ProviderServer): JobForm {
@@ -96,9 +104,9 @@ function stepped(px: number): number {
 /** `input_image`, `input_image_2`, …, in base64. @throws ProviderError for one that cannot be used */
 async function referenceFields(job: Job, context: JobContext): Promise<Fields> {
   const files = await referenceFiles(job, path.join(job.folder, "reference"), context);
-  const entries = files.map(async ({ file }, at) => {
+  const entries = files.map(async (file, at) => {
     const name = at === 0 ? "input_image" : `input_image_${at + 1}`;
-    return [name, await readFile(file, "base64")] as const;
+    return [name, await base64Of(file)] as const;
   });
   return Object.fromEntries(await Promise.all(entries));
 }

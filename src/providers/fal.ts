@@ -2,7 +2,7 @@ import type { HttpReply } from "../api/client.ts";
 import type { ProviderDeps } from "./deps.ts";
 import { readErrorBody } from "./failed-reply.ts";
 import type { ProviderServer } from "./http.ts";
-import { isJobId, type JobForm, jobService, urlsIn } from "./job-service.ts";
+import { isJobId, type JobContext, type JobForm, jobService, serverOf, urlsIn } from "./job-service.ts";
 import type { ServerSetup } from "./kind.ts";
 import { sizeFields } from "./openai/size.ts";
 import type { Fields, Look, Polls } from "./polls.ts";
@@ -12,15 +12,21 @@ import { usageIn } from "./usage.ts";
 
 /** fal's queue. The addresses of a request are used as its reply gives them: a model's sub-path is not in them. */
 export function falProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
-  return jobService(setup, formOf, deps, ".fal.run");
+  const server = serverOf(setup, deps, ".fal.run");
+  return jobService(setup, server, formOf(server), deps);
 }
 
 function formOf(server: ProviderServer): JobForm {
   return {
     check: problemOf,
-    async request(job) {
+    async request(job, context) {
       const { model, fields } = job.options;
-      const body = { prompt: job.request.prompt, ...sizeOf(job), ...(await referenceFields(job)), ...fields };
+      const body = {
+        prompt: job.request.prompt,
+        ...sizeOf(job),
+        ...(await referenceFields(job, context)),
+        ...fields,
+      };
       return { path: `/${model}`, fields: body };
     },
     idIn: ({ request_id: id, response_url, status_url, cancel_url }) => {
@@ -98,9 +104,9 @@ function sizeOf({ options, request, references }: Job): Fields {
 }
 
 /** The models that edit several images take a list, also of one. */
-async function referenceFields({ references, options }: Job): Promise<Fields> {
+async function referenceFields({ references, options }: Job, context: JobContext): Promise<Fields> {
   if (references.length === 0) return {};
-  const urls = await referenceUrls(references);
+  const urls = await referenceUrls(references, context);
   const isList = urls.length > 1 || options.model?.endsWith("/edit");
   return isList ? { image_urls: urls } : { image_url: urls[0] };
 }

@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { fieldsOf, isJsonObject } from "../lib/json.ts";
 import { type Answer, base64Image } from "./answer.ts";
@@ -6,7 +5,7 @@ import type { ProviderDeps } from "./deps.ts";
 import { ProviderServer } from "./http.ts";
 import type { ServerSetup } from "./kind.ts";
 import type { Job, Provider } from "./provider.ts";
-import { type ReferenceDeps, referenceFiles } from "./reference-files.ts";
+import { base64Of, type ReferenceDeps, referenceFiles, shownContext } from "./reference-files.ts";
 import { jsonIn, type StoredReply } from "./reply-file.ts";
 import { ServerReplies } from "./server-replies.ts";
 
@@ -26,6 +25,10 @@ export function geminiProvider({ url, keyHeaders, options }: ServerSetup, deps: 
         const body = { type: "application/json", bytes: JSON.stringify(await fieldsFor(job, context)) };
         return server.post(`/models/${nameOf(job)}:generateContent`, body, job, sending);
       }),
+    async describe(job) {
+      const body = await fieldsFor(job, shownContext(deps, new URL(url)));
+      return server.shown(`/models/${nameOf(job)}:generateContent`, body);
+    },
     recover: (job) => replies.recover(job),
     images: (job) => replies.images(job),
     models: (signal) => replies.models(signal),
@@ -37,8 +40,8 @@ export function geminiProvider({ url, keyHeaders, options }: ServerSetup, deps: 
 async function fieldsFor(job: Job, context: ReferenceDeps): Promise<Record<string, unknown>> {
   const { prompt, ratio, quality } = job.request;
   const files = await referenceFiles(job, path.join(job.folder, "reference"), context);
-  const images = files.map(async ({ file, mediaType }) => ({
-    inlineData: { mimeType: mediaType, data: await readFile(file, "base64") },
+  const images = files.map(async (file) => ({
+    inlineData: { mimeType: file.mediaType, data: await base64Of(file) },
   }));
   const imageConfig = {
     ...(ratio !== undefined && ratio !== "auto" && { aspectRatio: ratio }),

@@ -4,10 +4,11 @@ import { HttpClient, type HttpReply, wholeReply } from "../api/client.ts";
 import { connectionErrorText } from "../api/connection-errors.ts";
 import { type HttpRequest, TransportError } from "../api/transport.ts";
 import { errorText } from "../lib/error-text.ts";
+import { withoutQuery } from "../lib/redact.ts";
 import type { ProviderDeps } from "./deps.ts";
 import { clauseOf } from "./failures.ts";
 import type { GeneratorOptions } from "./options.ts";
-import { type Job, type MadeImage, ProviderError, type SubmitHow } from "./provider.ts";
+import { type Job, type MadeImage, ProviderError, type SentRequest, type SubmitHow } from "./provider.ts";
 import { isSuccess, ReplyFile, readReplyFile, type StoredReply } from "./reply-file.ts";
 import { secretsMasker } from "./secrets.ts";
 
@@ -180,6 +181,11 @@ export class ProviderServer {
     const { otherHosts } = this.#options;
     if (otherHosts === undefined || !`.${this.#base.hostname}`.endsWith(otherHosts)) return false;
     return protocol === "https:" && port === "" && hostname.endsWith(otherHosts);
+  }
+
+  /** A POST as people read it. @param to a path below the base */
+  shown(to: string, body: unknown): SentRequest {
+    return { method: "POST", url: this.mask(withoutQuery(this.urlBelow(to))), body };
   }
 
   /** An image that a reply names. @param given absolute, or relative to the server */

@@ -7,7 +7,7 @@ import { keptReply } from "./kept-reply.ts";
 import type { ServerSetup } from "./kind.ts";
 import { type Fields, type Look, Polls } from "./polls.ts";
 import { type Job, type PollReply, type Provider, ProviderError, type SubmitHow } from "./provider.ts";
-import type { ReferenceDeps } from "./reference-files.ts";
+import { type ReferenceDeps, shownContext } from "./reference-files.ts";
 import { isSuccess, jsonIn, readReplyFile, type StoredReply } from "./reply-file.ts";
 
 /** A request for a job's image. */
@@ -32,23 +32,30 @@ export interface JobForm {
    */
   idIn(said: Fields): string | null;
   poll(id: string, look: Look, polls: Polls): Promise<PollReply>;
+  /** The names of its models. Absent: the service has no list. */
+  models?(): Promise<string[] | null>;
   /** Where a job is cancelled; null where that is not known. Absent: the service has no such thing. */
   cancelAt?(id: string, signal: AbortSignal): Promise<{ method: "POST" | "PUT"; url: OwnUrl } | null>;
 }
 
-/** A service that takes a request as a job, and gives it an id. @param otherHosts as of `ProviderServer` */
-export function jobService(
-  { url, keyHeaders, options }: ServerSetup,
-  formOf: (server: ProviderServer) => JobForm,
+/** The server of a service. @param otherHosts as of `ProviderServer` */
+export function serverOf(
+  { url, keyHeaders, options: { key, headers } }: ServerSetup,
   deps: ProviderDeps,
   otherHosts?: string,
+): ProviderServer {
+  const hosts = otherHosts === undefined ? {} : { otherHosts };
+  return new ProviderServer({ key, headers, url, keyHeaders, ...hosts }, deps);
+}
+
+/** A service that takes a request as a job, and gives it an id. */
+export function jobService(
+  { url, options }: ServerSetup,
+  server: ProviderServer,
+  form: JobForm,
+  deps: ProviderDeps,
 ): Provider {
-  const { key, headers, concurrency, timeoutMs } = options;
-  const server = new ProviderServer(
-    { key, headers, url, keyHeaders, ...(otherHosts && { otherHosts }) },
-    deps,
-  );
-  const form = formOf(server);
+  const { concurrency, timeoutMs } = options;
   const polls = new Polls(server, deps.clock);
   const accepted = (reply: StoredReply, job: Job) => {
     const nowMs = deps.clock.now();
@@ -69,6 +76,10 @@ export function jobService(
       }, onSent);
       return reply.outcome === "unknown" ? { ...reply, ...(await keptReply(job, server.mask)) } : reply;
     },
+    async describe(job) {
+      const { path, fields } = await form.request(job, shownContext(deps, new URL(url)));
+      return server.shown(path, fields);
+    },
     async recover(job) {
       const reply = await settled(async (hasSent) => {
         hasSent();
@@ -85,7 +96,7 @@ export function jobService(
         return at ? server.cancel(at.method, at.url, signal) : null;
       },
     }),
-    models: async () => null,
+    models: async () => (await form.models?.()) ?? null,
     close: () => server.close(),
   };
 }

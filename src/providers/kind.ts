@@ -19,6 +19,8 @@ export interface ServerKind {
   concurrency: number;
   /** How many it takes at most, whatever is set. */
   mostConcurrency: number;
+  /** Whether its images are paid for; absent: by its address. */
+  isPaid?: boolean;
   /** Whether every request must name a model. */
   needsModel: boolean;
   /** The models that the server at a URL is known to have, and the one for requests that name none, if there is one. */

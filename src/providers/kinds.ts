@@ -75,17 +75,15 @@ export type ServerKindName = keyof typeof TABLE;
 /** Every kind of server. */
 export const KINDS: Readonly<Record<ServerKindName, ServerKind>> = TABLE;
 
-/** Whether a generator makes nothing unless a model is named. */
-export function needsModel({ kind }: GeneratorSpec): boolean {
-  return kind !== "command" && KINDS[kind].needsModel;
-}
-
 export function isServerKind(name: string): name is ServerKindName {
   return Object.hasOwn(KINDS, name);
 }
 
+/** A generator as it is written: of a package nothing but its name is known. */
+export type GivenSpec = ServerSpec | CommandSpec | PackageName;
+
 /** Which generator: its kind, and where it is. */
-export type GeneratorSpec = ServerSpec | CommandSpec;
+export type GeneratorSpec = ServerSpec | CommandSpec | PackageSpec;
 
 export interface ServerSpec {
   kind: ServerKindName;
@@ -103,6 +101,28 @@ interface CommandSpec {
   words: readonly string[];
 }
 
+export interface PackageName {
+  kind: "npm";
+  name: string;
+  package: string;
+  /** null: the package's own. */
+  url: string | null;
+}
+
+/** A package that is installed for imggen. */
+export interface PackageSpec extends PackageName {
+  url: string;
+  /** `name@version` */
+  version: string;
+  server: ServerKind;
+}
+
+/** What is known of a generator's kind; null of a command. */
+export function kindOf(spec: GeneratorSpec): ServerKind | null {
+  if (spec.kind === "command") return null;
+  return spec.kind === "npm" ? spec.server : KINDS[spec.kind];
+}
+
 /** Loads a generator's code, and makes it. Nothing is sent or run. A command that uses no generator loads none of it. */
 export async function openProvider(
   spec: GeneratorSpec,
@@ -111,38 +131,49 @@ export async function openProvider(
 ): Promise<Provider> {
   if (spec.kind === "command")
     return (await import("./command/command-provider.ts")).commandProvider(spec.words, options, deps);
-  const kind = KINDS[spec.kind];
+  const kind = spec.kind === "npm" ? spec.server : KINDS[spec.kind];
   const keyHeaders = options.key === null ? {} : kind.keyHeaders(options.key);
   return kind.open({ url: spec.url, keyHeaders, options }, deps);
 }
 
 /** Whether images are paid for, where the user does not say: all but a command's, and those of a private network. */
 export function isPaidByDefault(spec: GeneratorSpec): boolean {
-  return spec.kind !== "command" && !isPrivateHost(new URL(spec.url).hostname);
+  if (spec.kind === "command") return false;
+  return kindOf(spec)?.isPaid ?? !isPrivateHost(new URL(spec.url).hostname);
 }
 
-/** Whether a server is at its kind's own address: there a key is needed, and its variables hold one. */
-export function isAtHome({ kind, url }: ServerSpec): boolean {
-  const { url: own, keyVariables } = KINDS[kind];
-  return own !== null && keyVariables.length > 0 && new URL(url).origin === new URL(own).origin;
+/**
+ * The kind of a server that is at its kind's own address: there a key is needed, and the kind's variables hold one. Null
+ * for any other.
+ */
+export function kindAtHome(spec: GeneratorSpec): ServerKind | null {
+  const kind = kindOf(spec);
+  if (kind === null || spec.kind === "command" || kind.url === null || kind.keyVariables.length === 0)
+    return null;
+  return new URL(spec.url).origin === new URL(kind.url).origin ? kind : null;
 }
 
 /** How many requests it takes at once, unless the user says so; and at most. */
 export function concurrencyOf(spec: GeneratorSpec): { usual: number; most: number } {
-  const { concurrency: usual, mostConcurrency: most } = spec.kind === "command" ? LOCAL : KINDS[spec.kind];
+  const { concurrency: usual, mostConcurrency: most } = kindOf(spec) ?? LOCAL;
   return { usual, most };
 }
 
+/** Whether a generator makes nothing unless a model is named. */
+export function needsModel(spec: GeneratorSpec): boolean {
+  return kindOf(spec)?.needsModel ?? false;
+}
+
 /** The models that a generator is known to have; it may have others. */
-export function knownModels(spec: GeneratorSpec): Matrix {
+export function knownModels(spec: GivenSpec): Matrix {
   return modelsOf(spec)?.known ?? [];
 }
 
 /** What it makes images with where no model is named, if that is known. */
-export function defaultModelOf(spec: GeneratorSpec): string | null {
+export function defaultModelOf(spec: GivenSpec): string | null {
   return modelsOf(spec)?.default ?? null;
 }
 
-function modelsOf(spec: GeneratorSpec) {
-  return spec.kind === "command" ? null : KINDS[spec.kind].modelsAt(spec);
+function modelsOf(spec: GivenSpec) {
+  return spec.kind === "command" || spec.kind === "npm" ? null : KINDS[spec.kind].modelsAt(spec);
 }

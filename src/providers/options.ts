@@ -24,4 +24,6 @@ export interface GeneratorOptions {
   /** By the kind and the address, unless `--generator-paid` or `--generator-free` says otherwise. */
   isPaid: boolean;
   key: string | null;
+  /** `name@version` of the package that makes the images, where one does. */
+  package?: string;
 }

@@ -95,6 +95,13 @@ export type MadeImage =
   /** Absolute. `headers` go to this URL's own origin if that is the provider's, and never along a redirect. */
   | { kind: "url"; url: string; headers?: Readonly<Record<string, string>> };
 
+/** A request as `--dry-run` shows it: names stand for files, and no key is in it. */
+export type SentRequest =
+  /** `url`: without a query. `workflow`: what it sets in a workflow, a line each, where the body is one. */
+  | { method: "POST"; url: string; body: unknown; workflow?: string[] }
+  /** The words of a command. */
+  | { command: readonly string[] };
+
 /** What new requests to a provider are made with. */
 export interface Prepared {
   /** Whether it costs money whatever its address says. */
@@ -117,10 +124,10 @@ export interface Provider {
    * @throws ProviderError or UsageError where no request can be sent
    */
   prepare?(signal: AbortSignal | null): Promise<Prepared>;
-  /** What a request sets, a line each, for a dry run. Connects to nothing. @throws ProviderError */
-  plan?(job: Omit<Job, "folder" | "taskId" | "index">): string[];
   /** What the provider has no place for, as a sentence; null for nothing. Asked before a task is begun. */
   check?(job: Omit<Job, "folder" | "taskId" | "index">): string | null;
+  /** The request that `submit` would send, for people to read. Opens no connection. @throws ProviderError */
+  describe?(job: Job): Promise<SentRequest>;
   /** Sends the request: the only function that may cost money. Never throws. */
   submit(job: Job, how: SubmitHow): Promise<SubmitReply>;
   /** Polls a task that it accepted, once, for at most `timeoutMs`. Costs nothing. Never throws. Absent: it gives no ids. */

@@ -1,4 +1,5 @@
 import { readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
 import { guardedLookup } from "../api/address.ts";
 import { HttpClient } from "../api/client.ts";
 import { download } from "../api/download.ts";
@@ -13,6 +14,13 @@ export interface ReferenceDeps extends Pick<ProviderDeps, "proxies" | "clock" | 
   /** Whose images they are for: one on the public internet has none fetched from a private network. */
   generatorUrl: URL;
   signal: AbortSignal;
+  /** Whether names stand for the images, which are not read or downloaded: nothing is to be sent. */
+  isShown?: boolean;
+}
+
+/** What a request is made from that is only shown. */
+export function shownContext<Deps extends ProviderDeps>(deps: Deps, generatorUrl: URL): Deps & ReferenceDeps {
+  return { ...deps, generatorUrl, signal: new AbortController().signal, isShown: true };
 }
 
 /** A host that says nothing for so long has failed once. */
@@ -22,7 +30,12 @@ const IDLE_TIMEOUT_MS = 15_000;
 const MOST_PATIENCE_MS = 20_000;
 
 /** A reference image in a file of its own, whole and of a known type. */
-export type LocalReference = Extract<Reference, { file: string }>;
+export interface LocalReference {
+  file: string;
+  mediaType: string;
+  /** What stands for its bytes where they are only shown. */
+  shown?: string;
+}
 
 /**
  * A job's reference images as files, named `stem` with a number and the extension of their type. Those on the web are
@@ -35,6 +48,7 @@ export async function referenceFiles(
   stem: string,
   deps: ReferenceDeps,
 ): Promise<LocalReference[]> {
+  if (deps.isShown) return references.map(shownReference);
   const lookup = guardedLookup(deps.generatorUrl.hostname);
   const http = new HttpClient({ proxies: deps.proxies, onExchange: deps.onExchange, lookup });
   try {
@@ -53,10 +67,15 @@ export async function referenceFiles(
   }
 }
 
-/** Every reference image as a URL; those on this disk as `data:` URLs. @throws ProviderError */
-export function referenceUrls(references: readonly Reference[]): Promise<string[]> {
+/** Every reference image as a URL; those on this disk as `data:` URLs, or what stands for them. @throws ProviderError */
+export function referenceUrls(
+  references: readonly Reference[],
+  { isShown = false }: Pick<ReferenceDeps, "isShown">,
+): Promise<string[]> {
   return Promise.all(
     references.map(async (reference) => {
+      const isLong = "file" in reference || /^data:/i.test(reference.url);
+      if (isShown && isLong) return shownReference(reference).shown ?? "";
       if ("url" in reference) return reference.url;
       const bytes = await fileBytes(reference);
       return `data:${reference.mediaType};base64,${bytes.toString("base64")}`;
@@ -69,6 +88,19 @@ function fileBytes(reference: LocalReference): Promise<Buffer> {
   return readFile(reference.file).catch((error) => {
     throw invalid(`${nameOf(reference)} cannot be read: ${errorText(error)}`, error);
   });
+}
+
+/** A reference image's bytes in base64, or what stands for them. */
+export function base64Of({ file, shown }: LocalReference): Promise<string> {
+  return shown === undefined ? readFile(file, "base64") : Promise.resolve(shown);
+}
+
+/** What stands for a reference image where nothing is to be sent: `<file fox.png>`. */
+function shownReference(reference: Reference): LocalReference {
+  if ("file" in reference) return { ...reference, shown: `<file ${path.basename(reference.file)}>` };
+  const { url } = reference;
+  const shown = /^data:/i.test(url) ? "<a data: URL>" : `<${withoutQuery(url)}>`;
+  return { file: "", mediaType: "image/*", shown };
 }
 
 /** How a message names a reference image. */

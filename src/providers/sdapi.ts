@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import path from "node:path";
 import type { Clock } from "../lib/clock.ts";
 import { fieldsOf, isJsonObject, jsonOrNull } from "../lib/json.ts";
@@ -7,7 +6,7 @@ import type { ProviderDeps } from "./deps.ts";
 import { ProviderServer } from "./http.ts";
 import type { ServerSetup } from "./kind.ts";
 import { type Job, type Provider, ProviderError, type SubmitHow } from "./provider.ts";
-import { type ReferenceDeps, referenceFiles } from "./reference-files.ts";
+import { base64Of, type ReferenceDeps, referenceFiles, shownContext } from "./reference-files.ts";
 import { jsonIn, type StoredReply } from "./reply-file.ts";
 import { ServerReplies } from "./server-replies.ts";
 
@@ -31,6 +30,10 @@ export function sdapiProvider({ url, keyHeaders, options }: ServerSetup, deps: P
           server.post(request.path, body, job, sending),
         );
       }),
+    async describe(job) {
+      const request = await imageRequest(job, shownContext(deps, base));
+      return server.shown(request.path, request.fields);
+    },
     recover: (job) => replies.recover(job),
     images: (job) => replies.images(job),
     models: (signal) => replies.models(signal),
@@ -85,7 +88,7 @@ async function imageRequest(job: Job, deps: ReferenceDeps): Promise<SdapiRequest
   const plain = { prompt, width, height, ...(model !== null && modelFields(model)) };
   const [image] = await referenceFiles(job, path.join(job.folder, "reference"), deps);
   if (image === undefined) return { path: "/sdapi/v1/txt2img", fields: { ...plain, ...fields } };
-  const images = { init_images: [await readFile(image.file, "base64")] };
+  const images = { init_images: [await base64Of(image)] };
   return { path: "/sdapi/v1/img2img", fields: { ...plain, ...images, ...fields } };
 }
 

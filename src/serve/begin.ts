@@ -11,25 +11,21 @@ import type { Intent } from "../task/intent.ts";
 import { withEvent } from "../task/record.ts";
 import { ANY_MODEL, type CheckedRequest, type RequestInput } from "../task/request.ts";
 import type { Work, WorkOptions } from "../task/work.ts";
+import type { TaskNames } from "./idempotency-keys.ts";
 import type { Service } from "./service.ts";
 
 /** What a client asks for. */
 export interface Order {
   input: RequestInput;
-  /** What it says of the size beside the document's fields. */
-  options?: Partial<Pick<WorkOptions, "width" | "height">>;
+  /** What it says beside the document's fields. */
+  options?: Partial<Pick<WorkOptions, "width" | "height" | "fields">>;
+  /** `file:` URLs of this server's private copies of reference images that came with the request. */
+  copies?: readonly string[];
 }
 
-/** The names of a task that are given before it is begun. */
-export interface TaskNames {
-  /** The ledger's. */
-  id: string;
-  taskId: string;
-}
-
-/** Why no task was begun. `limit`: what may be spent in a day. `server`: the disk. */
+/** Why no task was begun. `limit`: what may be spent in a day. `server`: the disk. `other body`: of the same key. */
 export interface NotBegun {
-  kind: "invalid" | "no such model" | "limit" | "server";
+  kind: "invalid" | "no such model" | "limit" | "server" | "other body";
   /** The field that is wrong, if it is one. */
   field: "model" | "image" | "prompt" | null;
   detail: string;
@@ -49,14 +45,16 @@ const MOST_REFERENCES = 16;
  * @param names those that an earlier attempt has given it; null: new ones
  */
 export async function begin(order: Order, service: Service, names: TaskNames | null = null): Promise<Begun> {
-  const { input } = order;
+  const { input, copies = [] } = order;
   const model = input.model ?? service.defaultModel ?? ANY_MODEL;
-  const wrong = wrongReference(input.image ?? []);
+  const images = input.image ?? [];
+  const wrong = wrongReference(images, images.length + copies.length);
   if (wrong !== null) return refused("invalid", "image", wrong);
   if (model !== ANY_MODEL && (await service.modelList.lacks(model)))
     return refused("no such model", "model", noSuchModel(model, service));
   try {
-    const checked = checkedOf({ ...input, model }, service);
+    const given = copies.length === 0 ? input : { ...input, image: [...images, ...copies] };
+    const checked = checkedOf({ ...given, model }, service);
     await service.connection.generator.prepare?.(AbortSignal.timeout(PREPARE_MS));
     const intent = intentOf(checked, order, service, names);
     const unfit = unfitFor(intent, service);
@@ -73,8 +71,8 @@ function refused(kind: NotBegun["kind"], field: NotBegun["field"], detail: strin
 }
 
 /** Names no file of this machine: a client may be anyone who has the key. @returns null where all may be used */
-function wrongReference(images: readonly string[]): string | null {
-  if (images.length > MOST_REFERENCES) return `At most ${MOST_REFERENCES} reference images can be given.`;
+function wrongReference(images: readonly string[], count: number): string | null {
+  if (count > MOST_REFERENCES) return `At most ${MOST_REFERENCES} reference images can be given.`;
   const isFit = (url: string) => URL.canParse(url) && /^(?:https?|data):$/.test(new URL(url).protocol);
   return images.every(isFit) ? null : "A reference image is no http, https or data URL.";
 }
@@ -103,7 +101,8 @@ function intentOf(
 ): WithWork {
   const own = connection.generator.workFor(request);
   const taskId = names?.taskId ?? own.taskId;
-  const work = { ...own, taskId, options: { ...own.options, ...options } };
+  const fields = { ...own.options.fields, ...options?.fields };
+  const work = { ...own, taskId, options: { ...own.options, ...options, fields } };
   const place = path.join(folder, FILES, taskId);
   const destination = { kind: "file", path: place, overwrite: false } as const;
   // A workflow can cost money at a generator that is free: how much, nobody knows.

@@ -11,6 +11,8 @@ export interface Entry {
   isRunning: boolean;
   /** Whether a request of it is on its way. */
   isSent: boolean;
+  /** Whether its provider has it, under an id that is polled. */
+  isAwaited: boolean;
   /** How far its image is, from 0 to 1, where the generator says that. */
   share: number | null;
   /** For whom it waits; null while it does not, or that is not known. */
@@ -31,6 +33,7 @@ export function entryOf(record: TaskRecord): Entry {
     record,
     isRunning: false,
     isSent: false,
+    isAwaited: false,
     share: null,
     line: null,
     failures: 0,
@@ -45,6 +48,10 @@ export function noteProgress(entry: Entry, event: TaskProgressEvent): void {
   switch (event.type) {
     case "submitting":
       Object.assign(entry, { isSent: true, line: null });
+      entry.onPlaced();
+      break;
+    case "waiting":
+      Object.assign(entry, { isSent: true, isAwaited: true, line: null });
       entry.onPlaced();
       break;
     case "submit_retry":

@@ -1,4 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
+import { isAmong } from "../models/check.ts";
 
 /** For how long a list is taken for the current one, in milliseconds. */
 const FRESH_MS = 60_000;
@@ -47,11 +48,11 @@ export class ModelList {
 
   /** Whether the generator is known to have no model of this name. A model that has just come is asked for. */
   async lacks(name: string): Promise<boolean> {
-    if (this.#names === null || this.#names.includes(name)) {
+    if (this.#names === null || isAmong(this.#names, name)) {
       if (this.#clock.monotonicMs() - this.#askedMs > FRESH_MS) void this.refresh();
       return false;
     }
     await this.refresh();
-    return this.#names !== null && !this.#names.includes(name);
+    return this.#names !== null && !isAmong(this.#names, name);
   }
 }

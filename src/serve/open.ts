@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
 import { openGenerator } from "../client/generator-connection.ts";
-import { modelNames, termsAsked } from "../client/generator-terms.ts";
+import { termsAsked } from "../client/generator-terms.ts";
 import { matrixInEffect } from "../client/matrix-in-effect.ts";
 import type { OwnGenerator } from "../client/own-generator.ts";
 import { startIn } from "../client/service-in-effect.ts";
@@ -38,7 +38,7 @@ export async function openServer(
         concurrency: own.options.concurrency,
         isFree: !own.options.isPaid,
         defaultModel: typeof defaultModel === "string" && defaultModel !== ANY_MODEL ? defaultModel : null,
-        models: () => modelNames(own, session),
+        models: async () => (await termsAsked(own, session)).models,
         matrix: matrixInEffect(session),
         clock: context.clock,
         random: context.random,

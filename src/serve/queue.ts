@@ -1,10 +1,13 @@
 import { InterruptedError } from "../core/errors.ts";
 import type { AdmittedRequests } from "../core/limits/admission.ts";
 import { errorText } from "../lib/error-text.ts";
+import type { ImggenError } from "../lib/error-types.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { endOf, type TaskEnd } from "./end.ts";
-import { type Entry, entryOf, noteProgress } from "./entry.ts";
+import { type Entry, noteProgress } from "./entry.ts";
+import { refuseWaiting } from "./refuse-waiting.ts";
 import { type RunDeps, runTask } from "./run-task.ts";
+import { TaskList } from "./task-list.ts";
 
 /** Some tasks more than the generator takes requests are begun, so that the next one is ready when a place is free. */
 const MORE_PLACES = 2;
@@ -17,18 +20,13 @@ const PLACED_MS = 1_000;
 
 const IDLE_MS = 60_000;
 
-/** So many ended tasks are known without a look at the disk. */
-const MOST_ENDED = 2_000;
+/** So many tasks at once, those included that are only polled at their provider. */
+const MOST_RUNNING = 500;
 
 /** The tasks that a server has before it, oldest first. A few are worked on; the others wait, as their files say. */
-export class Queue {
+export class Queue extends TaskList {
   readonly #deps: RunDeps;
   readonly #places: number;
-  /** In the order of the ledger's ids, which is that of their submits. */
-  readonly #entries: Entry[] = [];
-  readonly #byTaskId = new Map<string, Entry>();
-  /** The latest to end, by their ids. */
-  readonly #ended = new Map<string, TaskRecord>();
   readonly #running = new Set<Promise<void>>();
   readonly #closing = new AbortController();
   /** Ends what is still at work after the grace. */
@@ -37,6 +35,7 @@ export class Queue {
   #pumping: Promise<void> | null = null;
 
   constructor(deps: RunDeps) {
+    super();
     this.#deps = deps;
     this.#places = deps.concurrency + MORE_PLACES;
   }
@@ -45,33 +44,29 @@ export class Queue {
     this.#pumping ??= this.#pump();
   }
 
-  /** Adds an open task, unless it is there. */
-  add(record: TaskRecord): void {
-    const entry = entryOf(record);
-    if (this.#byTaskId.has(entry.taskId) || this.#ended.has(entry.taskId)) return;
-    const after = this.#entries.findLastIndex((each) => each.record.id < record.id);
-    this.#entries.splice(after + 1, 0, entry);
-    this.#byTaskId.set(entry.taskId, entry);
+  override add(record: TaskRecord): void {
+    super.add(record);
     this.#wake.abort();
   }
 
-  entryOf(taskId: string): Entry | undefined {
-    return this.#byTaskId.get(taskId);
-  }
-
-  /** A task that has ended lately, as its file says. */
-  ended(taskId: string): TaskRecord | undefined {
-    return this.#ended.get(taskId);
-  }
-
-  /** How many tasks are before this one. */
-  aheadOf(entry: Entry): number {
-    return Math.max(this.#entries.indexOf(entry), entry.line?.ahead ?? 0);
-  }
-
-  /** The ledger's ids of all tasks that are here. */
-  ids(): Set<string> {
-    return new Set(this.#entries.map(({ record }) => record.id));
+  /**
+   * Ends a task that no request was sent for, for a client that does not come back to it.
+   * @returns whether it was ended
+   */
+  async refuse(taskId: string, error: ImggenError): Promise<boolean> {
+    const entry = this.entryOf(taskId);
+    if (entry === undefined || entry.isRunning) return false;
+    entry.isRunning = true;
+    try {
+      const record = await refuseWaiting(entry.record, error, this.#deps.ledger);
+      const end = record && endOf(record);
+      if (record === null || end === null) return false;
+      entry.record = record;
+      this.#finish(entry, end);
+      return true;
+    } finally {
+      entry.isRunning = false;
+    }
   }
 
   /**
@@ -79,7 +74,7 @@ export class Queue {
    * @param onWait called with the number of requests that are waited for, if there are any
    */
   async close(onWait: (count: number) => void): Promise<void> {
-    const sent = this.#entries.filter(({ isSent }) => isSent).length;
+    const sent = this.entries.filter(({ isSent, isAwaited }) => isSent && !isAwaited).length;
     this.#closing.abort(new InterruptedError(null));
     this.#wake.abort();
     if (sent > 0 && this.#deps.graceMs > 0) onWait(sent);
@@ -111,9 +106,10 @@ export class Queue {
 
   /** The oldest task that may be begun now. */
   #next(): Entry | undefined {
-    if (this.#running.size >= this.#places) return undefined;
+    const placed = this.entries.filter(({ isRunning, isAwaited }) => isRunning && !isAwaited).length;
+    if (placed >= this.#places || this.#running.size >= MOST_RUNNING) return undefined;
     const nowMs = this.#deps.clock.monotonicMs();
-    return this.#entries.find((entry) => !entry.isRunning && entry.notBeforeMs <= nowMs);
+    return this.entries.find((entry) => !entry.isRunning && entry.notBeforeMs <= nowMs);
   }
 
   /** Waits until something changes, or a task may be tried again. */
@@ -121,7 +117,7 @@ export class Queue {
     if (this.#wake.signal.aborted) this.#wake = new AbortController();
     else {
       const { clock } = this.#deps;
-      const waiting = this.#entries.filter(({ isRunning }) => !isRunning);
+      const waiting = this.entries.filter(({ isRunning }) => !isRunning);
       const soonestMs = Math.min(...waiting.map(({ notBeforeMs }) => notBeforeMs)) - clock.monotonicMs();
       const ms = soonestMs > 0 ? Math.min(soonestMs, IDLE_MS) : IDLE_MS;
       await clock.sleep(ms, this.#wake.signal).catch(() => {});
@@ -141,7 +137,7 @@ export class Queue {
         this.#running.delete(run);
         pass.release();
         entry.onPlaced();
-        Object.assign(entry, { isRunning: false, isSent: false, share: null, line: null });
+        Object.assign(entry, { isRunning: false, isSent: false, isAwaited: false, share: null, line: null });
         this.#wake.abort();
       });
     this.#running.add(run);
@@ -154,7 +150,7 @@ export class Queue {
     const { ledger } = this.#deps;
     const { id } = entry.record;
     const report = await this.#take(entry, pass, this.#closing.signal);
-    if (report === "elsewhere") return this.#leave(entry);
+    if (report === "elsewhere") return this.leave(entry);
     let read = await ledger.read(id);
     // Made within the grace: it is saved too.
     if (this.#closing.signal.aborted && read?.kind === "task" && read.record.state.name === "completed") {
@@ -175,7 +171,11 @@ export class Queue {
       {
         pass,
         signal,
-        onProgress: (event) => noteProgress(entry, event),
+        onProgress: (event) => {
+          noteProgress(entry, event);
+          // Its place is free: the provider has the task.
+          if (event.type === "waiting") this.#wake.abort();
+        },
       },
       this.#deps,
     );
@@ -190,26 +190,15 @@ export class Queue {
   }
 
   #finish(entry: Entry, end: TaskEnd): void {
-    this.#leave(entry);
-    this.#ended.set(entry.taskId, entry.record);
-    for (const taskId of this.#ended.keys()) {
-      if (this.#ended.size <= MOST_ENDED) break;
-      this.#ended.delete(taskId);
-    }
+    this.end(entry);
     const ms = this.#deps.clock.monotonicMs() - entry.begunMs;
     const { record } = entry;
-    this.#deps.onEvent?.({ kind: "ended", record, end, ms, waiting: this.#entries.length });
+    this.#deps.onEvent?.({ kind: "ended", record, end, ms, waiting: this.entries.length });
   }
 
   /** The disk, or a bug, keeps it from being worked on for now. */
   #drop(entry: Entry, why: string): void {
     if (entry.failures === 0) this.#deps.onEvent?.({ kind: "dropped", taskId: entry.taskId, why });
     this.#again(entry);
-  }
-
-  #leave(entry: Entry): void {
-    const at = this.#entries.indexOf(entry);
-    if (at !== -1) this.#entries.splice(at, 1);
-    this.#byTaskId.delete(entry.taskId);
   }
 }

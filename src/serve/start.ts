@@ -10,10 +10,14 @@ import { adoptAll } from "./adopt.ts";
 import { FILES } from "./begin.ts";
 import { CollectedImages } from "./collected-images.ts";
 import { imageOf, serveFile } from "./files.ts";
+import { IdempotencyKeys } from "./idempotency-keys.ts";
 import { ModelList } from "./model-list.ts";
+import { REFERENCES } from "./openai/images.ts";
+import { openAiRoutes } from "./openai/routes.ts";
 import type { ServeOptions } from "./options.ts";
 import { poll } from "./poll.ts";
 import { Queue } from "./queue.ts";
+import { removeOldReferences } from "./reference-copies.ts";
 import type { Service } from "./service.ts";
 import { submit } from "./submit.ts";
 
@@ -47,7 +51,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
   const stop = new AbortController();
   queue.start();
   const adopting = adoptAll(service, stop.signal);
-  const tidying = tidy(service, stop.signal);
+  const tidying = tidy(stop.signal);
   return {
     baseUrl: `${origin}/api`,
     apiKey,
@@ -60,21 +64,27 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
     },
   };
 
-  async function tidy({ collected }: Service, signal: AbortSignal): Promise<void> {
+  async function tidy(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       // What stays for longer does no harm.
-      await collected
-        .removeOld(async (image) => (await imageOf(image, service))?.path ?? null)
-        .catch(() => {});
+      await removeOld(service).catch(() => {});
       await clock.sleep(TIDY_MS, signal).catch(() => {});
     }
   }
 }
 
+/** Removes what nobody needs any longer. @throws the disk's error */
+async function removeOld(service: Service): Promise<void> {
+  const { collected, keys, queue, folder, clock } = service;
+  await collected.removeOld(async (image) => (await imageOf(image, service))?.path ?? null);
+  keys.removeOld();
+  removeOldReferences(path.join(folder, REFERENCES), queue.references(), clock.now());
+}
+
 async function openService(options: ServeOptions): Promise<Service> {
   const { folder, connection, ledger, clock, models } = options;
   const within = (name: string) => path.join(folder, name);
-  await Promise.all([FILES, COLLECTED].map((name) => makeFolder(within(name), 0o700)));
+  await Promise.all([FILES, COLLECTED, REFERENCES, KEYS].map((name) => makeFolder(within(name), 0o700)));
   // What killed processes left does no harm.
   await ledger.sweep().catch(() => {});
   const modelList = new ModelList(models, clock);
@@ -87,10 +97,12 @@ async function openService(options: ServeOptions): Promise<Service> {
   const schedules = new PollingSchedules(ledger, connection.identity);
   const deps = { ...options, admission, schedules };
   const collected = new CollectedImages(within(COLLECTED), clock);
-  return { ...deps, queue: new Queue(deps), modelList, collected, apiKey, secret };
+  const keys = new IdempotencyKeys(within(KEYS), ledger);
+  return { ...deps, queue: new Queue(deps), keys, modelList, collected, apiKey, secret };
 }
 
 const COLLECTED = "collected";
+const KEYS = "keys";
 
 function operationsOf(service: Service): Operations {
   const guarded = (operation: typeof submit) => async (request: ServiceRequest, key: string) =>
@@ -99,5 +111,6 @@ function operationsOf(service: Service): Operations {
     submit: guarded(submit),
     poll: guarded(poll),
     file: (address) => serveFile(address, service),
+    version1: openAiRoutes(service),
   };
 }

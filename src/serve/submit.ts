@@ -4,8 +4,11 @@ import { invalidRequest, refusal, type ServerReply, success, unknownError } from
 import { checkBody } from "../server/valid-request.ts";
 import type { RequestInput } from "../task/request.ts";
 import { fieldsFrom, type GivenFields } from "../task/request-fields.ts";
-import { begin, type NotBegun } from "./begin.ts";
+import type { NotBegun } from "./begin.ts";
+import { beginOnce } from "./begin-once.ts";
 import type { Service } from "./service.ts";
+
+export const IDEMPOTENCY_KEY = "idempotency-key";
 
 /** POST /generate-image (section 4.1). A task is on disk, and before the generator, when its id is returned. */
 export async function submit(request: ServiceRequest, service: Service): Promise<ServerReply> {
@@ -20,7 +23,7 @@ export async function submit(request: ServiceRequest, service: Service): Promise
     ...fieldsFrom<GivenFields>((name) => given[name]),
     prompt: body.prompt,
   };
-  const begun = await begin({ input }, service);
+  const begun = await beginOnce({ input }, service, request.headers[IDEMPOTENCY_KEY]);
   if ("refused" in begun) return refusalFor(begun.refused);
   const { taskId } = begun;
   return success({ taskId }, `${taskId} ${body.model ?? service.defaultModel ?? ""}`.trimEnd());
@@ -31,6 +34,8 @@ function refusalFor({ kind, detail }: NotBegun): ServerReply {
     case "invalid":
     case "no such model":
       return invalidRequest(detail, { detail });
+    case "other body":
+      return invalidRequest(detail, { status: 422, detail });
     case "limit":
       return refusal("my_credits.no_credits_description", { detail });
     case "server":

@@ -22,6 +22,9 @@ export interface ServiceRequest {
 
 type Operation = (request: ServiceRequest, key: string) => ServerReply | Promise<ServerReply>;
 
+/** Answers a request for a path below /v1. @param key null where there is none of the right form */
+export type Version1 = (request: ServiceRequest, method: string, key: string | null) => Promise<ServerReply>;
+
 /** What a service answers. The key is one of the right form, not yet of an account. */
 export interface Operations {
   /** POST /generate-image (section 4.1). */
@@ -30,6 +33,8 @@ export interface Operations {
   poll: Operation;
   /** GET /files/<task>/<name>: an image, for anyone with its signed URL. */
   file(address: FileAddress): Promise<ServerReply>;
+  /** Another API beside the document's. Absent: there is none. */
+  version1?: Version1;
 }
 
 const API = "/api/generate-image";
@@ -45,10 +50,21 @@ export function createListener(
 ): RequestListener {
   return async (incoming, outgoing) => {
     const url = addressOf(incoming);
+    const clientId = clientIdOf(incoming);
+    if (clientId !== null) outgoing.setHeader(CLIENT_ID, clientId);
     if (url === null) return void deliver(invalidRequest("no address"), outgoing);
     const delivery = await deliver(await answerOf(incoming, url, operations), outgoing);
-    onRequest({ method: incoming.method ?? "", path: url.pathname, ...delivery });
+    const note = [delivery.note, clientId && `(${clientId})`].filter(Boolean).join(" ") || null;
+    onRequest({ method: incoming.method ?? "", path: url.pathname, ...delivery, note });
   };
+}
+
+/** By which a client knows its request: it is answered with it, and the log has it. */
+const CLIENT_ID = "X-Client-Request-Id";
+
+function clientIdOf({ headers }: IncomingMessage): string | null {
+  const id = headers[CLIENT_ID.toLowerCase()];
+  return typeof id === "string" && /^[\x21-\x7e]{1,128}$/.test(id) ? id : null;
 }
 
 /** null where the host or the path is none. */
@@ -77,6 +93,11 @@ function route(
   const [, taskId, name] = FILES.exec(url.pathname) ?? [];
   if (taskId !== undefined && name !== undefined) {
     return method === "GET" ? operations.file({ taskId, name, query: url.searchParams }) : otherMethod("GET");
+  }
+  if (operations.version1 && url.pathname.startsWith("/v1/")) {
+    const headers = headersOf(incoming);
+    const request = { url, headers, body: incoming };
+    return operations.version1(request, method ?? "", keyOf(headers.authorization));
   }
   // Without the envelope, which would say that a wrong base URL is a right one.
   if (url.pathname !== API)
@@ -132,6 +153,13 @@ async function deliver(reply: ServerReply, outgoing: ServerResponse): Promise<De
       outgoing.writeHead(reply.status, { ...reply.headers, "Content-Type": "application/json" });
       outgoing.end(JSON.stringify(reply.body));
       return { status: reply.status, note, isRefused: reply.status >= 400 };
+    case "live": {
+      const { status, note: said } = await reply.write(outgoing).catch((error: unknown) => {
+        outgoing.destroy();
+        return { status: 0, note: String(error) };
+      });
+      return { status, note: said, isRefused: status >= 400 };
+    }
     case "page":
       outgoing.writeHead(reply.status, { "Content-Type": "text/html; charset=utf-8" });
       outgoing.end(reply.html);

@@ -1,3 +1,5 @@
+import type { ServerResponse } from "node:http";
+
 /** The keys of section 7, and one for invalid requests that the document gives no key for. */
 export type ErrorKey =
   | "login_required"
@@ -15,6 +17,8 @@ export const FAILURE_CODE = 1001;
 export type ServerReply = { note: string | null } & (
   | { kind: "envelope"; status: number; headers: Record<string, string>; body: Envelope }
   | { kind: "page"; status: number; html: string }
+  /** Writes itself, for as long as that takes. @returns the HTTP status, and what the log says */
+  | { kind: "live"; write: (outgoing: ServerResponse) => Promise<{ status: number; note: string }> }
   /** JSON without the envelope. */
   | { kind: "json"; status: number; headers?: Record<string, string>; body: object }
   /** `cutShort`: the connection ends after the last chunk, with the reply unfinished. */

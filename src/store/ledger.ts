@@ -1,5 +1,4 @@
 import path from "node:path";
-import { isoTime } from "../lib/clock.ts";
 import { isPresent, makeFolder, syncFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-text.ts";
 import {
@@ -147,9 +146,7 @@ export class Ledger extends TaskStarter {
       const { record } = read;
       const release = async () => {
         try {
-          // Its lines may say that this process has it in hand for a while yet.
-          if (record.intent.work) file.release(isoTime(this.clock.now()));
-          else file.close();
+          file.close();
         } finally {
           await claim.release();
         }

@@ -9,6 +9,8 @@ export interface WorkOptions {
   sizeForm: SizeForm | null;
   /** Extra fields that the user has set, handed on as they are: `steps`, `seed`, `negative_prompt`. */
   fields: Readonly<Record<string, string | number | boolean>>;
+  /** `name@version` of the package that sent the request, where one did. */
+  package?: string;
   /** The SHA-256 of the workflow that makes the images, of which there is a private copy; absent where none is used. */
   workflow?: string;
 }

@@ -15,7 +15,11 @@ function opened(given: Given) {
   const settings = settingsOf(given);
   const setting = settings.generator();
   if (setting === undefined) throw new Error("no generator");
-  return ownGenerator(setting, { settings, context: { env: given.env ?? {}, resolvePath } });
+  return ownGenerator(setting, {
+    settings,
+    context: { env: given.env ?? {}, resolvePath },
+    folders: { config: "/nowhere" },
+  });
 }
 
 const resolvePath = (file: string): string => path.resolve("/work", file);
@@ -202,7 +206,11 @@ describe("its key", () => {
 
   it("for a stored task's generator is only one that is bound to it", () => {
     const env = { ...ofOpenAi, IMGGEN_GENERATOR_KEY: "sk-mine-1" };
-    const source = { settings: settingsOf({ env, config: stored }), context: { env, resolvePath } };
+    const source = {
+      settings: settingsOf({ env, config: stored }),
+      context: { env, resolvePath },
+      folders: { config: "/nowhere" },
+    };
     expect(generatorNamed("openai", source).options.key).toBe("sk-openai-1");
     expect(generatorNamed("openai:https://images.example.com/v1", source).options.key).toBe("sesame");
     expect(generatorNamed("openai:https://other.example.com/v1", source).options.key).toBeNull();

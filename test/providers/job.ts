@@ -1,7 +1,8 @@
 import { mkdir } from "node:fs/promises";
 import path from "node:path";
 import { systemClock } from "../../src/lib/clock.ts";
-import { type GeneratorSpec, openProvider } from "../../src/providers/kinds.ts";
+import type { ProviderDeps } from "../../src/providers/deps.ts";
+import { type GeneratorSpec, type GivenSpec, openProvider } from "../../src/providers/kinds.ts";
 import type { GeneratorOptions } from "../../src/providers/options.ts";
 import type { Job, Provider, SubmitReply } from "../../src/providers/provider.ts";
 import type { GenerationRequest } from "../../src/task/request.ts";
@@ -23,11 +24,15 @@ export const OPTIONS: GeneratorOptions = {
 
 /** A provider as the program opens it. */
 export function opened(
-  spec: GeneratorSpec,
+  spec: GeneratorSpec | GivenSpec,
   options: Partial<GeneratorOptions> = {},
   env: Record<string, string | undefined> = { PATH: process.env.PATH },
+  deps: Partial<ProviderDeps> = {},
 ): Promise<Provider> {
-  return openProvider(spec, { ...OPTIONS, ...options }, { env, proxies: undefined, clock: systemClock });
+  const usual = { env, proxies: undefined, clock: systemClock };
+  if (spec.kind === "npm" && !("server" in spec))
+    throw new TypeError("it is not known where it is installed");
+  return openProvider(spec, { ...OPTIONS, ...options }, { ...usual, ...deps });
 }
 
 /** A job's parts, whichever of its parts they belong to. */

@@ -63,13 +63,15 @@ describe("a task", () => {
       errorCode: 0,
       progress: 0.25,
     });
-    expect(dataOf(await poll(second))).toEqual({
-      taskId: second,
-      status: "queued",
-      errorCode: 0,
-      ahead: 1,
-      detail: "It waits for another task of this process.",
-    });
+    await expect
+      .poll(async () => dataOf(await poll(second)), LONG)
+      .toEqual({
+        taskId: second,
+        status: "queued",
+        errorCode: 0,
+        ahead: 1,
+        detail: "It waits for another task of this process.",
+      });
     open.shift()?.();
     await ended(first);
     await expect.poll(() => open.length, LONG).toBe(1);

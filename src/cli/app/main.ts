@@ -13,8 +13,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   const stateFolder = () => foldersOf(context).state;
   const cacheCode = () => enableCompileCache({ stateFolder, env: context.env, userId: process.geteuid?.() });
   const exitCode = await run(argv, context, cacheCode);
-  // A second Ctrl-C comes a moment after the first.
-  if (context.stopAccepted) await new Promise((resolve) => setTimeout(resolve, SECOND_CTRL_C_MS));
+  if (context.stopAccepted) await secondCtrlC(context);
   await terminal.isSilent;
   leaveSoon(exitCode, context.signal);
   return exitCode;
@@ -22,6 +21,20 @@ export async function main(argv: readonly string[]): Promise<number> {
 
 /** How long a second Ctrl-C is waited for where it would stop something, in milliseconds. */
 const SECOND_CTRL_C_MS = 1_500;
+
+/** A second Ctrl-C comes a moment after the first: what it stops is waited for, and said. */
+async function secondCtrlC(context: Context): Promise<void> {
+  const stop = context.stopAccepted;
+  let stopping: Promise<unknown> | undefined;
+  // The command has said how it ended.
+  context.onSecondSignal = async () => {};
+  context.stopAccepted = (limit) => {
+    stopping = stop?.(limit);
+    return stopping ?? Promise.resolve();
+  };
+  await new Promise((resolve) => setTimeout(resolve, SECOND_CTRL_C_MS));
+  await stopping;
+}
 
 /**
  * The context of the real process. `process` is the global one: importing it would open all three

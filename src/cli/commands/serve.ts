@@ -16,6 +16,8 @@ interface ServeFlags {
 }
 
 const MORE = [
+  "It answers OpenAI's images API too, below /v1, with the same key: images/generations, images/edits and models.",
+  "With an Idempotency-Key header, the same request is the same task for 7 days.",
   "Tasks survive the end of the server: the next one goes on with them.",
   "After Ctrl-C or SIGTERM, requests that are under way are waited for and the other tasks stay queued. A paid request that is still running after --grace is given up: its outcome is unknown.",
   "It listens on 127.0.0.1 alone, and answers only to the key that it prints.",
@@ -23,10 +25,12 @@ const MORE = [
 
 const EXAMPLES = `
 For other machines, a reverse proxy with TLS, such as nginx:
-  location ~ ^/(api|files)/ {
+  location ~ ^/(api|files|v1)/ {
     proxy_pass http://127.0.0.1:8787;
     proxy_set_header Host $http_host;
     proxy_set_header X-Forwarded-Proto $scheme;
+    proxy_buffering off;
+    client_max_body_size 64m;
   }
 
 Examples:

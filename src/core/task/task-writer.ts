@@ -196,11 +196,22 @@ export class TaskWriter {
   /** Releases the task for the next process that resumes it. */
   async release(): Promise<void> {
     await this.#catchUp();
+    if (this.#task.claim !== null && this.#isInHand) await this.write({ type: "released", at: this.#now });
     try {
       await this.#task.release();
     } catch (error) {
       this.#complain(error);
     }
+  }
+
+  /** Whether its lines say that this process has it in hand for a while yet. */
+  get #isInHand(): boolean {
+    const { self } = this.#ledger.processes;
+    return this.#record.requests.some((state) => "by" in state && state.by?.pid === self.pid);
+  }
+
+  get #now(): string {
+    return isoTime(this.#ledger.clock.now());
   }
 
   #complain(error: unknown): void {

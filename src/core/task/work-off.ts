@@ -31,7 +31,7 @@ export async function workOff(
 ): Promise<TaskReport> {
   const { writer } = task;
   const timeoutMs = wait?.timeoutMs ?? null;
-  const said = new Set<string>();
+  const said = new Set<string>(otherPackage(task, deps));
   const onWarning = (message: string) => void said.add(message);
   const spec: RunSpec = { timeoutMs, patienceMs: timeoutMs ?? PATIENCE_MS, onSent, onWarning };
   const stop =
@@ -55,6 +55,14 @@ function ofTask(stop: ImggenError, { charged }: TaskWriter, { signal }: TaskDeps
   const { type, key, message } = stop;
   const hint = "What was made before is kept.";
   return new InheritedError(type, message, { key: key ?? undefined, charged, hint, cause: stop });
+}
+
+/** What is said where another version of a package continues a task than began it. */
+function otherPackage({ writer }: WorkTask, { connection }: TaskDeps): string[] {
+  const begun = writer.record.intent.work?.options.package;
+  const now = connection.generator?.package;
+  if (begun === undefined || now === undefined || begun === now) return [];
+  return [`The task was begun with ${begun}, and is continued with ${now}.`];
 }
 
 async function notSent(writer: TaskWriter, { message }: ImggenError, { clock }: TaskDeps): Promise<void> {

@@ -106,7 +106,9 @@ async function statusOf(
     const task = { taskId, acceptedAtMs, recovering: true };
     const report = await pollOrWait(task, { ...known, error: null }, options.wait, taskDeps);
     const { destination, wait } = options;
-    if (destination === null || report.state !== "completed") return report;
+    if (report.state !== "completed") return report;
+    // The service knows nothing of what was saved.
+    if (destination === null) return known.state === "saved" ? { ...report, state: "saved" } : report;
     const once = wait ?? { timeoutMs: 0, schedule: null };
     return record
       ? resumeFound(record, { wait: once, destination }, deps)

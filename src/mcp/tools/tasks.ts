@@ -53,7 +53,7 @@ export const resumeTasks = tool({
   name: "resume_tasks",
   title: "Resume tasks",
   description:
-    "Finishes every task that was charged and is not saved, from this session or before it, and saves their images. Costs nothing.",
+    "Finishes every task that is not saved, from this session or before it, and saves their images. Costs nothing.",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({ ...WAIT_SCHEMA }),
   async run({ waitSeconds }, call, toolbox) {
@@ -116,8 +116,8 @@ function endOf(job: Job, waitSeconds: number, call: Call, toolbox: Toolbox): Pro
 export const history = (settings: CallSettings) =>
   tool({
     name: "history",
-    title: "List charged tasks",
-    description: "Lists the tasks charged from this machine, newest first, with prompt, cost and file paths.",
+    title: "List tasks",
+    description: "Lists the tasks of this machine, newest first, with prompt, cost and file paths.",
     annotations: { readOnlyHint: true, openWorldHint: false },
     input: z.strictObject({
       limit: z.int().min(1).max(1000).default(HISTORY_LIMIT).describe("How many at most."),

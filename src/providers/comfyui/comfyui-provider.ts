@@ -46,9 +46,13 @@ export function comfyUiProvider({ url, keyHeaders, options }: ServerSetup, deps:
     version: 1,
     limits: { concurrency, submitMs: timeoutMs },
     prepare: (signal) => prepared(context, signal),
-    plan: (job) => {
-      const graph = workflows.of(job.options);
-      return placementLines(graph, placementsFor(graph, job));
+    // Without the seed, which the id of the task decides.
+    describe: async ({ request, options: work, references }) => {
+      const job = { request, options: work, references };
+      const template = workflows.of(job.options);
+      const placements = placementsFor(template, job);
+      const body = { prompt: graphJson(placed(template, placements)) };
+      return { ...http.shown("/prompt", body), workflow: placementLines(template, placements) };
     },
     check: (job) => problemOf(job, workflows),
     submit: (job, how) => submitted(job, how, context),

@@ -7,8 +7,8 @@ import type { ProviderDeps } from "../deps.ts";
 import { settled } from "../failures.ts";
 import type { GeneratorOptions } from "../options.ts";
 import { type Job, type Provider, ProviderError, type SubmitHow, type SubmitReply } from "../provider.ts";
-import { referenceFiles } from "../reference-files.ts";
-import { filledCommand, missingPlace } from "./command-words.ts";
+import { referenceFiles, shownContext } from "../reference-files.ts";
+import { filledCommand, missingPlace, shownCommand } from "./command-words.ts";
 import { recoverCommand } from "./left-command.ts";
 import { failureOf, hasEndedWell, runCommand } from "./run-command.ts";
 import {
@@ -38,6 +38,10 @@ export function commandProvider(
         (onSent) => submitted(words, job, { ...how, onSent, killSignal: closing.signal }, deps),
         how.onSent,
       ),
+    async describe(job) {
+      const images = await referenceFiles(job, "reference", shownContext(deps, new URL("http://localhost")));
+      return { command: shownCommand(words, job, images) };
+    },
     recover: (job, { signal }) =>
       settled(async (hasStarted) => {
         hasStarted();

@@ -2,6 +2,7 @@ import path from "node:path";
 import { filledWords, isInShellScript, programWords, shellOperator } from "../../lib/command-line.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import type { Job } from "../provider.ts";
+import type { LocalReference } from "../reference-files.ts";
 import { seedOf } from "../seed.ts";
 
 /** What stands for a part of a job in a command, without the braces. */
@@ -86,6 +87,18 @@ export function filledCommand(words: readonly string[], job: Job, files: Command
     if (!word.includes(IMAGE)) return filledWords([word], values);
     return images.flatMap((image) => filledWords([word], { ...values, image }));
   });
+}
+
+/** A command's words for people to read: names stand for its files, and for a number of its own. */
+export function shownCommand(
+  words: readonly string[],
+  job: Job,
+  images: readonly Pick<LocalReference, "shown">[],
+): string[] {
+  const fields = { seed: "<seed>", ...job.options.fields };
+  const files = { promptFile: "<file with the prompt>", output: "<file for the image>" };
+  const shown = images.map((image) => image.shown ?? "<file>");
+  return filledCommand(words, { ...job, options: { ...job.options, fields } }, { ...files, images: shown });
 }
 
 function textsOf(fields: Job["options"]["fields"]): Record<string, string> {

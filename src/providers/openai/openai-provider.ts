@@ -3,7 +3,8 @@ import type { ProviderDeps } from "../deps.ts";
 import { isModeration, readErrorBody } from "../failed-reply.ts";
 import { ProviderServer } from "../http.ts";
 import type { ServerSetup } from "../kind.ts";
-import type { Job, MadeImage, Provider, SubmitHow, SubmitReply } from "../provider.ts";
+import type { Job, MadeImage, Provider, SentRequest, SubmitHow, SubmitReply } from "../provider.ts";
+import { shownContext } from "../reference-files.ts";
 import { isSuccess, type StoredReply } from "../reply-file.ts";
 import { ServerReplies } from "../server-replies.ts";
 import { readAnswer } from "./answer.ts";
@@ -36,6 +37,14 @@ export class OpenAiProvider implements Provider {
 
   submit(job: Job, how: SubmitHow): Promise<SubmitReply> {
     return this.#replies.submit(job, how, (sending) => this.#send(job, sending));
+  }
+
+  async describe(job: Job): Promise<SentRequest> {
+    const context = shownContext(this.#deps, this.#url);
+    const { path, fields, files } = await imageRequest(job, { ...context, form: this.#form });
+    const names = files.map(({ shown }) => shown);
+    const body = { ...fields, ...(names.length > 0 && { image: names.length === 1 ? names[0] : names }) };
+    return this.#server.shown(path, body);
   }
 
   recover(job: Job): Promise<SubmitReply | null> {

@@ -38,7 +38,7 @@ export async function imageRequest(job: Job, context: RequestContext): Promise<I
   }
   const isUsual = form.references === "image_url" || form.references === "ref_images";
   const to = isUsual ? "/images/generations" : "/images/edits";
-  const urls = await referenceUrls(job.references);
+  const urls = await referenceUrls(job.references, context);
   return { path: to, fields: { ...referenceFields(urls, form), ...fields }, files: [] };
 }
 

@@ -1,3 +1,4 @@
+import type { JobContext } from "../job-service.ts";
 import { sizeFields } from "../openai/size.ts";
 import { type Job, ProviderError } from "../provider.ts";
 import { referenceUrls } from "../reference-files.ts";
@@ -9,11 +10,8 @@ type Input = Readonly<Record<string, unknown>>;
  * The input of a prediction, by what its model can be given. A field of the user's that the model does not have is left
  * out, and said. @throws ProviderError (invalid) for a ratio or a reference image that it has no place for
  */
-export async function inputFor(
-  job: Job,
-  known: ModelInputs,
-  onWarning: (message: string) => void,
-): Promise<Input> {
+export async function inputFor(job: Job, known: ModelInputs, context: JobContext): Promise<Input> {
+  const onWarning = (message: string) => context.onWarning?.(message);
   const { fields, model } = job.options;
   const unknown = Object.keys(fields).filter((name) => known?.has(name) === false);
   if (unknown.length > 0) onWarning(`${model} has no input ${unknown.join(", ")}: it was not sent.`);
@@ -22,7 +20,7 @@ export async function inputFor(
     prompt: job.request.prompt,
     ...sizeInput(job, known),
     ...qualityInput(job, known, onWarning),
-    ...(await referenceInput(job, known)),
+    ...(await referenceInput(job, known, context)),
     ...Object.fromEntries(sent),
   };
 }
@@ -80,7 +78,7 @@ const IMAGE_INPUTS = [
   "image_prompt",
 ] as const;
 
-async function referenceInput(job: Job, known: ModelInputs): Promise<Input> {
+async function referenceInput(job: Job, known: ModelInputs, context: JobContext): Promise<Input> {
   const { references, options } = job;
   if (references.length === 0) return {};
   const names = known === null ? ["image"] : IMAGE_INPUTS.filter((name) => known.has(name));
@@ -93,6 +91,6 @@ async function referenceInput(job: Job, known: ModelInputs): Promise<Input> {
       kind: "invalid",
     });
   }
-  const urls = await referenceUrls(references);
+  const urls = await referenceUrls(references, context);
   return { [name]: name === list ? urls : urls[0] };
 }

@@ -5,6 +5,7 @@ import { fieldsOf, isJsonObject, isTexts, jsonOrNull } from "../../lib/json.ts";
 import { replaceUnsynced } from "../../lib/write-whole.ts";
 import type { ProviderDeps } from "../deps.ts";
 import type { ProviderServer } from "../http.ts";
+import type { ReferenceDeps } from "../reference-files.ts";
 import { isSuccess } from "../reply-file.ts";
 
 /** One input of a model. */
@@ -42,11 +43,11 @@ const MOST_INPUTS = 200;
 export async function modelInputs(
   model: string,
   server: ProviderServer,
-  deps: Pick<ProviderDeps, "clock" | "cacheFolder"> & { signal: AbortSignal },
+  deps: Pick<ProviderDeps, "clock" | "cacheFolder"> & Pick<ReferenceDeps, "signal" | "isShown">,
 ): Promise<ModelInputs> {
   const file = cacheFile(model, server, deps);
-  const kept = file && (await keptInputs(file, deps.clock.now()));
-  if (kept) return kept;
+  const kept = file === null ? null : await keptInputs(file, deps.clock.now());
+  if (kept || deps.isShown) return kept;
   const inputs = await askedInputs(model, server, deps.signal).catch(() => null);
   if (inputs !== null && file !== null) await keep(file, inputs, deps.clock.now());
   return inputs;

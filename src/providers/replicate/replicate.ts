@@ -1,7 +1,7 @@
 import { fieldsOf, jsonOrNull } from "../../lib/json.ts";
 import type { ProviderDeps } from "../deps.ts";
 import type { ProviderServer } from "../http.ts";
-import { isJobId, type JobForm, jobService, urlsIn, wordsOf } from "../job-service.ts";
+import { isJobId, type JobForm, jobService, serverOf, urlsIn, wordsOf } from "../job-service.ts";
 import type { ServerSetup } from "../kind.ts";
 import type { Fields, Polls } from "../polls.ts";
 import type { Job, PolledState, Provider } from "../provider.ts";
@@ -11,7 +11,8 @@ import { isModelName, modelInputs, submitPath, versionOf } from "./model.ts";
 
 /** Replicate: a request is a prediction, whose inputs differ by model. */
 export function replicateProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
-  return jobService(setup, (server) => formOf(server, deps), deps);
+  const server = serverOf(setup, deps);
+  return jobService(setup, server, formOf(server, deps), deps);
 }
 
 function formOf(server: ProviderServer, deps: ProviderDeps): JobForm {
@@ -20,8 +21,8 @@ function formOf(server: ProviderServer, deps: ProviderDeps): JobForm {
     check: problemOf,
     async request(job, context) {
       const model = job.options.model ?? "";
-      const known = await modelInputs(model, server, { ...deps, signal: context.signal });
-      const input = await inputFor(job, known, (message) => context.onWarning?.(message));
+      const known = await modelInputs(model, server, { ...deps, ...context });
+      const input = await inputFor(job, known, context);
       const version = versionOf(model);
       return { path: submitPath(model), fields: { ...(version !== null && { version }), input } };
     },

@@ -35,7 +35,9 @@ describe("an image that a provider had sent itself, and that is wanted again", (
     await rm(image);
     const { error } = await resume();
     expect(error).toMatchObject({ type: "save_failed", charged: "no" });
-    expect(error?.message).toMatch(/no longer where it was saved, and could not be saved again\.$/);
+    expect(error?.message).toMatch(
+      /no longer where it was saved, and could not be saved again\. Its provider/,
+    );
     expect(error?.hint).not.toContain("charge");
     expect(provider.jobs).toHaveLength(1);
   });

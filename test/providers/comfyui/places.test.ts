@@ -145,7 +145,8 @@ describe("what goes into a workflow", () => {
 
   it("is shown by a dry run, which connects to nothing", async () => {
     const { provider, job, double } = await comfyWorld({ graph: workflow() });
-    expect(provider.plan?.(await job({ fields: { seed: 7 } }))).toEqual([
+    const shown = await provider.describe?.(await job({ fields: { seed: 7 } }));
+    expect(shown && "workflow" in shown && shown.workflow).toEqual([
       'node "CLIP Text Encode (Prompt)" (6) (CLIPTextEncode).text = "a red fox"',
       'node "KSampler" (3) (KSampler).seed = 7',
       'node "Empty Latent Image" (5) (EmptyLatentImage).width = 64',

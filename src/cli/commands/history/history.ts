@@ -29,7 +29,7 @@ Examples:
   $ imggen history
   $ imggen history --search fox --since 7d
   $ imggen history --unfinished
-  $ imggen history --status failed --limit 5
+  $ imggen history --status unfinished --limit 5
   $ imggen history --summary --since 2026-01-01
   $ imggen history --all --json | jq '[.[].credits] | add'`;
 

@@ -1,11 +1,11 @@
 import { ServiceError } from "../../../api/errors.ts";
 import { checkGeneratorKey } from "../../../client/generator-values.ts";
-import { generatorNamed } from "../../../client/own-generator.ts";
+import { generatorNamed, knownSpec } from "../../../client/own-generator.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { withoutQuerySecret } from "../../../lib/query-secret.ts";
 import { maskKey } from "../../../lib/redact.ts";
 import type { GeneratorSpec } from "../../../providers/kinds.ts";
-import { mayCarryKey, parseGeneratorSpec } from "../../../providers/spec.ts";
+import { mayCarryKey } from "../../../providers/spec.ts";
 import type { Settings } from "../../../store/settings-file.ts";
 import { readSecret } from "../../input/input-stream.ts";
 import type { Session } from "../../session/session.ts";
@@ -19,7 +19,7 @@ import type { Session } from "../../session/session.ts";
 export async function loginGenerator(given: string, verify: boolean, session: Session): Promise<number> {
   const store = await session.settingsStore();
   const stored = await store.read();
-  const spec = parseGeneratorSpec(given, "--generator");
+  const spec = knownSpec(given, "--generator", session);
   const origin = spec.kind === "command" ? null : new URL(spec.url).origin;
   const key = spec.kind === "command" ? null : await askKey(spec, session);
   const isUsed = stored.baseUrl === undefined;
