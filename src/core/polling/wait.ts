@@ -74,13 +74,16 @@ export async function waitForTask(taskId: string, options: WaitSpec, deps: WaitD
   let pendingMs: number | null = null;
   let lastFailure: FailedPoll | null = null;
   let { ended } = deps;
+  let isOver = false;
   void ended?.then(() => {
-    ended = undefined;
+    isOver = true;
   });
   for (;;) {
     const last = delay >= remaining();
     const delayMs = Math.max(0, Math.min(delay, remaining()));
     if (!(await pauseUntil(ended, delayMs, deps))) return { outcome: "interrupted" };
+    // Where that poll does not show it yet, the next ones wait.
+    if (isOver) ended = undefined;
     const pollTimeoutMs = Math.max(SHORTEST_LAST_POLL_MS, remaining());
     const reply = await pollOnce(taskId, pollTimeoutMs, deps);
     if (deps.signal.aborted) return { outcome: "interrupted" };

@@ -93,7 +93,7 @@ describe("generate with ComfyUI", () => {
     expect(stdout).toContain('node "CLIP Text Encode (Prompt)" (6) (CLIPTextEncode).text = "a fox"\n');
     expect(stdout).toContain('node "KSampler" (3) (KSampler).steps = 8\n');
     const { document } = await json([...FOX, "--dry-run"]);
-    expect(document.workflow).toContainEqual(
+    expect(document.sent?.workflow).toContainEqual(
       expect.stringMatching(/^node "KSampler" \(3\) \(KSampler\)\.seed = \d+$/),
     );
     expect([double.requests, await copies()]).toEqual([[], []]);

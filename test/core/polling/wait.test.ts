@@ -45,6 +45,27 @@ describe("waiting for a task", () => {
     expect(pollTimes).toEqual([1000, 2000, 3000]);
   });
 
+  it("polls at once, and once, where its provider says that it has ended", async () => {
+    const server = await liveServer((_request, socket) => void socket.write(RUNNING));
+    const { deps } = await taskWorld(server.baseUrl);
+    const pauses: number[] = [];
+    const stop = new AbortController();
+    // Time stands still.
+    const sleep = (ms: number, signal?: AbortSignal) =>
+      new Promise<void>((_resolve, reject) => {
+        if (pauses.push(ms) === 2) stop.abort();
+        signal?.addEventListener("abort", () => reject(signal.reason));
+        if (signal?.aborted) reject(signal.reason);
+      });
+    const clock = { ...deps.clock, sleep };
+    const spec = { schedule: fixedSchedule(1000), timeoutMs: 10_000, ageMs: 0, pollAtOnce: false };
+    const ended = Promise.resolve();
+    const result = await waitForTask("task-1", spec, { ...deps, clock, signal: stop.signal, ended });
+    expect(result).toEqual({ outcome: "interrupted" });
+    expect(pauses).toEqual([1000, 1000]);
+    expect(server.requests.length).toBe(1);
+  });
+
   it("is in time where the clock was set back since the task began", async () => {
     const { pollTimes } = await waiting([RUNNING, COMPLETED], {
       schedule: defaultSchedule,

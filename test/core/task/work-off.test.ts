@@ -2,6 +2,7 @@ import { readdir, rm } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { AuthRequiredError, GenerationFailedError, ServiceError } from "../../../src/api/errors.ts";
+import type { SubmitReply } from "../../../src/providers/provider.ts";
 import type { Destination } from "../../../src/task/intent.ts";
 import { png, sha256 } from "../../support/images.ts";
 import { EVENTS } from "../../support/records.ts";
@@ -97,6 +98,25 @@ describe("a task at a provider that answers with its image", () => {
 });
 
 describe("a request whose reply is lost", () => {
+  it("stays as it is where its provider knows what became of it, and cannot be asked now", async () => {
+    const world = await workWorld({ answer: () => lost({ isAskable: true }) });
+    const report = await world.generate();
+    expect(report).toMatchObject({ state: "started", charged: "unknown", error: { type: "pending" } });
+    expect(linesIn(world)).toEqual({ folder: "open", types: ["intent", "started", "released"] });
+    const recovered: SubmitReply[] = [
+      { outcome: "unknown", why: "no route", excerpt: null, isAskable: true },
+      { outcome: "refused", error: NO_CATS },
+    ];
+    world.provider.recover = async () => recovered.shift() ?? null;
+    const id = report.ledgerId ?? "";
+    expect(await world.resume(id)).toMatchObject({
+      state: "started",
+      error: { type: "pending", message: expect.stringMatching(/could not be asked: no route\.$/) },
+    });
+    expect(await world.resume(id)).toMatchObject({ state: "refused", charged: "no" });
+    expect(world.provider.jobs).toHaveLength(1);
+  });
+
   it("is never sent again where it may have been paid for, and is the user's to decide on", async () => {
     const world = await workWorld({ answer: inTurn(() => lost({ kept: "/state/reply" }), makes) });
     const report = await world.generate();
