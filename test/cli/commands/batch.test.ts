@@ -168,7 +168,7 @@ describe("columns that no request has", () => {
     await world.manifest("p.csv", "prompt,sku", "a fox,../A-1", "a hen,{slug}");
     const args = ["batch", "p.csv", ...MODEL, "-o", "out", "--name", "{sku}-{quality}"];
     expect((await world.run(args)).code).toBe(0);
-    expect(await imagesIn(path.join(world.cwd, "out"))).toEqual(["A-1-default.png", "slug--default.png"]);
+    expect(await imagesIn(path.join(world.cwd, "out"))).toEqual(["A-1.png", "slug-.png"]);
     expect((await world.batchJson(args.slice(1))).summary).toMatchObject({ saved: 0, skipped: 2 });
   });
 

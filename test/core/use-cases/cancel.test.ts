@@ -119,7 +119,7 @@ describe("to cancel a task whose process ended while its request was on its way"
       cancelled: 0,
       error: { type: "pending", charged: "unknown" },
     });
-    expect(linesIn(world).types).toEqual(["intent", "started", "released"]);
+    expect(linesIn(world).types).toEqual(["intent", "started"]);
   });
 
   it("waits for what is paid where that is asked for: what arrived is made, else the outcome is unknown", async () => {

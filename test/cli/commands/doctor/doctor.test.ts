@@ -90,7 +90,7 @@ describe("imggen doctor", () => {
 
   it("shows a command as it was given", async () => {
     const spec = "command:cat {promptFile} {output}";
-    const { check } = await examined(await healthy(), { env: NO_ACCOUNT }, ["--generator", spec]);
+    const { check } = await examined(await healthy(), { ...PATIENT, env: NO_ACCOUNT }, ["--generator", spec]);
     expect(check("service")?.message).toBe(`${spec}, free`);
   });
 
@@ -116,7 +116,7 @@ describe("imggen doctor", () => {
 
   it("does not count built-in models where the user's own generator has others", async () => {
     const spec = "command:cat {promptFile} {output}";
-    const { check } = await examined(await healthy(), { env: NO_ACCOUNT }, ["--generator", spec]);
+    const { check } = await examined(await healthy(), { ...PATIENT, env: NO_ACCOUNT }, ["--generator", spec]);
     expect(check("models")).toMatchObject({ status: "ok", message: "the generator's own, without prices" });
   });
 
