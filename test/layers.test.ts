@@ -158,7 +158,7 @@ function circles(): string[] {
 
 /** The files, or folders, that may name each library. */
 const OWNERS: Record<string, string[]> = {
-  undici: ["api/shared-connections.ts", "api/undici.d.ts"],
+  undici: ["api/shared-connections.ts", "api/messages.ts", "api/undici.d.ts"],
   "ipaddr.js": ["api/address.ts"],
   conf: ["store/settings-store.ts"],
   "csv-parse": ["core/manifest/csv.ts"],

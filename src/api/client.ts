@@ -114,10 +114,15 @@ export interface HttpReply {
 const LARGEST_REPLY_BYTES = 1024 * 1024;
 
 /**
- * Sends a request to the service and reads the whole reply, 1 MiB at most. One that was cut short says what cut it.
+ * Sends a request to the service and reads the whole reply, 1 MiB at most by default. One that was cut short says what
+ * cut it.
  * @throws TransportError if not even the head of a reply arrived
  */
-export async function wholeReply(http: HttpClient, request: HttpRequest): Promise<HttpReply> {
+export async function wholeReply(
+  http: HttpClient,
+  request: HttpRequest,
+  mostBytes = LARGEST_REPLY_BYTES,
+): Promise<HttpReply> {
   const reply: HttpReply = { status: 0, headers: {}, body: "", cut: null };
   const chunks: Buffer[] = [];
   let size = 0;
@@ -128,7 +133,7 @@ export async function wholeReply(http: HttpClient, request: HttpRequest): Promis
         onHead: (status, headers) => Object.assign(reply, { status, headers }),
         onData: (chunk) => {
           size += chunk.length;
-          if (size > LARGEST_REPLY_BYTES) throw new Error("a reply of more than 1 MiB");
+          if (size > mostBytes) throw new Error(`a reply of more than ${mostBytes / 1024 / 1024} MiB`);
           chunks.push(chunk);
         },
       },
@@ -139,7 +144,7 @@ export async function wholeReply(http: HttpClient, request: HttpRequest): Promis
     reply.cut = error;
   }
   const body = Buffer.concat(chunks);
-  const limits = { mostBytes: LARGEST_REPLY_BYTES, mayBeCut: true };
+  const limits = { mostBytes, mayBeCut: true };
   const bytes = await decoded(body, reply.headers["content-encoding"], limits).catch(() => body);
   reply.body = bytes.toString("utf8");
   return reply;

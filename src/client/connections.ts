@@ -45,11 +45,17 @@ export class Connections {
     this.#requestTimeoutMs = requestTimeoutMs;
   }
 
-  /** The current account: the embedded sandbox under `--sandbox`, else the user's own generator, or the configured service. */
-  async current(): Promise<Connection> {
+  /**
+   * The current account, ready for new requests: the embedded sandbox under `--sandbox`, else the user's own generator, or
+   * the configured service.
+   */
+  async current(signal: AbortSignal): Promise<Connection> {
     if (this.#session.isSandbox) return this.#sandboxConnection();
     const own = await generatorInEffect(this.#session);
-    return own ? this.#generatorConnection(own) : this.#configuredConnection();
+    if (own === null) return this.#configuredConnection();
+    const connection = await this.#generatorConnection(own);
+    await connection.generator?.prepare?.(signal);
+    return connection;
   }
 
   /** A task's own account, of whichever profile. The sandbox is always available. @throws OtherAccountError */

@@ -24,10 +24,11 @@ export async function describedRequest(
   const cacheFolder = path.join(folders.state, "models");
   const deps = { env, clock, proxies: proxiesFromEnvironment(env), cacheFolder };
   const provider = await openProvider(spec, options, deps);
-  const { taskId, isPaid, options: work } = workFor(request, options);
   const references = [request.image ?? []].flat().map(referenceOf);
-  const job = { request, taskId, index: 0, isPaid, options: work, references, folder: "" };
   try {
+    const prepared = await provider.prepare?.(null);
+    const { taskId, isPaid, options: work } = workFor(request, options, prepared);
+    const job = { request, taskId, index: 0, isPaid, options: work, references, folder: "" };
     const why = provider.check?.(job) ?? null;
     if (why !== null) throw new InvalidRequestError(why, { hint: "Nothing was sent." });
     return (await provider.describe?.(job)) ?? null;

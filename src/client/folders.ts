@@ -9,6 +9,16 @@ export interface Folders {
   state: string;
 }
 
+/** Where private copies of workflows are kept. */
+export function workflowsFolder({ state }: Pick<Folders, "state">): string {
+  return path.join(state, "workflows");
+}
+
+/** The private copy of a workflow. @param sha256 its name */
+export function workflowCopy(folders: Pick<Folders, "state">, sha256: string): string {
+  return path.join(workflowsFolder(folders), `${path.basename(sha256)}.json`);
+}
+
 /**
  * Where settings and state live: under IMGGEN_HOME, else at the platform's own places.
  * @throws UsageError if that is empty or relative, NoHomeError if neither that nor a home folder is known

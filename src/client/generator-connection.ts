@@ -7,13 +7,16 @@ import type { GeneratorConnection } from "../core/deps.ts";
 import { Line } from "../core/turns/line.ts";
 import { keyMasker } from "../lib/redact.ts";
 import { pictureDimensions } from "../models/dimensions.ts";
+import { errorOf } from "../providers/failures.ts";
 import { type GeneratorSpec, openProvider } from "../providers/kinds.ts";
 import type { GeneratorOptions } from "../providers/options.ts";
+import { type Prepared, ProviderError } from "../providers/provider.ts";
 import { placeOf } from "../providers/spec.ts";
 import { GENERATOR_KEY_ID } from "../task/intent.ts";
 import { ANY_MODEL, type GenerationRequest } from "../task/request.ts";
 import { newTaskId } from "../task/task-id.ts";
 import type { Work } from "../task/work.ts";
+import { workflowsFolder } from "./folders.ts";
 import { type OwnGenerator, requireKey } from "./own-generator.ts";
 import type { ClientSession } from "./session.ts";
 
@@ -36,13 +39,25 @@ export async function openGenerator(
   const { onExchange } = session;
   const proxies = proxiesFromEnvironment(env);
   const cacheFolder = path.join(session.folders.state, "models");
-  const provider = await openProvider(spec, options, { env, clock, proxies, onExchange, cacheFolder });
+  const workflows = workflowsFolder(session.folders);
+  const provider = await openProvider(spec, options, {
+    env,
+    clock,
+    proxies,
+    onExchange,
+    cacheFolder,
+    workflows,
+  });
   const serviceUrl = new URL(spec.kind === "command" ? "http://localhost" : spec.url);
   const downloads = new HttpClient({
     proxies: isLoopbackHost(serviceUrl.hostname) ? undefined : proxies,
     onExchange,
     lookup: guardedLookup(serviceUrl.hostname),
   });
+  let prepared: Prepared = { isPaid: false };
+  const prepare = async (signal: AbortSignal) => {
+    prepared = (await provider.prepare?.(signal).catch(asNamed)) ?? prepared;
+  };
   const connection: GeneratorConnection = {
     identity: { baseUrl: spec.name, keyId: GENERATOR_KEY_ID },
     provider,
@@ -51,12 +66,18 @@ export async function openGenerator(
     maskKey: keyMasker(options.key ?? ""),
     generator: {
       name: spec.name,
-      workFor: (request) => workFor(request, options),
       package: options.package,
+      ...(provider.prepare && { prepare }),
+      workFor: (request) => workFor(request, options, prepared),
       line: lineOf(spec, options, session),
     },
   };
   return { connection, close: async () => void (await Promise.all([provider.close(), downloads.close()])) };
+}
+
+/** A provider's error as one for the user; any other is thrown as it is. */
+function asNamed(error: unknown): never {
+  throw error instanceof ProviderError ? errorOf(error) : error;
 }
 
 /** The line before one server or command, over all processes of this state folder. */
@@ -71,12 +92,17 @@ function lineOf(
 }
 
 /** What a new task is worth as the generator is set up now, and what makes its images. */
-export function workFor(request: GenerationRequest, options: GeneratorOptions): Work {
+export function workFor(
+  request: GenerationRequest,
+  options: GeneratorOptions,
+  prepared: Prepared = { isPaid: false },
+): Work {
   const { ratio, quality, model, maxImages = 1 } = request;
-  const { isPaid, timeoutMs, sidePx, sizeForm, fields, package: made } = options;
+  const { timeoutMs, sidePx, sizeForm, fields, package: made } = options;
+  const { workflow } = prepared;
   return {
     taskId: newTaskId(),
-    isPaid,
+    isPaid: options.isPaid || prepared.isPaid,
     requests: maxImages,
     requestMs: Math.min(timeoutMs, LONGEST_REQUEST_MS),
     options: {
@@ -85,6 +111,7 @@ export function workFor(request: GenerationRequest, options: GeneratorOptions): 
       sizeForm,
       fields,
       ...(made !== undefined && { package: made }),
+      ...(workflow !== undefined && { workflow }),
     },
   };
 }

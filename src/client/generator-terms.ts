@@ -4,7 +4,7 @@ import { ImggenError, UsageError } from "../lib/error-types.ts";
 import type { GeneratorTerms } from "../models/check.ts";
 import { errorOf } from "../providers/failures.ts";
 import { defaultModelOf, knownModels, needsModel, openProvider } from "../providers/kinds.ts";
-import { ProviderError } from "../providers/provider.ts";
+import { type Provider, ProviderError } from "../providers/provider.ts";
 import { ANY_MODEL } from "../task/request.ts";
 import { type GeneratorSource, type OwnGenerator, ownGenerator, requireKey } from "./own-generator.ts";
 import type { ClientSession } from "./session.ts";
@@ -33,7 +33,16 @@ export async function termsAsked(
   const defaultModel =
     modelSet(own, source) ?? (names instanceof ImggenError ? names : onlyModel(own, names));
   const models = names instanceof ImggenError || names === null ? null : [...names, ...ownIds(own)];
-  return { isFree: !own.options.isPaid, defaultModel, models };
+  return { isFree: !(await isPaid(own, source)), defaultModel, models };
+}
+
+/** Whether images cost money. Where a workflow cannot be asked about, that is said before a request is sent. */
+async function isPaid(own: OwnGenerator, session: AskingSession): Promise<boolean> {
+  if (own.options.isPaid || own.options.workflow === undefined) return own.options.isPaid;
+  const prepared = await asked(own, session, async (provider, signal) => provider.prepare?.(signal)).catch(
+    asFailure,
+  );
+  return prepared !== undefined && "isPaid" in prepared && prepared.isPaid;
 }
 
 /** The ids that a known server takes beside its own names: those of the hosted service that fit its models. */
@@ -54,6 +63,8 @@ function modelSet({ spec, options }: OwnGenerator, { settings }: GeneratorSource
 
 /** The only model of a generator; an error where it has several, or none. */
 function onlyModel(own: OwnGenerator, names: readonly string[] | null): string | ImggenError {
+  // A workflow has a model of its own.
+  if (own.options.workflow !== undefined) return ANY_MODEL;
   if (names === null) return whereUnknown(own);
   const [only, ...others] = names;
   if (only !== undefined && others.length === 0) return only;
@@ -82,10 +93,16 @@ function listed(names: readonly string[]): string {
 const ASK_MS = 15_000;
 
 /** The names of a generator's models; null where it cannot be asked. @throws ImggenError, UsageError */
-export async function modelNames(
+export async function modelNames(own: OwnGenerator, session: AskingSession): Promise<string[] | null> {
+  return (await asked(own, session, async (provider, signal) => provider.models?.(signal))) ?? null;
+}
+
+/** What a generator answers, which is opened for that alone. @throws ImggenError, UsageError */
+async function asked<Answer>(
   own: OwnGenerator,
   { context: { env, clock }, onExchange }: AskingSession,
-): Promise<string[] | null> {
+  ask: (provider: Provider, signal: AbortSignal) => Promise<Answer>,
+): Promise<Answer> {
   requireKey(own);
   const { spec, options } = own;
   const check = spec.kind === "command" ? "Check the path of its program." : SERVER_CHECK;
@@ -93,7 +110,7 @@ export async function modelNames(
   const proxies = proxiesFromEnvironment(env);
   const generator = await openProvider(spec, options, { env, clock, proxies, onExchange });
   try {
-    return (await generator.models?.(AbortSignal.timeout(ASK_MS))) ?? null;
+    return await ask(generator, AbortSignal.timeout(ASK_MS));
   } catch (error) {
     if (error instanceof ProviderError && error.failure.kind === "unsent")
       throw new NetworkError(error.message, { hint, cause: error });

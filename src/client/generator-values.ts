@@ -38,7 +38,7 @@ const OWN_FIELDS: ReadonlySet<string> = new Set(
  */
 export function fieldsOption(label: string, text: string): Record<string, Field> {
   return pairs(label, text, "steps=20", (name, value) => {
-    if (!/^[A-Za-z_][\w.-]*$/.test(name))
+    if (!/^[A-Za-z_][\w.-]*$/.test(name) && !OF_A_NODE.test(name))
       throw new UsageError(`${label}: ${JSON.stringify(name)} is not a valid name.`);
     if (OWN_FIELDS.has(name))
       throw new UsageError(`${label}: ${name} is set by imggen.`, {
@@ -47,6 +47,9 @@ export function fieldsOption(label: string, text: string): Record<string, Field>
     return fieldValue(value);
   });
 }
+
+/** An input of a node of a workflow, by the node's id or title: `3.steps`, `Load Checkpoint.ckpt_name`. */
+const OF_A_NODE = /^[^\p{Cc}=]+\.[A-Za-z_]\w*$/u;
 
 function fieldValue(text: string): Field {
   if (text === "true" || text === "false") return text === "true";

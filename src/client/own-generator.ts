@@ -30,7 +30,7 @@ export interface OwnGenerator {
 
 /** What a generator is read from. */
 export type GeneratorSource = Pick<ClientSession, "settings"> & {
-  context: Pick<ClientSession["context"], "env">;
+  context: Pick<ClientSession["context"], "env" | "resolvePath">;
   /** Where packages that make images are installed. */
   folders: Pick<ClientSession["folders"], "config">;
 };
@@ -93,7 +93,23 @@ function optionsOf(spec: GeneratorSpec, source: GeneratorSource): Omit<Generator
       headerValues(headersOption(label, text), source.context.env, label),
     ),
     isPaid: isPaid(spec, find),
+    workflow: workflowOf(spec, find, source),
   };
+}
+
+/** The file with the workflow of new requests; undefined for none. @throws UsageError for a generator that takes none */
+function workflowOf(
+  spec: GeneratorSpec,
+  find: Find,
+  { context }: GeneratorSource,
+): GeneratorOptions["workflow"] {
+  const [found] = find("workflow");
+  if (found === undefined) return undefined;
+  if (spec.kind === "comfyui") return { path: context.resolvePath(found.value), label: found.label };
+  if (found.source === "config") return undefined;
+  throw new UsageError(`${found.label} is for a ComfyUI server.`, {
+    hint: "Nothing was sent. Add --generator comfyui:<url>. More: imggen help generators",
+  });
 }
 
 /** The values of a setting that apply to a generator, the flag's first. */

@@ -28,7 +28,8 @@ export async function termsInEffect(
   const own = await generatorInEffect(session);
   if (own === null) return null;
   const { termsAsked, termsUnasked } = await import("./generator-terms.ts");
-  const isNeeded = request.model === undefined || request.validate !== false;
+  const isNeeded =
+    request.model === undefined || request.validate !== false || own.options.workflow !== undefined;
   const isAsked = isNeeded && request.dryRun !== true;
   return isAsked ? termsAsked(own, session) : termsUnasked(own, session);
 }

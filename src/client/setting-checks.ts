@@ -54,6 +54,13 @@ const CHECKS: Readonly<Record<SettingType, Check>> = {
   sizeForm: (value, name) => sizeFormOption(name, value),
   fields: asGiven(fieldsOption),
   headers: asGiven(headersOption),
+  // As for a matrix: a relative path would lead elsewhere.
+  workflow: async (value, name, { context }) => {
+    const file = context.resolvePath(notBlank(value, name));
+    const { readWorkflow } = await import("../providers/comfyui/workflow-file.ts");
+    readWorkflow(file, name);
+    return file;
+  },
   model: async (value, name, by) => {
     // A generator may have any, and any ratio is its own to refuse.
     if (by.settings.generator() !== undefined) return notBlank(value, name);

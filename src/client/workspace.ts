@@ -49,7 +49,7 @@ export class Workspace {
       ledger: this.ledger,
       clock: this.#session.context.clock,
       signal: caller.signal,
-      current: async () => at(await this.#connections.current()),
+      current: async () => at(await this.#connections.current(caller.signal)),
       depsFor: async (intent, taskId) => at(await this.#connections.of(intent, taskId)),
     };
   }

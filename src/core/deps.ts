@@ -42,6 +42,8 @@ export type AdmittedProvider = Provider & {
 export interface GeneratorFacts {
   /** As it can be given again. */
   name: string;
+  /** Finds out what `workFor` and the provider's `check` go by. Absent: they go by the settings alone. @throws ImggenError */
+  prepare?: ((signal: AbortSignal) => Promise<void>) | undefined;
   /** What a new task is worth here, and what makes its images. */
   workFor(request: GenerationRequest): Work;
   /** `name@version` of the package that makes the images here, where one does. */

@@ -9,6 +9,8 @@ export interface ProviderDeps {
   clock: Clock;
   /** Where what is learned of a service's models is kept for a day; absent: nowhere. */
   cacheFolder?: string | undefined;
+  /** Where private copies of workflows are kept; absent: no task is begun, and none is kept. */
+  workflows?: string | undefined;
   /** Called for every HTTP exchange with a server, for `--verbose`. */
   onExchange?: HttpClientOptions["onExchange"];
 }

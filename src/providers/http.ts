@@ -2,7 +2,7 @@ import path from "node:path";
 import { isLoopbackHost } from "../api/address.ts";
 import { HttpClient, type HttpReply, wholeReply } from "../api/client.ts";
 import { connectionErrorText } from "../api/connection-errors.ts";
-import { TransportError } from "../api/transport.ts";
+import { type HttpRequest, TransportError } from "../api/transport.ts";
 import { errorText } from "../lib/error-text.ts";
 import { withoutQuery } from "../lib/redact.ts";
 import type { ProviderDeps } from "./deps.ts";
@@ -35,6 +35,8 @@ const LONGEST_URL = 2000;
 
 /** For what costs nothing: models, progress. */
 const GET_TIMEOUT_MS = 15_000;
+/** A reference image on its way to a server far away. */
+const UPLOAD_TIMEOUT_MS = 120_000;
 const STOP_TIMEOUT_MS = 5_000;
 
 /**
@@ -44,6 +46,7 @@ const STOP_TIMEOUT_MS = 5_000;
 export class ProviderServer {
   readonly #options: ServerOptions;
   readonly #base: URL;
+  readonly #proxies: ProviderDeps["proxies"];
   readonly #http: HttpClient;
   /** Hides the key, and the values of the headers that the user has set, in a text that people read. */
   readonly mask: (text: string) => string;
@@ -51,8 +54,8 @@ export class ProviderServer {
   constructor(options: ServerOptions, { proxies, onExchange }: ProviderDeps) {
     this.#options = options;
     this.#base = new URL(options.url);
-    const isOwn = isLoopbackHost(this.#base.hostname);
-    this.#http = new HttpClient({ proxies: isOwn ? undefined : proxies, onExchange });
+    this.#proxies = isLoopbackHost(this.#base.hostname) ? undefined : proxies;
+    this.#http = new HttpClient({ proxies: this.#proxies, onExchange });
     this.mask = secretsMasker(options.key, options.headers);
   }
 
@@ -109,18 +112,42 @@ export class ProviderServer {
    * Sends a GET that costs nothing. @param from below the base, or one of its own addresses
    * @throws ProviderError (unsent), or the signal's reason
    */
-  async get(from: string | OwnUrl, signal: AbortSignal, timeoutMs = GET_TIMEOUT_MS): Promise<HttpReply> {
+  get(
+    from: string | OwnUrl,
+    signal: AbortSignal,
+    timeoutMs = GET_TIMEOUT_MS,
+    mostBytes?: number,
+  ): Promise<HttpReply> {
+    const request = { method: "GET", url: this.#urlOf(from), headers: this.#headers, signal } as const;
+    return this.#ask({ ...request, timeoutMs: Math.min(timeoutMs, GET_TIMEOUT_MS) }, signal, mostBytes);
+  }
+
+  /** Sends a POST that costs nothing, and may be sent twice. @throws as `get` */
+  tell(at: string, { type, bytes }: PostBody, signal: AbortSignal): Promise<HttpReply> {
+    const headers = { ...this.#headers, "content-type": type };
+    const request = { method: "POST", url: this.#urlOf(at), timeoutMs: UPLOAD_TIMEOUT_MS } as const;
+    return this.#ask({ ...request, headers, body: bytes, signal }, signal);
+  }
+
+  async #ask(request: HttpRequest, signal: AbortSignal, mostBytes?: number): Promise<HttpReply> {
     try {
-      const request = { method: "GET", url: this.#urlOf(from), headers: this.#headers } as const;
-      return await wholeReply(this.#http, {
-        ...request,
-        timeoutMs: Math.min(timeoutMs, GET_TIMEOUT_MS),
-        signal,
-      });
+      return await wholeReply(this.#http, request, mostBytes);
     } catch (error) {
       signal.throwIfAborted();
       throw this.#unsent(error, signal);
     }
+  }
+
+  /** Listens to the server's messages until the signal, or until it ends them. Never throws. */
+  async listen(at: string, signal: AbortSignal, onText: (text: string) => void): Promise<void> {
+    const messages = await import("../api/messages.ts").catch(() => null);
+    const proxies = this.#proxies;
+    await messages?.listen(this.#urlOf(at), { headers: this.#headers, proxies, signal, onText });
+  }
+
+  /** Headers for downloads from its own origin. */
+  get downloadHeaders(): Readonly<Record<string, string>> {
+    return this.#headers;
   }
 
   /** Sends a POST that has the server end its work. Never throws. @returns whether it says that it has */

@@ -25,6 +25,13 @@ const TABLE = {
     keyHeaders: basicOrBearer,
     open: async (setup, deps) => (await import("./sdapi.ts")).sdapiProvider(setup, deps),
   },
+  comfyui: {
+    ...LOCAL,
+    title: "ComfyUI",
+    // ComfyUI has no login; a proxy before it may have one.
+    keyHeaders: basicOrBearer,
+    open: async (setup, deps) => (await import("./comfyui/comfyui-provider.ts")).comfyUiProvider(setup, deps),
+  },
   replicate: {
     ...SERVICE,
     title: "Replicate",

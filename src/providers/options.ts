@@ -17,6 +17,8 @@ export interface GeneratorOptions {
   timeoutMs: number;
   /** `--generator-field` */
   fields: WorkOptions["fields"];
+  /** `--workflow`: the user's file, and how messages name the option; undefined for none. */
+  workflow?: { path: string; label: string } | undefined;
   /** `--generator-header`, with the variables' values in place. */
   headers: Readonly<Record<string, string>>;
   /** By the kind and the address, unless `--generator-paid` or `--generator-free` says otherwise. */

@@ -58,12 +58,15 @@ export interface UnknownReply {
   kept?: string | null;
   /** Whether the other side has certainly stopped working on it. */
   isStopped?: boolean;
+  /** Whether the other side could not be asked now, and can tell later what became of it: `recover` asks again. */
+  isAskable?: boolean;
   cause?: unknown;
 }
 
 /** A task as polling shows it. */
 export type PolledState =
-  | { status: "running"; word: string | null }
+  /** `ahead`: how many others run or wait before it there, where that is known. */
+  | { status: "running"; word: string | null; ahead?: number }
   | { status: "completed"; urls: string[]; usage?: Usage }
   /** `why`: the provider's words. `charged`: what is known for certain, if anything is. */
   | { status: "failed"; errorCode: string | null; why?: string; charged?: "no" };
@@ -94,10 +97,17 @@ export type MadeImage =
 
 /** A request as `--dry-run` shows it: names stand for files, and no key is in it. */
 export type SentRequest =
-  /** `url`: without a query. */
-  | { method: "POST"; url: string; body: unknown }
+  /** `url`: without a query. `workflow`: what it sets in a workflow, a line each, where the body is one. */
+  | { method: "POST"; url: string; body: unknown; workflow?: string[] }
   /** The words of a command. */
   | { command: readonly string[] };
+
+/** What new requests to a provider are made with. */
+export interface Prepared {
+  /** Whether it costs money whatever its address says. */
+  isPaid: boolean;
+  workflow?: string;
+}
 
 /** Makes images. One request for each call of `submit`, which nothing here sends again by itself. */
 export interface Provider {
@@ -108,6 +118,12 @@ export interface Provider {
     /** How long a submit may take, connecting included, in milliseconds: until the id, or until the image. */
     submitMs: number;
   };
+  /**
+   * Finds out what new requests are made with, and what they are worth beside that: their workflow is read, and the other
+   * side asked about it. Costs nothing. @param signal null: nobody is to be asked
+   * @throws ProviderError or UsageError where no request can be sent
+   */
+  prepare?(signal: AbortSignal | null): Promise<Prepared>;
   /** What the provider has no place for, as a sentence; null for nothing. Asked before a task is begun. */
   check?(job: Omit<Job, "folder" | "taskId" | "index">): string | null;
   /** The request that `submit` would send, for people to read. Opens no connection. @throws ProviderError */
@@ -116,6 +132,11 @@ export interface Provider {
   submit(job: Job, how: SubmitHow): Promise<SubmitReply>;
   /** Polls a task that it accepted, once, for at most `timeoutMs`. Costs nothing. Never throws. Absent: it gives no ids. */
   poll?(taskId: string, timeoutMs: number | undefined, signal: AbortSignal): Promise<PollReply>;
+  /**
+   * Says how far a task is that it accepted, as long as the signal lets it. Never throws.
+   * @returns whether the task has ended; false where it does not say
+   */
+  follow?(taskId: string, how: Pick<SubmitHow, "signal" | "onProgress">): Promise<boolean>;
   /**
    * What came of a request whose process ended, as far as it had arrived, or is still at work. Sends nothing that costs
    * money. Never throws. @returns null if nothing is known of it

@@ -38,7 +38,7 @@ export function parseGeneratorSpec(given: string, label: string): GivenSpec {
 const KEY_ELSEWHERE =
   "Store the key with imggen login --generator <url without it>, set IMGGEN_GENERATOR_KEY, or send it as a header: --generator-header <name>=<variable>";
 const OWN = Object.entries(KINDS).flatMap(([name, { url }]) => (url === null ? [] : [name]));
-const FORMS = `Write ${OWN.join(", ")}, a URL such as http://gpubox:1234, sdapi:<url>, npm:<package> or command:<command line>. More: imggen help generators`;
+const FORMS = `Write ${OWN.join(", ")}, a URL such as http://gpubox:1234, sdapi:<url>, comfyui:<url>, npm:<package> or command:<command line>. More: imggen help generators`;
 
 /** An address that lacks only its scheme: `gpubox:1234`. */
 function hintFor(text: string): string {

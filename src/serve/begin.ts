@@ -33,6 +33,9 @@ export interface NotBegun {
 
 export type Begun = { taskId: string } | { refused: NotBegun };
 
+/** How long a generator may take to say what a workflow is worth. */
+const PREPARE_MS = 15_000;
+
 /** As the document has for the model that takes most. */
 const MOST_REFERENCES = 16;
 
@@ -52,10 +55,11 @@ export async function begin(order: Order, service: Service, names: TaskNames | n
   try {
     const given = copies.length === 0 ? input : { ...input, image: [...images, ...copies] };
     const checked = checkedOf({ ...given, model }, service);
+    await service.connection.generator.prepare?.(AbortSignal.timeout(PREPARE_MS));
     const intent = intentOf(checked, order, service, names);
     const unfit = unfitFor(intent, service);
     if (unfit !== null) return refused("invalid", null, unfit);
-    return await beginChecked(checked, intent, service, names);
+    return await beginChecked(intent, service, names);
   } catch (error) {
     if (!(error instanceof ImggenError)) throw error;
     return refused(error.type === "budget_exceeded" ? "limit" : "server", null, error.message);
@@ -92,7 +96,7 @@ type WithWork = Intent & { work: Work };
 function intentOf(
   { request, credits }: CheckedRequest,
   { options }: Order,
-  { connection, folder }: Service,
+  { connection, folder, isFree }: Service,
   names: TaskNames | null,
 ): WithWork {
   const own = connection.generator.workFor(request);
@@ -101,7 +105,9 @@ function intentOf(
   const work = { ...own, taskId, options: { ...own.options, ...options, fields } };
   const place = path.join(folder, FILES, taskId);
   const destination = { kind: "file", path: place, overwrite: false } as const;
-  return { request, service: connection.identity, credits, destination, work };
+  // A workflow can cost money at a generator that is free: how much, nobody knows.
+  const price = isFree && work.isPaid ? null : credits;
+  return { request, service: connection.identity, credits: price, destination, work };
 }
 
 /** The folder of the images within that of a server. */
@@ -112,14 +118,10 @@ function unfitFor({ request, work }: WithWork, { connection }: Service): string 
   return connection.provider.check?.({ request, isPaid, options, references: referencesOf(request) }) ?? null;
 }
 
-async function beginChecked(
-  { credits }: CheckedRequest,
-  intent: WithWork,
-  service: Service,
-  names: TaskNames | null,
-): Promise<Begun> {
+async function beginChecked(intent: WithWork, service: Service, names: TaskNames | null): Promise<Begun> {
   const { ledger, clock, matrix, queue, admission } = service;
-  const { taskId } = intent.work;
+  const { credits, work } = intent;
+  const { taskId } = work;
   const cost = { credits: credits ?? 0, undocumented: credits === null ? 1 : 0 };
   await checkDailyLimit(cost, intent.service.keyId, service, { matrix, allowUndocumented: false });
   const owned = await beginIn(intent, service, names);

@@ -23,7 +23,7 @@ const TABLE = {
   generator: {
     type: "generator",
     variable: "IMGGEN_GENERATOR",
-    help: "your own generator in place of a service: openai, replicate, a URL, npm:<package>, …, see imggen help generators",
+    help: "your own generator in place of a service: openai, replicate, a URL, comfyui:<url>, npm:<package>, …, see imggen help generators",
   },
   generatorKey: {
     type: "generatorKey",
@@ -56,6 +56,10 @@ const TABLE = {
   generatorHeader: {
     type: "headers",
     help: "headers of every request, as name=VARIABLE, whose value the variable holds",
+  },
+  workflow: {
+    type: "workflow",
+    help: "a ComfyUI workflow that makes the images: a file of Export (API), or a PNG that ComfyUI saved",
   },
   generatorPaid: {
     type: "switch",

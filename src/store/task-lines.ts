@@ -73,6 +73,7 @@ const work = z.object({
     sizeForm: z.nullable(z.enum(["WxH", "width,height", "aspect_ratio"])),
     fields: z.record(text, scalar),
     package: z.exactOptional(text),
+    workflow: z.exactOptional(text),
   } satisfies Fields<WorkOptions>),
 } satisfies Fields<Work>);
 

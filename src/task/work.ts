@@ -11,6 +11,8 @@ export interface WorkOptions {
   fields: Readonly<Record<string, string | number | boolean>>;
   /** `name@version` of the package that sent the request, where one did. */
   package?: string;
+  /** The SHA-256 of the workflow that makes the images, of which there is a private copy; absent where none is used. */
+  workflow?: string;
 }
 
 export type SizeForm = "WxH" | "width,height" | "aspect_ratio";

@@ -1,3 +1,4 @@
+import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { EffectiveSettings, type SettingFlags } from "../../src/client/effective-settings.ts";
 import { generatorNamed, ownGenerator, requireKey } from "../../src/client/own-generator.ts";
@@ -16,7 +17,7 @@ function opened(given: Given) {
   if (setting === undefined) throw new Error("no generator");
   return ownGenerator(setting, {
     settings,
-    context: { env: given.env ?? {} },
+    context: { env: given.env ?? {}, resolvePath: path.resolve },
     folders: { config: "/nowhere" },
   });
 }
@@ -205,7 +206,7 @@ describe("its key", () => {
     const env = { ...ofOpenAi, IMGGEN_GENERATOR_KEY: "sk-mine-1" };
     const source = {
       settings: settingsOf({ env, config: stored }),
-      context: { env },
+      context: { env, resolvePath: path.resolve },
       folders: { config: "/nowhere" },
     };
     expect(generatorNamed("openai", source).options.key).toBe("sk-openai-1");

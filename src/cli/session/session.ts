@@ -83,7 +83,7 @@ export class Session implements ClientSession {
   /** The user's own generator, where it takes the place of a service. @throws UsageError, AuthRequiredError */
   async ownGenerator(): Promise<OwnGenerator | null> {
     // What follows loads more of Node than a dry run does.
-    if (!this.#hasGenerator()) return null;
+    if (!this.hasGenerator) return null;
     const { generatorInEffect } = await import("../../client/service-in-effect.ts");
     return generatorInEffect(this);
   }
@@ -104,19 +104,20 @@ export class Session implements ClientSession {
     dryRun: boolean | undefined;
     validate: boolean | undefined;
   }): Promise<GeneratorTerms | null> {
-    if (!this.#hasGenerator()) return null;
+    if (!this.hasGenerator) return null;
     const { termsInEffect } = await import("../../client/service-in-effect.ts");
     return termsInEffect(this, request);
   }
 
   /** What reads a matrix file, and knows what generators do, is loaded only where there is one. */
   async #readMatrix(): Promise<Matrix> {
-    if (!isThere(() => this.settings.get("matrix")) && !this.#hasGenerator()) return MODELS;
+    if (!isThere(() => this.settings.get("matrix")) && !this.hasGenerator) return MODELS;
     const { matrixInEffect } = await import("../../client/matrix-in-effect.ts");
     return matrixInEffect(this);
   }
 
-  #hasGenerator(): boolean {
+  /** Whether the user's own generator takes the place of a service. */
+  get hasGenerator(): boolean {
     return isThere(() => this.settings.generator());
   }
 

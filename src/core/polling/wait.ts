@@ -51,7 +51,12 @@ const NOT_YET_KNOWN = "image_generation.error.unknown_error";
 const NOT_YET_KNOWN_FOR_MS = 30_000;
 const SHORTEST_LAST_POLL_MS = 1_000;
 
-type WaitDeps = Pick<TaskDeps, "connection" | "clock" | "signal" | "onProgress" | "random">;
+type WaitDeps = Pick<TaskDeps, "connection" | "clock" | "signal" | "onProgress" | "random"> & {
+  /** Called with the number of others before the task at its provider, where a poll says that. */
+  onAhead?: (ahead: number) => void;
+  /** Resolves when the provider itself says that the task has ended: it is polled at once then. */
+  ended?: Promise<void>;
+};
 
 /**
  * Polls until the task is completed or failed (the client rule of section 3) or the time is up. A failed poll never
@@ -68,15 +73,21 @@ export async function waitForTask(taskId: string, options: WaitSpec, deps: WaitD
   let failures = 0;
   let pendingMs: number | null = null;
   let lastFailure: FailedPoll | null = null;
+  let { ended } = deps;
+  void ended?.then(() => {
+    ended = undefined;
+  });
   for (;;) {
     const last = delay >= remaining();
-    if (!(await pause(Math.max(0, Math.min(delay, remaining())), deps))) return { outcome: "interrupted" };
+    const delayMs = Math.max(0, Math.min(delay, remaining()));
+    if (!(await pauseUntil(ended, delayMs, deps))) return { outcome: "interrupted" };
     const pollTimeoutMs = Math.max(SHORTEST_LAST_POLL_MS, remaining());
     const reply = await pollOnce(taskId, pollTimeoutMs, deps);
     if (deps.signal.aborted) return { outcome: "interrupted" };
     const end = conclude(reply, age(), pendingMs) ?? untrusted(reply, deps.connection.serviceUrl);
     if (end) return end;
     if (reply.outcome === "state") pendingMs = age();
+    noteAhead(reply, deps);
     failures = reply.outcome === "retry" ? failures + 1 : 0;
     lastFailure = reply.outcome === "retry" ? reply : null;
     if (lastFailure !== null) deps.onProgress({ type: "poll_failed", taskId, why: lastFailure.why });
@@ -101,6 +112,12 @@ function conclude(reply: PollReply, ageMs: number, pendingMs: number | null): Wa
       if (reply.task.status === "running") return null;
       return { outcome: "ended", task: reply.task, seenMs: ageMs, pendingMs };
   }
+}
+
+function noteAhead(reply: PollReply, { onAhead }: WaitDeps): void {
+  if (reply.outcome !== "state" || reply.task.status !== "running") return;
+  const { ahead = 0 } = reply.task;
+  if (ahead > 0) onAhead?.(ahead);
 }
 
 /** Polls a task once. @throws TypeError at a provider that gives no ids to poll */
@@ -132,6 +149,23 @@ function backoffAfter(reply: PollReply, failures: number, deps: Pick<TaskDeps, "
   if (reply.outcome !== "retry") return 0;
   const rule = reply.rateLimited ? POLL_RATE_LIMITED : POLL;
   return backoffMs(rule, failures, reply.retryAfterMs, deps.random);
+}
+
+/** Waits, and no longer than until the task has ended. @returns as `pause` */
+async function pauseUntil(
+  ended: Promise<void> | undefined,
+  ms: number,
+  deps: Pick<TaskDeps, "clock" | "signal">,
+): Promise<boolean> {
+  if (ended === undefined) return pause(ms, deps);
+  const over = new AbortController();
+  const signal = AbortSignal.any([deps.signal, over.signal]);
+  try {
+    await Promise.race([pause(ms, { ...deps, signal }), ended]);
+    return !deps.signal.aborted;
+  } finally {
+    over.abort();
+  }
 }
 
 /** Waits. @returns false if the signal ended it */

@@ -6,6 +6,7 @@ import { type TaskRecord, taskIdOf, withEvent } from "../../task/record.ts";
 import type { TaskDeps } from "../deps.ts";
 import { interruptedError, PendingError } from "../errors.ts";
 import { pollOnce, type WaitResult, type WaitSettings, waitForTask } from "../polling/wait.ts";
+import type { ProgressFacts } from "./progress-events.ts";
 import type { TaskWriter } from "./task-writer.ts";
 
 /** Long enough for a server that has lost its network for a moment. */
@@ -36,13 +37,40 @@ export async function awaitAccepted(
       pollAtOnce: false,
     };
     const unlist = listed(writer.record, state.taskId, deps);
-    const waited = await waitForTask(state.taskId, options, { ...deps, onProgress });
+    const followed = { ...deps, onProgress };
+    const waited = await whileFollowed(state.taskId, followed, (at) =>
+      waitForTask(state.taskId, options, at),
+    );
     // After a signal it may still be asked to stop.
     if (waited.outcome !== "interrupted") unlist();
     return recordWait(writer, index, waited, deps);
   });
   const stops = await Promise.all(waiting);
   return stops.find((stop) => stop !== null) ?? null;
+}
+
+/** Does work, and meanwhile has the provider say how far a task is. @param work says how many others are before it */
+async function whileFollowed<Result>(
+  taskId: string,
+  deps: TaskDeps,
+  work: (deps: TaskDeps & { onAhead: (ahead: number) => void; ended: Promise<void> }) => Promise<Result>,
+): Promise<Result> {
+  const { provider, serviceUrl } = deps.connection;
+  const over = new AbortController();
+  const signal = AbortSignal.any([deps.signal, over.signal]);
+  const say = (facts: ProgressFacts) => deps.onProgress({ type: "progress", taskId, ...facts });
+  const onAhead = (ahead: number) => say({ share: null, waiting: { ahead, holder: serviceUrl.host } });
+  const onProgress = (share: number) => say({ share, waiting: null });
+  const following = provider.follow?.(taskId, { signal, onProgress });
+  const ended = new Promise<void>((resolve) => {
+    void following?.then((hasEnded) => hasEnded && resolve());
+  });
+  try {
+    return await work({ ...deps, onAhead, ended });
+  } finally {
+    over.abort();
+    await following;
+  }
 }
 
 /** Lists a request among those that can be asked to stop. @returns takes it off the list */

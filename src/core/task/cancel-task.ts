@@ -100,9 +100,9 @@ async function endUnderWay(
 async function patiently(
   { timeoutMs }: WaitSettings,
   deps: TaskDeps,
-  work: (deps: TaskDeps) => Promise<void>,
+  work: (deps: TaskDeps) => Promise<unknown>,
 ): Promise<void> {
-  if (timeoutMs === null) return work(deps);
+  if (timeoutMs === null) return void (await work(deps));
   const [limit, over] = [new AbortController(), new AbortController()];
   const end = () => limit.abort(new Error("not waited for any longer"));
   void deps.clock.sleep(timeoutMs, over.signal).then(end, () => {});

@@ -189,7 +189,10 @@ export function errorOf(record: TaskRecord): ImggenError | null {
       return new InheritedError(type, message, { key: key ?? undefined });
     }
     case "failed":
-      return taskFailed(taskIdOf(record) ?? state.taskId, state);
+      return taskFailed(taskIdOf(record) ?? state.taskId, {
+        ...state,
+        ...(chargedOf(record) === "no" && { charged: "no" }),
+      });
     case "completed":
     case "saved":
       return partly(record);

@@ -41,7 +41,9 @@ export async function runRequests(
   deps: TaskDeps,
 ): Promise<ImggenError | null> {
   for (const index of writer.record.requests.keys()) {
-    if (writer.record.requests[index]?.name === "started") await recoverRequest(writer, index, deps);
+    const unrecovered =
+      writer.record.requests[index]?.name === "started" ? await recoverRequest(writer, index, deps) : null;
+    if (unrecovered !== null) return unrecovered;
     if (writer.record.requests[index]?.name !== "waiting") continue;
     const stop = await sendRequest(writer, index, spec, deps);
     if (stop !== null) return stop;
@@ -49,8 +51,15 @@ export async function runRequests(
   return null;
 }
 
-/** Finds out what came of a request whose process ended: its reply may have arrived to the last byte. */
-export async function recoverRequest(writer: TaskWriter, index: number, deps: TaskDeps): Promise<void> {
+/**
+ * Finds out what came of a request whose process ended: its reply may have arrived to the last byte.
+ * @returns why that cannot be found out now, where the provider can tell later
+ */
+export async function recoverRequest(
+  writer: TaskWriter,
+  index: number,
+  deps: TaskDeps,
+): Promise<ImggenError | null> {
   const { connection, ledger, signal } = deps;
   const { work } = workOf(writer);
   const job = jobOf(writer.record, index, ledger.work);
@@ -62,13 +71,24 @@ export async function recoverRequest(writer: TaskWriter, index: number, deps: Ta
     connection.provider.recover?.(job, { signal: limited, onProgress }),
   );
   // It stays as it is for the next run: nothing has ended it.
-  if (signal.aborted && (reply === null || isStillAtWork(reply))) return;
+  if (signal.aborted && (reply === null || isStillAtWork(reply))) return null;
+  if (reply?.outcome === "unknown" && reply.isAskable) return askedLater(writer, reply, deps);
   const result = resultOf(reply ?? endedMeanwhile(job, writer.record.id, ledger.work));
   const tries = triesOf(writer, index);
   const isAgain =
     result.outcome === "not_sent" || (result.outcome === "unknown" && !work.isPaid && tries < MOST_TRIES);
   if (isAgain) await writer.wait(index, result.error.message, result.outcome === "unknown");
   else await recordEnd(writer, index, result, deps);
+  return null;
+}
+
+/** The request stays as it is: its provider knows what became of it, and cannot be asked now. */
+function askedLater(writer: TaskWriter, { why }: UnknownReply, deps: TaskDeps): ImggenError {
+  if (deps.signal.aborted) return interruptedError(deps.signal, writer.charged);
+  const { taskId } = workOf(writer).work;
+  const name = deps.connection.generator?.name ?? "its provider";
+  const message = `Whether ${name} has task ${taskId} could not be asked: ${why}.`;
+  return new PendingError(message, { charged: writer.charged });
 }
 
 function isStillAtWork(reply: SubmitReply): boolean {
@@ -187,6 +207,7 @@ async function afterSubmit(
     await writer.wait(index, "it was not waited for", false);
     return result.gaveUp === "signal" ? result.error : stillRunning(writer);
   }
+  if (result.outcome === "unknown" && result.reply.isAskable) return askedLater(writer, result.reply, deps);
   await recordEnd(writer, index, result, deps);
   return null;
 }

@@ -1,9 +1,9 @@
-import { createHash } from "node:crypto";
 import path from "node:path";
 import { filledWords, isInShellScript, programWords, shellOperator } from "../../lib/command-line.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import type { Job } from "../provider.ts";
 import type { LocalReference } from "../reference-files.ts";
+import { seedOf } from "../seed.ts";
 
 /** What stands for a part of a job in a command, without the braces. */
 const PLACEHOLDERS = ["promptFile", "prompt", "model", "width", "height", "seed", "image", "output"];
@@ -81,7 +81,7 @@ export function filledCommand(words: readonly string[], job: Job, files: Command
     model: model ?? "",
     width: String(width),
     height: String(height),
-    seed: seedOf(job),
+    seed: String(fields.seed ?? seedOf(job)),
   };
   return words.flatMap((word) => {
     if (!word.includes(IMAGE)) return filledWords([word], values);
@@ -103,13 +103,6 @@ export function shownCommand(
 
 function textsOf(fields: Job["options"]["fields"]): Record<string, string> {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value)]));
-}
-
-/** The user's, or one that differs with every image and is the same when the same image is made again: 31 bits. */
-function seedOf({ options, taskId, index }: Job): string {
-  if (options.fields.seed !== undefined) return String(options.fields.seed);
-  const digest = createHash("sha256").update(`${taskId}:${index}`).digest();
-  return String(digest.readUInt32BE() >>> 1);
 }
 
 /** What a job asks for that a command has no place for, as a sentence; null for nothing. */

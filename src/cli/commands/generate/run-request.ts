@@ -116,6 +116,8 @@ async function sentToGenerator(request: GenerationRequest, session: Session): Pr
 
 function sentLines(sent: SentRequest): string[] {
   if ("command" in sent) return [sent.command.map((word) => shellWord(word)).join(" ")];
+  // A workflow is long, and what it is given is what the user wants to see.
+  if (sent.workflow) return [`${sent.method} ${sent.url}`, ...sent.workflow];
   return [`${sent.method} ${sent.url}`, ...JSON.stringify(sent.body, null, 2).split("\n")];
 }
 
