@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
-import UndiciPool from "undici/lib/dispatcher/pool.js";
 import undici from "undici/lib/web/websocket/websocket.js";
 import { type ConnectOptions, connector } from "./connect.ts";
+import { poolOf } from "./shared-connections.ts";
 
 // Loaded only where there is something to listen to: undici's WebSocket brings its fetch along.
 
@@ -22,18 +22,13 @@ export async function listen(
 ): Promise<void> {
   const sockets = new Set<Socket>();
   const open = connector(connect);
-  const dispatcher = new UndiciPool(url.origin, {
-    webSocket: { maxPayloadSize: MOST_BYTES },
-    connect: ({ protocol, host }, callback) => {
-      open(new URL(`${protocol}//${host}`), signal).then(
-        (socket) => {
-          sockets.add(socket);
-          callback(null, socket);
-        },
-        (error) => callback(error, null),
-      );
-    },
-  });
+  const noted: typeof open = async (target, until) => {
+    const socket = await open(target, until);
+    sockets.add(socket);
+    return socket;
+  };
+  const limits = { webSocket: { maxPayloadSize: MOST_BYTES } };
+  const dispatcher = poolOf(url.origin, noted, signal, limits);
   const address = new URL(url.href);
   address.protocol = url.protocol === "https:" ? "wss:" : "ws:";
   try {

@@ -12,7 +12,7 @@ export interface ClientOptions {
   /** Uses the embedded sandbox in place of a service: free, and without an account. Default false. */
   sandbox?: boolean | undefined;
   /**
-   * Uses your own generator in place of a service: `openai`, a URL, `sdapi:<url>`, `replicate`, `fal`, `bfl`,
+   * Uses your own generator in place of a service: `openai`, a URL, `sdapi:<url>`, `comfyui:<url>`, `replicate`, `fal`, `bfl`,
    * `gemini`, `npm:<package>` or `command:<command line>`. Default:
    * IMGGEN_GENERATOR, else the setting `generator`.
    */
