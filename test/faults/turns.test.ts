@@ -129,20 +129,6 @@ describe("turns of several processes", () => {
     expect(readdirSync(folders.folder)).toEqual([]);
   });
 
-  it("follow each other within 10 ms", async () => {
-    const { file, ...folders } = await newFolders();
-    const run = { ...folders, turns: 30, atOnce: 1, concurrency: 1, forMs: 60_000, workMs: 50 };
-    const runs = ["a", "b"].map((name) => started(file, { ...run, name }));
-    await Promise.all(runs.map(({ ended }) => ended));
-    const turned = runs.flatMap((each) => each.turned).sort((a, b) => a.beganMs - b.beganMs);
-    const pairs = turned.slice(1).map((turn, at) => ({ turn, before: turned[at] ?? turn }));
-    const gaps = (of: typeof pairs) =>
-      of.map(({ turn, before }) => turn.beganMs - before.endedMs).sort((a, b) => a - b);
-    const between = gaps(pairs.filter(({ turn, before }) => turn.name !== before.name));
-    expect(between.length).toBeGreaterThan(5);
-    for (const each of [gaps(pairs), between]) expect(each[Math.floor(each.length / 2)]).toBeLessThan(10);
-  });
-
   it("go on when processes are killed and stopped, and are never too many", async () => {
     const random = randomFrom(7);
     const { file, ...folders } = await newFolders();

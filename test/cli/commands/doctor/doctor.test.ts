@@ -89,7 +89,7 @@ describe("imggen doctor", () => {
   });
 
   it("shows a command as it was given", async () => {
-    const spec = "command:cat {promptFile} {output}";
+    const spec = "command:/bin/cat {promptFile} {output}";
     const { check } = await examined(await healthy(), { ...PATIENT, env: NO_ACCOUNT }, ["--generator", spec]);
     expect(check("service")?.message).toBe(`${spec}, free`);
   });
@@ -115,7 +115,7 @@ describe("imggen doctor", () => {
   });
 
   it("does not count built-in models where the user's own generator has others", async () => {
-    const spec = "command:cat {promptFile} {output}";
+    const spec = "command:/bin/cat {promptFile} {output}";
     const { check } = await examined(await healthy(), { ...PATIENT, env: NO_ACCOUNT }, ["--generator", spec]);
     expect(check("models")).toMatchObject({ status: "ok", message: "the generator's own, without prices" });
   });
