@@ -4,13 +4,13 @@ import { json } from "../scripted-server.ts";
 import { fileAt, type ServiceForm } from "./double.ts";
 
 const NAME = "imggen-provider-example";
-const SOURCE = path.resolve(import.meta.dirname, "..", NAME);
+export const EXAMPLE_FOLDER = path.resolve(import.meta.dirname, "..", NAME);
 
 /** Installs the package of the documentation as `npm install` would. @returns its folder */
 export async function installExample(configFolder: string): Promise<string> {
   const folder = path.join(configFolder, "providers", "node_modules", NAME);
   await mkdir(path.dirname(folder), { recursive: true });
-  await cp(SOURCE, folder, { recursive: true });
+  await cp(EXAMPLE_FOLDER, folder, { recursive: true });
   return folder;
 }
 
