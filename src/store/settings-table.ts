@@ -23,7 +23,7 @@ const TABLE = {
   generator: {
     type: "generator",
     variable: "IMGGEN_GENERATOR",
-    help: "your own generator in place of a service: openai, replicate, a URL, npm:<package>, …, see imggen help generators",
+    help: "your own generator in place of a service: openai, comfyui:<url>, replicate, a URL and others, see imggen help generators",
   },
   generatorKey: {
     type: "generatorKey",

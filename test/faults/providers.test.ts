@@ -80,7 +80,7 @@ function half(form: ServiceForm, part: Part, isClosed: boolean): Behaviour {
   };
 }
 
-describe.each(KINDS)("a paid request to $kind", (form) => {
+describe.each(KINDS.map((form) => [form.kind, form] as const))("a paid request to %s", (_kind, form) => {
   it("is saved, and its key goes to the API alone", async () => {
     const { double, generate } = await paidWorld(form);
     expect(await generate()).toMatchObject({ ...SAVED, charged: "yes" });

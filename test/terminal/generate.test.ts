@@ -12,7 +12,7 @@ const LEGIBLE = new Set([1, 2, 31, 32, 33, 36]);
 describe.skipIf(!hasScreen)("generate on a real terminal", () => {
   it.each([100, 80])("leaves one line in %d columns, which names the file from here", async (columns) => {
     const [line, ...more] = await Screen.after(FOX, { columns });
-    expect(line).toMatch(/^✓ Saved a-red-fox-\w+\.png \(1024×1024, 2 credits, \d[\d.]* m?s\)$/);
+    expect(line).toMatch(/^✓ Saved a-red-fox-\w+\.png \(1024×1024, free \(sandbox\), \d[\d.]* m?s\)$/);
     expect(more).toEqual([]);
   });
 
@@ -20,13 +20,13 @@ describe.skipIf(!hasScreen)("generate on a real terminal", () => {
     const lines = await Screen.after(FOX, { columns: 40 });
     expect(lines).toEqual([
       expect.stringMatching(/^✓ Saved a-red-fox-\w+\.png$/),
-      expect.stringMatching(/^ {2}1024×1024, 2 credits, \d[\d.]* m?s$/),
+      expect.stringMatching(/^ {2}1024×1024, free \(sandbox\), \d[\d.]* m?s$/),
     ]);
   });
 
   it("shows what is generated while it waits, with the seconds, and takes it away again", async () => {
     const screen = await Screen.start(SLOW_FOX, { columns: 80 });
-    await screen.shows(/^\S Generating · gamma-image-2 1K · 2 s · 2 credits$/m);
+    await screen.shows(/^\S Generating · gamma-image-2 1K · 2 s · free \(sandbox\)$/m);
     expect(await screen.lines()).toHaveLength(1);
     expect(await screen.end()).toBe(0);
     expect(await screen.lines()).toEqual([expect.stringMatching(/^✓ Saved a-red-fox\S+ \(/)]);

@@ -53,7 +53,7 @@ describe.skipIf(!hasScreen)("--preview on a real terminal", () => {
     expect(drawn.length).toBeGreaterThan(15);
     const below = lines.slice(lines.lastIndexOf(drawn.at(-1) ?? "") + 1);
     expect(below.filter((line) => line.includes("Saved"))).toHaveLength(count);
-    expect(below.at(-1)).toContain("cost unknown");
+    expect(below.at(-1)).toContain("free (sandbox)");
   });
 });
 
