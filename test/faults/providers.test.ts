@@ -152,7 +152,7 @@ describe.each(KINDS.map((form) => [form.kind, form] as const))("a paid request t
   });
 });
 
-describe.each(WITH_JOBS)("an accepted job of $kind", (form) => {
+describe.each(WITH_JOBS.map((form) => [form.kind, form] as const))("an accepted job of %s", (_kind, form) => {
   const running = form.ends?.running.poll ?? (() => response(500, ""));
 
   it.each([404, 408, 422, 429, 500, 503])(

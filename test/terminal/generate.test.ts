@@ -25,7 +25,7 @@ describe.skipIf(!hasScreen)("generate on a real terminal", () => {
   });
 
   it("shows what is generated while it waits, with the seconds, and takes it away again", async () => {
-    const screen = await Screen.start(SLOW_FOX, { columns: 80 });
+    const screen = await Screen.start(SLOW_FOX, { columns: 100 });
     await screen.shows(/^\S Generating · gamma-image-2 1K · 2 s · free \(sandbox\)$/m);
     expect(await screen.lines()).toHaveLength(1);
     expect(await screen.end()).toBe(0);
@@ -34,7 +34,7 @@ describe.skipIf(!hasScreen)("generate on a real terminal", () => {
 
   // A terminal wraps its lines again at once, but may report the resize some frames later.
   it("leaves nothing stale behind when the window is made narrower and wider in the middle", async () => {
-    const screen = await Screen.start(SLOW_FOX, { columns: 80 });
+    const screen = await Screen.start(SLOW_FOX, { columns: 100 });
     await screen.shows(/Generating · gamma-image-2/);
     for (const columns of [30, 50, 20, 100]) {
       await screen.resize(columns);
@@ -47,7 +47,7 @@ describe.skipIf(!hasScreen)("generate on a real terminal", () => {
   });
 
   it("leaves the shell its cursor and a clean line while Ctrl-Z has stopped it, and goes on after it", async () => {
-    const screen = await Screen.start(SLOW_FOX, { columns: 80, canSuspend: true });
+    const screen = await Screen.start(SLOW_FOX, { columns: 100, canSuspend: true });
     await screen.shows(/Generating/);
     expect(await screen.hasCursor()).toBe(false);
     await screen.type("C-z");
@@ -64,7 +64,7 @@ describe.skipIf(!hasScreen)("generate on a real terminal", () => {
   it.skipIf(platform() !== "linux")(
     "draws nothing beside the shell's prompt after bg, and goes on after fg",
     async () => {
-      const screen = await Screen.start(SLOW_FOX, { columns: 80, canSuspend: true });
+      const screen = await Screen.start(SLOW_FOX, { columns: 100, canSuspend: true });
       await screen.shows(/Generating/);
       await screen.type("C-z");
       await screen.shows(/Suspended\./);
@@ -79,7 +79,7 @@ describe.skipIf(!hasScreen)("generate on a real terminal", () => {
   );
 
   it("has only colours that can be read on a light and on a dark background, on marks alone", async () => {
-    const screen = await Screen.start(SLOW_FOX, { columns: 80 });
+    const screen = await Screen.start(SLOW_FOX, { columns: 100 });
     await screen.shows(/Generating/);
     const styles = await screen.styles();
     expect(styles.size).toBeGreaterThan(0);
