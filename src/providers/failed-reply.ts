@@ -72,6 +72,8 @@ function saysNoCredit({ codes }: ErrorBody): boolean {
 type Case = "credit" | "key" | "account" | "missing" | "redirect" | "busy" | "invalid" | "refused" | "lost";
 
 function caseOf(status: number, said: ErrorBody, isPaid: boolean, retryAfterMs: number | null): Case {
+  // A server that broke down may have made the image, whatever else it says.
+  if (isPaid && status >= 500) return "lost";
   if (saysNoCredit(said) || status === 402) return "credit";
   if (status === 429) return "busy";
   // Made nothing yet, and says when it will: its model loads.
@@ -79,7 +81,8 @@ function caseOf(status: number, said: ErrorBody, isPaid: boolean, retryAfterMs: 
   if (LEADS_ELSEWHERE.has(status)) return "redirect";
   if (status === 408 || status < 400 || status >= 500) return "lost";
   if (status === 400 && NO_KEY.test(said.words ?? "")) return "key";
-  return isModeration(said) ? "refused" : (REFUSALS.get(status) ?? "refused");
+  // One that is in no list, such as a proxy's own 499, proves nothing of what is paid for.
+  return isModeration(said) ? "refused" : (REFUSALS.get(status) ?? (isPaid ? "lost" : "refused"));
 }
 
 /** Google says with 400 that a key is none. */

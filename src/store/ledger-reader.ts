@@ -3,6 +3,7 @@ import { type TaskRecord, taskIdOf } from "../task/record.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import { digestsOf } from "../task/saved-file.ts";
 import { IdPrefixes, mayStandForId } from "./id-prefix.ts";
+import type { LedgerEntry } from "./ledger-entry.ts";
 import { LedgerFiles } from "./ledger-files.ts";
 import {
   fileTag,
@@ -88,11 +89,17 @@ export class LedgerReader extends LedgerFiles {
   /**
    * Every task for the very same request of the same account, newest first.
    * @param sinceMs milliseconds since the epoch: no finished task that was begun earlier. Default: all
+   * @param onDamaged called for what cannot be read, and may be such a task
    */
-  async *sameRequest(wanted: RequestIdentity, sinceMs?: number): AsyncGenerator<TaskRecord, undefined> {
+  async *sameRequest(
+    wanted: RequestIdentity,
+    sinceMs?: number,
+    onDamaged = (_entry: LedgerEntry) => {},
+  ): AsyncGenerator<TaskRecord, undefined> {
     const tag = requestTag(wanted);
     const since = sinceMs === undefined ? "" : timeOfId(sinceMs);
     for await (const entry of this.entries((name) => hasTag(name, tag), since)) {
+      if (entry.kind === "damaged") onDamaged(entry);
       if (entry.kind === "task" && isSameRequest(entry.record.intent, wanted)) yield entry.record;
     }
   }

@@ -28,7 +28,6 @@ describe("a reply", () => {
     [403, "project_spend_limit_exceeded"],
     [429, "billing_not_active"],
     [400, "budget_exceeded"],
-    [500, "insufficient_quota"],
   ])("with %i %s is of an account that cannot pay", (status, code) => {
     expect(failed(status, { code }).failure).toEqual(CREDITS);
     expect(failed(status, { type: code, code: null }).failure).toEqual(CREDITS);
@@ -56,9 +55,19 @@ describe("a reply", () => {
     expect(failed(500, {}, { isPaid: false, retryAfter }).failure).toEqual({ kind: "lost" });
   });
 
-  it.each([409, 451])("with %i is a refusal of this image", (status) => {
-    expect(failed(status).failure).toEqual({ kind: "refused" });
+  it("with 500 proves nothing of a paid request, whatever code it carries", () => {
+    const code = "insufficient_quota";
+    expect(failed(500, { code }).failure).toEqual({ kind: "lost" });
+    expect(failed(500, { code }, { isPaid: false }).failure).toEqual(CREDITS);
   });
+
+  it.each([409, 451, 499])(
+    "with %i is a refusal of a free image, and proves nothing of a paid one",
+    (status) => {
+      expect(failed(status, {}, { isPaid: false }).failure).toEqual({ kind: "refused" });
+      expect(failed(status).failure).toEqual({ kind: "lost" });
+    },
+  );
 
   it.each([400, 404, 405, 413, 415, 422, 301, 307, 308])(
     "with %i says that this request is wrong",
@@ -99,7 +108,7 @@ describe("a message", () => {
     [308, "leads to another address"],
     [429, "gpubox:1234 is busy (HTTP 429: Why)."],
     [400, "gpubox:1234 does not take the request (HTTP 400: Why)."],
-    [409, "gpubox:1234 refused the request (HTTP 409: Why)."],
+    [409, "No image came from gpubox:1234 (HTTP 409: Why)."],
     [524, "No image came from gpubox:1234 (HTTP 524: Why)."],
   ])("for %i says what happened, in the server's words, and what to do", (status, message) => {
     expect(failed(status, { message: "Why." }).message).toContain(message);

@@ -1,5 +1,4 @@
 import { OutcomeUnknownError } from "../../api/errors.ts";
-import { errorCode } from "../../lib/error-text.ts";
 import { type Charged, ImggenError } from "../../lib/error-types.ts";
 import type { LedgerEntry } from "../../store/ledger-entry.ts";
 import { mayBeUnderWay, type OwnedTask, releaseIfPossible } from "../../store/owners.ts";
@@ -66,9 +65,9 @@ async function unfinishedTwins(
  * What cannot be read may be the very task that is charged, so that nothing is submitted.
  * @throws SaveFailedError
  */
-function requireRead(entries: readonly LedgerEntry[]): void {
+export function requireRead(entries: readonly LedgerEntry[]): void {
   for (const entry of entries) {
-    if (entry.kind !== "damaged" || errorCode(entry.cause) === undefined) continue;
+    if (entry.kind !== "damaged") continue;
     throw new SaveFailedError(
       `A task of the ledger cannot be read (${entry.why}), and may be this request, charged already.`,
       {

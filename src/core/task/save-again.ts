@@ -55,6 +55,7 @@ export async function saveUnknownId(
 ): Promise<TaskReport> {
   requireId(taskId);
   const taskDeps = await deps.current();
+  requirePolls(taskId, taskDeps);
   const task = earlierTask(taskId, null, destination, { destination });
   return finishTask(task, reportOfId(taskId), wait, taskDeps);
 }
@@ -70,7 +71,8 @@ export function settledUnknownId(report: TaskReport): TaskReport {
   const { error, ledgerId, taskId } = report;
   if (ledgerId !== null || error === null) return report;
   const nothing = { ...report, state: "unknown", charged: "no" } as const;
-  if (error.type === "usage") return nothing;
+  if (error.type === "usage")
+    return error.charged === "unknown" ? { ...nothing, charged: "unknown" } : nothing;
   if (error.type !== "service_error" || error.key === null) return report;
   const what = error.key === NO_SUCH_TASK ? `The service does not know task ${taskId}.` : error.message;
   const hint = "Nothing was charged. To see the tasks of this machine: imggen history";
@@ -82,6 +84,19 @@ export function requireId(id: string): void {
   if (id.trim() !== "") return;
   const hint = "Nothing was sent. To see the tasks of this machine: imggen history";
   throw new UsageError("A task id is empty.", { hint });
+}
+
+/** A task that the ledger lacks can only be asked for by its id. @throws UsageError where its provider gives none */
+export function requirePolls(taskId: string, { connection }: Pick<TaskDeps, "connection">): void {
+  const { provider, generator } = connection;
+  if (provider.poll) return;
+  throw new UsageError(
+    `The ledger has no task ${taskId}, and ${generator?.name ?? "the service"} cannot be asked for it.`,
+    {
+      hint: "Nothing was sent. A task of imggen serve is asked for there. To see those of this machine: imggen history",
+      charged: "unknown",
+    },
+  );
 }
 
 /** Whether the images of a saved task are nowhere but in these files: its provider gave no URL. */

@@ -9,6 +9,7 @@ import { isCopyOf } from "../images/copy-image.ts";
 import { requireFree } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import { pause } from "../polling/wait.ts";
+import { requireRead } from "../task/continue.ts";
 import { recoveryDestination } from "../task/finish-owned.ts";
 import { reportOf, type TaskReport } from "../task/report.ts";
 import { claimedElsewhere, resumeFound } from "../task/resume.ts";
@@ -156,7 +157,9 @@ async function findReusable(
   sinceMs?: number,
 ): Promise<TaskRecord | null> {
   let maybe: TaskRecord | null = null;
-  for await (const record of ledger.sameRequest(identityOf(request, connection), sinceMs)) {
+  for await (const record of ledger.sameRequest(identityOf(request, connection), sinceMs, (entry) =>
+    requireRead([entry]),
+  )) {
     if (isThere(record)) return record;
     if (isReusable(record, ledger)) maybe ??= record;
   }

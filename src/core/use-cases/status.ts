@@ -13,7 +13,7 @@ import { awaitTask, endedReport, leftUnfinished, unseen } from "../task/finish.t
 import { originOfFile } from "../task/origin.ts";
 import { reportOf, reportOfId, type TaskReport } from "../task/report.ts";
 import { reported, resumeFound } from "../task/resume.ts";
-import { requireId, saveUnknownId } from "../task/save-again.ts";
+import { requireId, requirePolls, saveUnknownId } from "../task/save-again.ts";
 import type { AcceptedTask } from "../task/save-task.ts";
 import { distinct, type NamedTask, withRateLimitedPolls } from "./resume.ts";
 
@@ -101,6 +101,7 @@ async function statusOf(
   return reported(known, async () => {
     requireId(id);
     const taskDeps = await (record ? deps.depsFor(record.intent, taskId) : deps.current());
+    if (!record) requirePolls(id, taskDeps);
     const acceptedAtMs = record && Date.parse(record.submittedAt);
     // What the ledger says of a failed task is history: the answer is what the service says now.
     const task = { taskId, acceptedAtMs, recovering: true };

@@ -56,6 +56,27 @@ describe("generate with the user's own generator", () => {
     });
   });
 
+  it.each(["status", "resume"])("is not asked by %s for a task that the ledger lacks", async (command) => {
+    const { json, generator } = await generatorWorld();
+    const { code, document } = await json([command, "task_aaaaaaaaaaaaaaaaaaaa"]);
+    expect([code, document.error?.type]).toEqual([2, "usage"]);
+    expect(document.error?.message).toContain("The ledger has no task task_aaaaaaaaaaaaaaaaaaaa");
+    expect(generator.submits()).toEqual([]);
+  });
+
+  it("gets nothing where a damaged record of the ledger may be the same request", async () => {
+    const { json, generator, home } = await generatorWorld();
+    const open = path.join(home, "state", "tasks", "open");
+    await mkdir(open, { recursive: true });
+    await writeFile(path.join(open, "20260131T120000000-0123abcd.jsonl"), "no task\n");
+    for (const flags of [[], ["--reuse"]]) {
+      const { code, document } = await json(["generate", "a fox", ...flags]);
+      expect([code, document.error?.type]).toEqual([8, "save_failed"]);
+    }
+    expect(generator.submits()).toEqual([]);
+    expect((await json(["generate", "a fox", "--again"])).code).toBe(0);
+  });
+
   it("warns of an image of another size than was asked for, and of one that is missing", async () => {
     const { json } = await generatorWorld(
       inTurn(makesImage, refuses(400, "moderation_blocked", "No cats here.")),

@@ -86,6 +86,12 @@ describe("a request that is submitted again", () => {
     await expect(again()).rejects.toMatchObject({ type: "save_failed", charged: "no" });
     await unlink(file);
     await writeFile(file, "no task\n");
+    await expect(again()).rejects.toMatchObject({
+      type: "save_failed",
+      message: expect.stringContaining("cannot be read"),
+    });
+    await unlink(file);
+    await writeFile(path.join(stateFolder, "tasks", "open", "notes.txt"), "no task\n");
     expect(await again()).toBeNull();
   });
 
