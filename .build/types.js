@@ -6,11 +6,16 @@ import { generateDtsBundle } from "dts-bundle-generator";
 
 const tsc = createRequire(import.meta.url).resolve("typescript/bin/tsc");
 execFileSync(process.execPath, [tsc, "--project", ".tsconfig.types.json"], { stdio: "inherit" });
-const [types] = generateDtsBundle(
-  [{ filePath: "dist/types/client/index.d.ts", output: { noBanner: true, exportReferencedTypes: false } }],
-  { preferredConfigPath: ".tsconfig.types.json" },
-);
+const output = { noBanner: true, exportReferencedTypes: false };
+const bundled = ["client/index", "providers/package/interface"].map((name) => ({
+  filePath: `dist/types/${name}.d.ts`,
+  output,
+}));
+const [types, provider] = generateDtsBundle(bundled, { preferredConfigPath: ".tsconfig.types.json" });
 rmSync("dist/types", { recursive: true });
-writeFileSync("dist/client.d.cts", types);
+// Symbol.asyncDispose, which compilers know by itself only from es2026 on.
+writeFileSync("dist/client.d.cts", `/// <reference lib="esnext.disposable" />\n${types}`);
+// The interface for packages that make images: types alone.
+writeFileSync("dist/provider.d.cts", provider);
 // As the code does: an ES module that passes on what the CommonJS one exports. So an error is of one class.
 writeFileSync("dist/index.d.ts", 'export * from "./client.cjs";\n');

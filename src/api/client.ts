@@ -2,6 +2,7 @@ import { VERSION } from "../lib/version.ts";
 import { prepareAddressCheck } from "./address.ts";
 import { type ConnectOptions, type Connector, connector } from "./connect.ts";
 import { decoded } from "./decode.ts";
+import { mayBeProxied, proxyFor } from "./proxies.ts";
 import { SingleConnections } from "./single-connections.ts";
 import {
   Exchange,
@@ -27,8 +28,11 @@ interface ExchangeSummary {
 
 /** Plain HTTP: one request, one reply, no redirects, no retries. */
 export class HttpClient {
+  readonly #proxies: ConnectOptions["proxies"];
   readonly #connect: Connector;
   readonly #single: Sender;
+  /** For what no proxy may see: a key over plain http:. */
+  readonly #unproxied: Sender;
   #shared: Promise<Sender> | undefined;
   /**
    * Origins whose last exchange over a shared connection broke. The next one gets a connection of its own: Node's client
@@ -38,8 +42,10 @@ export class HttpClient {
   readonly #onExchange: HttpClientOptions["onExchange"];
 
   constructor({ onExchange, ...options }: HttpClientOptions = {}) {
+    this.#proxies = options.proxies;
     this.#connect = connector(options);
     this.#single = new SingleConnections(this.#connect);
+    this.#unproxied = new SingleConnections(connector({ ...options, proxies: undefined }));
     this.#onExchange = onExchange;
   }
 
@@ -53,9 +59,12 @@ export class HttpClient {
       result = status;
       receiver.onHead(status, headers);
     };
-    const isShared = method !== "POST" && !this.#broken.delete(url.origin);
+    const isProxied = proxyFor(url, this.#proxies) !== null;
+    const single = isProxied && !mayBeProxied(url, headers) ? this.#unproxied : this.#single;
+    const isShared =
+      method !== "POST" && method !== "PUT" && single === this.#single && !this.#broken.delete(url.origin);
     try {
-      const sender = isShared ? await this.#sharedConnections() : this.#single;
+      const sender = isShared ? await this.#sharedConnections() : single;
       const noted = { onHead, onData: (chunk: Buffer) => receiver.onData(chunk) };
       await new Promise<void>((resolve, reject) => {
         sender.dispatch({ url, method, headers, body }, new Exchange(request, noted, resolve, reject));
@@ -76,7 +85,11 @@ export class HttpClient {
 
   /** Drops every connection, used, idle or not made yet, so that the process can end. */
   async close(): Promise<void> {
-    await Promise.all([this.#single.destroy(), this.#shared?.then((shared) => shared.destroy())]);
+    await Promise.all([
+      this.#single.destroy(),
+      this.#unproxied.destroy(),
+      this.#shared?.then((shared) => shared.destroy()),
+    ]);
   }
 
   #sharedConnections(): Promise<Sender> {
@@ -101,10 +114,15 @@ export interface HttpReply {
 const LARGEST_REPLY_BYTES = 1024 * 1024;
 
 /**
- * Sends a request to the service and reads the whole reply, 1 MiB at most. One that was cut short says what cut it.
+ * Sends a request to the service and reads the whole reply, 1 MiB at most by default. One that was cut short says what
+ * cut it.
  * @throws TransportError if not even the head of a reply arrived
  */
-export async function wholeReply(http: HttpClient, request: HttpRequest): Promise<HttpReply> {
+export async function wholeReply(
+  http: HttpClient,
+  request: HttpRequest,
+  mostBytes = LARGEST_REPLY_BYTES,
+): Promise<HttpReply> {
   const reply: HttpReply = { status: 0, headers: {}, body: "", cut: null };
   const chunks: Buffer[] = [];
   let size = 0;
@@ -115,7 +133,7 @@ export async function wholeReply(http: HttpClient, request: HttpRequest): Promis
         onHead: (status, headers) => Object.assign(reply, { status, headers }),
         onData: (chunk) => {
           size += chunk.length;
-          if (size > LARGEST_REPLY_BYTES) throw new Error("a reply of more than 1 MiB");
+          if (size > mostBytes) throw new Error(`a reply of more than ${mostBytes / 1024 / 1024} MiB`);
           chunks.push(chunk);
         },
       },
@@ -126,7 +144,7 @@ export async function wholeReply(http: HttpClient, request: HttpRequest): Promis
     reply.cut = error;
   }
   const body = Buffer.concat(chunks);
-  const limits = { mostBytes: LARGEST_REPLY_BYTES, mayBeCut: true };
+  const limits = { mostBytes, mayBeCut: true };
   const bytes = await decoded(body, reply.headers["content-encoding"], limits).catch(() => body);
   reply.body = bytes.toString("utf8");
   return reply;

@@ -1,6 +1,6 @@
 import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "node:net";
 import { bareHost, isLoopbackHost, thisMachineLookup } from "./address.ts";
-import { type Proxies, ProxyError, proxyFor } from "./proxies.ts";
+import { type Proxies, ProxyError, type ProxyInUse, proxyFor, proxyLogin } from "./proxies.ts";
 
 /** How long each step of making a connection may take, in milliseconds. */
 const STEP_TIMEOUT_MS = 10_000;
@@ -30,7 +30,7 @@ export function connector({ proxies, lookup }: ConnectOptions = {}): Connector {
   return async (target, signal) => {
     signal.throwIfAborted();
     const proxy = proxyFor(target, proxies);
-    return proxy === null ? direct(target, lookup, signal) : through(new URL(proxy), target, signal);
+    return proxy === null ? direct(target, lookup, signal) : through(proxy, target, signal);
   };
 }
 
@@ -42,26 +42,25 @@ function direct(target: URL, lookup: LookupFunction | undefined, signal: AbortSi
 }
 
 /**
- * A connection through a proxy, which is asked for a tunnel even to `http:` targets, so that it never sees the key. The
- * proxy resolves the target's name, and its own address is the user's choice: no lookup of ours guards either.
+ * A connection through a proxy, which is asked for a tunnel even to `http:` targets. The proxy resolves the target's name, and its own address is the user's choice: no lookup of ours guards either.
  */
-async function through(proxy: URL, target: URL, signal: AbortSignal): Promise<Socket> {
-  const socket = await direct(proxy, undefined, signal).catch((error) => {
+async function through(proxy: ProxyInUse, target: URL, signal: AbortSignal): Promise<Socket> {
+  const url = new URL(proxy.url);
+  const socket = await direct(url, undefined, signal).catch((error) => {
     throw signal.aborted ? error : new ProxyError(proxy, error);
   });
-  await askForTunnel(socket, proxy, target, signal);
+  await askForTunnel(socket, url, target, signal);
   return target.protocol === "https:" ? secured(target, { socket }, signal) : socket;
 }
 
 async function askForTunnel(socket: Socket, proxy: URL, target: URL, signal: AbortSignal): Promise<void> {
   const { request } = await import("node:http");
   const host = `${target.hostname}:${portOf(target)}`;
-  const { username, password } = proxy;
-  const login = Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`);
+  const login = proxyLogin(proxy);
   const headers = {
     host,
     connection: "keep-alive",
-    ...(username !== "" && { "proxy-authorization": `Basic ${login.toString("base64")}` }),
+    ...(login !== null && { "proxy-authorization": `Basic ${Buffer.from(login).toString("base64")}` }),
   };
   await step(socket, signal, (resolve, reject) => {
     const asking = request({ method: "CONNECT", path: host, headers, createConnection: () => socket });

@@ -74,7 +74,7 @@ export function connectionErrorText(error: unknown): string {
 /** The proxy that could not be reached; null if it was the target. */
 function proxyIn(error: unknown): string | null {
   for (let each = error; each instanceof Error; each = each.cause)
-    if (each instanceof ProxyError) return each.host;
+    if (each instanceof ProxyError) return `${each.host} (${each.variable})`;
   return null;
 }
 

@@ -82,7 +82,7 @@ async function fetchOnce(
 ): Promise<DownloadReply | string> {
   const speed = new MinimumSpeed(startMs, options.clock);
   const head: { status: number; headers: ReplyHeaders } = { status: 0, headers: {} };
-  /** Of a file that comes compressed, although none is asked for. */
+  /** The bytes of a file that comes compressed, although no encoding is asked for. */
   const packed: Buffer[] = [];
   let size = 0;
   try {

@@ -17,7 +17,7 @@ class SubscriptionRequiredError extends ImggenError {
 }
 
 /** The service found the request itself wrong (`empty_prompt`, `prompt_too_long`, HTTP 400, 404, 413, 422). */
-class RejectedRequestError extends ImggenError {
+export class RejectedRequestError extends ImggenError {
   readonly type = "invalid_request";
 }
 
@@ -93,39 +93,21 @@ export function refusedPoll(key: string | null, status: number): ImggenError {
 }
 
 /**
- * The error for a poll that the queue before the user's own generator refuses: the generator refuses the account, so
- * that the queue does not go on. The task stays in it.
- * @param detail what the user can do
- * @param sent whether a request of the task may have reached the generator before, as for the first of two images
- */
-export function pausedQueue(key: string, detail: string, sent = false): ImggenError {
-  const [Type] = (Object.hasOwn(BY_KEY, key) ? BY_KEY[key] : undefined) ?? [ServiceError];
-  if (sent) return new Type(detail, { key, charged: "unknown", hint: "The task stays in the queue." });
-  return new Type(detail, { key, charged: "no", hint: "Nothing was charged. The task stays in the queue." });
-}
-
-/**
  * The error for a refused submit: by its error key, else by the HTTP status; unknown keys are shown.
- * @param detail what is said beside the key, in place of what is known of it
  */
-export function refusedSubmit(
-  key: string | null,
-  status: number,
-  charged: Charged,
-  detail?: string,
-): ImggenError {
+export function refusedSubmit(key: string | null, status: number, charged: Charged): ImggenError {
   if (key === null && status === 404) return addressUnknown(charged);
   const facts = { key: key ?? undefined, charged };
   const known = (key !== null && Object.hasOwn(BY_KEY, key) ? BY_KEY[key] : undefined) ?? BY_STATUS[status];
   if (known) {
     const [Type, message] = known;
-    return new Type(detail ?? message, facts);
+    return new Type(message, facts);
   }
   const said = key === null ? `HTTP ${status}` : `the error "${key}"`;
-  return new ServiceError(detail ?? `The service refused with ${said}.`, facts);
+  return new ServiceError(`The service refused with ${said}.`, facts);
 }
 
-/** Without an error key it is not the service that answers 404, but whatever else is at the base URL. */
+/** A 404 without an error key comes from whatever else is at the base URL, not from the service. */
 function addressUnknown(charged: Charged): ImggenError {
   return new RejectedRequestError("The service does not know this address (HTTP 404).", {
     charged,

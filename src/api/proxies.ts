@@ -1,4 +1,6 @@
 import { UsageError } from "../lib/error-types.ts";
+import { isLoopbackHost } from "./address.ts";
+import { parseNoProxy } from "./no-proxy.ts";
 
 /** Proxies from the environment; empty text: none. */
 export interface Proxies {
@@ -6,8 +8,16 @@ export interface Proxies {
   http: string;
   /** `HTTPS_PROXY` */
   https: string;
-  /** `NO_PROXY`: comma-separated hosts that are reached directly. */
+  /** `NO_PROXY`: hosts that are reached directly, see `parseNoProxy`. */
   except: string;
+  /** The variables that they come from, for messages. */
+  variables?: { http: string; https: string; except: string };
+}
+
+/** The proxy of a connection, and the variable that names it. */
+export interface ProxyInUse {
+  url: string;
+  variable: string;
 }
 
 /** A proxy could not be reached: its own address is wrong, or it is down. The cause says why. */
@@ -15,45 +25,93 @@ export class ProxyError extends Error {
   override readonly name = "ProxyError";
   /** Its host and port. */
   readonly host: string;
+  /** The variable that names it. */
+  readonly variable: string;
 
-  constructor({ host }: URL, cause: unknown) {
-    super(`no connection to the proxy at ${host}`, { cause });
+  constructor({ url, variable }: ProxyInUse, cause: unknown) {
+    const { host } = new URL(url);
+    super(`no connection to the proxy at ${host} (${variable})`, { cause });
     this.host = host;
+    this.variable = variable;
   }
 }
+
+type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Proxies from the environment, lower-case names first, as usual; undefined if none is set.
  * @throws UsageError if one is not a proxy's address
  */
-export function proxiesFromEnvironment(env: Record<string, string | undefined>): Proxies | undefined {
-  const http = proxyAddress("HTTP_PROXY", env.http_proxy || env.HTTP_PROXY || "");
-  const https = proxyAddress("HTTPS_PROXY", env.https_proxy || env.HTTPS_PROXY || "");
-  const except = env.no_proxy ?? env.NO_PROXY ?? "";
-  return http || https ? { http, https, except } : undefined;
+export function proxiesFromEnvironment(env: Environment): Proxies | undefined {
+  const http = nameOf("HTTP_PROXY", env);
+  const https = nameOf("HTTPS_PROXY", env);
+  const except = env.no_proxy === undefined ? "NO_PROXY" : "no_proxy";
+  const proxies = { http: proxyAddress(http, env), https: proxyAddress(https, env) };
+  if (proxies.http === "" && proxies.https === "") return undefined;
+  return { ...proxies, except: env[except] ?? "", variables: { http, https, except } };
 }
 
-/** The proxy that a connection to this URL goes through; null if it is direct. */
-export function proxyFor(url: URL, proxies: Proxies | undefined): string | null {
-  const proxy = (url.protocol === "https:" ? proxies?.https : proxies?.http) || null;
-  return proxy === null || isExcepted(url, proxies?.except ?? "") ? null : proxy;
+/** The spelling of a variable that counts. */
+function nameOf(variable: string, env: Environment): string {
+  const small = variable.toLowerCase();
+  return env[small] ? small : variable;
 }
 
-/** As the proxy agent reads NO_PROXY: hosts and the names below them, each with a port or without; `*` for all. */
-function isExcepted({ hostname, port, protocol }: URL, except: string): boolean {
-  if (except === "*") return true;
-  const ownPort = port || (protocol === "https:" ? "443" : "80");
-  return except.split(/[,\s]/).some((entry) => {
-    const [, host = entry, onlyPort = ownPort] = /^(.+):(\d+)$/.exec(entry) ?? [];
-    const name = host.replace(/^\*?\./, "").toLowerCase();
-    return entry !== "" && onlyPort === ownPort && (hostname === name || hostname.endsWith(`.${name}`));
-  });
+/**
+ * The proxy that a connection to this URL goes through; null if it is direct. One to this machine always is: a proxy on
+ * another machine would connect to itself.
+ */
+export function proxyFor(url: URL, proxies: Proxies | undefined): ProxyInUse | null {
+  const scheme = url.protocol === "https:" ? "https" : "http";
+  const address = proxies?.[scheme];
+  if (!proxies || !address || isLoopbackHost(url.hostname)) return null;
+  if (parseNoProxy(proxies.except).covers(url)) return null;
+  return { url: address, variable: proxies.variables?.[scheme] ?? `${scheme.toUpperCase()}_PROXY` };
+}
+
+/** The headers that say nothing secret. Any other may hold a key, such as those that the user has set. */
+const OPEN_HEADERS: ReadonlySet<string> = new Set([
+  "accept",
+  "accept-encoding",
+  "content-type",
+  "range",
+  "user-agent",
+  "x-client-request-id",
+]);
+
+/**
+ * Whether a request may go through a proxy: not with a key over plain http:, which a proxy could read, as it could what
+ * comes back.
+ */
+export function mayBeProxied({ protocol }: URL, headers: Readonly<Record<string, string>>): boolean {
+  return protocol === "https:" || Object.keys(headers).every((name) => OPEN_HEADERS.has(name.toLowerCase()));
+}
+
+/**
+ * The user name and password in a proxy's URL, for `Proxy-Authorization`; null for none. Either may be missing, and a `%`
+ * that encodes nothing stands for itself.
+ */
+export function proxyLogin({ username, password }: URL): string | null {
+  return username === "" && password === "" ? null : `${decoded(username)}:${decoded(password)}`;
+}
+
+/** What is no UTF-8 is kept as it stands. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text.replace(/%(?![0-9a-f]{2})/gi, "%25"));
+  } catch {
+    return text;
+  }
 }
 
 /** A proxy's URL; without a scheme it is an http: one, as for curl. */
-function proxyAddress(variable: string, text: string): string {
+function proxyAddress(variable: string, env: Environment): string {
+  const text = (env[variable] ?? "").trim();
   if (text === "") return "";
-  const address = text.includes("://") ? text : `http://${text}`;
+  const [, scheme = "http://", login = "", host = ""] =
+    /^([a-z][a-z0-9+.-]*:\/\/)?(?:(.*)@)?(.*)$/is.exec(text) ?? [];
+  // A password may hold what would end it in a URL.
+  const address = `${scheme}${login && `${login.replace(/[/?#@\\[\]\s]/g, encodeURIComponent)}@`}${host}`;
   if (URL.canParse(address) && /^https?:$/.test(new URL(address).protocol)) return address;
   throw new UsageError(`${variable} is not the address of an http: or https: proxy.`, {
     hint: "Nothing was sent. It should look like http://proxy.example:3128",

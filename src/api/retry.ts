@@ -7,6 +7,8 @@ export interface RetryRule {
 }
 
 export const SUBMIT_NOT_SENT: RetryRule = { attempts: 4, baseMs: 500 };
+/** Only for what costs nothing. */
+export const SUBMIT_LOST: RetryRule = { attempts: 3, baseMs: 1000 };
 export const SUBMIT_RATE_LIMITED: RetryRule = { attempts: 6, baseMs: 1000 };
 export const POLL: RetryRule = { attempts: Number.POSITIVE_INFINITY, baseMs: 500 };
 export const POLL_RATE_LIMITED: RetryRule = { attempts: Number.POSITIVE_INFINITY, baseMs: 1000 };

@@ -4,6 +4,27 @@ import UndiciPool from "undici/lib/dispatcher/pool.js";
 import type { Connector } from "./connect.ts";
 import type { Exchange, OutgoingRequest, Sender } from "./transport.ts";
 
+/** A pool of connections to one origin. @param signal gives up those that are being made */
+export function poolOf(
+  origin: string,
+  connect: Connector,
+  signal: AbortSignal,
+  options: Pool.Options = {},
+): Pool {
+  return new UndiciPool(origin, {
+    ...options,
+    // The timers of an exchange rule: undici's tick once a second, and count differently.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: ({ protocol, host }, callback) => {
+      connect(new URL(`${protocol}//${host}`), signal).then(
+        (socket) => callback(null, socket),
+        (error) => callback(error, null),
+      );
+    },
+  });
+}
+
 /**
  * Sends requests on connections that many share, one after another. Replies are never paused: where the connection of a
  * paused one ends, undici 7 throws from a socket's event, which nothing can catch (nodejs/undici#5360).
@@ -11,27 +32,17 @@ import type { Exchange, OutgoingRequest, Sender } from "./transport.ts";
 export class SharedConnections implements Sender {
   readonly #pools = new Map<string, Pool>();
   readonly #closing = new AbortController();
-  readonly #options: Pool.Options;
+  readonly #connect: Connector;
 
   constructor(connect: Connector) {
     // Every connection that is being made adds a listener, so a large number is not a leak.
     setMaxListeners(0, this.#closing.signal);
-    this.#options = {
-      // The timers of an exchange rule: undici's tick once a second, and count differently.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      connect: ({ protocol, host }, callback) => {
-        connect(new URL(`${protocol}//${host}`), this.#closing.signal).then(
-          (socket) => callback(null, socket),
-          (error) => callback(error, null),
-        );
-      },
-    };
+    this.#connect = connect;
   }
 
   dispatch({ url, ...request }: OutgoingRequest, exchange: Exchange): void {
     const { origin, pathname, search } = url;
-    const pool = this.#pools.get(origin) ?? new UndiciPool(origin, this.#options);
+    const pool = this.#pools.get(origin) ?? poolOf(origin, this.#connect, this.#closing.signal);
     this.#pools.set(origin, pool);
     pool.dispatch({ ...request, origin, path: `${pathname}${search}` }, exchange);
   }

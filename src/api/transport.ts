@@ -1,8 +1,8 @@
 import { formatDuration } from "../lib/duration.ts";
 
 export interface HttpRequest {
-  /** A POST gets a connection of its own, which carries no other request, neither before nor after. */
-  method: "GET" | "HEAD" | "POST";
+  /** A POST or a PUT gets a connection of its own, which carries no other request, neither before nor after. */
+  method: "GET" | "HEAD" | "POST" | "PUT";
   url: URL;
   headers?: Record<string, string>;
   body?: string | Buffer;

@@ -3,3 +3,10 @@ declare module "undici/lib/dispatcher/pool.js" {
   import { Pool } from "undici";
   export default Pool;
 }
+
+declare module "undici/lib/web/websocket/websocket.js" {
+  import type { WebSocket } from "undici";
+
+  const exports: { WebSocket: typeof WebSocket };
+  export default exports;
+}

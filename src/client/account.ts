@@ -1,11 +1,14 @@
 import { isLoopbackHost } from "../api/address.ts";
 import { AuthRequiredError } from "../api/errors.ts";
 import { UsageError } from "../lib/error-types.ts";
+import { withoutOperation } from "../lib/operation-path.ts";
+import { refuseQuerySecret } from "../lib/query-secret.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import type { EffectiveSettings } from "./effective-settings.ts";
 
 /** The key as it goes into the Authorization header. @throws UsageError if it cannot be one (section 5) */
 export function checkApiKey(key: string, label: string): string {
+  refuseWrapped(key, label);
   if (!key.startsWith("sk-") || key.length === 3) {
     throw new UsageError(`${label} is not an API key: keys begin with "sk-".`);
   }
@@ -15,6 +18,16 @@ export function checkApiKey(key: string, label: string): string {
     );
   }
   return key;
+}
+
+/** What is pasted along with a key. @throws UsageError */
+export function refuseWrapped(key: string, label: string): void {
+  if (/^(?:authorization\s*:|bearer\s|basic\s)/i.test(key))
+    throw new UsageError(`${label} is a whole header: give the key alone, without the words before it.`);
+  if (/^["'`“”„‘’‚«].*["'`“”‘’»]$/su.test(key))
+    throw new UsageError(`${label} has quotes around it: give the key without them.`);
+  if (/^[A-Za-z_]\w*=\s*sk-/.test(key))
+    throw new UsageError(`${label} begins with the name of a variable: give the key alone.`);
 }
 
 /** The key that applies. @throws AuthRequiredError if there is none */
@@ -30,6 +43,7 @@ export function requireApiKey(setting: { value: string; label: string } | undefi
  * travels with every request. @throws UsageError
  */
 export function checkBaseUrl(text: string, label: string): string {
+  refuseQuerySecret(text, label, "Store the key with imggen login, or set IMGGEN_API_KEY.");
   const whole = withScheme(text);
   if (whole !== null || !URL.canParse(text))
     throw new UsageError(`${label} ${JSON.stringify(text)} is not a URL.`, {
@@ -47,7 +61,22 @@ export function checkBaseUrl(text: string, label: string): string {
   if (url.username || url.password || /[?#]/.test(text)) {
     throw new UsageError(`${label} must be a plain address, with no user name, query or fragment in it.`);
   }
+  refuseEndpoint(text, label);
   return withoutSlash(text);
+}
+
+/** Refuses the address of one operation. @throws UsageError */
+function refuseEndpoint(text: string, label: string): void {
+  const service = text.replace(/\/generate-image\/*$/i, "");
+  if (service !== text)
+    throw new UsageError(`${label} ends with an operation of the service.`, {
+      hint: `Did you mean ${service}?`,
+    });
+  const generator = withoutOperation(text);
+  if (generator !== text)
+    throw new UsageError(`${label} is an address in OpenAI's style, not the service's.`, {
+      hint: `To use it: imggen login --generator ${shellWord(generator)}`,
+    });
 }
 
 /** An address that lacks only its scheme, such as `example.com/api`, with it; null for anything else. */

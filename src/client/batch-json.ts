@@ -4,13 +4,13 @@ import type { RowResult } from "../core/batch/row-result.ts";
 import { counted } from "../lib/whole-number.ts";
 import type { OptionNames } from "../lib/wording.ts";
 import { describeFailure } from "./failure.ts";
-import { reportJson } from "./report-json.ts";
+import { savedJson } from "./report-json.ts";
 import type { BatchRow, BatchSummary } from "./results.ts";
 
 /** A row as scripts get it: the object of `generate`, and which row it is. @param names how its error names options */
 export function rowJson({ row, isSkipped, report, error }: RowResult, names: OptionNames): BatchRow {
   const place = { row: row.row, line: row.line };
-  if (report) return { ...reportJson(report, names), ...place, ...(isSkipped && { skipped: true }) };
+  if (report) return { ...savedJson(report, names), ...place, ...(isSkipped && { skipped: true }) };
   return { ...describeFailure(error, names), files: [], warnings: [], ...place };
 }
 

@@ -12,6 +12,7 @@ import {
   type BatchOptions,
   type BatchRowOptions,
   type CallOptions,
+  type CancelOptions,
   checkOptions,
   type GenerateOptions,
   type HistoryOptions,
@@ -26,11 +27,12 @@ import { checkedFrom } from "./request.ts";
 import type {
   BatchRow,
   BatchSummary,
+  CancelResult,
   Estimate,
+  GenerateResult,
   HistoryResult,
   ResumeResult,
   StatusResult,
-  TaskSuccess,
 } from "./results.ts";
 import type { ClientSession } from "./session.ts";
 
@@ -41,12 +43,12 @@ import type { ClientSession } from "./session.ts";
  */
 export interface Client {
   /** Submits a request, waits for its images and saves them. */
-  generate(options: GenerateOptions): Promise<TaskSuccess>;
+  generate(options: GenerateOptions): Promise<GenerateResult>;
   /**
    * The earlier task that answers for a request: finished if it is unfinished, downloaded again if its files are gone.
    * Submits nothing. null where the request was never charged.
    */
-  reuse(options: ReuseOptions): Promise<TaskSuccess | null>;
+  reuse(options: ReuseOptions): Promise<GenerateResult | null>;
   /**
    * Submits many requests into one folder. The same rows again resume the batch. Nothing is sent before the first row
    * is asked for, nor before every row is known to be good.
@@ -56,6 +58,11 @@ export interface Client {
   resume(taskIds?: readonly string[], options?: ResumeOptions): Promise<ResumeResult>;
   /** Polls one task. One that is queued before the user's own generator runs only where it is waited for or saved. */
   status(taskId: string, options?: StatusOptions): Promise<StatusResult>;
+  /**
+   * Ends what these tasks wait for, at no charge, gives up what runs at a free generator, and asks a generator that can
+   * cancel to stop what it has accepted. What is paid and on its way is left, or waited for. One result for each task.
+   */
+  cancel(taskIds: readonly string[], options?: CancelOptions): Promise<CancelResult[]>;
   /** The tasks that were or may have been charged from this machine, newest first, and what cannot be read. Polls nothing. */
   history(options?: HistoryOptions): Promise<HistoryResult>;
   /** The model matrix. A model of which it is not documented that it matches is left out. */
@@ -129,6 +136,12 @@ export function clientOf(session: ClientSession, requestTimeoutMs?: number): Cli
       call("status", options, async (does, signal) => {
         if (!isId(taskId)) throw new UsageError("status: the task id must be a string.");
         return does.status(taskId, options, signal);
+      }),
+    cancel: (taskIds, options = {}) =>
+      call("cancel", options, async (does, signal) => {
+        if (![taskIds].flat().every(isId) || taskIds.length === 0)
+          throw new UsageError("cancel: task ids must be a list of strings.");
+        return does.cancel([taskIds].flat(), options, signal);
       }),
     history: (options = {}) => call("history", options, (does) => does.history(options)),
     models: (filter = {}) => orFailure(() => findModels(filter, refreshed()).matching, optionNames),

@@ -1,14 +1,14 @@
 import { guardedLookup, isLoopbackHost } from "../api/address.ts";
 import { HttpClient, type HttpClientOptions } from "../api/client.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
-import { HttpImageService, type ServiceOptions } from "../api/service.ts";
 import type { Connection } from "../core/deps.ts";
 import { requireSameAccount } from "../core/errors.ts";
 import { ImggenError, UsageError } from "../lib/error-types.ts";
 import { keyFingerprint } from "../lib/fingerprint.ts";
 import { keyMasker } from "../lib/redact.ts";
+import { HttpImageService } from "../providers/service/http-service.ts";
 import { readSettings, settingsFile } from "../store/settings-file.ts";
-import { GENERATOR_KEY_ID, SANDBOX_SERVICE, type ServiceIdentity } from "../task/intent.ts";
+import { GENERATOR_KEY_ID, type Intent, SANDBOX_SERVICE, type ServiceIdentity } from "../task/intent.ts";
 import { checkApiKey, checkBaseUrl, configuredService } from "./account.ts";
 import type { OwnGenerator } from "./own-generator.ts";
 import { settingsFolders } from "./profiles.ts";
@@ -31,16 +31,13 @@ interface Account {
   apiKey: string;
 }
 
-/**
- * Connections to accounts, made when they are first needed and closed together. Where a caller `onlyPolls`, the queue
- * before the user's own generator says how tasks stand, and runs none.
- */
+/** Connections to accounts, made when they are first needed and closed together. */
 export class Connections {
   readonly #session: ClientSession;
   readonly #requestTimeoutMs: number | undefined;
   readonly #closers: (() => Promise<void>)[] = [];
-  /** Services inside this process: the sandbox, and by whether the caller only polls the queues before generators. */
-  readonly #started = new Map<string, Promise<Connection>>();
+  /** The embedded sandbox, and the user's own generators by how they are set up. */
+  readonly #opened = new Map<string, Promise<Connection>>();
   readonly #accounts = new Map<string, Connection>();
 
   constructor(session: ClientSession, requestTimeoutMs: number | undefined) {
@@ -48,22 +45,28 @@ export class Connections {
     this.#requestTimeoutMs = requestTimeoutMs;
   }
 
-  /** The current account: the embedded sandbox under `--sandbox`, else the user's own generator, or the configured service. */
-  async current(onlyPolls: boolean): Promise<Connection> {
+  /**
+   * The current account, ready for new requests: the embedded sandbox under `--sandbox`, else the user's own generator, or
+   * the configured service.
+   */
+  async current(signal: AbortSignal): Promise<Connection> {
     if (this.#session.isSandbox) return this.#sandboxConnection();
     const own = await generatorInEffect(this.#session);
-    return own ? this.#generatorConnection(own, onlyPolls) : this.#configuredConnection();
+    if (own === null) return this.#configuredConnection();
+    const connection = await this.#generatorConnection(own);
+    await connection.generator?.prepare?.(signal);
+    return connection;
   }
 
   /** A task's own account, of whichever profile. The sandbox is always available. @throws OtherAccountError */
-  async of(identity: ServiceIdentity, taskId: string, onlyPolls: boolean): Promise<Connection> {
+  async of({ service: identity }: Pick<Intent, "service">, taskId: string): Promise<Connection> {
     if (identity.baseUrl === SANDBOX_SERVICE) return this.#sandboxConnection();
     if (this.#session.isSandbox) {
       throw new UsageError(`Task ${taskId} is not one of the sandbox.`, {
         hint: ({ sandbox }) => `Omit ${sandbox}.`,
       });
     }
-    if (identity.keyId === GENERATOR_KEY_ID) return this.#generatorOf(identity, onlyPolls);
+    if (identity.keyId === GENERATOR_KEY_ID) return this.#generatorNamed(identity.baseUrl);
     try {
       const connection = this.#configuredConnection();
       requireSameAccount(identity, connection.identity, taskId);
@@ -97,39 +100,29 @@ export class Connections {
   }
 
   /** A stored task's own generator: the one in effect, or any other as it is without settings. */
-  async #generatorOf({ baseUrl: name }: ServiceIdentity, onlyPolls: boolean): Promise<Connection> {
-    const known = this.#started.get(`${onlyPolls} ${name}`);
-    if (known) return known;
+  async #generatorNamed(name: string): Promise<Connection> {
     const own = await generatorInEffect(this.#session);
-    if (own?.spec.name === name) return this.#generatorConnection(own, onlyPolls);
+    if (own?.spec.name === name) return this.#generatorConnection(own);
     const { generatorNamed } = await import("./own-generator.ts");
-    return this.#generatorConnection(generatorNamed(name, this.#session), onlyPolls);
+    return this.#generatorConnection(generatorNamed(name, this.#session));
   }
 
-  #generatorConnection(own: OwnGenerator, onlyPolls: boolean): Promise<Connection> {
-    return this.#once(`${onlyPolls} ${own.spec.name}`, () => this.#startGenerator(own, onlyPolls));
+  /** By its settings too: one that was changed since counts for the next task. */
+  #generatorConnection(own: OwnGenerator): Promise<Connection> {
+    return this.#once(JSON.stringify([own.spec.name, own.options]), async () => {
+      const { openGenerator } = await import("./generator-connection.ts");
+      const { connection, close } = await openGenerator(own, this.#session);
+      this.#closers.push(close);
+      return connection;
+    });
   }
 
-  /** Starts a service once. One that could not be started may be able to later. */
-  #once(name: string, start: () => Promise<Connection>): Promise<Connection> {
-    const started = this.#started.get(name) ?? start();
-    this.#started.set(name, started);
-    started.catch(() => this.#started.delete(name));
-    return started;
-  }
-
-  /** Starts the queue before a generator, inside this process, as a service on loopback. */
-  async #startGenerator(own: OwnGenerator, onlyPolls: boolean): Promise<Connection> {
-    const { startGenerator } = await import("./start-generator.ts");
-    const service = await startGenerator(own, this.#session, { runs: !onlyPolls });
-    this.#closers.push(() => service.close((count) => this.#session.onPaidReplies?.(count)));
-    const { spec, options } = own;
-    const identity = { baseUrl: spec.name, keyId: GENERATOR_KEY_ID };
-    const { baseUrl, apiKey, hold, taskOf } = service;
-    const connection = this.#connect({ baseUrl, apiKey, identity }, {}, { ofGenerator: true });
-    const { isPaid, concurrency, timeoutMs } = options;
-    const queue = { id: keyFingerprint(apiKey), concurrency, timeoutMs, hold, taskOf };
-    return { ...connection, generator: { name: spec.name, isPaid, ...queue } };
+  /** Opens a connection once. One that could not be opened may be able to later. */
+  #once(name: string, open: () => Promise<Connection>): Promise<Connection> {
+    const opened = this.#opened.get(name) ?? open();
+    this.#opened.set(name, opened);
+    opened.catch(() => this.#opened.delete(name));
+    return opened;
   }
 
   #sandboxConnection(): Promise<Connection> {
@@ -162,11 +155,7 @@ export class Connections {
     return { ...connection, taskMs: sandbox.latencyMs };
   }
 
-  #connect(
-    { baseUrl, apiKey, identity }: Account,
-    options: HttpClientOptions,
-    own: Pick<ServiceOptions, "ofGenerator"> = {},
-  ): Connection {
+  #connect({ baseUrl, apiKey, identity }: Account, options: HttpClientOptions): Connection {
     const serviceUrl = new URL(baseUrl);
     const { onExchange } = this.#session;
     const http = new HttpClient({ ...options, onExchange });
@@ -176,16 +165,15 @@ export class Connections {
       () => http.close(),
       () => downloads.close(),
     );
-    const service = new HttpImageService({
+    const provider = new HttpImageService({
       http,
       clock: this.#session.context.clock,
       baseUrl,
       apiKey,
       requestTimeoutMs: this.#requestTimeoutMs,
-      ...own,
     });
     const topUpHint = isSandbox(serviceUrl, apiKey) ? SANDBOX_TOP_UP : null;
-    return { identity, service, downloads, serviceUrl, topUpHint, maskKey: keyMasker(apiKey) };
+    return { identity, provider, downloads, serviceUrl, topUpHint, maskKey: keyMasker(apiKey) };
   }
 }
 

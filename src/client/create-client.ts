@@ -32,7 +32,7 @@ function sessionOf(options: ClientOptions): ClientSession {
   if (baseUrl !== undefined) checkBaseUrl(baseUrl, "baseUrl");
   if (apiKey !== undefined) checkApiKey(apiKey, "apiKey");
   const own = thisProcess();
-  const env = home === undefined ? own.env : { ...own.env, IMGGEN_HOME: home };
+  const env = home === undefined ? own.env : { ...own.env, IMGGEN_HOME: home && own.resolvePath(home) };
   const context = { ...own, env };
   const folders = foldersOf(context);
   // Read again when it is needed; here, so that the message is about the option.
@@ -50,7 +50,7 @@ function sessionOf(options: ClientOptions): ClientSession {
   const settings = new EffectiveSettings(overridden, read, generatorSettings(options), sandbox === true);
   const setting = sandbox ? undefined : settings.flag("generator");
   // As with the others: what is wrong with an option is said here.
-  if (setting !== undefined) ownGenerator(setting, { settings, context });
+  if (setting !== undefined) ownGenerator(setting, { settings, context, folders });
   return {
     context,
     folders,

@@ -26,7 +26,7 @@ export type SettingFlags = { readonly [Name in SettingName]?: { value: string; l
 export class EffectiveSettings {
   readonly #env: Environment;
   readonly #read: () => Settings;
-  readonly #flags: SettingFlags;
+  #flags: SettingFlags;
   readonly #isSandbox: boolean;
   #file: Settings | undefined;
 
@@ -87,6 +87,11 @@ export class EffectiveSettings {
       : usable(name, { value, source: "config", label: `${name} in the config` });
   }
 
+  /** Has a setting's value, for the rest of this run, as if its flag gave it; unless that gives another. */
+  prefer(name: SettingName, value: string, label: string): void {
+    this.#flags = { [name]: { value, label }, ...this.#flags };
+  }
+
   /** What a flag gives of a setting. */
   flag(name: SettingName): Effective | undefined {
     const flag = this.#flags[name];
@@ -135,7 +140,7 @@ function usable(name: keyof Settings, found: Effective): Effective {
 }
 
 function isPath(name: keyof Settings): boolean {
-  return isOwnSetting(name) && ["folder", "matrix"].includes(SETTINGS[name].type);
+  return isOwnSetting(name) && ["folder", "matrix", "workflow"].includes(SETTINGS[name].type);
 }
 
 /**

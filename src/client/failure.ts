@@ -4,12 +4,13 @@ import type { TaskReport } from "../core/task/report.ts";
 import { type Charged, chargedByNow, type ErrorType, ImggenError } from "../lib/error-types.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import type { OptionNames } from "../lib/wording.ts";
+import type { FreeAt } from "../task/intent.ts";
 import { isResumable } from "../task/lifecycle.ts";
 import { exitCodeOf } from "./exit-codes.ts";
 import type { ErrorDetail, FailureJson } from "./results.ts";
 
 /** The task that has failed. */
-type FailedTask = Pick<TaskReport, "taskId" | "charged" | "state"> & { ledgerId?: string | null };
+type FailedTask = Pick<TaskReport, "taskId" | "charged" | "state" | "free"> & { ledgerId?: string | null };
 
 /** What a hint may name. */
 interface Known {
@@ -19,6 +20,9 @@ interface Known {
   /** A task that the reply to a submit of unknown outcome speaks of. */
   mentionedTaskId: string | null;
   names: OptionNames;
+  charged: Charged;
+  /** Where the task is free; undefined where it may cost something. */
+  free: FreeAt | undefined;
 }
 
 /** At most two lines, of one command each at most. */
@@ -33,8 +37,8 @@ const resumeWith = (resume: string) => `Resume with: ${resume}`;
 /** What to do next, where the error itself does not know better. What it cost is said before it. */
 const NEXT_STEPS: Record<ErrorType, Next> = {
   internal: () => [
-    "This is a bug in imggen. To see what was charged: imggen history",
-    "To finish charged tasks: imggen resume",
+    "This is a bug in imggen. To see what was begun, and its cost: imggen history",
+    "To finish it: imggen resume",
   ],
   usage: ({ names }) => [names.reference],
   invalid_request: () => ["To see what each model takes: imggen models"],
@@ -45,16 +49,19 @@ const NEXT_STEPS: Record<ErrorType, Next> = {
       : ["Store the key it was submitted with: imggen login", resumeWith(resume)],
   insufficient_credits: resumeOr("Add credits to the account, then run the same command again."),
   subscription_required: resumeOr("Upgrade the account, or choose another model: imggen models"),
-  generation_failed: () => ["imggen does not retry by itself; running it again charges again."],
+  generation_failed: ({ charged, free }) =>
+    charged === "no" || free
+      ? ["imggen does not retry it by itself."]
+      : ["imggen does not retry by itself; running it again charges again."],
   service_error: resumeOr("Try again later."),
   pending: resumeOr("Resume later: imggen resume"),
   network: () => ["Check the network and try again."],
   save_failed: ({ resume }) => (resume === null ? [] : [`It is not lost. ${resumeWith(resume)}`]),
-  outcome_unknown: ({ ledgerId, mentionedTaskId: mentioned }) => {
+  outcome_unknown: ({ ledgerId, mentionedTaskId: mentioned, free }) => {
     const steps = [
       mentioned !== null &&
         `To see whether task ${mentioned} of the reply is this request's: ${resumeCommand(mentioned)}`,
-      ledgerId !== null && `To submit it again, at a new charge: imggen rerun ${ledgerId}`,
+      ledgerId !== null && `To submit it again${free ? "" : ", at a new charge"}: imggen rerun ${ledgerId}`,
       ledgerId !== null && `To dismiss it: imggen resume ${ledgerId} --dismiss`,
     ];
     return steps.filter((step) => step !== false).slice(0, MOST_LINES);
@@ -69,14 +76,21 @@ const MOST_LINES = 2;
 const FREE: ReadonlySet<ErrorType> = new Set(["usage", "budget_exceeded", "internal"]);
 
 function hintFor(type: ErrorType, charged: Charged, known: Known): string {
-  const cost = FREE.has(type) && charged === "no" ? "" : COST[charged];
+  const cost = FREE.has(type) && charged === "no" ? "" : costText(charged, known.free);
   const [first = "", ...more] = NEXT_STEPS[type](known);
   return [`${cost} ${first}`.trim(), ...more].join("\n");
 }
 
 /** What to do about an error, without what it cost; empty if there is nothing to say. */
 export function adviceOn(error: ImggenError, names: OptionNames): string {
-  const nothingKnown = { resume: null, ledgerId: null, mentionedTaskId: null, names };
+  const nothingKnown = {
+    resume: null,
+    ledgerId: null,
+    mentionedTaskId: null,
+    names,
+    charged: error.charged,
+    free: undefined,
+  };
   return error.hintFor(names) ?? NEXT_STEPS[error.type](nothingKnown).join("\n");
 }
 
@@ -105,6 +119,11 @@ const COST: Record<Charged, string> = {
   unknown: "It may have been charged.",
 };
 
+/** What it has cost, as a sentence. Credits of the sandbox are play money. */
+function costText(charged: Charged, free: FreeAt | undefined): string {
+  return free === "sandbox" && charged !== "no" ? "The sandbox is free." : COST[charged];
+}
+
 /** The one table from errors to what is shown of them. @param names how it names options */
 export function describeFailure(error: unknown, names: OptionNames, task?: FailedTask): FailureJson {
   const expected = expectedError(error);
@@ -113,7 +132,14 @@ export function describeFailure(error: unknown, names: OptionNames, task?: Faile
   const resume = task && isResumable(task.state) && task.taskId !== null ? resumeCommand(task.taskId) : null;
   const mentionedTaskId = expected instanceof OutcomeUnknownError ? expected.mentionedTaskId : null;
   const hint = expected.hintFor(names);
-  const known = { resume, ledgerId: task?.ledgerId ?? null, mentionedTaskId, names };
+  const known = {
+    resume,
+    ledgerId: task?.ledgerId ?? null,
+    mentionedTaskId,
+    names,
+    charged,
+    free: task?.free,
+  };
   const detail = {
     type,
     key,

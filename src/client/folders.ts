@@ -1,7 +1,7 @@
-import { homedir, platform } from "node:os";
+import { platform } from "node:os";
 import path from "node:path";
-import { errorCode } from "../lib/error-text.ts";
 import { UsageError } from "../lib/error-types.ts";
+import { homeFolder, withHomeFolder } from "../lib/home-folder.ts";
 import { type ProcessContext, requirePath } from "./this-process.ts";
 
 export interface Folders {
@@ -9,22 +9,23 @@ export interface Folders {
   state: string;
 }
 
-/** There is no place for settings and state. */
-export class NoHomeError extends UsageError {
-  constructor() {
-    super("You have no home folder, so there is no place for settings and the ledger.", {
-      hint: "Nothing was charged. Set IMGGEN_HOME to a folder that is to hold them.",
-    });
-  }
+/** Where private copies of workflows are kept. */
+export function workflowsFolder({ state }: Pick<Folders, "state">): string {
+  return path.join(state, "workflows");
+}
+
+/** The private copy of a workflow. @param sha256 its name */
+export function workflowCopy(folders: Pick<Folders, "state">, sha256: string): string {
+  return path.join(workflowsFolder(folders), `${path.basename(sha256)}.json`);
 }
 
 /**
  * Where settings and state live: under IMGGEN_HOME, else at the platform's own places.
- * @throws UsageError if that is empty, NoHomeError if neither that nor a home folder is known
+ * @throws UsageError if that is empty or relative, NoHomeError if neither that nor a home folder is known
  */
-export function foldersOf({ env, resolvePath }: Pick<ProcessContext, "env" | "resolvePath">): Folders {
+export function foldersOf({ env }: Pick<ProcessContext, "env">): Folders {
   if (env.IMGGEN_HOME !== undefined) {
-    const home = resolvePath(requirePath(env.IMGGEN_HOME, "IMGGEN_HOME"));
+    const home = ownHome(env.IMGGEN_HOME);
     return { config: path.join(home, "config"), state: path.join(home, "state") };
   }
   switch (platform()) {
@@ -48,16 +49,16 @@ export function foldersOf({ env, resolvePath }: Pick<ProcessContext, "env" | "re
   }
 }
 
-/** @throws NoHomeError if neither the environment nor the system knows one */
-function homeFolder(): string {
-  let home = "";
-  try {
-    home = homedir();
-  } catch (error) {
-    if (errorCode(error) === undefined) throw error;
-  }
+/**
+ * The folder that IMGGEN_HOME names. A relative one is refused: the ledger would depend on where a command is run, and
+ * what was charged in one folder would not be known in another.
+ */
+function ownHome(given: string): string {
+  const home = withHomeFolder(requirePath(given, "IMGGEN_HOME"));
   if (path.isAbsolute(home)) return home;
-  throw new NoHomeError();
+  throw new UsageError(`IMGGEN_HOME ${JSON.stringify(given)} must be an absolute path.`, {
+    hint: "Nothing was sent. In another folder it would be another ledger, which knows nothing of what was charged.",
+  });
 }
 
 /** The XDG rule: a relative path in these variables is to be ignored. */

@@ -1,35 +1,57 @@
-import { AuthRequiredError, InsufficientCreditsError, NetworkError, ServiceError } from "../api/errors.ts";
+import { NetworkError, ServiceError } from "../api/errors.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
-import { GeneratorError } from "../generators/generator.ts";
-import { defaultModelOf, openGenerator } from "../generators/kinds.ts";
 import { ImggenError, UsageError } from "../lib/error-types.ts";
 import type { GeneratorTerms } from "../models/check.ts";
+import { errorOf } from "../providers/failures.ts";
+import { defaultModelOf, knownModels, needsModel, openProvider } from "../providers/kinds.ts";
+import { type Provider, ProviderError } from "../providers/provider.ts";
 import { ANY_MODEL } from "../task/request.ts";
 import { type GeneratorSource, type OwnGenerator, ownGenerator, requireKey } from "./own-generator.ts";
 import type { ClientSession } from "./session.ts";
 
 // Loaded only where there is a generator.
 
-/** By what requests to a generator are checked; a generator whose models are not known is not asked. */
+/** The terms of requests to a generator, where it is not asked for its models. */
 export function termsUnasked(own: OwnGenerator, source: GeneratorSource): GeneratorTerms {
-  return { isFree: !own.options.isPaid, defaultModel: modelSet(own, source) ?? ANY_MODEL };
+  const defaultModel = modelSet(own, source) ?? whereUnknown(own);
+  return { isFree: !own.options.isPaid, defaultModel, models: null };
 }
 
-/** The same where a client must tell at once. @returns null without a generator */
+/** Terms for a client that cannot wait. @returns null without a generator */
 export function termsAtOnce(source: GeneratorSource): GeneratorTerms | null {
   const setting = source.settings.generator();
   return setting === undefined ? null : termsUnasked(ownGenerator(setting, source), source);
 }
 
-/** By what requests to a generator are checked. It is asked for its models where nothing says which one to use. */
+/** The terms of requests to a generator, which is asked for its models. A list that cannot be had is no verdict. */
 export async function termsAsked(
   own: OwnGenerator,
-  source: GeneratorSource & Pick<ClientSession, "context">,
+  source: GeneratorSource & AskingSession,
 ): Promise<GeneratorTerms> {
   // What is wrong matters only to a request that names no model.
-  const defaultModel = modelSet(own, source) ?? (await onlyModel(own, source).catch(asFailure));
-  return { isFree: !own.options.isPaid, defaultModel };
+  const names = await modelNames(own, source).catch(asFailure);
+  const defaultModel =
+    modelSet(own, source) ?? (names instanceof ImggenError ? names : onlyModel(own, names));
+  const models = names instanceof ImggenError || names === null ? null : [...names, ...ownIds(own)];
+  return { isFree: !(await isPaid(own, source)), defaultModel, models };
 }
+
+/** Whether images cost money. Where a workflow cannot be asked about, that is said before a request is sent. */
+async function isPaid(own: OwnGenerator, session: AskingSession): Promise<boolean> {
+  if (own.options.isPaid || own.options.workflow === undefined) return own.options.isPaid;
+  const prepared = await asked(own, session, async (provider, signal) => provider.prepare?.(signal)).catch(
+    asFailure,
+  );
+  return prepared !== undefined && "isPaid" in prepared && prepared.isPaid;
+}
+
+/** The ids that a known server takes beside its own names: those of the hosted service that fit its models. */
+function ownIds({ spec }: OwnGenerator): string[] {
+  return knownModels(spec).map(({ id }) => id);
+}
+
+/** What asking a generator depends on. */
+export type AskingSession = Pick<ClientSession, "context" | "onExchange">;
 
 /** What is set, or known of the generator. The setting `model` is meant for the generator of the same config. */
 function modelSet({ spec, options }: OwnGenerator, { settings }: GeneratorSource): string | null {
@@ -39,16 +61,25 @@ function modelSet({ spec, options }: OwnGenerator, { settings }: GeneratorSource
   return (isMeant ? setting?.value : undefined) ?? defaultModelOf(spec);
 }
 
-/** The only model of a generator. @throws UsageError where it has several, ImggenError where it cannot be asked */
-async function onlyModel(own: OwnGenerator, { context }: Pick<ClientSession, "context">): Promise<string> {
-  const names = await modelNames(own, context);
-  if (names === null) return ANY_MODEL;
+/** The only model of a generator; an error where it has several, or none. */
+function onlyModel(own: OwnGenerator, names: readonly string[] | null): string | ImggenError {
+  // A workflow has a model of its own.
+  if (own.options.workflow !== undefined) return ANY_MODEL;
+  if (names === null) return whereUnknown(own);
   const [only, ...others] = names;
   if (only !== undefined && others.length === 0) return only;
   if (only === undefined)
-    throw new ServiceError(`${own.spec.name} has no model that makes images.`, { charged: "no" });
-  throw new UsageError(`${own.spec.name} has ${names.length} models, and none is chosen.`, {
+    return new ServiceError(`${own.spec.name} has no model that makes images.`, { charged: "no" });
+  return new UsageError(`${own.spec.name} has ${names.length} models, and none is chosen.`, {
     hint: `Nothing was sent. Add --model <name>, or set --generator-model. It has: ${listed(names)}`,
+  });
+}
+
+/** What a request gets whose model is neither named nor known: whatever the generator has, or an error. */
+function whereUnknown({ spec }: OwnGenerator): string | ImggenError {
+  if (!needsModel(spec)) return ANY_MODEL;
+  return new UsageError(`${spec.name} makes images with the model that is named, and none is.`, {
+    hint: "Nothing was sent. Add --model <name>, or set --generator-model.",
   });
 }
 
@@ -62,19 +93,28 @@ function listed(names: readonly string[]): string {
 const ASK_MS = 15_000;
 
 /** The names of a generator's models; null where it cannot be asked. @throws ImggenError, UsageError */
-export async function modelNames(
+export async function modelNames(own: OwnGenerator, session: AskingSession): Promise<string[] | null> {
+  return (await asked(own, session, async (provider, signal) => provider.models?.(signal))) ?? null;
+}
+
+/** What a generator answers, which is opened for that alone. @throws ImggenError, UsageError */
+async function asked<Answer>(
   own: OwnGenerator,
-  { env, clock }: Pick<ClientSession["context"], "env" | "clock">,
-): Promise<string[] | null> {
+  { context: { env, clock }, onExchange }: AskingSession,
+  ask: (provider: Provider, signal: AbortSignal) => Promise<Answer>,
+): Promise<Answer> {
   requireKey(own);
   const { spec, options } = own;
   const check = spec.kind === "command" ? "Check the path of its program." : SERVER_CHECK;
   const hint = `Nothing was charged. ${check}`;
-  const generator = await openGenerator(spec, options, { env, clock, proxies: proxiesFromEnvironment(env) });
+  const proxies = proxiesFromEnvironment(env);
+  const generator = await openProvider(spec, options, { env, clock, proxies, onExchange });
   try {
-    return await generator.models(AbortSignal.timeout(ASK_MS));
+    return await ask(generator, AbortSignal.timeout(ASK_MS));
   } catch (error) {
-    if (error instanceof GeneratorError) throw failureOf(error, hint);
+    if (error instanceof ProviderError && error.failure.kind === "unsent")
+      throw new NetworkError(error.message, { hint, cause: error });
+    if (error instanceof ProviderError) throw errorOf(error);
     if (!(error instanceof Error) || error.name !== "TimeoutError") throw error;
     throw new NetworkError(`${spec.name} does not answer.`, { hint, cause: error });
   } finally {
@@ -83,16 +123,6 @@ export async function modelNames(
 }
 
 const SERVER_CHECK = "Is it running, and is its address right?";
-
-/** What a generator's failure means where nothing was asked to be made. @param hint for one that cannot be reached */
-function failureOf(error: GeneratorError, hint: string): ImggenError {
-  const { failure, message } = error;
-  if (failure.kind === "unreachable") return new NetworkError(message, { hint, cause: error });
-  const facts = { hint: "Nothing was charged.", cause: error };
-  if (failure.kind !== "account") return new ServiceError(message, facts);
-  const Refusal = failure.key === "login_required" ? AuthRequiredError : InsufficientCreditsError;
-  return new Refusal(message, facts);
-}
 
 /** An error of imggen's own as a value; any other is thrown. */
 export function asFailure(error: unknown): ImggenError {

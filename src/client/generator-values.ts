@@ -1,8 +1,10 @@
-import type { GeneratorOptions } from "../generators/spec.ts";
 import { commandWords } from "../lib/command-line.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { isTexts, jsonOrNull } from "../lib/json.ts";
 import { wholeNumberOption } from "../lib/whole-number.ts";
+import type { GeneratorSpec } from "../providers/kinds.ts";
+import type { GeneratorOptions } from "../providers/options.ts";
+import { refuseWrapped } from "./account.ts";
 
 type Field = GeneratorOptions["fields"][string];
 
@@ -36,7 +38,7 @@ const OWN_FIELDS: ReadonlySet<string> = new Set(
  */
 export function fieldsOption(label: string, text: string): Record<string, Field> {
   return pairs(label, text, "steps=20", (name, value) => {
-    if (!/^[A-Za-z_][\w.-]*$/.test(name))
+    if (!/^[A-Za-z_][\w.-]*$/.test(name) && !OF_A_NODE.test(name))
       throw new UsageError(`${label}: ${JSON.stringify(name)} is not a valid name.`);
     if (OWN_FIELDS.has(name))
       throw new UsageError(`${label}: ${name} is set by imggen.`, {
@@ -45,6 +47,9 @@ export function fieldsOption(label: string, text: string): Record<string, Field>
     return fieldValue(value);
   });
 }
+
+/** An input of a node of a workflow, by the node's id or title: `3.steps`, `Load Checkpoint.ckpt_name`. */
+const OF_A_NODE = /^[^\p{Cc}=]+\.[A-Za-z_]\w*$/u;
 
 function fieldValue(text: string): Field {
   if (text === "true" || text === "false") return text === "true";
@@ -84,12 +89,24 @@ export function headerValues(
   return Object.fromEntries(entries);
 }
 
-/** A key, or user and password, as it goes into a header. @throws UsageError if it cannot be one */
+/** A key as it goes into a header. @throws UsageError if it cannot be one */
 export function checkSecret(key: string, label: string): string {
+  refuseWrapped(key, label);
   if (key !== "" && /^[\x20-\x7e\xa1-\xff]+$/.test(key) && key.trim() === key) return key;
   throw new UsageError(
     `${label} cannot be sent: it is empty, or holds a line break or a character beyond Latin-1.`,
   );
+}
+
+/**
+ * A generator's key; or `user:password`, which is sent as UTF-8 in Base64 and so may hold any character but controls.
+ * @param kind of the generator; null if it is not known yet @throws UsageError if it cannot be sent
+ */
+export function checkGeneratorKey(key: string, label: string, kind: GeneratorSpec["kind"] | null): string {
+  const isLogin = kind !== "openai" && key.includes(":");
+  if (!isLogin) return checkSecret(key, label);
+  if (!/\p{Cc}/u.test(key) && key.isWellFormed()) return key;
+  throw new UsageError(`${label} cannot be sent: it holds a line break or another control character.`);
 }
 
 function pairs<Value>(

@@ -1,7 +1,7 @@
-import { knownModels } from "../generators/kinds.ts";
-import { parseGeneratorSpec } from "../generators/spec.ts";
 import { type Matrix, MODELS } from "../models/matrix.ts";
 import { type MatrixBase, readMatrix } from "../models/matrix-file/read.ts";
+import { knownModels } from "../providers/kinds.ts";
+import { parseGeneratorSpec } from "../providers/spec.ts";
 import type { Effective, EffectiveSettings } from "./effective-settings.ts";
 import type { ProcessContext } from "./this-process.ts";
 

@@ -5,6 +5,7 @@ import { DEFAULT_TEMPLATE } from "../core/images/file-name.ts";
 import type { PrivateCopies } from "../core/references/private-copies.ts";
 import { reportOfId, type TaskReport } from "../core/task/report.ts";
 import { batch } from "../core/use-cases/batch.ts";
+import { cancel } from "../core/use-cases/cancel.ts";
 import { generate } from "../core/use-cases/generate.ts";
 import { HISTORY_LIMIT, historyFilter, recentTasks } from "../core/use-cases/history.ts";
 import { resume } from "../core/use-cases/resume.ts";
@@ -20,6 +21,7 @@ import { matrixInEffect } from "./matrix-in-effect.ts";
 import type {
   BatchOptions,
   CallOptions,
+  CancelOptions,
   GenerateOptions,
   HistoryOptions,
   OutputOptions,
@@ -27,15 +29,24 @@ import type {
   ReuseOptions,
   StatusOptions,
 } from "./options.ts";
-import { historyEntry, ImggenFailure, reportJson, statusJson, unreadableFiles } from "./report-json.ts";
+import {
+  cancelJson,
+  historyEntry,
+  ImggenFailure,
+  reportJson,
+  savedJson,
+  statusJson,
+  unreadableFiles,
+} from "./report-json.ts";
 import { type BatchRows, batchFrom, checkedFrom, waitFrom } from "./request.ts";
 import type {
   BatchRow,
   BatchSummary,
+  CancelResult,
+  GenerateResult,
   HistoryResult,
   ResumeResult,
   StatusResult,
-  TaskSuccess,
 } from "./results.ts";
 import { copiesForGenerator, termsInEffect } from "./service-in-effect.ts";
 import type { ClientSession } from "./session.ts";
@@ -52,7 +63,7 @@ export class Operations {
   }
 
   /** @throws ImggenFailure if the image is not there, or what the use case throws */
-  async generate(options: GenerateOptions, signal: AbortSignal): Promise<TaskSuccess> {
+  async generate(options: GenerateOptions, signal: AbortSignal): Promise<GenerateResult> {
     const { maxCredits, reuse = false, again = false, validate } = options;
     const matrix = matrixInEffect(this.#session);
     const checked = checkedFrom(options, matrix, await termsInEffect(this.#session, options));
@@ -72,7 +83,7 @@ export class Operations {
   }
 
   /** @throws ImggenFailure where the earlier task has no image */
-  async reuse(options: ReuseOptions, signal: AbortSignal): Promise<TaskSuccess | null> {
+  async reuse(options: ReuseOptions, signal: AbortSignal): Promise<GenerateResult | null> {
     const wait = waitFrom("reuse", options);
     const matrix = matrixInEffect(this.#session);
     const checked = checkedFrom(options, matrix, await termsInEffect(this.#session, options));
@@ -104,7 +115,7 @@ export class Operations {
   async status(taskId: string, options: StatusOptions, signal: AbortSignal): Promise<StatusResult> {
     const wait = options.wait === true ? waitFrom("status", options) : null;
     const destination = options.output === undefined ? null : await this.#destination(options);
-    const deps = this.#depsFor(options, signal, wait === null && destination === null);
+    const deps = this.#depsFor(options, signal);
     const named = { id: taskId, record: await deps.ledger.find(taskId) };
     const [report = reportOfId(taskId)] = await status([named], { wait, destination }, deps);
     return statusJson(deps.noted(report), this.#session.optionNames);
@@ -123,6 +134,13 @@ export class Operations {
     const tasks = reports.map((report) => reportJson(deps.noted(report), optionNames));
     const ok = unreadable.length === 0 && tasks.every((task) => task.ok);
     return { ok, tasks, ...unreadableFiles(unreadable) };
+  }
+
+  async cancel(ids: readonly string[], options: CancelOptions, signal: AbortSignal): Promise<CancelResult[]> {
+    const wait = options.wait === true ? waitFrom("cancel", options) : null;
+    const deps = this.#depsFor(options, signal);
+    const reports = await cancel({ ids, wait }, deps);
+    return reports.map((report) => cancelJson(deps.noted(report), this.#session.optionNames));
   }
 
   async history(options: HistoryOptions): Promise<HistoryResult> {
@@ -147,16 +165,16 @@ export class Operations {
     return copiesForGenerator(this.#session, FIELD_LABELS.image);
   }
 
-  #succeeded(report: TaskReport): TaskSuccess {
-    const result = reportJson(report, this.#session.optionNames);
+  #succeeded(report: TaskReport): GenerateResult {
+    const result = savedJson(report, this.#session.optionNames);
     if (result.ok) return result;
     throw new ImggenFailure(result, report.error);
   }
 
-  #depsFor(options: CallOptions, signal: AbortSignal, onlyPolls = false) {
+  #depsFor(options: CallOptions, signal: AbortSignal) {
     const { onProgress, noted } = listening(options.onProgress);
     const writeOut = () => Promise.reject(new InterruptedError(null));
-    return { ...this.#workspace.depsFor({ signal, onProgress, writeOut }, onlyPolls), noted };
+    return { ...this.#workspace.depsFor({ signal, onProgress, writeOut }), noted };
   }
 
   #destination(

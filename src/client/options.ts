@@ -12,7 +12,8 @@ export interface ClientOptions {
   /** Uses the embedded sandbox in place of a service: free, and without an account. Default false. */
   sandbox?: boolean | undefined;
   /**
-   * Uses your own generator in place of a service: `openai`, a URL, `sdapi:<url>` or `command:<command line>`. Default:
+   * Uses your own generator in place of a service: `openai`, a URL, `sdapi:<url>`, `comfyui:<url>`, `replicate`, `fal`, `bfl`,
+   * `gemini`, `npm:<package>` or `command:<command line>`. Default:
    * IMGGEN_GENERATOR, else the setting `generator`.
    */
   generator?: string | undefined;
@@ -113,13 +114,18 @@ export interface StatusOptions extends OutputOptions, WaitOptions {
 
 export interface ResumeOptions extends Omit<OutputOptions, "name">, WaitOptions {}
 
+export interface CancelOptions extends WaitOptions {
+  /** Waits for what is paid and on its way. Default: it is left, and said. */
+  wait?: boolean | undefined;
+}
+
 /** Which tasks are wanted; what is left out asks nothing. */
 export interface HistoryOptions extends Pick<CallOptions, "signal"> {
   /** How many at most. Default 20. */
   limit?: number | undefined;
   /** A part of the prompt, in any case. */
   search?: string | undefined;
-  /** `completed`, `unfinished` (charged and not saved), `running`, `failed` or `unknown`. */
+  /** `completed` (saved), `failed`, or where open ones stand: `waiting`, `running`, `accepted`, `made`, `unknown`; `unfinished`: all of these. */
   status?: HistoryStatus | undefined;
   /** An id, or the part of it after the slash. */
   model?: string | undefined;
@@ -181,6 +187,7 @@ export const OPTIONS = {
     since: "text",
   },
   status: { ...OUTPUT, ...WAIT, wait: "flag" },
+  cancel: { ...WAIT, wait: "flag" },
   resume: { output: "path", overwrite: "flag", ...WAIT },
 } as const satisfies {
   createClient: Kinds<ClientOptions>;
@@ -191,6 +198,7 @@ export const OPTIONS = {
   history: Kinds<HistoryOptions>;
   status: Kinds<StatusOptions>;
   resume: Kinds<ResumeOptions>;
+  cancel: Kinds<CancelOptions>;
 };
 
 type Kinds<Options> = { [Name in keyof Required<Options>]: Kind };

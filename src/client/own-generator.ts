@@ -1,17 +1,15 @@
 import { AuthRequiredError } from "../api/errors.ts";
-import { isPaidByDefault } from "../generators/kinds.ts";
-import {
-  type GeneratorOptions,
-  type GeneratorSpec,
-  mayCarryKey,
-  parseGeneratorSpec,
-} from "../generators/spec.ts";
 import { timeoutOption } from "../lib/duration.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { shellWord } from "../lib/shell-word.ts";
+import { concurrencyOf, type GeneratorSpec, isPaidByDefault, kindAtHome } from "../providers/kinds.ts";
+import type { GeneratorOptions } from "../providers/options.ts";
+import { installedPackage } from "../providers/package/load.ts";
+import { mayCarryKey, parseGeneratorSpec } from "../providers/spec.ts";
 import { SETTINGS, type SettingName } from "../store/settings-table.ts";
 import { type Effective, switchValue } from "./effective-settings.ts";
 import {
+  checkGeneratorKey,
   checkSecret,
   fieldsOption,
   headersOption,
@@ -32,30 +30,39 @@ export interface OwnGenerator {
 
 /** What a generator is read from. */
 export type GeneratorSource = Pick<ClientSession, "settings"> & {
-  context: Pick<ClientSession["context"], "env">;
+  context: Pick<ClientSession["context"], "env" | "resolvePath">;
+  /** Where packages that make images are installed. */
+  folders: Pick<ClientSession["folders"], "config">;
 };
 
 /** The generator that a setting names, with all that is set about it. @throws UsageError, AuthRequiredError without a key */
 export function ownGenerator(setting: Effective, source: GeneratorSource): OwnGenerator {
-  const spec = parseGeneratorSpec(setting.value, setting.label);
+  const spec = knownSpec(setting.value, setting.label, source);
   const key = keyInEffect(spec, source);
   return { spec, options: withKey(spec, optionsOf(spec, source), key) };
 }
 
 /** The generator of a stored task, where it is not the one in effect: nothing that is set is meant for it. */
 export function generatorNamed(name: string, source: GeneratorSource): OwnGenerator {
-  const spec = parseGeneratorSpec(name, "The task's generator");
-  return {
-    spec,
-    options: withKey(spec, { ...DEFAULTS, isPaid: isPaidByDefault(spec) }, boundKey(spec, source)),
-  };
+  const spec = knownSpec(name, "The task's generator", source);
+  const options = { ...DEFAULTS, concurrency: concurrencyOf(spec).usual, isPaid: isPaidByDefault(spec) };
+  return { spec, options: withKey(spec, options, boundKey(spec, source)) };
+}
+
+/** A generator as it is written, with all that is known of it. @throws UsageError for a package that is not installed */
+export function knownSpec(
+  text: string,
+  label: string,
+  source: Pick<GeneratorSource, "folders">,
+): GeneratorSpec {
+  const given = parseGeneratorSpec(text, label);
+  return given.kind === "npm" ? installedPackage(given, source.folders.config) : given;
 }
 
 const DEFAULTS = {
   model: null,
   sidePx: Number(SETTINGS.generatorSide.default),
   sizeForm: null,
-  concurrency: Number(SETTINGS.generatorConcurrency.default),
   timeoutMs: timeoutOption("", SETTINGS.generatorTimeout.default ?? ""),
   fields: {},
   headers: {},
@@ -74,18 +81,35 @@ function optionsOf(spec: GeneratorSpec, source: GeneratorSource): Omit<Generator
         .reverse()
         .map(({ label, value }) => parse(label, value)),
     );
+  const { usual, most } = concurrencyOf(spec);
   return {
     model: read("generatorModel", (_label, text) => text, DEFAULTS.model),
     sidePx: read("generatorSide", pixelsOption, DEFAULTS.sidePx),
     sizeForm: read<GeneratorOptions["sizeForm"]>("generatorSize", sizeFormOption, DEFAULTS.sizeForm),
-    concurrency: read("generatorConcurrency", placesOption, DEFAULTS.concurrency),
+    concurrency: Math.min(most, read("generatorConcurrency", placesOption, usual)),
     timeoutMs: read("generatorTimeout", timeoutOption, DEFAULTS.timeoutMs),
     fields: merged("generatorField", fieldsOption),
     headers: merged("generatorHeader", (label, text) =>
       headerValues(headersOption(label, text), source.context.env, label),
     ),
     isPaid: isPaid(spec, find),
+    workflow: workflowOf(spec, find, source),
   };
+}
+
+/** The file with the workflow of new requests; undefined for none. @throws UsageError for a generator that takes none */
+function workflowOf(
+  spec: GeneratorSpec,
+  find: Find,
+  { context }: GeneratorSource,
+): GeneratorOptions["workflow"] {
+  const [found] = find("workflow");
+  if (found === undefined) return undefined;
+  if (spec.kind === "comfyui") return { path: context.resolvePath(found.value), label: found.label };
+  if (found.source === "config") return undefined;
+  throw new UsageError(`${found.label} is for a ComfyUI server.`, {
+    hint: "Nothing was sent. Add --generator comfyui:<url>. More: imggen help generators",
+  });
 }
 
 /** The values of a setting that apply to a generator, the flag's first. */
@@ -125,22 +149,19 @@ function keyInEffect(spec: GeneratorSpec, source: GeneratorSource): string | nul
   const given = source.settings.get("generatorKey");
   if (spec.kind === "command" || given === undefined || given.source === "config")
     return boundKey(spec, source);
-  return checkSecret(given.value, given.label);
+  return checkGeneratorKey(given.value, given.label, spec.kind);
 }
 
-/** A key that is for one origin alone: OpenAI's own, or the one that was stored. */
+/** A key that is for one origin alone: the one in its kind's own variable, or the one that was stored. */
 function boundKey(spec: GeneratorSpec, { settings, context }: GeneratorSource): string | null {
   if (spec.kind === "command") return null;
+  const variable = kindAtHome(spec)?.keyVariables.find((name) => context.env[name]);
+  if (variable) return checkSecret(context.env[variable] ?? "", variable);
   const { origin } = new URL(spec.url);
-  const ofOpenAi = context.env[OPENAI_KEY];
-  if (origin === OPENAI_ORIGIN && ofOpenAi) return checkSecret(ofOpenAi, OPENAI_KEY);
   const stored = settings.stored("generatorKey");
   const isMeant = stored !== undefined && settings.stored("generatorKeyOrigin")?.value === origin;
-  return isMeant ? checkSecret(stored.value, stored.label) : null;
+  return isMeant ? checkGeneratorKey(stored.value, stored.label, spec.kind) : null;
 }
-
-const OPENAI_ORIGIN = "https://api.openai.com";
-const OPENAI_KEY = "OPENAI_API_KEY";
 
 function withKey(
   spec: GeneratorSpec,
@@ -148,24 +169,27 @@ function withKey(
   key: string | null,
 ): GeneratorOptions {
   if (spec.kind === "command") return { ...options, key: null };
+  const made = spec.kind === "npm" ? { package: spec.version } : {};
   const isSecret = key !== null || Object.keys(options.headers).length > 0;
   if (isSecret && !mayCarryKey(spec))
     throw new UsageError("The generator's key is only sent to https:// addresses, and within this machine.", {
       hint: `Nothing was sent. Put https before ${new URL(spec.url).host}, or unset the key: a server that needs none works over http.`,
     });
-  return { ...options, key };
+  return { ...options, ...made, key };
 }
 
 /** Whether every request would be refused for lack of a key. */
 export function lacksKey({ spec, options: { key, headers } }: OwnGenerator): boolean {
-  const needsKey = spec.kind !== "command" && new URL(spec.url).origin === OPENAI_ORIGIN;
-  return needsKey && key === null && Object.keys(headers).length === 0;
+  return kindAtHome(spec) !== null && key === null && Object.keys(headers).length === 0;
 }
 
 /** @throws AuthRequiredError where it lacks a key */
 export function requireKey(own: OwnGenerator): void {
-  if (!lacksKey(own)) return;
-  throw new AuthRequiredError("No key for OpenAI is set.", {
-    hint: `Nothing was sent. Set ${OPENAI_KEY}, or store it: imggen login --generator ${shellWord(own.spec.name)}`,
+  const { spec } = own;
+  const kind = kindAtHome(spec);
+  if (kind === null || !lacksKey(own)) return;
+  const { title, keyVariables } = kind;
+  throw new AuthRequiredError(`No key for ${title} is set.`, {
+    hint: `Nothing was sent. Set ${keyVariables.join(" or ")}, or store it: imggen login --generator ${shellWord(spec.name)}`,
   });
 }

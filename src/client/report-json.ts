@@ -1,13 +1,19 @@
+import type { CancelReport } from "../core/task/cancel-task.ts";
 import { reportOf, reportStatus, type TaskReport } from "../core/task/report.ts";
 import type { Charged } from "../lib/error-types.ts";
+import { withoutQuerySecret } from "../lib/query-secret.ts";
 import type { OptionNames } from "../lib/wording.ts";
 import { describeUnreadable, type UnreadableEntry } from "../store/ledger-entry.ts";
+import { type StateWord, stateWord } from "../task/lifecycle.ts";
 import type { TaskRecord } from "../task/record.ts";
 import type { SavedFile } from "../task/saved-file.ts";
 import { describeFailure } from "./failure.ts";
 import type {
+  CancelResult,
   ErrorDetail,
+  GenerateResult,
   HistoryEntry,
+  ImageFile,
   ResumeResult,
   StatusResult,
   TaskFacts,
@@ -19,8 +25,19 @@ import type {
 export function reportJson(report: TaskReport, names: OptionNames): TaskResult {
   const { elapsedMs, files, warnings, reused, error } = report;
   const more = reused && { reused };
-  if (error) return { ...describeFailure(error, names, report), files, warnings, ...more };
+  if (error)
+    return { ...describeFailure(error, names, report), ...stateField(report), files, warnings, ...more };
   return { ok: true, ...taskFacts(report), elapsedMs, warnings, ...more };
+}
+
+/** As `reportJson`, of a task that saves into files. */
+export function savedJson(report: TaskReport, names: OptionNames): GenerateResult | TaskFailure {
+  const result = reportJson(report, names);
+  return result.ok ? { ...result, files: result.files.filter(isInFile) } : result;
+}
+
+function isInFile(file: SavedFile): file is ImageFile {
+  return file.path !== null;
 }
 
 /** What is known of a task, in the order in which scripts get it. */
@@ -28,13 +45,24 @@ export function taskFacts(report: TaskReport): TaskFacts {
   const { taskId, request, credits, charged, files, usage, submittedAt, completedAt } = report;
   const status = reportStatus(report);
   const spent = usage && { usage };
-  return { taskId, status, request, credits, charged, files, ...spent, submittedAt, completedAt };
+  const state = stateField(report);
+  return { taskId, status, ...state, request, credits, charged, files, ...spent, submittedAt, completedAt };
+}
+
+/** Where an open task of the ledger stands. Of any other, a poll alone can tell. */
+function stateField({ state, ledgerId }: TaskReport): { state?: StateWord } {
+  const word = ledgerId === null ? null : stateWord(state);
+  return word === null ? {} : { state: word };
 }
 
 /** A task of the ledger as scripts get it. */
 export function historyEntry(record: TaskRecord): HistoryEntry {
   const report = reportOf(record);
-  return { id: report.ledgerId, ...taskFacts(report), service: record.intent.service.baseUrl };
+  return {
+    id: report.ledgerId,
+    ...taskFacts(report),
+    service: withoutQuerySecret(record.intent.service.baseUrl),
+  };
 }
 
 /**
@@ -45,6 +73,11 @@ export function statusJson(report: TaskReport, names: OptionNames): StatusResult
   const { files } = report;
   const urls = report.urls.map((url) => url.replace(/[?#].*$/s, ""));
   return { ...reportJson(report, names), status: reportStatus(report), urls, files };
+}
+
+/** What became of a task that was to be cancelled. */
+export function cancelJson(report: CancelReport, names: OptionNames): CancelResult {
+  return { ...reportJson(report, names), status: reportStatus(report), cancelled: report.cancelled };
 }
 
 /** The files of the ledger that cannot be read, where there are any. */
@@ -62,6 +95,7 @@ export class ImggenFailure extends Error implements TaskFailure {
   declare readonly taskId: string | null;
   declare readonly charged: Charged;
   declare readonly resume: string | null;
+  declare readonly state?: StateWord;
   declare readonly files: SavedFile[];
   declare readonly warnings: string[];
   declare readonly reused?: true;
@@ -73,8 +107,9 @@ export class ImggenFailure extends Error implements TaskFailure {
 
   /** The same document that the command line prints. */
   toJSON(): TaskFailure {
-    const { ok, error, taskId, charged, resume, files, warnings, reused } = this;
-    return { ok, error, taskId, charged, resume, files, warnings, ...(reused && { reused }) };
+    const { ok, error, taskId, charged, resume, state, files, warnings, reused } = this;
+    const more = { ...(state && { state }), files, warnings, ...(reused && { reused }) };
+    return { ok, error, taskId, charged, resume, ...more };
   }
 }
 

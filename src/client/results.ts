@@ -1,7 +1,7 @@
 import type { ManifestProblem } from "../core/errors.ts";
 import type { ReportStatus } from "../core/task/report.ts";
 import type { Charged, ErrorType } from "../lib/error-types.ts";
-import type { Usage } from "../task/lifecycle.ts";
+import type { StateWord, Usage } from "../task/lifecycle.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import type { SavedFile } from "../task/saved-file.ts";
 import type { ExitCodeRow } from "./exit-codes.ts";
@@ -13,6 +13,8 @@ export interface TaskFacts {
   /** The service's id. */
   taskId: string | null;
   status: ReportStatus;
+  /** Where it stands while it is open; absent once it is at its end. */
+  state?: StateWord;
   /** As it was sent; null for a task that this machine did not submit. */
   request: GenerationRequest | null;
   /** The documented cost; null if the service's document gives none. */
@@ -33,6 +35,16 @@ export interface TaskSuccess extends TaskFacts {
   warnings: string[];
   /** An earlier task answers for the request, continued perhaps: nothing was charged now. */
   reused?: true;
+}
+
+/** An image in a file, as all are but those that the command line wrote to standard output. */
+export interface ImageFile extends SavedFile {
+  path: string;
+}
+
+/** The result of a task whose images are files. */
+export interface GenerateResult extends TaskSuccess {
+  files: ImageFile[];
 }
 
 /** What went wrong. Its `type` decides the exit code that the command line ends with. */
@@ -62,6 +74,8 @@ export interface FailureJson {
 
 /** The result of a task whose images were not all saved. */
 export interface TaskFailure extends FailureJson {
+  /** Where it stands while it is open; absent once it is at its end. */
+  state?: StateWord;
   /** The images that were saved before the failure. */
   files: SavedFile[];
   warnings: string[];
@@ -78,8 +92,15 @@ export type StatusResult = TaskResult & {
   urls: string[];
 };
 
+/** What became of a task that was to be cancelled. `ok`: it is over, or only its images are to be saved. */
+export type CancelResult = TaskResult & {
+  status: ReportStatus;
+  /** How many of its requests were ended by this call. */
+  cancelled: number;
+};
+
 /** The result of one row of a batch. */
-export type BatchRow = TaskResult & {
+export type BatchRow = (GenerateResult | TaskFailure) & {
   /** 1 for the first. */
   row: number;
   /** Its position among the rows as they were given; 1 for the first. */
@@ -142,5 +163,7 @@ export interface HistoryResult {
 export interface Estimate {
   request: GenerationRequest;
   credits: number | null;
+  /** How many requests it takes, each at the same price; absent: one. */
+  requests?: number;
   warnings: string[];
 }

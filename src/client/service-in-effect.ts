@@ -1,7 +1,5 @@
-import { createHash } from "node:crypto";
 import path from "node:path";
 import type { PrivateCopies } from "../core/references/private-copies.ts";
-import { referencesFolder } from "../generators/generator.ts";
 import { errorCode } from "../lib/error-text.ts";
 import type { GeneratorTerms } from "../models/check.ts";
 import { StateFolderError } from "../store/errors.ts";
@@ -10,7 +8,7 @@ import type { ClientSession } from "./session.ts";
 
 /** The user's own generator, where it takes the place of a service; else null. What reads it is loaded only then. */
 export async function generatorInEffect(
-  session: Pick<ClientSession, "settings" | "context">,
+  session: Pick<ClientSession, "settings" | "context" | "folders">,
 ): Promise<OwnGenerator | null> {
   const setting = session.settings.generator();
   if (setting === undefined) return null;
@@ -19,25 +17,26 @@ export async function generatorInEffect(
 }
 
 /**
- * By what requests to the user's own generator are checked; null for a service. Where no model is named, it may be asked
- * for those that it has.
+ * Terms that requests to the user's own generator are checked against; null for a service. A generator may be asked for
+ * its models where the request names none.
  * @param request `dryRun`: no connection is to be opened
  */
 export async function termsInEffect(
-  session: Pick<ClientSession, "settings" | "context">,
-  request: { model?: string | undefined; dryRun?: boolean | undefined },
+  session: Pick<ClientSession, "settings" | "context" | "folders" | "onExchange">,
+  request: { validate?: boolean | undefined; model?: string | undefined; dryRun?: boolean | undefined },
 ): Promise<GeneratorTerms | null> {
   const own = await generatorInEffect(session);
   if (own === null) return null;
   const { termsAsked, termsUnasked } = await import("./generator-terms.ts");
-  const isAsked = request.model === undefined && request.dryRun !== true;
+  const isNeeded =
+    request.model === undefined || request.validate !== false || own.options.workflow !== undefined;
+  const isAsked = isNeeded && request.dryRun !== true;
   return isAsked ? termsAsked(own, session) : termsUnasked(own, session);
 }
 
-/** Where the tasks of a generator are kept. @param name of its spec */
-export function generatorFolder(stateFolder: string, name: string): string {
-  const digest = createHash("sha256").update(name).digest("hex").slice(0, 16);
-  return path.join(stateFolder, "generators", digest);
+/** Where private copies of reference images are kept. */
+function referencesFolder({ state }: { state: string }): string {
+  return path.join(state, "references");
 }
 
 /**
@@ -53,7 +52,7 @@ export async function copiesForGenerator(
   const own = await generatorInEffect(session);
   if (own === null) return null;
   const { PrivateCopies } = await import("../core/references/private-copies.ts");
-  const folder = referencesFolder(generatorFolder(session.folders.state, own.spec.name));
+  const folder = referencesFolder(session.folders);
   return new PrivateCopies({ folder, checksUrls, label, resolvePath });
 }
 

@@ -20,8 +20,6 @@ export interface ClientSession {
   readonly onUnknownDirective?: ((directive: string) => void) | undefined;
   /** Called with the main noun of a prompt that the embedded sandbox paints without it. */
   readonly onUnknownSubject?: ((noun: string) => void) | undefined;
-  /** Called where the end of a command waits for the replies of paid requests. @param count how many there are */
-  onPaidReplies?(count: number): void;
   /** Called after every exchange with the service. */
   readonly onExchange?: HttpClientOptions["onExchange"] | undefined;
 }

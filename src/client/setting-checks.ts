@@ -12,7 +12,7 @@ import { SETTINGS, type SettingName, type SettingType } from "../store/settings-
 import { checkApiKey, checkBaseUrl } from "./account.ts";
 import { type EffectiveSettings, switchValue } from "./effective-settings.ts";
 import {
-  checkSecret,
+  checkGeneratorKey,
   fieldsOption,
   headersOption,
   pixelsOption,
@@ -44,16 +44,23 @@ const CHECKS: Readonly<Record<SettingType, Check>> = {
   baseUrl: checkBaseUrl,
   // Loaded late: few have a generator of their own.
   generator: async (value, name) => {
-    const { parseGeneratorSpec } = await import("../generators/spec.ts");
+    const { parseGeneratorSpec } = await import("../providers/spec.ts");
     return parseGeneratorSpec(value, name).name;
   },
-  generatorKey: checkSecret,
+  generatorKey: (value, name) => checkGeneratorKey(value, name, null),
   text: notBlank,
   pixels: asGiven(pixelsOption),
   places: asGiven(placesOption),
   sizeForm: (value, name) => sizeFormOption(name, value),
   fields: asGiven(fieldsOption),
   headers: asGiven(headersOption),
+  // As for a matrix: a relative path would lead elsewhere.
+  workflow: async (value, name, { context }) => {
+    const file = context.resolvePath(notBlank(value, name));
+    const { readWorkflow } = await import("../providers/comfyui/workflow-file.ts");
+    readWorkflow(file, name);
+    return file;
+  },
   model: async (value, name, by) => {
     // A generator may have any, and any ratio is its own to refuse.
     if (by.settings.generator() !== undefined) return notBlank(value, name);

@@ -3,6 +3,7 @@ import { SaveFailedError } from "../core/errors.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import { errorText } from "../lib/error-text.ts";
 import { UsageError } from "../lib/error-types.ts";
+import { withHomeFolder } from "../lib/home-folder.ts";
 import { type Processes, systemProcesses } from "../lib/processes.ts";
 import type { SandboxOptions } from "../sandbox/server.ts";
 
@@ -12,8 +13,8 @@ export type Environment = Record<string, string | undefined>;
 export interface ProcessContext {
   env: Environment;
   /**
-   * The absolute path of a file that a user named. Only a relative one needs the working folder.
-   * @throws SaveFailedError if that is gone
+   * The absolute path of a file that a user named; `~/` is the home folder, where no shell has put it in place. Only a
+   * relative one needs the working folder. @throws SaveFailedError if that is gone, NoHomeError
    */
   resolvePath: (file: string) => string;
   /** Mode of saved files: what the umask leaves of rw-rw-rw-. */
@@ -44,8 +45,9 @@ export function thisProcess(): ProcessContext {
 }
 
 function resolvePath(file: string): string {
+  const named = withHomeFolder(file);
   try {
-    return path.resolve(file);
+    return path.resolve(named);
   } catch (error) {
     throw new SaveFailedError(`The working folder cannot be used: ${errorText(error)}.`, {
       hint: "Nothing was charged. Change to a folder that exists, or give absolute paths.",

@@ -2,18 +2,14 @@ import { setMaxListeners } from "node:events";
 import type { Connection, TaskDeps, UseCaseDeps } from "../core/deps.ts";
 import { RunFileNames } from "../core/images/published-names.ts";
 import { PollingSchedules } from "../core/polling/choose-schedule.ts";
+import { HomeSpending } from "../store/home-spending.ts";
 import type { Ledger } from "../store/ledger.ts";
 import { SANDBOX_SERVICE } from "../task/intent.ts";
 import { Connections } from "./connections.ts";
 import { type ClientSession, openLedger } from "./session.ts";
 
-/** Whether nothing is paid for: in the sandbox, and at a generator of the user's own. */
-function isFree({ identity, generator }: Connection): boolean {
-  return identity.baseUrl === SANDBOX_SERVICE || generator?.isPaid === false;
-}
-
 /** How the caller of some tasks is notified of them, and stops them. */
-export type Caller = Pick<TaskDeps, "signal" | "onProgress" | "writeOut">;
+export type Caller = Pick<TaskDeps, "signal" | "onProgress" | "writeOut" | "accepted">;
 
 /**
  * Where tasks are run: the ledger, and their accounts, which are connected when they are first needed and closed
@@ -24,6 +20,7 @@ export class Workspace {
   readonly #session: ClientSession;
   readonly #requestTimeoutMs: number | undefined;
   readonly #connections: Connections;
+  readonly #spending: HomeSpending;
   /** Tasks of one account learn from each other. */
   readonly #schedules = new Map<Connection, PollingSchedules>();
 
@@ -33,13 +30,11 @@ export class Workspace {
     this.#session = session;
     this.#requestTimeoutMs = requestTimeoutMs;
     this.#connections = new Connections(session, requestTimeoutMs);
+    this.#spending = new HomeSpending(session.folders.state, this.ledger);
   }
 
-  /**
-   * What one caller's tasks need: the same for every task of an account.
-   * @param onlyPolls whether a queue before the user's own generator is to say how tasks stand, and run none
-   */
-  depsFor(caller: Caller, onlyPolls = false): UseCaseDeps {
+  /** What one caller's tasks need: the same for every task of an account. */
+  depsFor(caller: Caller): UseCaseDeps {
     // Every task that is waited for adds a listener, so a large number is not a leak.
     setMaxListeners(0, caller.signal);
     const known = new Map<Connection, TaskDeps>();
@@ -52,19 +47,18 @@ export class Workspace {
     };
     return {
       ledger: this.ledger,
+      clock: this.#session.context.clock,
       signal: caller.signal,
-      current: async () => at(await this.#connections.current(onlyPolls)),
-      depsFor: async (service, taskId) => at(await this.#connections.of(service, taskId, onlyPolls)),
+      current: async () => at(await this.#connections.current(caller.signal)),
+      depsFor: async (intent, taskId) => at(await this.#connections.of(intent, taskId)),
     };
   }
 
   #deps(connection: Connection, caller: Caller & Pick<TaskDeps, "published">): TaskDeps {
     const { settings, context } = this.#session;
     const { clock, fileMode, random } = context;
-    const { identity, taskMs, generator } = connection;
-    const schedules =
-      this.#schedules.get(connection) ??
-      new PollingSchedules(this.ledger, identity, taskMs, generator !== undefined);
+    const { identity, taskMs } = connection;
+    const schedules = this.#schedules.get(connection) ?? new PollingSchedules(this.ledger, identity, taskMs);
     this.#schedules.set(connection, schedules);
     return {
       connection,
@@ -74,7 +68,8 @@ export class Workspace {
       fileMode,
       random,
       ...caller,
-      dailyCredits: isFree(connection) ? null : settings.dailyCredits(),
+      dailyCredits: identity.baseUrl === SANDBOX_SERVICE ? null : settings.dailyCredits(),
+      spending: this.#spending,
       downloadIdleMs: this.#requestTimeoutMs,
     };
   }

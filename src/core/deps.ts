@@ -1,65 +1,85 @@
 import type { HttpClient } from "../api/client.ts";
-import type { ImageService } from "../api/service.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { Provider, SubmitReply } from "../providers/provider.ts";
 import type { Ledger } from "../store/ledger.ts";
-import type { ServiceIdentity } from "../task/intent.ts";
+import type { Intent, RequestIdentity, ServiceIdentity } from "../task/intent.ts";
+import type { GenerationRequest } from "../task/request.ts";
+import type { Work } from "../task/work.ts";
 import type { RunFileNames } from "./images/published-names.ts";
 import type { PollingSchedules } from "./polling/choose-schedule.ts";
+import type { AcceptedTasks } from "./task/accepted-tasks.ts";
 import type { OnTaskProgress } from "./task/progress-events.ts";
+import type { Line } from "./turns/line.ts";
 
-/** A connection to one account at a service. */
+/** A connection to one account at a provider. */
 export interface Connection {
   identity: ServiceIdentity;
-  service: ImageService;
+  provider: AdmittedProvider;
   /** For result URLs: never carries the key, and may refuse private addresses. */
   downloads: HttpClient;
-  /** The service's actual address, which decides which result URLs are allowed. */
+  /** The provider's actual address, which decides which result URLs are allowed. */
   serviceUrl: URL;
   /** How to add credits to the account, where the program knows; else null or absent. */
   topUpHint?: string | null | undefined;
   /** How long its tasks take, in milliseconds, if known in advance (the embedded sandbox). */
   taskMs?: number | undefined;
-  /** The queue before the user's own generator; absent where the service is another program's. */
-  generator?: OwnQueue | undefined;
-  /** Masks the account's API key in text from the service. */
+  /** What is known of the user's own generator; absent at the hosted service. */
+  generator?: GeneratorFacts | undefined;
+  /** Masks the account's API key in text from the provider. */
   maskKey: (text: string) => string;
 }
 
-/** The queue before the user's own generator, in this process. */
-export interface OwnQueue {
-  /** Which queue it is: another one once its folder was removed, and made again. */
-  id: string;
-  /** The generator's name, as it can be given again. */
-  name: string;
-  isPaid: boolean;
-  /** How many of its requests are under way at once. */
-  concurrency: number;
-  /** How long one image may take, in milliseconds. */
-  timeoutMs: number;
+/** A provider whose requests may have to wait until they are admitted. */
+export type AdmittedProvider = Provider & {
   /**
-   * Keeps a task that waits in this process from being begun, until it is polled again.
-   * @returns whether a request of it may have been sent, by whichever process
+   * Waits until a request may be sent, so that `submit` then sends it without waiting. Absent where none waits. Never
+   * throws. @returns null if it may be sent; otherwise the reply to use in place of the submit's
    */
-  hold(taskId: string): boolean;
-  /** The task of a submit, by the ledger's id of its request; null if it has none. @throws if its record is damaged */
-  taskOf(requestId: string): Promise<string | null>;
+  turn?(signal: AbortSignal): Promise<SubmitReply | null>;
+};
+
+/** The user's own generator, as it is set up in this process. */
+export interface GeneratorFacts {
+  /** As it can be given again. */
+  name: string;
+  /** Finds out what `workFor` and the provider's `check` go by. Absent: they go by the settings alone. @throws ImggenError */
+  prepare?: ((signal: AbortSignal) => Promise<void>) | undefined;
+  /** What a new task is worth here, and what makes its images. */
+  workFor(request: GenerationRequest): Work;
+  /** `name@version` of the package that makes the images here, where one does. */
+  package?: string | undefined;
+  /** The line in which its requests wait, over all processes; null where any number may be under way. */
+  line: Line | null;
 }
+
+/** A connection to the user's own generator. */
+export type GeneratorConnection = Connection & { generator: GeneratorFacts };
 
 /** What a use case depends on: the ledger, and what the tasks of each account need. */
 export interface UseCaseDeps {
   ledger: Ledger;
+  clock: Clock;
   /** Aborts with an InterruptedError as its reason. */
   signal: AbortSignal;
   /** For the current account. */
   current: () => Promise<TaskDeps>;
   /** For a task's own account. @throws OtherAccountError */
-  depsFor: (service: ServiceIdentity, taskId: string) => Promise<TaskDeps>;
+  depsFor: (intent: Pick<Intent, "service" | "work">, taskId: string) => Promise<TaskDeps>;
 }
 
 /** Where every task is of one account. */
 export function ofOneAccount(deps: TaskDeps): UseCaseDeps {
-  const { ledger, signal } = deps;
-  return { ledger, signal, current: async () => deps, depsFor: async () => deps };
+  const { ledger, clock, signal } = deps;
+  return { ledger, clock, signal, current: async () => deps, depsFor: async () => deps };
+}
+
+/** What identifies a request that is made at a connection. */
+export function identityOf(
+  request: GenerationRequest,
+  { identity, generator }: Pick<Connection, "identity" | "generator">,
+): RequestIdentity {
+  const work = generator?.workFor(request);
+  return { request, service: identity, ...(work && { work }) };
 }
 
 /** What submitting a request, waiting for its task and saving its images depend on. */
@@ -81,6 +101,21 @@ export interface TaskDeps {
   random: () => number;
   /** What the account may spend in a day, in credits; null without a limit. */
   dailyCredits: number | null;
+  /** What counts towards that. Absent: this ledger alone. */
+  spending?: DailySpending | undefined;
   /** No byte of a download for this long ends an attempt. Default 30 s. */
   downloadIdleMs?: number | undefined;
+  /** Where requests are listed that their providers have accepted, while they are waited for. */
+  accepted?: AcceptedTasks | undefined;
+  /** What becomes of a task that is not at its end when its run ends. Absent: it is this run's alone. */
+  keeping?: Keeping | undefined;
+}
+
+/** What an account was or may have been charged since a moment, in credits: see `Ledger.creditsSince`. */
+export type DailySpending = Pick<Ledger, "creditsSince" | "recountCreditsSince">;
+
+/** A server keeps its tasks: what keeps one from being sent ends none of them. */
+export interface Keeping {
+  /** After a signal, how long the reply to a request that is under way is waited for, in milliseconds. */
+  graceMs: number;
 }

@@ -27,6 +27,16 @@ export class TakenOverError extends ImggenError {
   readonly type = "pending";
 }
 
+/** Some of a task's images could not be made; the others are saved. */
+export class PartialError extends ImggenError {
+  readonly type = "partial";
+}
+
+/** What a provider has sent for an image turned out to be none when it was to be saved. */
+export class BadImageError extends ImggenError {
+  readonly type = "generation_failed";
+}
+
 /** A charged image could not be downloaded or written; or the output folder is unusable, found before the submit. */
 export class SaveFailedError extends ImggenError {
   readonly type = "save_failed";

@@ -23,7 +23,7 @@ import {
 } from "./thumbnails.ts";
 
 interface GalleryOptions extends ThumbnailOptions {
-  /** Of the images. Absolute. */
+  /** The folder of the images. Absolute. */
   folder: string;
   /** Where the page goes, absolute. */
   page: string;
@@ -51,7 +51,11 @@ export async function buildGallery(options: GalleryOptions): Promise<Gallery> {
     await makeFolder(path.dirname(page), 0o777);
     const { images, ...result } = await makeThumbnails(found, thumbnails, options);
     const origins = await originsOf(images, ledger);
-    const shown = images.map((image, at) => pageImage(image, origins[at] ?? null, page));
+    const ids = idsOf(images);
+    const shown = images.map((image, at) => ({
+      id: ids[at] ?? "",
+      ...pageImage(image, origins[at] ?? null, page),
+    }));
     await replaceWhole(page, galleryPage(path.basename(folder) || folder, shown), 0o666);
     return { ...result, images: shown };
   } catch (error) {
@@ -94,11 +98,24 @@ async function originsOf(
   return origins;
 }
 
+/** Ids made from the images' bytes, so that a link survives a new name. Copies are numbered. */
+function idsOf(images: readonly ThumbnailedImage[]): string[] {
+  const counts = new Map<string, number>();
+  return images.map(({ sha256 }) => {
+    const id = sha256.slice(0, ID_DIGITS);
+    const count = (counts.get(id) ?? 0) + 1;
+    counts.set(id, count);
+    return count === 1 ? id : `${id}-${count}`;
+  });
+}
+
+const ID_DIGITS = 12;
+
 function pageImage(
   { found, thumbnail, width, height, modifiedMs }: ThumbnailedImage,
   origin: ImageOrigin | null,
   page: string,
-): PageImage {
+): Omit<PageImage, "id"> {
   const file = addressOf(found.path, page);
   const small = thumbnail ?? found.path;
   const inlined = typeof small === "string" ? null : `data:image/webp;base64,${small.toString("base64")}`;
@@ -114,7 +131,7 @@ function pageImage(
     model,
     ratio,
     quality,
-    credits: origin?.credits ?? null,
+    credits: origin?.credits ?? (origin?.free ? 0 : null),
     task: origin?.taskId ?? null,
     command: origin && commandFor(origin),
   };

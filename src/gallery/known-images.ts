@@ -10,7 +10,7 @@ import { replaceWhole } from "../lib/write-whole.ts";
 export interface KnownImage {
   bytes: number;
   modifiedMs: number;
-  /** In hex. */
+  /** Digest in hex. */
   sha256: string;
   width: number;
   height: number;
@@ -39,7 +39,7 @@ export class KnownImages {
     this.#images = images;
   }
 
-  /** Of a folder of thumbnails. Nothing is known in one that is not imggen's. */
+  /** Reads the index of a folder of thumbnails. Nothing is known in one that is not imggen's. */
   static async read(folder: string): Promise<KnownImages> {
     const images = (await isLink(folder)) ? null : await readIndex(folder);
     return new KnownImages(folder, new Map(Object.entries(images ?? {}).filter(isKnown)));

@@ -24,12 +24,22 @@ function fillFilter(name) {
   controls[name].closest("label").hidden = values.length < 2;
 }
 
+const UNSPACED = /^[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmr}\p{sc=Mymr}]/u;
+
+/** Whether each word of a search begins a word of a text, as in imggen's own search. */
+function matchesWords(search, text) {
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  return words.every((word) => {
+    const plain = word.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+    const mayBeInside = UNSPACED.test(word) || !/^[\p{L}\p{N}]/u.test(word);
+    return new RegExp(mayBeInside ? plain : `(?<![\\p{L}\\p{N}])${plain}`, "u").test(text.toLowerCase());
+  });
+}
+
 function matches(image) {
-  const words = controls.search.value.toLowerCase().split(/\s+/);
-  const text = `${image.prompt ?? ""} ${image.name}`.toLowerCase();
   const day = localDay(image.date);
   return (
-    words.every((word) => text.includes(word)) &&
+    matchesWords(controls.search.value, `${image.prompt ?? ""} ${image.name}`) &&
     ["model", "ratio", "quality"].every((name) => ["", image[name]].includes(controls[name].value)) &&
     (controls.from.value === "" || day >= controls.from.value) &&
     (controls.until.value === "" || day <= controls.until.value)
@@ -49,6 +59,7 @@ function update() {
   shown = images.filter(matches).sort(ORDERS[controls.order.value]);
   grid.replaceChildren(...shown.map(card));
   find(".totals").textContent = totals(shown);
+  find(".none").hidden = shown.length > 0 || images.length === 0;
 }
 
 /** A task's images were charged together. Those of unknown cost are counted: the sum leaves them out. */
@@ -64,13 +75,17 @@ function totals(some) {
 
 function creditsText(credits) {
   if (credits === null) return "cost unknown";
+  if (credits === 0) return "free";
   return credits === 1 ? "1 credit" : `${credits} credits`;
 }
 
 function card(image, at) {
-  const { prompt, name, thumbnail, model, credits } = image;
-  const facts = model === null ? `${image.width}×${image.height}` : `${model} · ${creditsText(credits)}`;
-  const picture = element("img", { src: thumbnail, alt: "", loading: "lazy", decoding: "async" });
+  const { prompt, name, thumbnail, model, credits, width, height } = image;
+  const made = model === null ? [] : [model, creditsText(credits)];
+  const facts = [...made, image.ratio ?? `${width}×${height}`].join(" · ");
+  // With its width and height, the card has its place before the picture is there.
+  const size = width > 0 && height > 0 ? { width, height } : {};
+  const picture = element("img", { ...size, alt: "", loading: "lazy", decoding: "async", src: thumbnail });
   const caption = element("span", { className: "prompt", textContent: prompt ?? name });
   const detail = element("span", { className: "quiet", textContent: facts });
   const button = element("button", { type: "button", className: "card" }, picture, caption, detail);
@@ -82,6 +97,19 @@ function open(at) {
   current = at;
   fillLightbox();
   if (!dialog.open) dialog.showModal();
+  history.replaceState(null, "", `#${shown[at].id}`);
+}
+
+/** Opens the image that the address names, if there is one. */
+function openAddressed() {
+  const id = location.hash.slice(1);
+  if (id === "") return;
+  if (!shown.some((image) => image.id === id)) {
+    find(".filters").reset();
+    update();
+  }
+  const at = shown.findIndex((image) => image.id === id);
+  if (at !== -1) open(at);
 }
 
 function fillLightbox() {
@@ -91,7 +119,7 @@ function fillLightbox() {
   picture.alt = image.prompt ?? image.name;
   find(".position").textContent = `${current + 1} of ${shown.length}`;
   find(".prompt-text").textContent = image.prompt ?? "";
-  find(".command-text").textContent = image.command ?? "";
+  find(".command-text").replaceChildren(...commandParts(image.command ?? ""));
   find(".made").hidden = image.prompt === null;
   find(".status").textContent = "";
   const link = element("a", { href: image.file, textContent: image.name });
@@ -102,11 +130,18 @@ function fillLightbox() {
     Date: localTime(image.date),
     Task: image.task,
     File: link,
+    Link: element("a", { href: `#${image.id}`, textContent: "this image on this page" }),
   });
   const entries = Object.entries(facts).filter(([, value]) => value !== null);
   find("dl").replaceChildren(
     ...entries.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]),
   );
+}
+
+/** A command as text, its options in one piece each: a browser may break a line at any hyphen. */
+function commandParts(command) {
+  const parts = command.split(/(?<=\s)(--?[a-z][\w-]*)(?=\s|$)/);
+  return parts.map((part, at) => (at % 2 === 0 ? part : element("span", { className: "option" }, part)));
 }
 
 /** As the date inputs have it: 2026-01-31. */
@@ -154,7 +189,17 @@ find(".next").addEventListener("click", () => step(1));
 find(".close").addEventListener("click", () => dialog.close());
 find(".copy-prompt").addEventListener("click", () => copy(shown[current].prompt, "prompt"));
 find(".copy-command").addEventListener("click", () => copy(shown[current].command, "command"));
-dialog.addEventListener("close", () => grid.children[current]?.firstElementChild.focus());
+dialog.addEventListener("close", () => {
+  history.replaceState(null, "", location.pathname + location.search);
+  grid.children[current]?.firstElementChild.focus();
+});
+addEventListener("hashchange", openAddressed);
+addEventListener("keydown", (event) => {
+  const isTyped = /^(?:INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
+  if (event.key !== "/" || isTyped || dialog.open || event.altKey || event.ctrlKey || event.metaKey) return;
+  event.preventDefault();
+  controls.search.focus();
+});
 dialog.addEventListener("click", ({ target }) => {
   if (target === dialog) dialog.close();
 });
@@ -166,3 +211,4 @@ dialog.addEventListener("keydown", (event) => {
   step(by);
 });
 update();
+openAddressed();

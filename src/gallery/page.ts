@@ -4,6 +4,8 @@ import script from "./page.js?raw";
 
 /** An image as the page shows it. */
 export interface PageImage {
+  /** Its address on the page, behind `#`. */
+  id: string;
   /** Addresses, relative to the page; the thumbnail may be inlined. */
   file: string;
   thumbnail: string;
@@ -51,7 +53,7 @@ ${GENERATOR}
 <h1>${escapeHtml(title)}</h1>
 <p class="totals" role="status"></p>
 <form class="filters" role="search">
-<label class="search">Search<input type="search" name="search" autocomplete="off"></label>
+<label class="search">Search<input type="search" name="search" autocomplete="off" aria-keyshortcuts="/"></label>
 <label>Model<select name="model"><option value="">All</option></select></label>
 <label>Ratio<select name="ratio"><option value="">All</option></select></label>
 <label>Quality<select name="quality"><option value="">All</option></select></label>
@@ -65,6 +67,7 @@ ${GENERATOR}
 </form>
 </header>
 <main>
+<p class="none quiet" hidden>No image matches the search and the filters.</p>
 <ul class="grid" aria-label="Images"></ul>
 <noscript>This page needs JavaScript, which runs from the page itself.</noscript>
 </main>

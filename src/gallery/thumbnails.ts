@@ -15,7 +15,7 @@ import { type FoundImage, type KnownImage, KnownImages } from "./known-images.ts
 const EDGE = 384;
 /** Each takes a processor, and some tens of megabytes. */
 const AT_ONCE = 2;
-/** Between two of these, what was found out so far is written down. */
+/** The interval at which the index is written. */
 const SAVE_EVERY_MS = 5000;
 
 /** An image with its thumbnail. */
@@ -96,7 +96,7 @@ export async function makeThumbnails(
 }
 
 interface Work {
-  /** Of the thumbnails. */
+  /** The folder of the thumbnails. */
   folder: string;
   inline: boolean;
   known: KnownImages;

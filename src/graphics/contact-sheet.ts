@@ -5,7 +5,7 @@ import { loadSharp, scaledPng, UndecodableError } from "./decoder.ts";
 export interface SheetCell {
   /** Its file; null if there is none. */
   image: string | null;
-  /** Below it. */
+  /** Text below it. */
   label: string;
 }
 
@@ -15,16 +15,16 @@ export interface SheetRow {
   cells: readonly (SheetCell | null)[];
 }
 
-/** What sheets are recognised by, wherever they are. */
+/** The mark that sheets are recognised by, wherever they are. */
 const SOFTWARE = "imggen contact sheet";
 
 const PICTURE = 320;
 const GAP = 16;
-/** Between a picture and its label, and between lines of their own. */
+/** Pixels between a picture and its label, and between lines of their own. */
 const SMALL_GAP = 8;
 const MOST_TEXT_HEIGHT = 200;
 const PAGE = "#f6f6f4";
-/** In the place of a picture that there is none of. */
+/** The placeholder of a missing picture. */
 const EMPTY = { width: PICTURE, height: PICTURE / 2, channels: 3, background: "#d8d8d4" } as const;
 
 /** Part of a sheet, drawn. */
@@ -47,6 +47,8 @@ interface Layer {
 export async function contactSheet(sheet: {
   top: readonly string[];
   rows: readonly SheetRow[];
+  /** What it is a sheet of. */
+  of: string;
 }): Promise<Buffer> {
   const sharp = await loadSharp();
   const columns = Math.max(...sheet.rows.map(({ cells }) => cells.length));
@@ -77,14 +79,23 @@ export async function contactSheet(sheet: {
   const page = { width, height: top + SMALL_GAP, channels: 3, background: PAGE } as const;
   const image = sharp({ create: page }).composite(layers);
   return image
-    .withExif({ IFD0: { Software: SOFTWARE } })
+    .withExif({ IFD0: { Software: softwareOf(sheet.of) } })
     .png()
     .toBuffer();
 }
 
-/** Whether an image is a sheet of `contactSheet`, by its first bytes. */
-export function isContactSheet(head: Buffer): boolean {
-  return head.includes(SOFTWARE);
+/**
+ * Whether an image is a sheet of `contactSheet`, by its first bytes.
+ * @param of whether it is a sheet of that too; default: of anything
+ */
+export function isContactSheet(head: Buffer, of?: string): boolean {
+  return head.includes(of === undefined ? SOFTWARE : softwareOf(of));
+}
+
+/** Ends in a mark, so that none begins another one. */
+function softwareOf(what: string): string {
+  // In brackets the library would leave it out.
+  return `${SOFTWARE} of ${what};`;
 }
 
 async function drawCell({ image, label }: SheetCell): Promise<{ picture: Part; label: Part }> {

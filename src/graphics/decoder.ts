@@ -94,7 +94,7 @@ export function convertedImage(file: ImageSource, type: keyof typeof WRITERS): P
 
 type Image = ReturnType<Sharp>;
 
-/** Of an animated image the first frame; turned as its camera says. */
+/** Decodes an image, turned as its camera says; of an animated one the first frame. */
 async function decoding<Result>(file: ImageSource, work: (image: Image) => Promise<Result>): Promise<Result> {
   const sharp = await loadSharp();
   try {

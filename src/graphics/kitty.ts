@@ -13,7 +13,7 @@ export function kittyPicture(png: Buffer, { width, height }: Size): string {
 }
 
 /**
- * As `kittyPicture`, in tmux: the picture is sent past it, and placed by characters that tmux keeps and moves like any
+ * Does what `kittyPicture` does, in tmux: the picture is sent past it, and placed by characters that tmux keeps and moves like any
  * other text.
  */
 export function kittyPictureInTmux(png: Buffer, { width, height }: Size): string {

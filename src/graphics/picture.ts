@@ -22,7 +22,7 @@ const MOST_EDGE = 8192;
 /** What is shown: a file, or the bytes of one that is nowhere, and what is in it. */
 export interface Shown {
   source: ImageSource;
-  image: Pick<ImageInfo, "type" | "width" | "height">;
+  image: Pick<ImageInfo, "type" | "width" | "height" | "isTurned">;
 }
 
 /**
@@ -46,9 +46,9 @@ export async function pictureOf(shown: Shown, screen: Screen): Promise<string> {
 const TAKEN_BY_KITTY: ReadonlySet<string> = new Set(["png"]);
 const TAKEN_BY_ITERM2: ReadonlySet<string> = new Set(["png", "jpeg", "gif", "webp"]);
 
-/** Null if a terminal is to get it scaled. */
-async function bytesIfSmall({ source, image: { width, height } }: Shown): Promise<Buffer | null> {
-  if (Math.max(width, height) > MOST_EDGE) return null;
+/** Null if a terminal is to get it scaled, or turned: few terminals do that themselves. */
+async function bytesIfSmall({ source, image: { width, height, isTurned } }: Shown): Promise<Buffer | null> {
+  if (isTurned || Math.max(width, height) > MOST_EDGE) return null;
   if (typeof source !== "string") return source;
   return (await promises.stat(source)).size > MOST_BYTES ? null : promises.readFile(source);
 }
@@ -75,7 +75,7 @@ function sixelPicture({ data, width, height }: Pixels): string {
   return `${image2sixel(Uint8Array.from(data), width, height, COLORS)}\n`;
 }
 
-/** Between two images, in pixels. */
+/** Pixels between two images. */
 const GAP = 8;
 
 /**

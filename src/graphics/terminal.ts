@@ -18,8 +18,10 @@ export interface Terminal {
   /** Whether it may be shown colours. */
   hasColors: boolean;
   named: () => Promise<NamedGraphics>;
-  /** Sends it a question, and returns what it answers in a tenth of a second; empty if it says nothing. */
+  /** Sends it a query, and returns what it answers; empty if it says nothing. */
   ask: (question: string) => Promise<string>;
+  /** Asks the tmux that it belongs to for values in one of tmux's formats; empty if it does not answer. */
+  tmux: (format: string) => Promise<string>;
 }
 
 /** How a terminal shows pictures. */
@@ -33,8 +35,10 @@ export interface Screen {
   colors: "truecolor" | "256" | "none";
 }
 
-/** Common, where a terminal does not say. */
+/** Common, where a terminal does not say: of a picture that it scales itself, only the ratio depends on it. */
 const USUAL_CELL = { width: 10, height: 20 };
+/** The size of XTerm's own font. A sixel picture has its size in pixels: one that is too high pushes its top off the screen. */
+const SMALL_CELL = { width: 6, height: 12 };
 
 /**
  * Finds out what a terminal can show. The environment knows most of the terminals; the rest is asked with sequences
@@ -42,13 +46,15 @@ const USUAL_CELL = { width: 10, height: 20 };
  */
 export async function screenOf(terminal: Terminal): Promise<Screen> {
   const { columns, rows } = terminal;
-  const answer = mayBeAsked(terminal) ? await terminal.ask(questionFor(terminal)) : "";
+  const answer = mayBeAsked(terminal) ? await terminal.ask(questionFor(terminal.env)) : "";
   const protocol = await protocolOf(terminal, answer);
-  return { protocol, columns, rows, cell: cellIn(answer), colors: colorsOf(terminal) };
+  const cell = cellIn(answer, terminal) ?? (protocol === "sixel" ? SMALL_CELL : USUAL_CELL);
+  return { protocol, columns, rows, cell, colors: colorsOf(terminal) };
 }
 
 const NAME_QUERY = "\u001b[>0q";
 const CELL_SIZE_QUERY = "\u001b[16t";
+const WINDOW_SIZE_QUERY = "\u001b[14t";
 const ATTRIBUTES_QUERY = "\u001b[c";
 
 /** An answer is whole once the attributes are in it. */
@@ -64,30 +70,45 @@ function mayBeAsked({ env }: Terminal): boolean {
   return !env.SSH_CONNECTION && !["", "dumb", "linux"].includes(env.TERM ?? "");
 }
 
-function questionFor({ env }: Terminal): string {
-  // The terminal that tmux runs in is asked for its name. An answer also proves that tmux passes sequences through.
-  const name = env.TMUX ? throughTmux(NAME_QUERY) : NAME_QUERY;
-  return name + CELL_SIZE_QUERY + ATTRIBUTES_QUERY;
+function questionFor({ TMUX }: Terminal["env"]): string {
+  return (TMUX ? "" : NAME_QUERY) + CELL_SIZE_QUERY + WINDOW_SIZE_QUERY + ATTRIBUTES_QUERY;
 }
 
-async function protocolOf({ env, named }: Terminal, answer: string): Promise<Protocol> {
-  const name = /\u001bP>\|([^\u001b]*)/.exec(answer)?.[1]?.toLowerCase() ?? "";
+async function protocolOf({ env, named, tmux }: Terminal, answer: string): Promise<Protocol> {
   const hasSixel = /\u001b\[\?(?:\d+;)*4(?:;\d+)*c/.test(answer);
   if (env.TMUX) {
     // Only these place a picture by characters, which tmux can move. Others would draw over its other panes.
-    if (/^(?:kitty|ghostty)/.test(name)) return "kitty in tmux";
+    if (isKittyPassedThrough(await tmux(TMUX_FORMAT))) return "kitty in tmux";
     return hasSixel ? "sixel" : "blocks";
   }
+  const name = /\u001bP>\|([^\u001b]*)/.exec(answer)?.[1]?.toLowerCase() ?? "";
   const { kitty, iterm2, sixel } = await named();
   if (kitty || /^(?:kitty|ghostty)/.test(name)) return "kitty";
   if (iterm2 || /^(?:iterm2|wezterm)/.test(name)) return "iterm2";
   return sixel || hasSixel ? "sixel" : "blocks";
 }
 
-function cellIn(answer: string): Screen["cell"] {
+/**
+ * Whether tmux passes sequences through, and what the terminal around it is called. To ask that terminal itself would
+ * be unsafe: it answers after tmux, so that nothing tells where its answer ends.
+ */
+const TMUX_FORMAT = "#{allow-passthrough} #{client_termtype}";
+
+/** @param said in `TMUX_FORMAT`. Before tmux 3.3 there is no such option, and it passes everything. */
+function isKittyPassedThrough(said: string): boolean {
+  return /^(?:(?:1|on|all) )?(?:kitty|ghostty)/i.test(said);
+}
+
+/** Reads the size of a character, else derives it from that of all text; null if the terminal says neither. */
+function cellIn(answer: string, { columns, rows }: Terminal): Screen["cell"] | null {
   const [, height, width] = /\u001b\[6;(\d{1,3});(\d{1,3})t/.exec(answer) ?? [];
+  const [, allHeight, allWidth] = /\u001b\[4;(\d{1,5});(\d{1,5})t/.exec(answer) ?? [];
   const cell = { width: Number(width), height: Number(height) };
-  return cell.width > 0 && cell.height > 0 ? cell : USUAL_CELL;
+  const mean = {
+    width: Math.floor(Number(allWidth) / columns),
+    height: Math.floor(Number(allHeight) / rows),
+  };
+  return [cell, mean].find((each) => each.width > 0 && each.height > 0) ?? null;
 }
 
 function colorsOf({ env, hasColors }: Terminal): Screen["colors"] {
@@ -103,7 +124,7 @@ export function throughTmux(sequence: string): string {
 }
 
 /** Rows of a terminal that stay free, so that a picture and the lines below it are on one screen. */
-const FREE_ROWS = 4;
+export const FREE_ROWS = 4;
 
 /**
  * The size of a picture in characters: as large as the terminal allows and no larger than the image itself, at least

@@ -1,4 +1,5 @@
 import path from "node:path";
+import { withHomeFolder } from "./home-folder.ts";
 
 /** Words that only a shell understands, and that the program would get as arguments. */
 const SHELL_OPERATORS: ReadonlySet<string> = new Set(["|", "||", "&&", "&", ";", ">", ">>", "<"]);
@@ -30,6 +31,14 @@ export function commandWords(text: string): string[] | string {
   if (quote !== null) return `a quote ${quote} is not closed`;
   if (word !== null) words.push(word);
   return words.length > 0 ? words : "it is empty";
+}
+
+/** The words of a command that is run without a shell, whose program may be below `~/`. */
+export function programWords(text: string): string[] | string {
+  const words = commandWords(text);
+  if (typeof words === "string") return words;
+  const [program = "", ...args] = words;
+  return [withHomeFolder(program), ...args];
 }
 
 /** The first word that only a shell would act on, and no shell runs the command. */

@@ -40,7 +40,7 @@ export class DiskFile {
     return new DiskFile(openSync(file, CREATE_ALONE, mode));
   }
 
-  /** As `createExclusive`, asynchronously. */
+  /** Does what `createExclusive` does, asynchronously. */
   static async createInBackground(file: string, mode: number): Promise<DiskFile> {
     return new DiskFile(await promisify(open)(file, CREATE_ALONE, mode));
   }

@@ -115,7 +115,7 @@ export async function whileInUse<Result>(
   }
 }
 
-/** As `whileInUse`, synchronously. */
+/** Does what `whileInUse` does, synchronously. */
 export function whileInUseSync<Result>(
   change: () => Result,
   onPlatform: NodeJS.Platform = platform(),

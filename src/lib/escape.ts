@@ -5,6 +5,14 @@
  */
 const HIDDEN = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u{fff9}-\u{fffb}]/gu;
 
+/** What Unicode allows a renderer not to show, as above. */
+const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\u{fff9}-\u{fffb}]/gu;
+
+/** A text without what is not seen in it: two that look the same are the same. */
+export function withoutInvisible(text: string): string {
+  return text.replace(INVISIBLE, "");
+}
+
 /** The variation selector that is kept where it only selects the emoji form of a character: ❤️, 1️⃣. */
 const EMOJI_STYLE = /(?<=\p{Extended_Pictographic})\u{fe0f}|(?<=[0-9#*])\u{fe0f}(?=\u{20e3})/uy;
 

@@ -16,6 +16,8 @@ export interface ProcessIdentity {
   boot?: string;
   /** The namespace of its process id: on Linux a container has its own. Absent elsewhere. */
   pidNamespace?: string;
+  /** The id of its thread, where that is not the main one: a worker may be terminated while its process lives. */
+  thread?: number;
 }
 
 /** Which processes are alive: a capability, so that one test can act as two processes. */
@@ -46,7 +48,8 @@ export function systemProcesses(proc = "/proc"): Processes {
  */
 export function identityOf(pid: number, proc = "/proc"): ProcessIdentity | null {
   const started = startOf(readStat(proc, pid));
-  return started === "" ? null : { ...identify(proc), pid, started };
+  const { thread: _thread, ...own } = identify(proc);
+  return started === "" ? null : { ...own, pid, started };
 }
 
 /** Signals every process of a group, whose id is that of the process that leads it. One that is gone is no error. */
@@ -56,6 +59,21 @@ export function signalGroup(id: number, signal: "SIGTERM" | "SIGKILL"): void {
   } catch (error) {
     if (errorCode(error) !== "ESRCH") throw error;
   }
+}
+
+const BEFORE_EXIT = new Set<() => void>();
+
+function callAll(): void {
+  for (const call of BEFORE_EXIT) call();
+}
+
+/** Calls a function at the last moment before this process ends, unless a signal ends it. @returns takes that back */
+export function beforeExit(call: () => void): () => void {
+  if (BEFORE_EXIT.size === 0) process.on("exit", callAll);
+  BEFORE_EXIT.add(call);
+  return () => {
+    if (BEFORE_EXIT.delete(call) && BEFORE_EXIT.size === 0) process.removeListener("exit", callAll);
+  };
 }
 
 /**
@@ -73,7 +91,8 @@ export function isSameMachine(a: ProcessIdentity, b: ProcessIdentity): boolean {
  * second poll, while one that waits for a dead owner is never finished.
  */
 function isAlive(other: ProcessIdentity, self: ProcessIdentity, proc: string): boolean {
-  if (!isSameMachine(other, self)) return false;
+  // Zero and numbers below it name groups of processes.
+  if (!isSameMachine(other, self) || !(other.pid > 0)) return false;
   try {
     process.kill(other.pid, 0);
   } catch (error) {
@@ -89,6 +108,7 @@ function identify(proc: string): ProcessIdentity {
   const stat = readStat(proc, "self");
   const bootId = textOf(path.join(proc, "sys/kernel/random/boot_id")).trim();
   const pidNamespace = namespace(proc);
+  const thread = threadId();
   return {
     pid: process.pid,
     host: hostname(),
@@ -96,7 +116,13 @@ function identify(proc: string): ProcessIdentity {
     started: stat.startsWith(`${process.pid} `) ? startOf(stat) : "",
     boot: bootId || `${BOOT_TIME}${Math.round(Date.now() - uptime() * 1000)}`,
     ...(pidNamespace !== null && { pidNamespace }),
+    ...(thread !== 0 && { thread }),
   };
+}
+
+/** 0 for the main thread. The module is not imported, because most commands do without it. */
+function threadId(): number {
+  return process.getBuiltinModule("node:worker_threads").threadId;
 }
 
 function namespace(proc: string): string | null {

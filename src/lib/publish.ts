@@ -33,7 +33,7 @@ export async function publish(
 }
 
 /**
- * As `publish`, for claims, which must never have two owners. Without hard links the file is written again under its
+ * Publishes as `publish` does, for claims, which must never have two owners. Without hard links the file is written again under its
  * final name, so another process may read it before it is complete.
  * @returns "copied" if the final file is such a copy, and the temporary file is no longer needed
  */

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { statSync } from "node:fs";
+import { type Stats, statSync } from "node:fs";
 import { DiskFile } from "./disk-file.ts";
 import { errorCode } from "./error-text.ts";
 import { fieldsOf, jsonOrNull } from "./json.ts";
@@ -76,9 +76,20 @@ export function firstInvalidByte(bytes: Buffer): number {
 
 /** Whether this path is a folder, or a link to one. */
 export function isFolder(file: string): boolean {
+  return statusOf(file)?.isDirectory() ?? false;
+}
+
+/** Whether this path is there, and neither a regular file nor a folder. */
+export function isPipeOrDevice(file: string): boolean {
+  const status = statusOf(file);
+  return status !== null && !status.isFile() && !status.isDirectory();
+}
+
+/** What is at a path; null for nothing that can be seen. */
+function statusOf(file: string): Stats | null {
   try {
-    return statSync(file).isDirectory();
+    return statSync(file);
   } catch {
-    return false;
+    return null;
   }
 }

@@ -3,7 +3,7 @@ import { platform } from "node:os";
 import type { Readable } from "node:stream";
 import { formatDuration } from "./duration.ts";
 import { errorText } from "./error-text.ts";
-import { signalGroup } from "./processes.ts";
+import { beforeExit, signalGroup } from "./processes.ts";
 
 /**
  * The environment of a program of the user's, without the variables that it must not see: names of any letter case, as
@@ -18,14 +18,20 @@ export function environmentWithout(
 
 export interface ProgramOptions {
   env: Record<string, string | undefined>;
-  timeoutMs: number;
-  /** Kills the program, and everything that it has started. */
+  /** Default: it may take any time. */
+  timeoutMs?: number;
+  /** Ends the program, and everything that it has started. */
   signal: AbortSignal;
+  /** Kills it at once, also within its grace. */
+  killSignal?: AbortSignal;
   /** Called once it runs, with its process id. */
   onStarted?: (pid: number) => void;
   /** Its working folder. Default: this process's. */
   cwd?: string;
-  /** How long it has to end by itself after its time is up, in milliseconds. Default 0: it is killed at once. */
+  /**
+   * How long it has to end by itself after its time is up or the signal is aborted, in milliseconds; it is killed before
+   * where this process ends. Default 0: it is killed at once.
+   */
   graceMs?: number;
   /** Whether standard output beyond its limit is dropped, all but its end. Default: the program is killed. */
   dropsOutput?: boolean;
@@ -38,33 +44,41 @@ export type ProgramEnd =
   | { kind: "timed_out"; stdout: string; stderr: string }
   /** It wrote more than `MOST_STDOUT_BYTES` to standard output, and was killed. */
   | { kind: "too_much_output" }
+  /** Given up by the signal, within its grace, and gone: by itself, or killed (no code). */
+  | { kind: "stopped"; code: number | null; stdout: string; stderr: string }
+  /** Given up by the signal: it was killed, or never started. */
   | { kind: "aborted" };
 
 const MOST_STDOUT_BYTES = 64 * 1024;
-/** Only the end of standard error is kept. */
+/** The end of standard error that is kept. */
 const MOST_STDERR_BYTES = 8 * 1024;
 
 /** A process that a program leaves behind may hold its output open; it is waited for no longer than this. */
 const OUTPUT_AFTER_EXIT_MS = 1_000;
 
+/** A program that was killed is gone at once, unless the system itself waits for a disk. */
+const END_AFTER_KILL_MS = 5_000;
+
 /**
  * Runs a program without a shell and without standard input, in a process group of its own: Ctrl-C on the terminal
- * reaches it through `signal` alone, and what it has started is killed with it. Never throws.
+ * reaches it through `signal` alone, and what it has started is killed with it. Throws nothing but what `onStarted` does.
  */
 export async function runProgram(words: readonly string[], options: ProgramOptions): Promise<ProgramEnd> {
   const [program = "", ...args] = words;
   const { env, cwd, signal } = options;
   if (signal.aborted) return { kind: "aborted" };
   const stdio: ["ignore", "pipe", "pipe"] = ["ignore", "pipe", "pipe"];
+  let child: Child;
   try {
     const detached = platform() !== "win32";
-    const child = spawn(program, args, { env, cwd, stdio, detached, windowsHide: true });
-    if (child.pid !== undefined) options.onStarted?.(child.pid);
-    return await new Promise((resolve) => new Run(child, options, resolve));
+    child = spawn(program, args, { env, cwd, stdio, detached, windowsHide: true });
   } catch (error) {
     // Some errors are thrown at once: a NUL character in an argument, for example.
     return { kind: "not_started", error };
   }
+  const ending = new Promise<ProgramEnd>((resolve) => new Run(child, options, resolve));
+  if (child.pid !== undefined) options.onStarted?.(child.pid);
+  return ending;
 }
 
 type Child = ChildProcessByStdio<null, Readable, Readable>;
@@ -74,28 +88,37 @@ class Run {
   readonly #child: Child;
   readonly #options: ProgramOptions;
   readonly #resolve: (end: ProgramEnd) => void;
-  readonly #timers: NodeJS.Timeout[];
+  readonly #timers: NodeJS.Timeout[] = [];
   #stdout = Buffer.alloc(0);
   #stderr = Buffer.alloc(0);
-  #isOutOfTime = false;
+  /** Why it was asked to end; null: it was not. */
+  #asked: "timed_out" | "stopped" | null = null;
+  #release = () => {};
 
   constructor(child: Child, options: ProgramOptions, resolve: (end: ProgramEnd) => void) {
     this.#child = child;
     this.#options = options;
     this.#resolve = resolve;
-    this.#timers = [setTimeout(() => this.#timeOut(), options.timeoutMs)];
-    options.signal.addEventListener("abort", this.#abort, { once: true });
+    if (options.timeoutMs !== undefined)
+      this.#timers.push(setTimeout(() => this.#askToEnd("timed_out"), options.timeoutMs));
+    options.signal.addEventListener("abort", this.#onAbort, { once: true });
+    options.killSignal?.addEventListener("abort", this.#onKill, { once: true });
     child.stdout.on("data", (chunk: Buffer) => this.#wrote(chunk));
     child.stderr.on("data", (chunk: Buffer) => {
       this.#stderr = Buffer.concat([this.#stderr, chunk]).subarray(-MOST_STDERR_BYTES);
     });
     child.on("error", (error) => this.#end({ kind: "not_started", error }));
     child.on("exit", (code, killedBy) => {
-      const late = this.#isOutOfTime;
+      const asked = this.#asked;
       // What it has started may live on.
-      if (late) signalAll(child, "SIGKILL");
+      if (asked !== null) this.#kill();
       const ended = () => {
-        const how = late ? { kind: "timed_out" as const } : { kind: "ended" as const, code, killedBy };
+        const how =
+          asked === null
+            ? { kind: "ended" as const, code, killedBy }
+            : asked === "stopped"
+              ? { kind: asked, code }
+              : { kind: asked };
         this.#end({ ...how, ...this.#output() });
       };
       this.#timers.push(setTimeout(ended, OUTPUT_AFTER_EXIT_MS));
@@ -114,29 +137,40 @@ class Run {
     return { stdout: this.#stdout.toString(), stderr: this.#stderr.toString() };
   }
 
-  #timeOut(): void {
-    const { graceMs = 0 } = this.#options;
-    const stop = () => this.#stop({ kind: "timed_out", ...this.#output() });
-    // Windows has no signal that asks a program to end.
-    if (graceMs === 0 || platform() === "win32") stop();
-    else {
-      this.#isOutOfTime = true;
-      signalAll(this.#child, "SIGTERM");
-      this.#timers.push(setTimeout(stop, graceMs));
-    }
-  }
+  readonly #onAbort = () => this.#askToEnd("stopped");
+  readonly #onKill = () => (this.#asked === null ? this.#stop({ kind: "aborted" }) : this.#kill());
+  readonly #kill = () => signalAll(this.#child, "SIGKILL");
 
-  readonly #abort = () => this.#stop({ kind: "aborted" });
+  /** Gives it its grace, if it has any. */
+  #askToEnd(why: "timed_out" | "stopped"): void {
+    const { graceMs = 0 } = this.#options;
+    // Windows has no signal that asks a program to end. And a second reason to end allows no more time.
+    if (graceMs === 0 || platform() === "win32" || this.#asked !== null) {
+      const isTimeOut = why === "timed_out";
+      this.#stop(isTimeOut ? { kind: why, ...this.#output() } : { kind: "aborted" });
+      return;
+    }
+    this.#asked = why;
+    signalAll(this.#child, "SIGTERM");
+    // Nobody is there to kill it later where this process ends before its grace does: a second Ctrl-C does that.
+    this.#release = beforeExit(this.#kill);
+    this.#timers.push(
+      setTimeout(this.#kill, graceMs),
+      setTimeout(() => this.#stop({ kind: "aborted" }), graceMs + END_AFTER_KILL_MS),
+    );
+  }
 
   /** Kills at once, with no chance to clean up: a second Ctrl-C may end this process at any moment. */
   #stop(how: ProgramEnd): void {
-    signalAll(this.#child, "SIGKILL");
+    this.#kill();
     this.#end(how);
   }
 
   #end(how: ProgramEnd): void {
     for (const timer of this.#timers) clearTimeout(timer);
-    this.#options.signal.removeEventListener("abort", this.#abort);
+    this.#release();
+    this.#options.signal.removeEventListener("abort", this.#onAbort);
+    this.#options.killSignal?.removeEventListener("abort", this.#onKill);
     this.#child.stdout.destroy();
     this.#child.stderr.destroy();
     this.#resolve(how);
@@ -158,13 +192,15 @@ const MOST_CHARACTERS = 300;
 export function programFailure(
   end: Exclude<ProgramEnd, { kind: "aborted" | "too_much_output" }>,
   program: string,
-  timeoutMs: number,
+  timeoutMs = 0,
 ): string {
   switch (end.kind) {
     case "not_started":
       return `cannot be started: ${program}: ${errorText(end.error)}`;
     case "timed_out":
       return `took longer than ${formatDuration(timeoutMs)} and was killed${lastLines(end.stderr)}`;
+    case "stopped":
+      return `was stopped before it had ended${lastLines(end.stderr)}`;
     case "ended": {
       const how =
         end.killedBy === null ? `failed with exit code ${end.code}` : `was ended by ${end.killedBy}`;

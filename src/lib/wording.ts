@@ -24,7 +24,7 @@ export interface OptionNames {
   reference: string;
 }
 
-/** On the command line. */
+/** Names on the command line. */
 export const FLAG_NAMES: OptionNames = {
   output: "--output",
   name: "--name",

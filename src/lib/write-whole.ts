@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { promises, readdirSync, renameSync } from "node:fs";
 import path from "node:path";
 import { DiskFile } from "./disk-file.ts";
-import { removeIfPossible, removeIfPresent, syncFolder, whileInUse } from "./durable.ts";
+import { removeIfPossible, removeIfPresent, syncFolder, whileInUse, whileInUseSync } from "./durable.ts";
 import { publishOnce } from "./publish.ts";
 
 /** Eight random hexadecimal digits, different in every process. */
@@ -32,12 +32,33 @@ export async function createWhole(
   return withDraft(file, content, mode, async (draft) => (await publishOnce(draft, file)) !== "exists");
 }
 
-/** As `createWhole`, replacing an existing file. */
+/** Writes as `createWhole` does, replacing an existing file. */
 export async function replaceWhole(file: string, content: string | Uint8Array, mode: number): Promise<void> {
   await withDraft(file, content, mode, async (draft) => {
     await whileInUse(() => renameSync(draft, file));
     return true;
   });
+}
+
+/** As `replaceWhole`, at once and synchronously: a power cut may take the new file, or leave it empty. */
+export function replaceUnsynced(file: string, content: string, mode: number): void {
+  const draft = draftOf(file);
+  try {
+    const written = DiskFile.createExclusive(draft, mode);
+    try {
+      written.write(Buffer.from(content));
+    } finally {
+      written.close();
+    }
+    whileInUseSync(() => renameSync(draft, file));
+  } catch (error) {
+    removeIfPossible(draft);
+    throw error;
+  }
+}
+
+function draftOf(file: string): string {
+  return path.join(path.dirname(file), `.${path.basename(file)}.${randomDigits()}`);
 }
 
 async function withDraft(
@@ -46,7 +67,7 @@ async function withDraft(
   mode: number,
   publish: (draft: string) => Promise<boolean>,
 ): Promise<boolean> {
-  const draft = path.join(path.dirname(file), `.${path.basename(file)}.${randomDigits()}`);
+  const draft = draftOf(file);
   try {
     await writeSynced(draft, content, mode);
     if (!(await publish(draft))) return false;

@@ -2,15 +2,15 @@ import { z } from "zod/v4";
 import { imggenFailureOf } from "../client/report-json.ts";
 import type { TaskFailure, TaskResult } from "../client/results.ts";
 import { thumbnail, UndecodableError } from "../graphics/decoder.ts";
-import { FLAG_NAMES } from "../lib/wording.ts";
 import type { SavedFile } from "../task/saved-file.ts";
+import { AGENT_NAMES, adviceForAgents } from "./agent-advice.ts";
 
 /** What a tool found, as a JSON object. */
 export interface Answer {
   result: object;
   /** Whether it did not do what it was asked for. */
   isError?: boolean;
-  /** Of the images that it names. */
+  /** Files of the images that it names. */
   paths?: readonly string[];
   images?: readonly AnswerImage[];
 }
@@ -26,6 +26,10 @@ export function nextCall(taskId: string): string {
   return `Call get_task with taskId ${JSON.stringify(taskId)} to wait for it and save it; that costs nothing.`;
 }
 
+/** What an agent may want where it gets an earlier image. */
+const REUSED =
+  "This is the earlier task of an identical request, at no charge. For a new image, at a new charge, make the same call with reuse: false.";
+
 /** A saved file for an agent: without its URL, whose query may be a signature. */
 export function shownFile({ path, mediaType, bytes, width, height }: SavedFile): object {
   return { path, mediaType, bytes, width, height };
@@ -35,9 +39,11 @@ export function shownFile({ path, mediaType, bytes, width, height }: SavedFile):
 export function taskAnswer(task: TaskResult): Answer {
   const files = task.files.map(shownFile);
   const paths = task.files.flatMap(({ path }) => (path === null ? [] : [path]));
-  if (task.ok) return { result: { ...task, files }, paths };
-  if (task.error.type === "pending") return runningAnswer(task, task.error.message);
-  return { result: { ...task, files, ...nextOf(task) }, isError: true };
+  if (task.ok) return { result: { ...task, files, ...(task.reused && { next: REUSED }) }, paths };
+  const message = adviceForAgents(task.error.message);
+  if (task.error.type === "pending") return runningAnswer(task, message);
+  const error = { ...task.error, message, hint: adviceForAgents(task.error.hint) };
+  return { result: { ...task, error, files, ...nextOf(task) }, isError: true };
 }
 
 /** A task that a later call finishes. */
@@ -53,17 +59,22 @@ function nextOf({ taskId, resume }: TaskFailure): { next?: string } {
 
 /** The answer of a call that has failed, whatever was thrown. */
 export function failureAnswer(error: unknown): Answer {
-  return taskAnswer(imggenFailureOf(error, FLAG_NAMES).toJSON());
+  return taskAnswer(imggenFailureOf(error, AGENT_NAMES).toJSON());
 }
 
 /** Enough to see what is in an image, and little of what an agent can hold. */
 const LONGEST_EDGE = 512;
 
+/** What an image may add to what an agent holds. */
+const MOST_BYTES = 256 * 1024;
+
 export const PREVIEW_SCHEMA = {
   preview: z
     .boolean()
-    .default(false)
-    .describe(`Include the image itself, scaled to at most ${LONGEST_EDGE} pixels.`),
+    .optional()
+    .describe(
+      `Whether to include the image itself, scaled to at most ${LONGEST_EDGE} pixels. Default: as the user has set it, else true.`,
+    ),
 };
 
 /** An answer with its images in small, where that is wanted; where one cannot be made, with a word on it. */
@@ -79,5 +90,8 @@ export async function withPreviews(answer: Answer, isWanted: boolean): Promise<A
 }
 
 async function previewOf(file: string): Promise<AnswerImage> {
-  return { data: (await thumbnail(file, LONGEST_EDGE)).toString("base64"), mimeType: "image/webp" };
+  let edge = LONGEST_EDGE;
+  let picture = await thumbnail(file, edge);
+  for (; picture.length > MOST_BYTES; picture = await thumbnail(file, edge)) edge = Math.floor(edge / 2);
+  return { data: picture.toString("base64"), mimeType: "image/webp" };
 }

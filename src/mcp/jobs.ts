@@ -15,7 +15,7 @@ type Work = (call: Call) => Promise<TaskSuccess>;
 
 /**
  * One request or task under way. It outlasts the call that began it: the image is saved even if the client never asks again.
- * Only where each of its calls was cancelled, none of them answered before, is it stopped.
+ * It is stopped only where each of its calls was cancelled, and none of them was answered before.
  */
 export class Job {
   /** What was asked for: the same request again is the same job. */
@@ -60,7 +60,7 @@ export class Job {
   }
 
   #tell(event: TaskProgressEvent): void {
-    if ("taskId" in event) this.#taskId = event.taskId;
+    if ("taskId" in event && event.taskId !== undefined) this.#taskId = event.taskId;
     for (const watcher of this.#watchers) watcher(event);
   }
 }
@@ -105,6 +105,10 @@ export class Jobs {
   /** @param taskId the service's whole id */
   ofTask(taskId: string): Job | undefined {
     return this.all.find((job) => job.taskId === taskId);
+  }
+
+  get isIdle(): boolean {
+    return this.#running.size === 0;
   }
 
   /** Those that are not being stopped. */

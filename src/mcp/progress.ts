@@ -54,13 +54,15 @@ function messageOf(event: TaskProgressEvent): string {
     case "claimed_elsewhere":
       return `Waiting for another process, which is working on ${event.id}.`;
     case "continuing":
-      return `Continuing task ${event.taskId}, which was charged earlier.`;
+      return `Continuing task ${event.taskId}, which was ${event.charged === "no" ? "begun" : "charged"} earlier.`;
     case "submitting":
       return "Submitting the request.";
     case "submit_retry":
       return `Not accepted yet: ${event.why}`;
     case "submit_interrupted":
-      return "Cancelled while it was submitted; waiting for the task's id.";
+      return event.waitMs === null
+        ? "Cancelled while it was made; waiting for the image, which is paid for."
+        : "Cancelled while it was submitted; waiting for the task's id.";
     case "accepted":
       return `Accepted as task ${event.taskId}.`;
     case "waiting":

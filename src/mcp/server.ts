@@ -7,8 +7,8 @@ import {
 } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { z } from "zod/v4";
+import { UsageError } from "../lib/error-types.ts";
 import { VERSION } from "../lib/version.ts";
-import type { Matrix } from "../models/matrix.ts";
 import { type Answer, failureAnswer } from "./answer.ts";
 import { Jobs } from "./jobs.ts";
 import { type Lines, LineTransport } from "./line-transport.ts";
@@ -20,7 +20,10 @@ import { estimateCost, listModels } from "./tools/models.ts";
 import { getTask, history, resumeTasks } from "./tools/tasks.ts";
 
 export interface ServeOptions extends Lines, Omit<Toolbox, keyof CallSettings | "jobs"> {
-  settings: () => Promise<CallSettings>;
+  /** @param isIdle whether no task of the session is under way */
+  settings: (isIdle: boolean) => Promise<CallSettings>;
+  /** Stops every call cleanly. */
+  close: () => Promise<void>;
   /** Stops the server cleanly. */
   signal: AbortSignal;
   /** Called with errors outside any call. */
@@ -35,24 +38,28 @@ const LAST_CALLS_MS = 1000;
  * charged stays in the ledger, for `imggen resume`.
  */
 export async function serve(options: ServeOptions): Promise<void> {
-  const { input, write, client, budget, settings, clock, findTask, signal, onError } = options;
-  const shared = { client, budget, clock, findTask, jobs: new Jobs() };
+  const { input, write, budget, settings, close, clock, findTask, generatorModels, signal, onError } =
+    options;
+  const shared = { budget, clock, findTask, generatorModels, jobs: new Jobs() };
   const transport = new LineTransport({ input, write });
-  const server = serveStdio(() => createServer(shared, settings), { transport, onerror: onError });
+  const server = serveStdio(() => createServer(shared, () => settings(shared.jobs.isIdle)), {
+    transport,
+    onerror: onError,
+  });
   const lastCalls = () => Promise.race([transport.answered(), clock.sleep(LAST_CALLS_MS)]);
   if (!signal.aborted) await Promise.race([transport.ended, once(signal, "abort")]);
   if (!signal.aborted) await lastCalls();
-  await client.close();
+  await close();
   await lastCalls();
   await server.close();
 }
 
-function toolsFor(matrix: Matrix): readonly Tool[] {
-  return [generateImage(matrix), getTask, listModels, estimateCost(matrix), resumeTasks, history(matrix)];
+function toolsFor(now: CallSettings): readonly Tool[] {
+  return [generateImage(now), getTask, listModels, estimateCost(now), resumeTasks, history(now)];
 }
 
 const INSTRUCTIONS =
-  "imggen generates images over a paid service. Every answer says what this session has spent and may spend, in credits. The same generate_image call again is never charged twice. A task that is still running is not lost: get_task waits for it and saves it.";
+  "imggen generates images, which may cost credits. Every answer says what this session has spent and may spend, in credits. The same generate_image call again is never charged twice. A task that is still running is not lost: get_task waits for it and saves it.";
 
 /** An MCP server. What its tools share may have several servers. @param settings reads what the user has set by now */
 export function createServer(
@@ -63,14 +70,13 @@ export function createServer(
   const server = new Server(info, { capabilities: { tools: {} }, instructions: INSTRUCTIONS });
   server.setRequestHandler("tools/list", async () => {
     requireOpened(server);
-    const { matrix } = await settings();
-    return { tools: toolsFor(matrix).map(described) };
+    return { tools: toolsFor(await settings()).map(described) };
   });
   server.setRequestHandler("tools/call", async ({ params }, context) => {
     requireOpened(server);
     const now = await settings().catch(failureAnswer);
     if ("result" in now) return resultOf(now, shared.budget.costs);
-    const run = prepared(toolsFor(now.matrix), params.name, params.arguments ?? {});
+    const run = prepared(toolsFor(now), params.name, params.arguments ?? {});
     const { signal } = context.mcpReq;
     // resume_tasks waits for every job of the session.
     setMaxListeners(0, signal);
@@ -99,20 +105,26 @@ function described({ name, title, description, annotations, input }: Tool): Tool
   return { name, title, description, annotations, inputSchema };
 }
 
-/** A call whose arguments fit its tool. @throws ProtocolError where they do not; nothing was done then */
+/**
+ * A call whose arguments fit its tool, or else one that says what is wrong with them, so that a model can correct itself.
+ * @throws ProtocolError for an unknown tool
+ */
 function prepared(tools: readonly Tool[], name: string, args: unknown): ReturnType<Tool["prepare"]> {
   const tool = tools.find((each) => each.name === name);
-  if (tool === undefined) throw invalid(`There is no tool ${JSON.stringify(name)}.`);
+  if (tool === undefined)
+    throw new ProtocolError(
+      ProtocolErrorCode.InvalidParams,
+      `There is no tool ${JSON.stringify(name)}. There are: ${tools.map((each) => each.name).join(", ")}`,
+    );
   try {
     return tool.prepare(args);
   } catch (error) {
     if (!(error instanceof z.ZodError)) throw error;
-    throw invalid(`${name}: ${error.issues.map(problem).join("; ")}. Nothing was sent.`);
+    const refusal = new UsageError(`${name}: ${error.issues.map(problem).join("; ")}.`, {
+      hint: "Nothing was sent. Correct the arguments, and call the tool again.",
+    });
+    return async () => failureAnswer(refusal);
   }
-}
-
-function invalid(message: string): ProtocolError {
-  return new ProtocolError(ProtocolErrorCode.InvalidParams, message);
 }
 
 function problem({ path, message }: { path: PropertyKey[]; message: string }): string {

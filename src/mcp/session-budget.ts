@@ -1,4 +1,3 @@
-import type { Client } from "../client/client.ts";
 import { ImggenFailure } from "../client/report-json.ts";
 import type { Estimate, TaskSuccess } from "../client/results.ts";
 import { BudgetExceededError } from "../core/errors.ts";
@@ -47,7 +46,7 @@ export class SessionBudget {
   async spend(
     estimate: Estimate,
     allowUndocumentedCost: boolean,
-    submit: () => ReturnType<Client["generate"]>,
+    submit: () => Promise<TaskSuccess>,
   ): Promise<TaskSuccess> {
     this.check(estimate, allowUndocumentedCost);
     this.#count(estimate, 1);
@@ -63,24 +62,29 @@ export class SessionBudget {
   }
 
   /** @throws BudgetExceededError where a request may not be submitted */
-  check({ request, credits }: Estimate, allowUndocumentedCost: boolean): void {
+  check(estimate: Estimate, allowUndocumentedCost: boolean): void {
     const { maxCredits, credits: spent } = this.#costs;
+    const { request, credits } = estimate;
+    const cost = this.#costOf(estimate);
     if (credits === null && !allowUndocumentedCost && maxCredits <= DEFAULT_MAX_CREDITS) {
-      const otherwise = `pass allowUndocumentedCost: true; it then counts as ${this.#undocumentedCost} credits`;
+      const otherwise = `pass allowUndocumentedCost: true; it then counts as ${cost} credits`;
       throw new BudgetExceededError(`What ${request.model} costs is not documented.`, {
         hint: `Nothing was sent. ${countableInstead(this.#matrix, otherwise)}`,
       });
     }
-    const cost = credits ?? this.#undocumentedCost;
     if (spent + cost <= maxCredits) return;
     throw new BudgetExceededError(
       `This session has spent ${spent} of ${maxCredits} credits, and this request counts as ${cost}.`,
-      { hint: "Nothing was sent. The user can raise the cap: imggen mcp --max-credits <n>" },
+      { hint: "Nothing was sent. Ask the user: the cap is set where this server is started." },
     );
   }
 
-  #count({ credits }: Estimate, times: 1 | -1): void {
-    this.#costs.credits += times * (credits ?? this.#undocumentedCost);
-    if (credits === null) this.#costs.undocumentedRequests += times;
+  #costOf({ credits, requests = 1 }: Estimate): number {
+    return credits ?? requests * this.#undocumentedCost;
+  }
+
+  #count(estimate: Estimate, times: 1 | -1): void {
+    this.#costs.credits += times * this.#costOf(estimate);
+    if (estimate.credits === null) this.#costs.undocumentedRequests += times;
   }
 }

@@ -8,24 +8,31 @@ import type { TaskRecord } from "../task/record.ts";
 import type { FieldName } from "../task/request-fields.ts";
 import type { Answer } from "./answer.ts";
 import type { Call, Jobs } from "./jobs.ts";
+import type { OutputFolder } from "./output-folder.ts";
 import type { SessionBudget } from "./session-budget.ts";
 
 /** What the user has set, as it is when a call comes. */
 export interface CallSettings {
+  client: Client;
   matrix: Matrix;
   /** What applies where a call leaves it out. */
   defaults: Omit<RequestOptions, "prompt">;
-  /** Folder for images, absolute. */
-  output: string;
+  /** Whether the user's own generator makes the images: it may take other models than those of the matrix. */
+  takesAnyModel: boolean;
+  /** Whether answers hold the images themselves where a call does not say. */
+  previews: boolean;
+  /** Finds the folder for images, and makes sure that it can be written to. */
+  findOutput: () => Promise<OutputFolder>;
 }
 
 /** What the tools of one session share. */
 export interface Toolbox extends CallSettings {
-  client: Client;
   budget: SessionBudget;
   jobs: Jobs;
   /** The ledger's task of an id or of the beginning of one; null if it has none. @throws UsageError if several begin so */
   findTask: (id: string) => Promise<TaskRecord | null>;
+  /** The names of the user's own generator's models; null without one, or where it has no list. */
+  generatorModels: () => Promise<string[] | null>;
   clock: Clock;
 }
 
@@ -33,7 +40,7 @@ export interface Toolbox extends CallSettings {
 export interface Tool {
   name: string;
   title: string;
-  /** For an agent: what it does, what it costs, what to call next. */
+  /** Text for an agent: what the tool does, what it costs, what to call next. */
   description: string;
   annotations: ToolAnnotations;
   input: z.ZodObject;
@@ -51,18 +58,26 @@ export function tool<Input extends z.ZodObject>({ run, ...definition }: Definiti
   return {
     ...definition,
     prepare(args) {
-      const checked = definition.input.parse(args);
+      const checked = definition.input.parse(withoutNulls(args));
       return (call, toolbox) => run(checked, call, toolbox);
     },
   };
 }
 
+/** Many models send null for what they leave out. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.filter((item) => item !== null).map(withoutNulls);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).filter(([, item]) => item !== null);
+  return Object.fromEntries(entries.map(([name, item]) => [name, withoutNulls(item)]));
+}
+
 /** The fields of a request as tools take them. The matrix judges their combination, and says what to change. */
-export function requestSchema(matrix: Matrix) {
+export function requestSchema({ matrix, takesAnyModel }: Pick<CallSettings, "matrix" | "takesAnyModel">) {
+  const model: z.ZodType<string> = takesAnyModel ? z.string() : z.enum(matrix.map(({ id }) => id));
   return {
     prompt: z.string().describe("What the image shows."),
-    model: z
-      .enum(matrix.map(({ id }) => id))
+    model: model
       .optional()
       .describe(
         `Model; list_models says what each can do and costs. Default: the user's setting, else ${DEFAULT_MODEL}, whose cost is not documented.`,

@@ -6,7 +6,7 @@ import { type Answer, nextCall, taskAnswer } from "./answer.ts";
 import type { Call, Job } from "./jobs.ts";
 import type { Toolbox } from "./tool.ts";
 
-/** Below the minute after which many clients give a call up. */
+/** Default wait, below the minute after which many clients give a call up. */
 const DEFAULT_WAIT_SECONDS = 45;
 const LONGEST_WAIT_SECONDS = 600;
 
@@ -38,7 +38,7 @@ export async function resumedTask(
   throw new ImggenFailure(task);
 }
 
-/** What a job ends with; where it takes longer, its id and how to go on. @throws what the job throws */
+/** The result of a job; where it takes longer, its id and the next call. @throws what the job throws */
 export async function jobAnswer(
   job: Job,
   waitSeconds: number,

@@ -1,5 +1,5 @@
 import type { ImggenError } from "../lib/error-types.ts";
-import type { CheckedRequest, RequestInput } from "../task/request.ts";
+import { ANY_MODEL, type CheckedRequest, type RequestInput } from "../task/request.ts";
 import { estimateCost } from "./cost.ts";
 import { InvalidRequestError } from "./errors.ts";
 import { resolveModel } from "./find.ts";
@@ -28,15 +28,17 @@ export interface CheckOptions extends Pick<RuleInput, "uploads" | "inherited"> {
   generator?: GeneratorTerms | null | undefined;
 }
 
-/** What a request to the user's own generator is checked by. What no matrix has is the generator's to say. */
+/** Terms that a request to the user's own generator is checked against. The generator itself judges what no matrix has. */
 export interface GeneratorTerms {
   /** Whether its images cost nothing, whatever the matrix says. */
   isFree: boolean;
   /** What a request gets that names no model; an error says why there is none. */
   defaultModel: string | ImggenError;
+  /** Its own names of the models that it has; null where they are not known. */
+  models: readonly string[] | null;
 }
 
-/** In the order in which problems are most useful to the user. */
+/** The rules, in the order in which problems are most useful to the user. */
 const RULES: readonly Rule[] = [
   promptText,
   modelListed,
@@ -106,23 +108,66 @@ function sentAsGiven(subject: RuleInput): CheckedRequest {
 /** The document says nothing of a generator, so that it warns of nothing; a name is handed on as it is. */
 function checkedForGenerator(
   { input, matrix, labels }: Omit<RuleInput, "model">,
-  { isFree, defaultModel }: GeneratorTerms,
+  { isFree, defaultModel, models }: GeneratorTerms,
   { validate, inherited }: CheckOptions,
 ): CheckedRequest {
   const name = input.model ?? defaultModel;
   if (typeof name !== "string") throw name;
+  const unknown = validate === false ? undefined : unknownToGenerator(name, models, labels.model);
+  if (unknown !== undefined) throw refused(unknown);
   const known = matrix.find(({ id }) => id === name) ?? unknownToUs(name);
   const subject = { input, model: known, matrix, labels, uploads: true, inherited };
-  const broken = validate === false ? undefined : judge(subject).find(isRefusal);
+  const broken = validate === false ? tooMany(subject) : judge(subject).find(isRefusal);
   if (broken !== undefined) throw refused(broken);
   const guess = isFree ? undefined : price(subject);
+  const requests = input.maxImages ?? 1;
   // It makes one image for each request that it gets, and as many are sent as are wanted.
   const sent = { ...normalizeInput(input, known), maxImages: input.maxImages };
   return {
     request: toRequest(validate === false ? input : sent, name),
-    credits: isFree ? 0 : estimateCost(known, input.quality).credits,
+    credits: isFree ? 0 : totalOf(estimateCost(known, input.quality).credits, requests),
+    ...(requests > 1 && { requests }),
     warnings: guess === undefined ? [] : [`${guess.message}.`],
   };
+}
+
+const MOST_NAMED = 12;
+
+/** Whether a generator's list has a model, by whichever of its names. */
+export function isAmong(models: readonly string[], name: string): boolean {
+  const plain = (text: string) =>
+    text.replace(/ \[[\da-f]+\]$|\.(?:safetensors|ckpt|gguf|pth?)$/gi, "").toLowerCase();
+  return models.some((model) => plain(model) === plain(name));
+}
+
+/** A model that the generator does not have. What its list calls by a longer name, or a file's, counts as that. */
+function unknownToGenerator(
+  name: string,
+  models: readonly string[] | null,
+  label: string,
+): Refusal | undefined {
+  if (models === null || models.length === 0 || name === ANY_MODEL || isAmong(models, name)) return undefined;
+  const more = models.length > MOST_NAMED ? ", …" : "";
+  return {
+    kind: "refusal",
+    message: `${label} ${JSON.stringify(name)}: the generator has no such model`,
+    hint: `It has: ${models.slice(0, MOST_NAMED).join(", ")}${more}`,
+  };
+}
+
+/** As many requests as one task may have. */
+const MOST_REQUESTS = 64;
+
+/** Without validation too: each image is a request, and each is written down. */
+function tooMany({ input: { maxImages = 1 }, labels }: RuleInput): Refusal | undefined {
+  if (Number.isInteger(maxImages) && maxImages >= 1 && maxImages <= MOST_REQUESTS) return undefined;
+  const message = `${labels.maxImages} ${maxImages} is not a whole number from 1 to ${MOST_REQUESTS}`;
+  return { kind: "refusal", message, hint: "Ask for the others with another command" };
+}
+
+/** Each image is a request of its own. */
+function totalOf(credits: number | null, images: number): number | null {
+  return credits === null ? null : credits * images;
 }
 
 /** A model of which only the generator knows what it takes. */

@@ -6,7 +6,7 @@ export function editDistance(from: string, to: string): number {
   return row.at(-1) ?? 0;
 }
 
-/** From the distances of every beginning of the target to those for one letter more. */
+/** Computes the distances for one letter more from those of every beginning of the target. */
 function nextRow(above: readonly number[], letter: string, target: readonly string[]): number[] {
   let diagonal = Number.POSITIVE_INFINITY;
   let left = Number.POSITIVE_INFINITY;

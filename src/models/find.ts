@@ -5,7 +5,7 @@ import { canonicalQuality, type Kind, LONGEST_ID, type Matrix, type Model } from
 export interface ModelFilter {
   kind?: Kind | undefined;
   ratio?: string | undefined;
-  /** In any case. */
+  /** A quality in any case. */
   quality?: string | undefined;
   /** How many reference images a request would have. */
   references?: number | undefined;
@@ -117,7 +117,7 @@ function tail(id: string): string {
   return id.slice(id.lastIndexOf("/") + 1);
 }
 
-/** By what users call them: the table's words, and the service's. */
+/** Kinds by what users call them: the table's words, and the service's. */
 export const KIND_WORDS: ReadonlyMap<string, Kind> = new Map([
   ["text", "text-to-image"],
   ["text-to-image", "text-to-image"],

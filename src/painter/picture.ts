@@ -5,7 +5,7 @@ import { type PictureRequest, readBrief } from "./words/brief.ts";
 import type { StyleName } from "./words/vocabulary.ts";
 
 export interface PictureSpec extends PictureRequest {
-  /** In pixels, both at least 1. */
+  /** Size in pixels, both at least 1. */
   readonly width: number;
   readonly height: number;
 }

@@ -1,6 +1,6 @@
 import type { DrawPicture } from "../painter/picture.ts";
-import { type FileAddress, readLink } from "./links.ts";
-import { type SandboxReply, unknownError } from "./reply.ts";
+import { type FileAddress, readLink } from "../server/links.ts";
+import { type ServerReply, unknownError } from "../server/reply.ts";
 import type { SandboxService } from "./state/state.ts";
 import type { Task } from "./state/tasks.ts";
 
@@ -13,7 +13,7 @@ const ERROR_PAGE = `<!doctype html>
 export async function serveFile(
   address: FileAddress,
   { secret, tasks, clock, draw }: SandboxService,
-): Promise<SandboxReply> {
+): Promise<ServerReply> {
   const link = readLink(address, secret, clock.now());
   if ("refused" in link) return link.refused;
   const task = await tasks.find(link.taskId);
@@ -32,7 +32,7 @@ async function pictureOf(task: Task, index: number, draw?: DrawPicture): Promise
   const { taskId, prompt, model, references = "", ratio, quality } = task;
   const [drawPicture, { pictureDimensions }] = await Promise.all([
     draw ?? import("../painter/picture.ts").then((module) => module.drawPicture),
-    import("./dimensions.ts"),
+    import("../models/dimensions.ts"),
   ]);
   return drawPicture({ prompt, model, references, taskId, index, ...pictureDimensions(ratio, quality) });
 }

@@ -1,6 +1,6 @@
-import type { ServiceRequest } from "./http.ts";
-import { LINK_SECONDS, resultUrl } from "./links.ts";
-import { FAILURE_CODE, invalidRequest, type SandboxReply, success, unknownError } from "./reply.ts";
+import type { ServiceRequest } from "../server/http.ts";
+import { LINK_SECONDS, resultUrl } from "../server/links.ts";
+import { FAILURE_CODE, invalidRequest, type ServerReply, success, unknownError } from "../server/reply.ts";
 import type { Account } from "./state/accounts.ts";
 import type { SandboxService } from "./state/state.ts";
 import type { Task } from "./state/tasks.ts";
@@ -10,7 +10,7 @@ export async function poll(
   request: ServiceRequest,
   account: Account,
   service: SandboxService,
-): Promise<SandboxReply> {
+): Promise<ServerReply> {
   const taskId = request.url.searchParams.get("taskId");
   if (taskId === null || taskId === "") return invalidRequest("no taskId");
   const task = await service.tasks.find(taskId);

@@ -1,13 +1,13 @@
 import { systemClock } from "../lib/clock.ts";
 import { MODELS } from "../models/matrix.ts";
+import { createListener, type Operations } from "../server/http.ts";
+import { listenOnLoopback } from "../server/listen.ts";
 import { serveFile } from "./files.ts";
-import { createListener, type Operations } from "./http.ts";
-import { listenOnLoopback } from "./listen.ts";
 import { poll } from "./poll.ts";
 import { openState, type SandboxOptions, type SandboxService } from "./state/state.ts";
 import { submit } from "./submit.ts";
 
-export type { RequestLine } from "./http.ts";
+export type { RequestLine } from "../server/http.ts";
 export { SANDBOX_BASIC_KEY, SANDBOX_KEY } from "./state/accounts.ts";
 export type { SandboxOptions } from "./state/state.ts";
 

@@ -1,12 +1,13 @@
 import { createHash } from "node:crypto";
+import type { ServiceRequest } from "../server/http.ts";
+import { readJson } from "../server/json-body.ts";
+import { refusal, type ServerReply, success, unknownError } from "../server/reply.ts";
+import { newTaskId } from "../task/task-id.ts";
 import { type Directives, readDirectives } from "./directives.ts";
-import type { ServiceRequest } from "./http.ts";
-import { refusal, type SandboxReply, success, unknownError } from "./reply.ts";
 import type { Account } from "./state/accounts.ts";
 import type { SandboxService } from "./state/state.ts";
 import type { Task } from "./state/tasks.ts";
-import { newTaskId } from "./task-id.ts";
-import { readJson, readRequest, type SandboxRequest } from "./valid-request.ts";
+import { readRequest, type SandboxRequest } from "./valid-request.ts";
 
 /** Section 2.2: models with this prefix need a subscription. */
 const SUBSCRIPTION_MODELS = "gamma-image-2-5-";
@@ -16,7 +17,7 @@ export async function submit(
   request: ServiceRequest,
   account: Account,
   service: SandboxService,
-): Promise<SandboxReply> {
+): Promise<ServerReply> {
   const body = await readJson(request);
   if ("refused" in body) return body.refused;
   const read = readRequest(body.json, service.matrix);
@@ -35,7 +36,7 @@ async function refusedFor(
   { faults }: Directives,
   account: Account,
   service: SandboxService,
-): Promise<SandboxReply | null> {
+): Promise<ServerReply | null> {
   const needsSubscription = model.id.startsWith(SUBSCRIPTION_MODELS);
   if (faults.has("subscription") || (needsSubscription && !account.hasSubscription)) {
     return refusal("SUBSCRIPTION_REQUIRED", { status: 403 });
@@ -61,6 +62,18 @@ async function canPay(
   return refilled >= credits;
 }
 
+/** Charges an account. Of requests at once, others may have spent since what there was for this one. */
+async function pay(
+  credits: number,
+  taskId: string,
+  account: Account,
+  service: SandboxService,
+): Promise<number | null> {
+  const left = await account.book.charge(credits, taskId);
+  if (left !== null || !(await canPay(account, credits, service))) return left;
+  return account.book.charge(credits, taskId);
+}
+
 /**
  * The task is written before it is charged, and its id is returned only after that. So if the process ends in between,
  * nothing was charged for a task that does not exist.
@@ -70,10 +83,10 @@ async function charge(
   directives: Directives,
   account: Account,
   service: SandboxService,
-): Promise<SandboxReply> {
+): Promise<ServerReply> {
   const task = toTask(valid, directives, account, service);
   await service.tasks.add(task);
-  const left = await account.book.charge(valid.credits, task.taskId);
+  const left = await pay(valid.credits, task.taskId, account, service);
   if (left === null) {
     service.tasks.remove(task.taskId);
     return tooFewCredits(valid.credits);
@@ -118,7 +131,7 @@ function fingerprint(references: readonly string[]): string {
   return createHash("sha256").update(JSON.stringify(references)).digest("hex");
 }
 
-function tooFewCredits(credits: number): SandboxReply {
+function tooFewCredits(credits: number): ServerReply {
   return refusal("my_credits.no_credits_description", { why: `it costs ${credits}` });
 }
 

@@ -1,52 +1,7 @@
-import { isJsonObject } from "../lib/json.ts";
 import { estimateCost } from "../models/cost.ts";
-import {
-  DEFAULT_MODEL,
-  IGNORES_MAX_IMAGES,
-  MAX_IMAGES,
-  type Matrix,
-  type Model,
-  QUALITIES,
-} from "../models/matrix.ts";
-import { isWellFormedRatio } from "../models/ratio.ts";
-import type { GenerationRequest } from "../task/request.ts";
-import { areSentFields, type SentFields } from "../task/request-fields.ts";
-import type { ServiceRequest } from "./http.ts";
-import { invalidRequest, refusal, type SandboxReply } from "./reply.ts";
-
-/** Far more than any valid request: a prompt of 20,000 characters and 16 URLs. */
-const LARGEST_BODY_BYTES = 1024 * 1024;
-
-/**
- * The JSON of a submit (section 4.1), or its refusal. A body that is not declared as JSON gets HTTP 415; one that is not
- * JSON, or larger than 1 MiB, gets HTTP 400. Never throws: if the client disconnects halfway, the body is not JSON.
- */
-export async function readJson({
-  headers,
-  body,
-}: ServiceRequest): Promise<{ json: unknown } | { refused: SandboxReply }> {
-  if (!isJsonType(headers["content-type"])) {
-    return { refused: invalidRequest("the Content-Type is not application/json", { status: 415 }) };
-  }
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  try {
-    // A body that is too large gets its reply too: the connection is not closed.
-    for await (const chunk of body.iterator({ destroyOnReturn: false })) {
-      bytes += chunk.length;
-      if (bytes > LARGEST_BODY_BYTES) return { refused: invalidRequest("the body is larger than 1 MiB") };
-      chunks.push(chunk);
-    }
-    return { json: JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks))) };
-  } catch {
-    return { refused: invalidRequest("the body is not JSON") };
-  }
-}
-
-/** Parameters aside. */
-function isJsonType(contentType = ""): boolean {
-  return contentType.split(";", 1)[0]?.trim().toLowerCase() === "application/json";
-}
+import { DEFAULT_MODEL, MAX_IMAGES, type Matrix, type Model } from "../models/matrix.ts";
+import { invalidRequest, type ServerReply } from "../server/reply.ts";
+import { checkBody, type RequestBody } from "../server/valid-request.ts";
 
 /** A valid request with its defaults filled in. */
 export interface SandboxRequest {
@@ -64,40 +19,11 @@ export interface SandboxRequest {
 /** The cost of a request for which section 8 gives no price; the real service may charge more. */
 const UNDOCUMENTED_CREDITS = 1;
 
-/** A request with a prompt, whose fields have the right types. Other fields are ignored. */
-export type RequestBody = SentFields & { prompt: string };
-
-/**
- * Checks a request body by sections 2.2 to 2.5 and 8. Ids, ratios and qualities count only in the document's own
- * spelling. Two refusals have keys of section 7; for the rest the document shows none.
- * @returns the body, with the model that it names; undefined where the matrix has none of that name
- */
-export function checkBody(
-  body: unknown,
-  matrix: Matrix,
-  defaultModel?: string,
-): { request: RequestBody; model: Model | undefined } | { refused: SandboxReply } {
-  const refused = (reply: SandboxReply) => ({ refused: reply });
-  if (!isJsonObject(body)) return refused(invalidRequest("the body is not a JSON object"));
-  if (isBlank(body.prompt)) return refused(refusal("image_generation.error.empty_prompt"));
-  if (!isRequestBody(body)) return refused(invalidRequest("a field has the wrong type"));
-  const { prompt, model: id = defaultModel, maxImages = MAX_IMAGES.min } = body;
-  const { min, max } = MAX_IMAGES;
-  if (!Number.isInteger(maxImages) || maxImages < min || maxImages > max)
-    return refused(invalidRequest(`maxImages is not ${min} to ${max}`));
-  const model = matrix.find((candidate) => candidate.id === id);
-  if (model === undefined) return { request: body, model };
-  if (Array.from(prompt).length > model.promptLimit)
-    return refused(refusal("image_generation.error.prompt_too_long"));
-  const broken = brokenRule(body, model);
-  return broken === undefined ? { request: body, model } : refused(invalidRequest(broken));
-}
-
 /** Reads the body of a request to the sandbox. */
 export function readRequest(
   body: unknown,
   matrix: Matrix,
-): { valid: SandboxRequest } | { refused: SandboxReply } {
+): { valid: SandboxRequest } | { refused: ServerReply } {
   const checked = checkBody(body, matrix, DEFAULT_MODEL);
   if ("refused" in checked) return checked;
   const { request, model } = checked;
@@ -115,60 +41,4 @@ function toRequest({ prompt, ratio, quality, maxImages, image }: RequestBody, mo
     imageCount: makesSeveral ? (maxImages ?? MAX_IMAGES.default) : 1,
     credits: estimateCost(model, quality).credits ?? UNDOCUMENTED_CREDITS,
   };
-}
-
-function isRequestBody(body: Readonly<Record<string, unknown>>): body is RequestBody {
-  return body.prompt !== undefined && areSentFields(body);
-}
-
-function isBlank(value: unknown): boolean {
-  return value === undefined || value === null || (typeof value === "string" && value.trim() === "");
-}
-
-/** One rule of the document for a well-formed request. @returns the problem, if any */
-type Rule = (request: Partial<GenerationRequest>, model: Model) => string | undefined;
-
-/** Section 2.5: a ratio of the model's row; any well-formed one for a model without a row. */
-const ratio: Rule = ({ ratio: value }, { id, ratios }) => {
-  if (value === undefined || (ratios?.includes(value) ?? isWellFormedRatio(value))) return undefined;
-  return `not a ratio of ${id}`;
-};
-
-/** Sections 2.2 and 2.5: a quality of the model, or any of the field's if the document gives the model none. */
-const quality: Rule = ({ quality: value }, { id, qualities }) => {
-  const allowed: readonly string[] = qualities ?? QUALITIES;
-  return value === undefined || allowed.includes(value) ? undefined : `not a quality of ${id}`;
-};
-
-/** Sections 2.2, 2.4 and 2.5. The bounds of the field are checked before. */
-const maxImages: Rule = ({ maxImages: value }, model) => {
-  if (value === undefined || IGNORES_MAX_IMAGES.has(model.id) || model.maxImages === null) return undefined;
-  return value <= model.maxImages ? undefined : `${model.id} makes one image`;
-};
-
-/** Sections 2.2, 2.4 and 8. The images are never downloaded, so their size and type are not checked. */
-const images: Rule = ({ image = [] }, { id, references }) => {
-  const urls = [image].flat();
-  if (!urls.every(isRemote)) return "a reference image is not a URL";
-  if (references === null) return undefined;
-  const { min, max, httpsOnly } = references;
-  if (urls.length < min) return `${id} needs a reference image`;
-  if (max !== null && urls.length > max) return `${id} takes at most ${max} reference images`;
-  return httpsOnly && !urls.every(isHttps) ? `${id} takes https URLs only` : undefined;
-};
-
-const RULES: readonly Rule[] = [ratio, quality, maxImages, images];
-
-/** The first broken rule of a request; the prompt and the model are checked before. */
-function brokenRule(request: Partial<GenerationRequest>, model: Model): string | undefined {
-  return RULES.map((rule) => rule(request, model)).find((why) => why !== undefined);
-}
-
-/** The service downloads reference images from http(s) URLs only. */
-function isRemote(url: string): boolean {
-  return URL.canParse(url) && /^(?:https?|data):$/.test(new URL(url).protocol);
-}
-
-function isHttps(url: string): boolean {
-  return new URL(url).protocol === "https:";
 }

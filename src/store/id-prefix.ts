@@ -1,5 +1,5 @@
 import { UsageError } from "../lib/error-types.ts";
-import type { TaskRecord } from "../task/record.ts";
+import { type TaskRecord, taskIdOf } from "../task/record.ts";
 import { shortTaskId } from "../task/short-task-id.ts";
 import { isId } from "./ledger-name.ts";
 
@@ -32,8 +32,9 @@ export class IdPrefixes {
 
   /** Takes note of a task. Newer ones come first. */
   note(record: TaskRecord): void {
-    const { id, state } = record;
-    const ids = "taskId" in state ? [id, state.taskId] : [id];
+    const { id } = record;
+    const taskId = taskIdOf(record);
+    const ids = taskId === null ? [id] : [id, taskId];
     // A task that the service has is shown by the service's id alone.
     const short = shortTaskId(ids.at(-1) ?? id);
     for (const [text, matches] of this.#matches) {

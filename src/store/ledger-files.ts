@@ -9,6 +9,7 @@ import { StateFolderError } from "./errors.ts";
 import { type LedgerEntry, listFolder, readEntry } from "./ledger-entry.ts";
 import { idOfName, isAuxiliary, openName } from "./ledger-name.ts";
 import { isOwnerGone } from "./owners.ts";
+import { WorkFolders } from "./work-folders.ts";
 
 /** Well below the number of open files that a process may have. */
 const FILES_AT_ONCE = 32;
@@ -21,6 +22,8 @@ export class LedgerFiles {
   readonly folder: string;
   protected readonly openFolder: string;
   protected readonly done: DoneTasks;
+  /** What providers have sent, until it is saved. */
+  readonly work: WorkFolders;
   readonly clock: Pick<Clock, "now">;
   /** Which processes are alive on this machine. */
   readonly processes: Processes;
@@ -31,12 +34,17 @@ export class LedgerFiles {
     this.folder = path.join(stateFolder, "tasks");
     this.openFolder = path.join(this.folder, "open");
     this.done = new DoneTasks(this.folder);
+    this.work = new WorkFolders(this.folder);
   }
 
-  /** Everything in the folder of the unfinished, oldest first. */
-  async unfinished(): Promise<LedgerEntry[]> {
+  /**
+   * Everything in the folder of the unfinished, oldest first.
+   * @param known ids of tasks that are left out
+   */
+  async unfinished(known?: { has(id: string): boolean }): Promise<LedgerEntry[]> {
     return this.guarded(async () => {
-      const names = listFolder(this.openFolder).filter((name) => !isAuxiliary(name));
+      const isKnown = (name: string) => known?.has(idOfName(name) ?? "") === true;
+      const names = listFolder(this.openFolder).filter((name) => !isAuxiliary(name) && !isKnown(name));
       const entries = await mapConcurrent(names, FILES_AT_ONCE, async (name) => {
         const entry = await this.readOpen(name);
         return entry && (await this.#isFinished(entry)) ? null : entry;

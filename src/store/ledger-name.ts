@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
 import { isoTime } from "../lib/clock.ts";
-import type { ServiceIdentity } from "../task/intent.ts";
-import { mayBeCharged, type TaskRecord } from "../task/record.ts";
+import type { RequestIdentity, ServiceIdentity } from "../task/intent.ts";
+import { mayBeCharged, spentCredits, type TaskRecord, taskIdOf } from "../task/record.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import { digestsOf } from "../task/saved-file.ts";
 
@@ -51,9 +51,10 @@ const MOST_FILE_TAGS = 15;
 /** The name of a finished task's file. */
 export function doneName(record: TaskRecord): string {
   const { id, intent, state } = record;
-  const { request, service, credits } = intent;
-  const tags = [requestTag(request, service), kindTag(request, service)];
-  if ("taskId" in state) tags.unshift(taskTag(state.taskId));
+  const { request, service } = intent;
+  const tags = [requestTag(intent), kindTag(request, service)];
+  const [taskId, credits] = [taskIdOf(record), spentCredits(record)];
+  if (taskId !== null) tags.unshift(taskTag(taskId));
   if (mayBeCharged(record) && credits !== null) tags.push(keyTag(service.keyId), `c${Math.ceil(credits)}`);
   if (state.name === "saved") {
     tags.push(...state.files.flatMap(digestsOf).slice(0, MOST_FILE_TAGS).map(fileTag));
@@ -86,8 +87,9 @@ export function taskTagOf(name: string): string | undefined {
 }
 
 /** By what was asked for, and of whom. */
-export function requestTag(request: GenerationRequest, service: ServiceIdentity): string {
-  return `r${digest(canonical({ ...request, ...service }))}`;
+export function requestTag({ request, service, work }: RequestIdentity): string {
+  const options = work && { options: canonical({ ...work.options, fields: canonical(work.options.fields) }) };
+  return `r${digest(canonical({ ...request, ...service, ...options }))}`;
 }
 
 /** By what decides how long a task takes: the service, the model, the quality. */

@@ -1,8 +1,9 @@
-import { isSameRequest, type ServiceIdentity } from "../task/intent.ts";
-import type { TaskRecord } from "../task/record.ts";
+import { isSameRequest, type RequestIdentity, type ServiceIdentity } from "../task/intent.ts";
+import { type TaskRecord, taskIdOf } from "../task/record.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import { digestsOf } from "../task/saved-file.ts";
 import { IdPrefixes, mayStandForId } from "./id-prefix.ts";
+import type { LedgerEntry } from "./ledger-entry.ts";
 import { LedgerFiles } from "./ledger-files.ts";
 import {
   fileTag,
@@ -44,6 +45,11 @@ export class LedgerReader extends LedgerFiles {
     return new Map([...found, ...prefixes.found()]);
   }
 
+  /** The newest task with this id, and no other whose id only begins so. */
+  async findWhole(id: string): Promise<TaskRecord | null> {
+    return (await this.#findByWholeId([id])).get(id) ?? null;
+  }
+
   /** In one pass over the names of the ledger, so that only what may be meant is read. */
   async #findByWholeId(ids: readonly string[]): Promise<Map<string, TaskRecord>> {
     const found = new Map<string, TaskRecord>();
@@ -55,9 +61,8 @@ export class LedgerReader extends LedgerFiles {
     };
     for await (const entry of this.entries(isWanted)) {
       if (entry.kind !== "task") continue;
-      const { id, state } = entry.record;
-      for (const each of "taskId" in state ? [id, state.taskId] : [id])
-        if (missing.delete(each)) found.set(each, entry.record);
+      for (const each of [entry.record.id, taskIdOf(entry.record)])
+        if (each !== null && missing.delete(each)) found.set(each, entry.record);
       if (missing.size === 0) break;
     }
     return found;
@@ -84,17 +89,18 @@ export class LedgerReader extends LedgerFiles {
   /**
    * Every task for the very same request of the same account, newest first.
    * @param sinceMs milliseconds since the epoch: no finished task that was begun earlier. Default: all
+   * @param onDamaged called for what cannot be read, and may be such a task
    */
   async *sameRequest(
-    request: GenerationRequest,
-    service: ServiceIdentity,
+    wanted: RequestIdentity,
     sinceMs?: number,
+    onDamaged = (_entry: LedgerEntry) => {},
   ): AsyncGenerator<TaskRecord, undefined> {
-    const tag = requestTag(request, service);
+    const tag = requestTag(wanted);
     const since = sinceMs === undefined ? "" : timeOfId(sinceMs);
     for await (const entry of this.entries((name) => hasTag(name, tag), since)) {
-      if (entry.kind === "task" && isSameRequest(entry.record.intent, { request, service }))
-        yield entry.record;
+      if (entry.kind === "damaged") onDamaged(entry);
+      if (entry.kind === "task" && isSameRequest(entry.record.intent, wanted)) yield entry.record;
     }
   }
 

@@ -1,25 +1,26 @@
 import path from "node:path";
-import {
-  type Claim,
-  type ClaimLimits,
-  claimInTurn,
-  hasClaims,
-  isAtWork,
-  removeClaims,
-  sweepClaims,
-  takeClaim,
-} from "../lib/claim.ts";
 import { isPresent, makeFolder, syncFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-text.ts";
+import {
+  type Claim,
+  hasClaims,
+  type LeaseLimits,
+  leaseOn,
+  removeLeases,
+  sweepLeases,
+  takeLease,
+  takeLeaseInTurn,
+} from "../lib/lease-files.ts";
+import type { ProcessIdentity } from "../lib/processes.ts";
 import { publishOnce } from "../lib/publish.ts";
 import { removeOldDrafts } from "../lib/write-whole.ts";
-import type { Intent } from "../task/intent.ts";
+import type { RequestIdentity } from "../task/intent.ts";
 import type { TaskEvent } from "../task/lifecycle.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { usingStateFolder } from "./errors.ts";
 import { listFolder, readTask } from "./ledger-entry.ts";
 import { DRAFT_MARK, requestTag } from "./ledger-name.ts";
-import { isOwnerGone, mayBeUnderWay, type OwnedTask } from "./owners.ts";
+import { holderOf, isOverdue, isOwnerGone, mayBeUnderWay, type OwnedTask } from "./owners.ts";
 import { TaskFile } from "./task-file.ts";
 import { TaskStarter } from "./task-starter.ts";
 
@@ -31,20 +32,20 @@ export class Ledger extends TaskStarter {
    * @throws StateFolderError, the signal's reason, or what `work` throws
    */
   async alone<Result>(
-    { request, service }: Pick<Intent, "request" | "service">,
+    wanted: RequestIdentity,
     work: (isKept: Claim["isKept"]) => Promise<Result>,
-    limits: ClaimLimits,
+    limits: LeaseLimits,
   ): Promise<Result> {
     const claim = await usingStateFolder(this.folder, "Nothing was sent.", async () => {
       await makeFolder(this.openFolder, 0o700);
-      const id = `request-${requestTag(request, service)}`;
-      return claimInTurn(this.openFolder, id, this.processes, limits);
+      const id = `request-${requestTag(wanted)}`;
+      return takeLeaseInTurn(this.openFolder, id, this.processes, limits, () => this.clock.now());
     }).catch((error: unknown) => {
       limits.signal?.throwIfAborted();
       throw error;
     });
     try {
-      return await work(() => usingStateFolder(this.folder, "Nothing was sent.", claim.isKept));
+      return await work(() => usingStateFolder(this.folder, "Nothing was sent.", () => claim.isKept()));
     } finally {
       // One that cannot be removed ends with this process.
       await claim.release().catch(() => {});
@@ -56,7 +57,7 @@ export class Ledger extends TaskStarter {
    * only resumes the task does not count.
    */
   isUnderWay(record: TaskRecord): boolean {
-    if (record.state.name !== "intent") return false;
+    if (record.state.name !== "intent" && !("tries" in record.state)) return false;
     return !isOwnerGone(record, this.processes, this.clock.now());
   }
 
@@ -79,9 +80,15 @@ export class Ledger extends TaskStarter {
    * when the task is claimed.
    */
   isClaimed(record: TaskRecord): boolean {
-    const { self } = this.processes;
-    if (mayBeUnderWay(record, self, this.clock.now())) return true;
-    return isAtWork(record.owner, this.processes);
+    return !isOwnerGone(record, this.processes, this.clock.now());
+  }
+
+  /** The process that is working on a task, as far as its file and the claims on it say; null if none is known. */
+  async workerOn(record: TaskRecord): Promise<ProcessIdentity | null> {
+    const holder = holderOf(record);
+    if (holder !== null && this.isClaimed(record)) return holder;
+    const lease = await this.guarded(() => leaseOn(this.openFolder, record.id, this.processes));
+    return lease === null || "by" in lease ? null : lease;
   }
 
   /**
@@ -95,19 +102,30 @@ export class Ledger extends TaskStarter {
   /** Takes over an unfinished task whose process is gone. @returns "elsewhere" while its process lives, or "finished" */
   async claim(record: TaskRecord): Promise<OwnedTask | "elsewhere" | "finished"> {
     return this.guarded(async () => {
-      const { self } = this.processes;
-      if (mayBeUnderWay(record, self, this.clock.now())) return "elsewhere";
+      const { processes, clock } = this;
+      if (mayBeUnderWay(record, processes.self, clock.now())) return "elsewhere";
       // A process that has recorded an unknown outcome has released the task, even if it is still alive.
-      const isLeft = record.state.name === "unknown";
-      const firstOwner = isLeft ? null : record.owner;
-      const result = await takeClaim(this.openFolder, record.id, firstOwner, this.processes);
+      const ignoresLiving = isOverdue(record, clock.now());
+      const isLeft = record.state.name === "unknown" || ignoresLiving;
+      const firstOwner = isLeft ? null : holderOf(record);
+      const result = await takeLease(this.openFolder, record.id, firstOwner, processes, {
+        ignoresLiving,
+        now: () => clock.now(),
+      });
       if (result.isTaken) return "elsewhere";
       const task = await this.#reopenClaimed(record.id, result.claim);
       // It was read before it was claimed, and an owner on another machine may have continued meanwhile.
-      if (task === "finished" || !mayBeUnderWay(task.record, self, this.clock.now())) return task;
+      if (task === "finished" || !this.#isInOtherHands(task.record)) return task;
       await task.release();
       return "elsewhere";
     });
+  }
+
+  /** Whether a process that was overdue has continued before the task was claimed. */
+  #isInOtherHands(record: TaskRecord): boolean {
+    const { self } = this.processes;
+    if (mayBeUnderWay(record, self, this.clock.now())) return true;
+    return "tries" in record.state && !isOwnerGone(record, this.processes, this.clock.now());
   }
 
   async #reopenClaimed(id: string, claim: Claim): Promise<OwnedTask | "finished"> {
@@ -122,17 +140,18 @@ export class Ledger extends TaskStarter {
 
   async #reopen(id: string, claim: Claim): Promise<OwnedTask> {
     const file = await TaskFile.reopen(this.fileOf(id), this.makeRoom);
-    const release = async () => {
-      try {
-        file.close();
-      } finally {
-        await claim.release();
-      }
-    };
     try {
       const read = await readTask(id, file.path);
-      if (read.kind === "task") return { record: read.record, file, claimed: true, release };
-      throw new Error(`${file.path} changed while it was read`);
+      if (read.kind !== "task") throw new Error(`${file.path} changed while it was read`);
+      const { record } = read;
+      const release = async () => {
+        try {
+          file.close();
+        } finally {
+          await claim.release();
+        }
+      };
+      return { record, file, claim, release };
     } catch (error) {
       // The caller releases the claim once: after that its number may belong to another process.
       file.close();
@@ -158,16 +177,18 @@ export class Ledger extends TaskStarter {
    * claim has run out. That process reads the task after claiming it, and the owner calls this after writing to it, so
    * at least one of the two learns about the other.
    */
-  isTakenOver({ record, file }: OwnedTask): boolean {
+  async isTakenOver({ record, file, claim }: OwnedTask): Promise<boolean> {
     // In this order: when a task is moved to `done`, its claims are removed last.
-    return hasClaims(this.openFolder, record.id) || !isPresent(file.path);
+    const isClaimed = claim ? !(await claim.isKept()) : hasClaims(this.openFolder, record.id);
+    return isClaimed || !isPresent(file.path);
   }
 
   /** Moves a finished task's file to `done`. @param record the task as its lines add up */
-  async finish({ file, claimed }: OwnedTask, record: TaskRecord): Promise<void> {
+  async finish({ file, claim }: OwnedTask, record: TaskRecord): Promise<void> {
     file.close();
     await this.done.take(file.path, record);
-    if (claimed) await removeClaims(this.openFolder, record.id);
+    if (record.intent.work) this.work.remove(record.id);
+    if (claim) await removeLeases(this.openFolder, record.id);
   }
 
   /** Whether a task is among the finished ones. */
@@ -187,7 +208,9 @@ export class Ledger extends TaskStarter {
   /** Removes what killed processes left beside the tasks. */
   async sweep(): Promise<void> {
     const names = listFolder(this.openFolder);
-    await sweepClaims(this.openFolder, names, (id) => this.#isTask(id), this.processes);
+    const now = () => this.clock.now();
+    await sweepLeases(this.openFolder, names, (id) => this.#isTask(id), this.processes, now);
     await removeOldDrafts(this.openFolder, (name) => name.includes(DRAFT_MARK), this.clock.now());
+    await this.work.sweep((id) => this.done.has(id));
   }
 }

@@ -1,3 +1,6 @@
+import { isoTime } from "../lib/clock.ts";
+import { isHeld, isWithinItsTime } from "../lib/lease.ts";
+import type { Claim } from "../lib/lease-files.ts";
 import { isSameMachine, type Processes, type ProcessIdentity } from "../lib/processes.ts";
 import type { TaskRecord } from "../task/record.ts";
 import type { TaskFile } from "./task-file.ts";
@@ -5,38 +8,56 @@ import type { TaskFile } from "./task-file.ts";
 /** How long a submit may take if the claim does not say: the timeout and some margin. */
 export const LONGEST_SUBMIT_MS = 150_000;
 
+/** The process that has a task in hand, as its file says; null: none. */
+export function holderOf({ state, owner }: TaskRecord): ProcessIdentity | null {
+  return "tries" in state ? state.by : owner;
+}
+
 /**
  * Whether the owner is on another machine, where it cannot be checked, and may still be submitting according to its
  * claim, which is respected.
  */
 export function mayBeUnderWay(record: TaskRecord, self: ProcessIdentity, nowMs: number): boolean {
-  const { owner } = record;
-  return owner !== null && !isSameMachine(owner, self) && nowMs < submittingUntilMs(record);
+  const holder = holderOf(record);
+  if (holder === null || isSameMachine(holder, self)) return false;
+  const until = submittingUntil(record);
+  return until !== null && isHeld({ ...holder, until }, { self, isAlive: () => false }, nowMs);
 }
 
-/** Milliseconds since the epoch; in the past for a request whose submit has ended. */
-function submittingUntilMs({ state, submittedAt }: TaskRecord): number {
-  if (state.name !== "intent" && state.name !== "rate_limited") return Number.NEGATIVE_INFINITY;
+/**
+ * Whether the time is over until which a task's holder has it, even if its process lives: it was stopped, or the thread
+ * was ended that worked on it.
+ */
+export function isOverdue({ state }: TaskRecord, nowMs: number): boolean {
+  return "tries" in state && !isWithinItsTime({ by: null, until: state.until ?? "" }, nowMs);
+}
+
+/** Until when a request may be submitted, ISO 8601; null for one whose submit has ended. */
+function submittingUntil({ state, submittedAt }: TaskRecord): string | null {
+  if ("tries" in state) return state.until;
+  if (state.name !== "intent" && state.name !== "rate_limited") return null;
   const untilMs = state.until === null ? Number.NaN : Date.parse(state.until);
-  return Number.isNaN(untilMs) ? Date.parse(submittedAt) + LONGEST_SUBMIT_MS : untilMs;
+  if (!Number.isNaN(untilMs)) return state.until;
+  const submittedMs = Date.parse(submittedAt);
+  return Number.isNaN(submittedMs) ? null : isoTime(submittedMs + LONGEST_SUBMIT_MS);
 }
 
 /**
  * Whether the process that was to submit a task is gone, or has released it, so that the task will not be submitted.
  * This process too is alive until the record says that it has released the task: another client, another thread or
- * another copy of the package may be working on it.
+ * another copy of the package may be working on it. On this machine it has no time limit: it may wait out a 429.
  */
-export function isOwnerGone(record: TaskRecord, { self, isAlive }: Processes, nowMs: number): boolean {
-  const { owner } = record;
-  return owner === null || !(isAlive(owner) || mayBeUnderWay(record, self, nowMs));
+export function isOwnerGone(record: TaskRecord, processes: Processes, nowMs: number): boolean {
+  if (isOverdue(record, nowMs)) return true;
+  return !(isHeld(holderOf(record), processes, nowMs) || mayBeUnderWay(record, processes.self, nowMs));
 }
 
 /** A task that this process may write to. */
 export interface OwnedTask {
   record: TaskRecord;
   file: TaskFile;
-  /** Whether it was taken over from another process, so that there are claims on it. */
-  claimed: boolean;
+  /** The claim on it, where it was taken over from another process; null where this process has begun it. */
+  claim: Pick<Claim, "isKept"> | null;
   /** Releases it unfinished. */
   release(): Promise<void>;
 }

@@ -2,10 +2,10 @@ import { randomBytes } from "node:crypto";
 import { realpathSync } from "node:fs";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { claimInTurn } from "../lib/claim.ts";
 import { DiskFile } from "../lib/disk-file.ts";
 import { makeFolder, removeIfPresent } from "../lib/durable.ts";
 import { errorCode, errorText } from "../lib/error-text.ts";
+import { takeLeaseInTurn } from "../lib/lease-files.ts";
 import type { Processes } from "../lib/processes.ts";
 import { SettingsError } from "./errors.ts";
 import { namesIn } from "./ledger-entry.ts";
@@ -55,7 +55,7 @@ export class SettingsStore {
     const folder = path.dirname(this.file);
     try {
       await makeFolder(folder, 0o700);
-      const claim = await claimInTurn(folder, "config", this.#processes, { mostMs: WAIT_FOR_OTHERS_MS });
+      const claim = await takeLeaseInTurn(folder, "config", this.#processes, { mostMs: WAIT_FOR_OTHERS_MS });
       try {
         for (const leftover of leftoversOf(this.file)) removeIfPresent(leftover);
         await work();

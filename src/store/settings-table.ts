@@ -23,7 +23,7 @@ const TABLE = {
   generator: {
     type: "generator",
     variable: "IMGGEN_GENERATOR",
-    help: "your own generator in place of a service: openai, a URL, sdapi:<url>, command:<command line>",
+    help: "your own generator in place of a service: openai, comfyui:<url>, replicate, a URL and others, see imggen help generators",
   },
   generatorKey: {
     type: "generatorKey",
@@ -42,8 +42,7 @@ const TABLE = {
   },
   generatorConcurrency: {
     type: "places",
-    help: "requests at once, over all processes (default: 1)",
-    default: "1",
+    help: "requests at once, over all processes (default: 1; 4 for replicate, fal, bfl, gemini and packages)",
   },
   generatorTimeout: {
     type: "duration",
@@ -57,6 +56,10 @@ const TABLE = {
   generatorHeader: {
     type: "headers",
     help: "headers of every request, as name=VARIABLE, whose value the variable holds",
+  },
+  workflow: {
+    type: "workflow",
+    help: "a ComfyUI workflow that makes the images: a file of Export (API), or a PNG that ComfyUI saved",
   },
   generatorPaid: {
     type: "switch",

@@ -1,6 +1,6 @@
 import path from "node:path";
 import { mapConcurrent } from "../lib/concurrency.ts";
-import { mayBeCharged } from "../task/record.ts";
+import { mayBeCharged, spentCredits } from "../task/record.ts";
 import type { DoneTasks } from "./done-tasks.ts";
 import { type LedgerEntry, namesIn } from "./ledger-entry.ts";
 import { creditsByName, idOfName, isAuxiliary, timeOfId } from "./ledger-name.ts";
@@ -80,7 +80,7 @@ export class Spending {
       if (entry?.kind !== "task" || !mayBeCharged(entry.record)) return;
       const { id, intent } = entry.record;
       const counts = intent.service.keyId === this.#keyId && id >= this.#since;
-      this.#begun.set(id, counts ? (intent.credits ?? 0) : 0);
+      this.#begun.set(id, counts ? (spentCredits(entry.record) ?? 0) : 0);
     });
     return new Set(names.map((name) => idOfName(name) ?? ""));
   }

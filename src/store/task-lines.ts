@@ -3,11 +3,12 @@ import type { ErrorType } from "../lib/error-types.ts";
 import { isJsonObject, jsonOrNull } from "../lib/json.ts";
 import type { ProcessIdentity } from "../lib/processes.ts";
 import type { SaveOptions } from "../task/intent.ts";
-import { advance, type EventType, type TaskEvent } from "../task/lifecycle.ts";
-import { begunTask, type TaskRecord } from "../task/record.ts";
+import type { EventType, OfRequest, TaskEvent } from "../task/lifecycle.ts";
+import { begunTask, type TaskRecord, withEvent } from "../task/record.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import { areSentFields } from "../task/request-fields.ts";
 import type { SavedFile } from "../task/saved-file.ts";
+import type { Work, WorkOptions } from "../task/work.ts";
 import { LEDGER_VERSION } from "./task-file.ts";
 
 /** What a file in the ledger turned out to be. */
@@ -18,6 +19,9 @@ export type ReadTask =
   /** The cause is there where the system did not give the file: its content may be whole. */
   | { kind: "damaged"; why: string; cause?: unknown }
   | { kind: "newer"; version: number };
+
+/** A damaged or foreign line must not make a list of millions. */
+const MOST_REQUESTS = 64;
 
 /** A schema for each field of a line's type: one that is missing, or of another type, does not compile. */
 type Fields<Line> = { [Name in keyof Line]-?: z.ZodMiniType<Line[Name]> };
@@ -37,7 +41,7 @@ const destination = z.discriminatedUnion("kind", [
 ]);
 const savedFile = z.object({
   path: textOrNull,
-  url: text,
+  url: textOrNull,
   mediaType: text,
   bytes: z.number(),
   sha256: text,
@@ -45,14 +49,35 @@ const savedFile = z.object({
   height: z.number(),
   originalSha256: z.exactOptional(text),
 } satisfies Fields<SavedFile>);
-/** Releases before this one noted neither boot nor namespace, nor until when they would be submitting. */
+/** Earlier releases noted neither boot, namespace nor thread, nor until when they would be submitting. */
 const owner = z.object({
   pid: z.number(),
   host: text,
   started: text,
   boot: z.exactOptional(text),
   pidNamespace: z.exactOptional(text),
+  thread: z.exactOptional(z.number()),
 } satisfies Fields<ProcessIdentity>);
+
+/** Values that JSON has and a line does not judge further. */
+const scalar = z.union([text, z.number(), z.boolean()]);
+const work = z.object({
+  taskId: text,
+  isPaid: z.boolean(),
+  requests: z.number().check(z.int(), z.positive(), z.maximum(MOST_REQUESTS)),
+  requestMs: z.number(),
+  options: z.object({
+    model: textOrNull,
+    width: z.number(),
+    height: z.number(),
+    sizeForm: z.nullable(z.enum(["WxH", "width,height", "aspect_ratio"])),
+    fields: z.record(text, scalar),
+    package: z.exactOptional(text),
+    workflow: z.exactOptional(text),
+  } satisfies Fields<WorkOptions>),
+} satisfies Fields<Work>);
+
+const ofRequest = { request: z.exactOptional(z.number()) } satisfies Fields<OfRequest>;
 
 /** What each line of a task file holds beside its type. */
 const LINES: { [Type in EventType]: Fields<Omit<Extract<TaskEvent, { type: Type }>, "type">> } = {
@@ -66,11 +91,21 @@ const LINES: { [Type in EventType]: Fields<Omit<Extract<TaskEvent, { type: Type 
     service: z.object({ baseUrl: text, keyId: text }),
     credits: numberOrNull,
     destination,
-    queue: z.exactOptional(text),
+    work: z.exactOptional(work),
   },
+  waiting: {
+    at: text,
+    why: z.exactOptional(text),
+    sent: z.boolean(),
+    by: z.exactOptional(owner),
+    until: z.exactOptional(text),
+    ...ofRequest,
+  },
+  started: { at: text, by: owner, until: text, ...ofRequest },
+  taken_over: { at: text, by: owner, until: text, ...ofRequest },
   rate_limited: { at: text, why: text, until: text },
   submitting: { at: text, until: text },
-  not_sent: { at: text, why: text },
+  not_sent: { at: text, why: text, ...ofRequest },
   // An error type that a newer release knows is no reason to take the request for one that may be charged.
   refused: {
     at: text,
@@ -79,24 +114,32 @@ const LINES: { [Type in EventType]: Fields<Omit<Extract<TaskEvent, { type: Type 
       key: textOrNull,
       message: text,
     }),
+    ...ofRequest,
   },
-  unknown: { at: text, why: text, excerpt: z.exactOptional(text) },
+  unknown: {
+    at: text,
+    why: text,
+    excerpt: z.exactOptional(text),
+    kept: z.exactOptional(text),
+    ...ofRequest,
+  },
   dismissed: { at: text, why: text, replacement: textOrNull },
-  accepted: { at: text, taskId: text },
+  accepted: { at: text, taskId: text, ...ofRequest },
   completed: {
     at: text,
     urls: z.array(text),
     seenMs: numberOrNull,
     pendingMs: numberOrNull,
     usage: z.exactOptional(z.record(text, z.unknown())),
+    ...ofRequest,
   },
   partly_saved: { at: text, files: z.array(z.nullable(savedFile)) },
-  lost: { at: text, why: text },
   failed: {
     at: text,
     errorCode: textOrNull,
     why: z.exactOptional(text),
     charged: z.exactOptional(z.literal("no")),
+    ...ofRequest,
   },
   saved: { at: text, files: z.array(savedFile) },
   released: { at: text },
@@ -122,9 +165,7 @@ export function readTaskLines(id: string, content: string): ReadTask {
   if (intent === null || intent.type !== "intent") return unreadable(first);
   const begun = begunTask(id, intent);
   const events = rest.map(parseLine).filter((event) => event !== null);
-  const isReleased = events.some(({ type }) => type === "released");
-  const owner = isReleased ? null : begun.owner;
-  return { kind: "task", record: { ...begun, owner, state: events.reduce(advance, begun.state) } };
+  return { kind: "task", record: events.reduce(withEvent, begun) };
 }
 
 function unreadable(line: string): ReadTask {

@@ -97,7 +97,7 @@ export class TaskStarter extends LedgerReader {
       throw error;
     }
     const release = async () => file.release(isoTime(this.clock.now()));
-    return { record: begunTask(id, line), file, claimed: false, release };
+    return { record: begunTask(id, line), file, claim: null, release };
   }
 
   protected readonly makeRoom = () => releaseReserve(this.folder);

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { GenerationRequest } from "./request.ts";
+import type { Work } from "./work.ts";
 
 /** The account that a task is charged to. */
 export interface ServiceIdentity {
@@ -17,26 +18,34 @@ export const SANDBOX_SERVICE = "sandbox";
  */
 export const GENERATOR_KEY_ID = "b0c63f2a34c7b97f";
 
-/** Carries the ledger's id of a request to the queue before the user's own generator. */
-export const REQUEST_ID_HEADER = "x-imggen-request";
-
 /** What is about to be submitted, and everything that another process needs to finish it. */
 export interface Intent {
   request: GenerationRequest;
   service: ServiceIdentity;
-  /** Documented cost; null if the service's document gives none. */
+  /** Documented cost of all its requests; null if there is no price. */
   credits: number | null;
   destination: Destination;
-  /** The queue before the user's own generator that gets the request, with its id; absent for other services. */
-  queue?: string;
+  /** What a request to another provider than the hosted service is worth; absent at that service. */
+  work?: Work;
 }
 
+/** Why a task costs no money, whatever credits it has: the sandbox's are play money. */
+export type FreeAt = "sandbox" | "generator";
+
+/** Where a task is free; null where it may cost something. */
+export function freeAt({ service, work }: Pick<Intent, "service" | "work">): FreeAt | null {
+  if (service.baseUrl === SANDBOX_SERVICE) return "sandbox";
+  return work?.isPaid === false ? "generator" : null;
+}
+
+/** What identifies a request: two that agree in it ask for the same of the same account. */
+export type RequestIdentity = Pick<Intent, "request" | "service"> & {
+  work?: Pick<Work, "options"> | undefined;
+};
+
 /** Whether two intents are the same request to the same account. */
-export function isSameRequest(
-  a: Pick<Intent, "request" | "service">,
-  b: Pick<Intent, "request" | "service">,
-): boolean {
-  return isDeepStrictEqual([a.request, a.service], [b.request, b.service]);
+export function isSameRequest(a: RequestIdentity, b: RequestIdentity): boolean {
+  return isDeepStrictEqual([a.request, a.service, a.work?.options], [b.request, b.service, b.work?.options]);
 }
 
 /** Where a task's images go, decided before it is submitted. All paths are absolute. */

@@ -6,26 +6,29 @@ import type { SavedFile } from "./saved-file.ts";
 /**
  * A task's life, from its intent to its saved files: every state, and what is known in it. Ledger lines, reports, batch
  * rows, history and JSON are views of this union. Each is derived in one place that names every state, so that a new
- * one does not compile until all of them know it.
+ * one does not compile until all of them know it. A task of several requests has such a life for each of them, and its
+ * own state follows from theirs (`record.ts`).
  */
 export type TaskState =
-  /** It is being submitted, or its process ended around that, and it may have been accepted. */
+  /** At the hosted service: it is being submitted, or its process ended around that, and it may have been accepted. */
   | { name: "intent"; until: string | null }
+  /** At any other provider: no request is on its way. It waits for its turn, or to be sent again. */
+  | ({ name: "waiting"; why: string | null } & Attempts)
+  /** At any other provider: its request is on its way, or its process ended around that. */
+  | ({ name: "started" } & Attempts)
   /** The service did not take it, and its owner is to submit it again. Where that has ended, nothing was sent. */
   | ({ name: "rate_limited"; isOwnerGone: boolean } & Facts["rate_limited"])
   | ({ name: "not_sent" } & Facts["not_sent"])
   | ({ name: "refused" } & Facts["refused"])
-  /** It was sent, and its reply was lost. */
-  | { name: "unknown"; why: string; excerpt: string | null }
+  /** It was sent, and its reply was lost, or cannot be used. */
+  | ({ name: "unknown"; why: string; excerpt: string | null } & Lost)
   /** The user has stopped tracking it, although it is not known whether it was charged. */
   | ({ name: "dismissed" } & Facts["dismissed"])
   | ({ name: "accepted" } & Accepted)
-  /** The service has finished it. Its images are still to be saved, some of them perhaps. */
+  /** It is made: at result URLs, or in the task's folder. Its images are still to be saved, some of them perhaps. */
   | ({ name: "completed"; urls: string[]; partlySaved: (SavedFile | null)[] } & Completed<string> &
       Spent &
       Accepted)
-  /** The service has ended it, and cannot say whether it was charged: its generator's reply was lost. */
-  | ({ name: "lost" } & Facts["lost"] & Accepted)
   /** Images that were saved before the service called it failed are still files. */
   | ({ name: "failed"; partlySaved: (SavedFile | null)[] } & Facts["failed"] & Accepted)
   /** All of its images are files, whole under their final names. */
@@ -33,12 +36,34 @@ export type TaskState =
 
 export type StateName = TaskState["name"];
 
-/** A state in which the service has the task. */
+/** A state in which the provider has the task, or has had it. */
 export type AcceptedState = Extract<TaskState, Accepted>;
+
+/** A state before or while its request is sent, at another provider than the hosted service. */
+export type AttemptState = Extract<TaskState, Attempts>;
+
+interface Attempts {
+  /** Our own id of the task. */
+  taskId: string;
+  /** How many requests may have reached the other side. */
+  tries: number;
+  /** The process that has it in hand, until the time in `until`; null: none. */
+  by: ProcessIdentity | null;
+  until: string | null;
+}
 
 interface Accepted {
   taskId: string;
   acceptedAt: string;
+}
+
+interface Lost {
+  /** Where what arrived is kept; null if nothing is. */
+  kept: string | null;
+  /** Our own id of the task; null at the hosted service. */
+  ownId: string | null;
+  /** Whether its provider had answered with success: nothing can show any more that it was free. */
+  wasMade: boolean;
 }
 
 interface Completed<Time> {
@@ -46,7 +71,7 @@ interface Completed<Time> {
   observed: CompletionTimes;
 }
 
-/** What the user's own generator says of cost and tokens, in its own words. */
+/** What a provider says of cost and tokens, in its own words. */
 export type Usage = Readonly<Record<string, unknown>>;
 
 interface Spent {
@@ -66,7 +91,12 @@ export interface CompletionTimes {
  */
 export type TaskEvent = { [Type in EventType]: { type: Type; at: string } & Facts[Type] }[EventType];
 
-export type EventType = StateName | "submitting" | "partly_saved" | "released";
+export type EventType = StateName | "taken_over" | "submitting" | "partly_saved" | "released";
+
+/** Which of a task's requests a line is about, from 0. Absent: the only one. */
+export interface OfRequest {
+  request?: number;
+}
 
 /**
  * What each line says beside its type and time. Until the time in `until`, other machines, which cannot check whether the
@@ -75,73 +105,97 @@ export type EventType = StateName | "submitting" | "partly_saved" | "released";
 interface Facts {
   /** `id` is the task's own name: its file may have a second name, that of a batch's claim. */
   intent: { v: number; id?: string; owner: ProcessIdentity; until?: string } & Intent;
+  /** `sent`: whether a request of it may have reached the other side since it last waited. */
+  waiting: { why?: string; sent: boolean; by?: ProcessIdentity; until?: string } & OfRequest;
+  /** On disk before the request is sent: from here on it counts as sent. */
+  started: { by: ProcessIdentity; until: string } & OfRequest;
+  /** Another process waits for what is still on its way. */
+  taken_over: { by: ProcessIdentity; until: string } & OfRequest;
   /** The service answered 429, and the request is submitted again after a wait. */
   rate_limited: { why: string; until: string };
   /** It is about to be submitted again: back to `intent`. */
   submitting: { until: string };
-  not_sent: { why: string };
-  refused: { error: { type: ErrorType; key: string | null; message: string } };
+  not_sent: { why: string } & OfRequest;
+  refused: { error: { type: ErrorType; key: string | null; message: string } } & OfRequest;
   /** `excerpt` is the beginning of a reply that could not be used, the API key masked. */
-  unknown: { why: string; excerpt?: string };
+  unknown: { why: string; excerpt?: string; kept?: string } & OfRequest;
   /** `replacement` is the task that was submitted in its place. */
   dismissed: { why: string; replacement: string | null };
-  accepted: { taskId: string };
-  completed: { urls: string[] } & CompletionTimes & Spent;
-  /** It stays `completed`. One entry per result URL; null for an image that is missing. */
+  accepted: { taskId: string } & OfRequest;
+  completed: { urls: string[] } & CompletionTimes & Spent & OfRequest;
+  /** It stays `completed`. One entry per image; null for an image that is missing. */
   partly_saved: { files: (SavedFile | null)[] };
-  /** `why`: the words of the user's own generator. `charged`: what is known for certain, if anything is. */
-  failed: { errorCode: string | null; why?: string; charged?: "no" };
-  lost: { why: string };
+  /** `why`: the provider's words. `charged`: what is known for certain, if anything is. */
+  failed: { errorCode: string | null; why?: string; charged?: "no" } & OfRequest;
   saved: { files: SavedFile[] };
   /** The process that began it has stopped working on it. It stays in its state. */
   released: Record<never, never>;
 }
 
-/**
- * What each state has cost, and whether there is something left to do, so that its file is among the unfinished. That
- * a failed task is refunded, the service's document does not say.
- */
-export const STATES: Readonly<Record<StateName, { charged: Charged; isOpen: boolean }>> = {
-  intent: { charged: "unknown", isOpen: true },
-  rate_limited: { charged: "unknown", isOpen: true },
-  not_sent: { charged: "no", isOpen: false },
-  refused: { charged: "no", isOpen: false },
-  unknown: { charged: "unknown", isOpen: true },
-  dismissed: { charged: "unknown", isOpen: false },
-  accepted: { charged: "yes", isOpen: true },
-  completed: { charged: "yes", isOpen: true },
-  lost: { charged: "unknown", isOpen: true },
-  failed: { charged: "unknown", isOpen: false },
-  saved: { charged: "yes", isOpen: false },
+/** Where an open task stands, in the words that users read. */
+export type OpenWord = "waiting" | "running" | "accepted" | "made";
+
+interface StateFacts {
+  /** What it has cost at the hosted service. The document does not say that a failed task is refunded. */
+  charged: Charged;
+  /** Whether there is something left to do, so that its file is among the unfinished. */
+  isOpen: boolean;
+  /** Where it stands, if `resume` can take it further. */
+  word: OpenWord | null;
+}
+
+export const STATES: Readonly<Record<StateName, StateFacts>> = {
+  intent: { charged: "unknown", isOpen: true, word: null },
+  waiting: { charged: "no", isOpen: true, word: "waiting" },
+  started: { charged: "unknown", isOpen: true, word: "running" },
+  rate_limited: { charged: "unknown", isOpen: true, word: null },
+  not_sent: { charged: "no", isOpen: false, word: null },
+  refused: { charged: "no", isOpen: false, word: null },
+  unknown: { charged: "unknown", isOpen: true, word: null },
+  dismissed: { charged: "unknown", isOpen: false, word: null },
+  accepted: { charged: "yes", isOpen: true, word: "accepted" },
+  completed: { charged: "yes", isOpen: true, word: "made" },
+  failed: { charged: "unknown", isOpen: false, word: null },
+  saved: { charged: "yes", isOpen: false, word: null },
 };
+
+/** Where an open task stands, also where only the user can decide what becomes of it. */
+export type StateWord = OpenWord | "unknown";
+
+/** The word for a task in this state, the same wherever users read it; null for one that is at its end. */
+export function stateWord(name: StateName): StateWord | null {
+  const { word, isOpen } = STATES[name];
+  return word ?? (isOpen ? "unknown" : null);
+}
+
+/** All of them, in the order of a task's life. */
+export const STATE_WORDS: readonly StateWord[] = ["waiting", "running", "accepted", "made", "unknown"];
 
 /** The effective state: a rate-limited request whose owner has exited counts as not sent. */
 export function effectiveState(state: TaskState): StateName {
   return state.name === "rate_limited" && state.isOwnerGone ? "not_sent" : state.name;
 }
 
-/** What a task has cost, as far as its lines say. */
-export function chargedIn(state: TaskState): Charged {
-  if (state.name === "failed" && state.charged !== undefined) return state.charged;
-  return STATES[effectiveState(state)].charged;
-}
-
-/** Whether `resume` can take a task in this state further: it is charged, and not saved. */
+/** Whether `resume` can take a task in this state further. */
 export function isResumable(name: StateName): boolean {
-  return STATES[name].isOpen && STATES[name].charged === "yes";
+  return STATES[name].word !== null;
 }
 
 /** What one more line makes of the state so far. Lines that come too late to matter change nothing. */
 export function advance(state: TaskState, event: TaskEvent): TaskState {
-  return "taskId" in state ? advanceTask(state, event) : advanceRequest(state, event);
+  return "acceptedAt" in state ? advanceTask(state, event) : advanceRequest(state, event);
 }
 
 /** Before there is a task: how its submit goes, and how it ended. */
-function advanceRequest(state: TaskState, event: TaskEvent): TaskState {
+function advanceRequest(state: Exclude<TaskState, AcceptedState>, event: TaskEvent): TaskState {
   // A dismissed or replaced request changes its state only if it turns out that the service accepted it.
   if (state.name === "dismissed" && event.type !== "accepted") return state;
   const isSubmitting = state.name === "intent" || state.name === "rate_limited";
   switch (event.type) {
+    case "waiting":
+    case "started":
+    case "taken_over":
+      return "tries" in state ? advanceAttempts(state, event) : state;
     case "rate_limited": {
       const { why, until } = event;
       return isSubmitting ? { name: "rate_limited", why, until, isOwnerGone: false } : state;
@@ -149,27 +203,76 @@ function advanceRequest(state: TaskState, event: TaskEvent): TaskState {
     case "submitting":
       return isSubmitting ? { name: "intent", until: event.until } : state;
     case "not_sent":
-      return { name: "not_sent", why: event.why };
+      return wasMade(state) ? state : { name: "not_sent", why: event.why };
     case "refused":
-      return { name: "refused", error: event.error };
+      return wasMade(state) ? state : { name: "refused", error: event.error };
     case "unknown":
-      return { name: "unknown", why: event.why, excerpt: event.excerpt ?? null };
+      return unknown(event, ownIdOf(state), wasMade(state));
     case "dismissed":
       return { name: "dismissed", why: event.why, replacement: event.replacement };
     case "accepted":
       return { name: "accepted", taskId: event.taskId, acceptedAt: event.at };
-    case "intent":
     case "completed":
+    case "failed": {
+      // A provider that answers with the image itself gives no id: ours stands for it.
+      const taskId = ownIdOf(state);
+      if (taskId === null) return state;
+      const next = advanceTask({ name: "accepted", taskId, acceptedAt: event.at }, event);
+      return wasMade(state) ? withoutRefund(next) : next;
+    }
+    case "intent":
     case "partly_saved":
-    case "lost":
-    case "failed":
     case "saved":
-    case "released":
       return state;
+    case "released":
+      return "by" in state ? { ...state, by: null } : state;
   }
 }
 
-const NEVER_SEEN: CompletionTimes = { seenMs: null, pendingMs: null };
+/** Our own id of a task that may still be made; null if it has none. */
+function ownIdOf(state: Exclude<TaskState, AcceptedState>): string | null {
+  if (state.name === "unknown") return state.ownId;
+  return "tries" in state ? state.taskId : null;
+}
+
+function advanceAttempts(
+  state: AttemptState,
+  event: Extract<TaskEvent, { type: "waiting" | "started" | "taken_over" }>,
+): TaskState {
+  const { taskId } = state;
+  const until = event.until ?? null;
+  if (event.type === "taken_over") return { ...state, by: event.by, until };
+  if (event.type === "started")
+    return { name: "started", taskId, tries: state.tries + 1, by: event.by, until };
+  const tries = state.name === "started" && !event.sent ? state.tries - 1 : state.tries;
+  return { name: "waiting", taskId, tries, why: event.why ?? null, by: event.by ?? null, until };
+}
+
+function unknown(
+  { why, excerpt, kept }: Extract<TaskEvent, { type: "unknown" }>,
+  ownId: string | null,
+  wasMade: boolean,
+): TaskState {
+  return { name: "unknown", why, excerpt: excerpt ?? null, kept: kept ?? null, ownId, wasMade };
+}
+
+function wasMade(state: TaskState): boolean {
+  return state.name === "completed" || (state.name === "unknown" && state.wasMade);
+}
+
+/** Whether a failure can say that nothing was charged: what was made, or has failed without that word, may have been. */
+function mayBeFree(state: TaskState): boolean {
+  return !wasMade(state) && (state.name !== "failed" || state.charged === "no");
+}
+
+/** What was made once may have been charged, whatever is said of it later. */
+function withoutRefund(state: TaskState): TaskState {
+  if (state.name !== "failed") return state;
+  const { charged: _, ...failed } = state;
+  return failed;
+}
+
+export const NEVER_SEEN: CompletionTimes = { seenMs: null, pendingMs: null };
 
 /** Once a task is accepted, no later event of its submit changes that; once it is saved, no event does. */
 function advanceTask(state: AcceptedState, event: TaskEvent): TaskState {
@@ -197,15 +300,9 @@ function advanceTask(state: AcceptedState, event: TaskEvent): TaskState {
         acceptedAt,
         errorCode: event.errorCode,
         ...(event.why !== undefined && { why: event.why }),
-        ...(event.charged && { charged: event.charged }),
+        ...(event.charged && mayBeFree(state) && { charged: event.charged }),
         partlySaved: "partlySaved" in state ? state.partlySaved : [],
       };
-    case "lost":
-      return { name: "lost", taskId, acceptedAt, why: event.why };
-    case "dismissed":
-      return state.name === "lost"
-        ? { name: "dismissed", why: event.why, replacement: event.replacement }
-        : state;
     case "saved": {
       const { completedAt, observed } =
         state.name === "completed" ? state : { completedAt: null, observed: NEVER_SEEN };
@@ -213,16 +310,27 @@ function advanceTask(state: AcceptedState, event: TaskEvent): TaskState {
       const saved = { taskId, acceptedAt, completedAt, files: event.files, observed };
       return { name: "saved", ...saved, ...(usage && { usage }) };
     }
+    case "unknown":
+      // What a reply on this disk holds turned out to be no image.
+      return isHere(state) ? unknown(event, taskId, true) : state;
+    case "dismissed":
     case "intent":
+    case "waiting":
+    case "started":
+    case "taken_over":
     case "rate_limited":
     case "submitting":
     case "not_sent":
     case "refused":
-    case "unknown":
     case "accepted":
     case "released":
       return state;
   }
+}
+
+/** Whether what was made is on this disk, in the task's folder, and not at URLs of its provider. */
+export function isHere(state: TaskState): boolean {
+  return state.name === "completed" && state.urls.length === 0;
 }
 
 function merged(

@@ -1,6 +1,8 @@
+import type { Charged } from "../lib/error-types.ts";
 import type { ProcessIdentity } from "../lib/processes.ts";
+import { combined } from "./combined.ts";
 import type { Intent } from "./intent.ts";
-import { chargedIn, type TaskEvent, type TaskState } from "./lifecycle.ts";
+import { advance, STATES, type TaskEvent, type TaskState } from "./lifecycle.ts";
 
 /** A task as the ledger knows it. */
 export interface TaskRecord {
@@ -10,7 +12,12 @@ export interface TaskRecord {
   /** The process that began it, and works on it while it is alive; null if that has released it. */
   owner: ProcessIdentity | null;
   submittedAt: string;
+  /** Where the task stands. */
   state: TaskState;
+  /** Where each of its requests stands. */
+  requests: readonly TaskState[];
+  /** The lines about the images of all of its requests together, in their order. */
+  ofAll: readonly TaskEvent[];
 }
 
 export type IntentEvent = Extract<TaskEvent, { type: "intent" }>;
@@ -18,15 +25,92 @@ export type IntentEvent = Extract<TaskEvent, { type: "intent" }>;
 /** A task of which only its first line is known. */
 export function begunTask(id: string, line: IntentEvent): TaskRecord {
   const { type: _type, v: _v, id: _id, at, owner, until = null, ...intent } = line;
-  return { id, intent, owner, submittedAt: at, state: { name: "intent", until } };
+  const { work } = intent;
+  const first: TaskState = work
+    ? { name: "waiting", taskId: work.taskId, tries: 0, why: null, by: owner, until }
+    : { name: "intent", until };
+  const requests = Array.from({ length: work?.requests ?? 1 }, () => first);
+  return { id, intent, owner, submittedAt: at, state: first, requests, ofAll: [] };
 }
 
-/** Whether a task was, may have been or may still be charged: all but those that the service refused or never got. */
-export function mayBeCharged({ state }: Pick<TaskRecord, "state">): boolean {
-  return chargedIn(state) !== "no";
+/** A task after one more line. */
+export function withEvent(record: TaskRecord, event: TaskEvent): TaskRecord {
+  const owner = event.type === "released" ? null : record.owner;
+  if (record.requests.length === 1) {
+    const state = advance(record.state, event);
+    return { ...record, owner, state, requests: [state] };
+  }
+  const at = "request" in event && typeof event.request === "number" ? event.request : 0;
+  const requests = record.requests.map((state, index) =>
+    isMeant(state, event, index === at) ? advance(state, event) : state,
+  );
+  const ofAll = OF_IMAGES.has(event.type) ? [...record.ofAll, event] : record.ofAll;
+  const state = ofAll.reduce(advance, combined(requests, record.intent.work?.taskId ?? ""));
+  return { ...record, owner, requests, ofAll, state };
+}
+
+/** Lines about the images of all requests together. */
+const OF_IMAGES: ReadonlySet<TaskEvent["type"]> = new Set(["partly_saved", "saved"]);
+
+/** Whether a line is about one of several requests. @param isNamed whether it gives that one's number */
+function isMeant(state: TaskState, { type }: TaskEvent, isNamed: boolean): boolean {
+  if (OF_IMAGES.has(type)) return false;
+  if (type === "released") return true;
+  // What others have made is not given up with what is lost.
+  return type === "dismissed" ? state.name === "unknown" : isNamed;
+}
+
+/** The id of a task for users, names and messages: the provider's, or our own; null if it has none. */
+export function taskIdOf({ intent, state }: Pick<TaskRecord, "intent" | "state">): string | null {
+  return intent.work?.taskId ?? ("taskId" in state ? state.taskId : null);
+}
+
+/**
+ * What a task has cost, as its file says: never "yes" for what is free or was not sent, never "no" for what a paid
+ * provider answered with success. The only place that says so.
+ */
+export function chargedOf({ intent, state, requests }: TaskRecord): Charged {
+  if (intent.work?.isPaid === false) return "no";
+  if (!intent.work) return chargedAt(state);
+  const each = requests.map(chargedAt);
+  return each.find((charged) => charged === "yes") ?? each.find((charged) => charged === "unknown") ?? "no";
+}
+
+function chargedAt(state: TaskState): Charged {
+  if (state.name === "failed" && state.charged !== undefined) return state.charged;
+  if (state.name === "rate_limited" && state.isOwnerGone) return "no";
+  if (state.name === "waiting" && state.tries > 0) return "unknown";
+  return STATES[state.name].charged;
+}
+
+/** What a task has cost or may have cost, in credits: of several requests, those that were not refused. */
+export function spentCredits(record: TaskRecord): number | null {
+  const { credits, work } = record.intent;
+  if (credits === null || !work || !mayBeCharged(record)) return credits;
+  const each = record.requests.filter((state) => chargedAt(state) !== "no" || mayStillBeSent(state));
+  return (credits / record.requests.length) * each.length;
+}
+
+/** Whether a task was, may have been or may still be charged: all but those that were refused or never sent. */
+export function mayBeCharged(record: TaskRecord): boolean {
+  return (
+    chargedOf(record) !== "no" ||
+    (record.intent.work?.isPaid === true && record.requests.some(mayStillBeSent))
+  );
+}
+
+function mayStillBeSent({ name }: TaskState): boolean {
+  return name === "waiting";
+}
+
+/** Whether a task is one that was asked for and neither refused nor left unsent, so that the history has it. */
+export function isInHistory(record: TaskRecord): boolean {
+  if (record.intent.work === undefined) return mayBeCharged(record);
+  return record.state.name !== "not_sent" && record.state.name !== "refused";
 }
 
 /** Whether a reply was lost, so that it is not known whether something was charged, and the user decides. */
-export function isUnknown({ state }: Pick<TaskRecord, "state">): boolean {
-  return state.name === "intent" || state.name === "unknown" || state.name === "lost";
+export function isUnknown({ state, requests }: Pick<TaskRecord, "state" | "requests">): boolean {
+  if (state.name === "intent" || state.name === "unknown") return true;
+  return state.name === "completed" && requests.some(({ name }) => name === "unknown");
 }

@@ -23,6 +23,8 @@ export interface CheckedRequest {
   request: GenerationRequest;
   /** Documented cost in credits; `null` where the document gives none. */
   credits: number | null;
+  /** How many requests it takes, each at the same price; absent: one. */
+  requests?: number;
   warnings: string[];
 }
 

@@ -2,8 +2,8 @@
 export interface SavedFile {
   /** Absolute; null for bytes that went to standard output. */
   path: string | null;
-  /** The whole result URL, its query included. */
-  url: string;
+  /** The whole result URL, its query included; null where there was none: a provider has sent the image itself. */
+  url: string | null;
   mediaType: string;
   bytes: number;
   sha256: string;

@@ -65,13 +65,16 @@ describe("a connection error in words", () => {
 
   it("names the proxy where it is the proxy that could not be reached, without its password", () => {
     const cause = Object.assign(new Error("getaddrinfo"), { code: "ENOTFOUND" });
-    const proxy = new ProxyError(new URL("http://ada:s3cret@proxy.example:3128"), cause);
+    const proxy = new ProxyError(
+      { url: "http://ada:s3cret@proxy.example:3128", variable: "HTTPS_PROXY" },
+      cause,
+    );
     const error = new TransportError("failed", { sent: false, cause: proxy });
     expect(describeConnectionError(error, SERVICE).message).toBe(
-      "The proxy at proxy.example:3128 could not be reached: its name could not be found.",
+      "The proxy at proxy.example:3128 (HTTPS_PROXY) could not be reached: its name could not be found.",
     );
     expect(connectionErrorText(error)).toBe(
-      "the proxy at proxy.example:3128 could not be reached: its name could not be found",
+      "the proxy at proxy.example:3128 (HTTPS_PROXY) could not be reached: its name could not be found",
     );
   });
 

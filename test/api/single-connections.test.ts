@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { wholeReply } from "../../src/api/client.ts";
 import { liveServer } from "../support/live-server.ts";
 import { type Behaviour, success } from "../support/scripted-server.ts";
 import { pause, replies } from "../support/scripts.ts";
@@ -21,7 +22,7 @@ const inPieces = (...pieces: readonly (string | Buffer)[]): Behaviour => {
 };
 
 const submitTo = async (behave: Behaviour) =>
-  testService((await liveServer(behave)).baseUrl, { requestTimeoutMs: 20_000 }).submit(REQUEST);
+  testService((await liveServer(behave)).baseUrl, { requestTimeoutMs: 20_000 }).submit({ request: REQUEST });
 
 describe("a submit is accepted after an unsolicited interim response", () => {
   it.each([
@@ -48,18 +49,10 @@ describe("a submit is accepted after an unsolicited interim response", () => {
     const server = await liveServer(replies(`${CONTINUE}${ACCEPTED}`));
     const proxy = await tunnelProxy("tunnel");
     const http = testClient({ proxies: { http: proxy.url, https: "", except: "" } });
-    expect(await testService(server.baseUrl, { http }).submit(REQUEST)).toMatchObject({
-      outcome: "accepted",
-    });
+    const url = new URL(`http://service.example:${server.port}/api`);
+    const reply = await wholeReply(http, { method: "POST", url, body: "{}" });
+    expect(reply).toMatchObject({ status: 200, cut: null });
     expect(proxy.heads).toHaveLength(1);
-  });
-
-  it("past a proxy, for a host that NO_PROXY names", async () => {
-    const server = await liveServer(replies(`${CONTINUE}${ACCEPTED}`));
-    const http = testClient({ proxies: { http: "http://127.0.0.1:9", https: "", except: "127.0.0.1" } });
-    expect(await testService(server.baseUrl, { http }).submit(REQUEST)).toMatchObject({
-      outcome: "accepted",
-    });
   });
 });
 

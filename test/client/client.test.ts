@@ -139,14 +139,16 @@ describe("a client", () => {
   });
 
   it("goes through the proxies of the environment, which never see the key", async () => {
-    const { client, output, server } = await clientWorld();
-    const proxy = await tunnelProxy("tunnel");
-    vi.stubEnv("http_proxy", proxy.url);
+    const { client, output } = await clientWorld();
+    const proxy = await tunnelProxy("refuse");
+    vi.stubEnv("https_proxy", proxy.url);
     onTestFinished(() => void vi.unstubAllEnvs());
-    await client().generate({ ...SOON, output });
-    expect(server.submits()).toHaveLength(1);
+    const elsewhere = client({ baseUrl: "https://service.example/api" });
+    await expect(elsewhere.generate({ ...SOON, output })).rejects.toMatchObject({
+      error: { type: "network" },
+    });
     expect(proxy.heads.length).toBeGreaterThan(0);
-    for (const head of proxy.heads) expect(head).toMatch(/^CONNECT /);
+    for (const head of proxy.heads) expect(head).toMatch(/^CONNECT service\.example:443 /);
     expect(proxy.heads.join("\n")).not.toContain(CANARY);
   });
 

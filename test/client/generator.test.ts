@@ -3,7 +3,7 @@ import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type ClientOptions, createClient } from "../../src/client/index.ts";
 import { CANARY } from "../support/canary.ts";
-import { generatorWorld, makesImage, refuses } from "../support/generator-world.ts";
+import { generatorWorld, makesImage, modelList, refuses } from "../support/generator-world.ts";
 import { png } from "../support/images.ts";
 import { inTurn, pause, silence } from "../support/scripts.ts";
 import { failureOf } from "./client-world.ts";
@@ -20,12 +20,15 @@ async function world(...args: Parameters<typeof generatorWorld>) {
 
 describe("a client of the user's own generator", () => {
   it("generates with it, and knows what it took", async () => {
-    const { client, output, generator } = await world();
+    const { client, output, generator } = await world(makesImage, modelList("sd3"));
     const made = client({ generatorKey: CANARY, generatorModel: "sd3" });
     expect(made.estimate({ prompt: "a fox" })).toMatchObject({ request: { model: "sd3" }, credits: 0 });
     expect(await made.generate({ prompt: "a fox", output })).toMatchObject({
       ok: true,
+      taskId: expect.stringMatching(/^task_/),
       credits: 0,
+      charged: "no",
+      files: [{ url: null }],
       usage: { total_tokens: 12 },
     });
     expect(generator.submits()[0]?.headers.authorization).toBe(`Bearer ${CANARY}`);

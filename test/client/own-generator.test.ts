@@ -1,3 +1,4 @@
+import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { EffectiveSettings, type SettingFlags } from "../../src/client/effective-settings.ts";
 import { generatorNamed, ownGenerator, requireKey } from "../../src/client/own-generator.ts";
@@ -14,8 +15,14 @@ function opened(given: Given) {
   const settings = settingsOf(given);
   const setting = settings.generator();
   if (setting === undefined) throw new Error("no generator");
-  return ownGenerator(setting, { settings, context: { env: given.env ?? {} } });
+  return ownGenerator(setting, {
+    settings,
+    context: { env: given.env ?? {}, resolvePath },
+    folders: { config: "/nowhere" },
+  });
 }
+
+const resolvePath = (file: string): string => path.resolve("/work", file);
 
 const GPUBOX = "http://gpubox:1234";
 
@@ -199,9 +206,49 @@ describe("its key", () => {
 
   it("for a stored task's generator is only one that is bound to it", () => {
     const env = { ...ofOpenAi, IMGGEN_GENERATOR_KEY: "sk-mine-1" };
-    const source = { settings: settingsOf({ env, config: stored }), context: { env } };
+    const source = {
+      settings: settingsOf({ env, config: stored }),
+      context: { env, resolvePath },
+      folders: { config: "/nowhere" },
+    };
     expect(generatorNamed("openai", source).options.key).toBe("sk-openai-1");
     expect(generatorNamed("openai:https://images.example.com/v1", source).options.key).toBe("sesame");
     expect(generatorNamed("openai:https://other.example.com/v1", source).options.key).toBeNull();
+  });
+});
+
+describe("a workflow", () => {
+  const generator = "comfyui:http://gpubox:8188";
+
+  it("is a file of the working folder, by its flag or the config of that generator", () => {
+    const byFlag = opened({ flags: { generator, workflow: "fox.json" } });
+    expect(byFlag.options.workflow).toEqual({ path: "/work/fox.json", label: "--workflow" });
+    const byConfig = opened({ config: { generator, workflow: "/home/ada/fox.json" } });
+    expect(byConfig.options.workflow).toMatchObject({ label: "workflow in the config" });
+    expect(opened({ flags: { generator } }).options.workflow).toBeUndefined();
+  });
+
+  it("is refused by its flag for another generator, and passed over in the config", () => {
+    expect(() => opened({ flags: { generator: GPUBOX, workflow: "fox.json" } })).toThrow(
+      "--workflow is for a ComfyUI server.",
+    );
+    expect(opened({ config: { generator: GPUBOX, workflow: "fox.json" } }).options.workflow).toBeUndefined();
+  });
+
+  it("has inputs that fields name by a node's id or title", () => {
+    const generatorField = JSON.stringify([
+      "3.steps=8",
+      "Load Checkpoint.ckpt_name=a b.ckpt",
+      "CFG (v1.5).value=2",
+    ]);
+    expect(opened({ flags: { generator, generatorField } }).options.fields).toEqual({
+      "3.steps": 8,
+      "Load Checkpoint.ckpt_name": "a b.ckpt",
+      "CFG (v1.5).value": 2,
+    });
+    for (const wrong of ["3=8", ".steps=8", "3.=8", "3.a b=8"])
+      expect(() => opened({ flags: { generator, generatorField: JSON.stringify([wrong]) } })).toThrow(
+        /valid name/,
+      );
   });
 });

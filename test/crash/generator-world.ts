@@ -23,10 +23,13 @@ export const PROMPT = "a fox";
 /** A home, an output folder and a paid generator, for one try. */
 export class GeneratorWorld extends TrialWorld {
   readonly generator = new PaidGenerator();
+  /** How many images are asked for: one request each. */
+  readonly images: number;
   readonly #recovery: Program["recovery"];
 
-  constructor({ folder, recovery }: Program) {
+  constructor({ folder, recovery }: Program, images: number) {
     super(folder);
+    this.images = images;
     this.#recovery = recovery;
   }
 
@@ -46,6 +49,8 @@ export class GeneratorWorld extends TrialWorld {
       "--output",
       `${this.out}/`,
       "--generator-paid",
+      "-n",
+      String(this.images),
     ];
     const ofDisk = strike !== null && "at" in strike ? strike : null;
     const child = this.spawn(words, { ...this.#environment(), ...this.watching(ofDisk) });

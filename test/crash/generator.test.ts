@@ -1,8 +1,8 @@
-import { afterAll, it } from "vitest";
+import { afterAll, describe, it } from "vitest";
 import { isLongRun } from "../support/holds.ts";
 import { ProgramHost } from "../support/program-host.ts";
 import { BUILT } from "./build-mutant.ts";
-import { tryGenerator } from "./judge-generator.ts";
+import { ONE_IMAGE, TWO_IMAGES, tryGenerator } from "./judge-generator.ts";
 import { EVERY_KILL, type Modes } from "./points.ts";
 import { expectSound } from "./report.ts";
 
@@ -19,9 +19,13 @@ const program = { folder: BUILT, recovery: new ProgramHost(BUILT) };
 
 afterAll(() => program.recovery.close());
 
-it("a paid generator gets one request, and what arrived to its last byte is saved, wherever a generate was stopped", {
-  timeout: isLongRun ? 3_600_000 : 300_000,
-}, async () => {
-  const outcomes = await tryGenerator(isLongRun ? EVERY_FAILURE : EVERY_KILL, program);
-  expectSound("a generate with a paid generator, stopped once", outcomes);
+describe("wherever a generate was stopped", () => {
+  it.each([ONE_IMAGE, TWO_IMAGES])(
+    "a paid generator gets one request for an image, and what arrived to its last byte is saved: $name",
+    { timeout: isLongRun ? 3_600_000 : 300_000 },
+    async (scenario) => {
+      const outcomes = await tryGenerator(scenario, isLongRun ? EVERY_FAILURE : EVERY_KILL, program);
+      expectSound(`a ${scenario.name}, stopped once`, outcomes);
+    },
+  );
 });

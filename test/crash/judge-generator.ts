@@ -6,7 +6,14 @@ import { MOMENTS } from "./paid-generator.ts";
 import { diskPoints, type Modes } from "./points.ts";
 import { type Outcome, type Program, WORKERS } from "./try-point.ts";
 
-const SCENARIO = "generate with a paid generator";
+/** What is tried: a generate of so many images. */
+export interface PaidScenario {
+  name: string;
+  images: number;
+}
+
+export const ONE_IMAGE: PaidScenario = { name: "generate with a paid generator", images: 1 };
+export const TWO_IMAGES: PaidScenario = { name: "generate of two images with a paid generator", images: 2 };
 
 export interface GeneratorPoint {
   name: string;
@@ -15,32 +22,46 @@ export interface GeneratorPoint {
   hasReply: boolean;
 }
 
-/** Strikes a generate at each operation on the queue's files from the submit on, and at each moment of its paid request. */
-export async function tryGenerator(modes: Modes, program: Program): Promise<Outcome[]> {
-  const points = await generatorPoints(modes, program);
-  return mapConcurrent(points, WORKERS, (point) => tryGeneratorPoint(point, program));
+/** Strikes a generate at each operation on its task's files, and at each moment of its paid request. */
+export async function tryGenerator(
+  scenario: PaidScenario,
+  modes: Modes,
+  program: Program,
+): Promise<Outcome[]> {
+  const points = await generatorPoints(scenario, modes, program);
+  return mapConcurrent(points, WORKERS, (point) => tryGeneratorPoint(scenario, point, program));
 }
 
 /** Where it can be struck, learned from a run that nothing happens to. */
-export async function generatorPoints(modes: Modes, program: Program): Promise<GeneratorPoint[]> {
-  return inWorld(program, async (world) => {
+export async function generatorPoints(
+  scenario: PaidScenario,
+  modes: Modes,
+  program: Program,
+): Promise<GeneratorPoint[]> {
+  return inWorld(scenario, program, async (world) => {
     await world.generate();
     const { operations, unwatched } = world.log();
     if (unwatched.length > 0) throw new Error(`not watched: ${unwatched}`);
-    const first = numberOf(operations, ({ file }) => /open\/task_\w+$/.test(file));
-    const reply = numberOf(operations, ({ name, file }) => name === "close" && /\breply$/.test(file));
+    const first = numberOf(operations, ({ file }) => /tasks\/open\/[^/]+\.jsonl$/.test(file));
+    // Of the last request: by then, the replies to all have arrived.
+    const reply = lastOf(operations, ({ name, file }) => name === "close" && /\breply$/.test(file));
     const moments = MOMENTS.map((moment) => ({
       name: `kill at ${moment}`,
       strike: { moment },
       hasReply: false,
     }));
-    const ofQueue = operations.filter(({ number, file }) => number >= first && /\bgenerators\b/.test(file));
-    const disk = diskPoints(ofQueue, modes).flatMap(({ name, strike }) => {
+    const ofTask = operations.filter(({ number, file }) => number >= first && !/\.lock\b/.test(file));
+    const disk = diskPoints(ofTask, modes).flatMap(({ name, strike }) => {
       if (strike === null || strike.at === null) return [];
-      return [{ name, strike, hasReply: strike.at > reply && strike.mode.startsWith("kill") }];
+      const isAfter = strike.at > reply || (strike.at === reply && strike.mode === "kill-after");
+      return [{ name, strike, hasReply: isAfter && strike.mode.startsWith("kill") }];
     });
     return [...moments, ...disk];
   });
+}
+
+function lastOf(operations: readonly Operation[], is: (operation: Operation) => boolean): number {
+  return numberOf(operations.toReversed(), is);
 }
 
 function numberOf(operations: readonly Operation[], is: (operation: Operation) => boolean): number {
@@ -51,45 +72,57 @@ function numberOf(operations: readonly Operation[], is: (operation: Operation) =
 
 /** Strikes a generate at one point, resumes, and judges. */
 export async function tryGeneratorPoint(
+  scenario: PaidScenario,
   { name, strike, hasReply }: GeneratorPoint,
   program: Program,
 ): Promise<Outcome> {
-  return inWorld(program, async (world) => {
+  return inWorld(scenario, program, async (world) => {
     const run = await world.generate(strike);
     const first = await world.resume();
-    const wrong = judge(world, hasReply, [run, first]);
+    const isKilled = "moment" in strike || strike.mode.startsWith("kill");
+    const wrong = judge(world, { hasReply, isKilled }, [run, first]);
     const requests = world.generator.requests.length;
     const saved = world.saved().join();
     const again = await world.resume();
     if (again.code !== first.code) wrong.push(`a further resume ends with ${again.code}, not ${first.code}`);
     if (world.generator.requests.length !== requests) wrong.push("a further resume sends a request");
     if (world.saved().join() !== saved) wrong.push("a further resume changes the images");
-    return { scenario: SCENARIO, point: name, struck: run.struck, wrong };
+    return { scenario: scenario.name, point: name, struck: run.struck, wrong };
   });
 }
 
-/** At most one request, and what was paid for is saved, or reported as unknown. */
-function judge(world: GeneratorWorld, hasReply: boolean, [run, resumed]: readonly GeneratorRun[]): string[] {
+/** At most one request for an image, and what was paid for is saved, or reported as unknown. */
+function judge(
+  world: GeneratorWorld,
+  { hasReply, isKilled }: { hasReply: boolean; isKilled: boolean },
+  [run, resumed]: readonly GeneratorRun[],
+): string[] {
   const { generator } = world;
   const wrong: string[] = [];
-  if (generator.requests.length > 1) wrong.push(`${generator.requests.length} requests were sent`);
-  const image = sha256(generator.image(1));
+  const { images } = world;
+  if (generator.requests.length > images) wrong.push(`${generator.requests.length} requests were sent`);
+  const paid = new Set(generator.paid.map((_, at) => sha256(generator.image(at + 1))));
   const saved = world.saved();
-  if (saved.some((digest) => digest !== image)) wrong.push("a file is left that is no whole image");
-  if (saved.length > 1) wrong.push("the image is saved twice");
-  const isUnknown = [run, resumed].some((each) => each?.code === 9);
-  if (generator.paid.length > 0 && saved.length === 0 && !isUnknown) {
+  if (saved.some((digest) => !paid.has(digest))) wrong.push("a file is left that is no whole image");
+  if (saved.length > new Set(saved).size) wrong.push("an image is saved twice");
+  // 10: some are saved, and others named as lost.
+  const isReported = [run, resumed].some((each) => each?.code === 9 || each?.code === 10);
+  if (saved.length < paid.size && !isReported) {
     wrong.push(`it is paid for, and neither saved nor reported (exit ${run?.code}, then ${resumed?.code})`);
   }
-  if (hasReply && saved.length === 0) wrong.push("its reply had arrived to the last byte, and is lost");
+  // A disk that fails may keep the rest from being sent; a kill is all the same to the next process.
+  if (isKilled && generator.requests.length > 0 && saved.length < images && !isReported)
+    wrong.push(`${images} images were asked for, and resume makes ${saved.length} of them`);
+  if (hasReply && saved.length < images) wrong.push("its reply had arrived to the last byte, and is lost");
   return wrong;
 }
 
 async function inWorld<Result>(
+  { images }: PaidScenario,
   program: Program,
   work: (world: GeneratorWorld) => Promise<Result>,
 ): Promise<Result> {
-  const world = new GeneratorWorld(program);
+  const world = new GeneratorWorld(program, images);
   await world.generator.listen();
   try {
     return await work(world);

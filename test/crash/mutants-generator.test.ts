@@ -1,20 +1,22 @@
 import { afterAll, describe, it } from "vitest";
 import { ProgramHost } from "../support/program-host.ts";
 import { BUILT } from "./build-mutant.ts";
-import { generatorPoints, tryGeneratorPoint } from "./judge-generator.ts";
+import { type GeneratorPoint, generatorPoints, tryGeneratorPoint } from "./judge-generator.ts";
 import { GENERATOR_MUTANTS } from "./mutants-generator.ts";
 import { EVERY_KILL } from "./points.ts";
 import { expectCaught } from "./report.ts";
 import { tryPlanted } from "./try-mutant.ts";
+import type { Program } from "./try-point.ts";
 
 const sound = { folder: BUILT, recovery: new ProgramHost(BUILT) };
 
 afterAll(() => sound.recovery.close());
 
 describe.concurrent("before a paid generator, a planted bug is caught, and the program without it passes the same case", () => {
-  it.for(GENERATOR_MUTANTS)("$bug", { timeout: 300_000 }, async ({ bug, edits, at }) => {
-    const points = (await generatorPoints(EVERY_KILL, sound)).filter(({ name }) => at.test(name));
-    const planted = { bug, edits, placesIn: async () => points, tryAt: tryGeneratorPoint };
+  it.for(GENERATOR_MUTANTS)("$bug", { timeout: 300_000 }, async ({ bug, edits, scenario, at }) => {
+    const points = (await generatorPoints(scenario, EVERY_KILL, sound)).filter(({ name }) => at.test(name));
+    const tryAt = (point: GeneratorPoint, program: Program) => tryGeneratorPoint(scenario, point, program);
+    const planted = { bug, edits, placesIn: async () => points, tryAt };
     expectCaught(await tryPlanted(planted, sound));
   });
 });

@@ -1,30 +1,54 @@
-import { type Edit, instead, never } from "./operators.ts";
+import { ONE_IMAGE, type PaidScenario, TWO_IMAGES } from "./judge-generator.ts";
+import { always, before, type Edit, instead, never } from "./operators.ts";
 
-/** Bugs in the queue before a paid generator, and the points where each is known to show. */
-export const GENERATOR_MUTANTS: { bug: string; edits: Edit[]; at: RegExp }[] = [
+/** Bugs in the life of a paid request whose reply is its image, and the points where each is known to show. */
+export const GENERATOR_MUTANTS: { bug: string; edits: Edit[]; scenario: PaidScenario; at: RegExp }[] = [
   {
-    bug: "a paid request whose fate is unknown is sent again",
-    edits: [never("lost", "isPaid")],
+    bug: "resume sends a paid request again that was started",
+    edits: [never("recoverRequest", "work.isPaid")],
+    scenario: ONE_IMAGE,
     at: /^kill at headers$/,
   },
   {
     bug: "a request is sent before the disk knows of it",
-    edits: [instead("TaskFolder.record", "#create", `step.type === "started" || $`)],
+    edits: [instead("attemptLog.begin", "writer.start", "null")],
+    scenario: ONE_IMAGE,
     at: /^kill at body$/,
-  },
-  {
-    bug: "resume does not know that a task is paid",
-    edits: [never("isPaidTask", "task.isPaid")],
-    at: /^kill at headers$/,
   },
   {
     bug: "a reply that has arrived is not looked for",
-    edits: [instead("recoverImage", "generator.recover", "null")],
-    at: /^kill-after at operation \d+, writeFile image$/,
+    edits: [instead("recoverRequest", "connection.provider.recover", "null")],
+    scenario: ONE_IMAGE,
+    at: /^kill-after at operation \d+, close reply$/,
+  },
+  {
+    bug: "the reply is removed before its image is saved",
+    edits: [before("saveMade", "deps.ledger.work.remove(task.writer.id);")],
+    scenario: ONE_IMAGE,
+    at: /^kill-after at operation \d+, close reply$/,
+  },
+  {
+    bug: "resume empties the folder of a request before it looks into it",
+    edits: [before("recoverRequest", "await deps.ledger.work.begin(writer.id, index);")],
+    scenario: ONE_IMAGE,
+    at: /^kill-after at operation \d+, close reply$/,
   },
   {
     bug: "a failure of unknown fate counts as one that cost nothing",
-    edits: [instead("afterImage", "failures.find", `{ ...failures[0], outcome: "refused" }`)],
+    edits: [never("recordEnd", "work.isPaid")],
+    scenario: ONE_IMAGE,
     at: /^kill at body$/,
+  },
+  {
+    bug: "a task of several requests goes on with the first alone",
+    edits: [instead("begunTask", "work.requests", "1")],
+    scenario: TWO_IMAGES,
+    at: /^kill-after at operation \d+, close reply$/,
+  },
+  {
+    bug: "a line about one request counts for all",
+    edits: [always("isMeant", "isNamed")],
+    scenario: TWO_IMAGES,
+    at: /^kill-after at operation \d+, close reply$/,
   },
 ];

@@ -10,9 +10,9 @@ export const SUBMITTING_MUTANTS: Mutant[] = [
     edits: [
       before(
         "finishOwned",
-        `if (isUnknown(owned.record)) {
-           const { connection } = await deps.depsFor(owned.record.intent.service, owned.record.id);
-           await connection.service.submit(owned.record.intent.request);
+        `if (["intent", "unknown"].includes(owned.record.state.name)) {
+           const { connection } = await deps.depsFor(owned.record.intent, owned.record.id);
+           await connection.provider.submit({ request: owned.record.intent.request });
          }`,
       ),
     ],
@@ -31,7 +31,7 @@ export const SUBMITTING_MUTANTS: Mutant[] = [
   },
   {
     bug: "a living owner is not respected",
-    edits: [returns("isAtWork", "false")],
+    edits: [instead("isClaimed", "isOwnerGone", "true"), instead("takeLease", "isHeld", "false")],
     shows: { scenario: TOGETHER.generateAndResume, at: incidentAt("poll: arrived", "stall") },
   },
   {

@@ -16,6 +16,7 @@ export class PaidGenerator extends SocketServer {
   readonly paid: string[] = [];
   /** Called at each moment. Whether the program is gone: then nothing else is sent. */
   onMoment: (moment: Moment) => boolean = () => false;
+  #isAsked = false;
 
   constructor() {
     super((socket) => this.#serve(socket));
@@ -27,10 +28,12 @@ export class PaidGenerator extends SocketServer {
   }
 
   #serve(socket: Socket): void {
-    if (this.onMoment("connected")) return;
+    // The first connection asks for its models, which costs nothing.
+    if (this.#isAsked && this.onMoment("connected")) return;
     let taskId: string | null = null;
     const isOver = ({ method, header }: RequestHead) => {
       if (method !== "POST") {
+        this.#isAsked = true;
         socket.end(response(404, "{}", { "content-type": "application/json" }));
         return true;
       }

@@ -220,6 +220,8 @@ const NAMING = {
     };
     return operation("unlink", "change", file, { run, outcome });
   },
+  rmdir: (call, folder, ...rest) =>
+    operation("rmdir", "change", path.resolve(folder), { run: () => call(folder, ...rest) }),
   utimes: (call, file, ...times) =>
     operation("utimes", "change", path.resolve(file), { run: () => call(file, ...times) }),
 };
@@ -260,7 +262,7 @@ function refuse(name, file, run) {
   throw new Error(`${name} is not watched: teach test/crash/preload.cjs`);
 }
 
-const CHANGES = ["writeFile", "appendFile", "rm", "rmdir", "copyFile", "cp", "truncate", "symlink"];
+const CHANGES = ["writeFile", "appendFile", "rm", "copyFile", "cp", "truncate", "symlink"];
 const OTHERS = [...CHANGES, "chmod"];
 for (const [target, names] of [
   [fsp, OTHERS.filter((name) => name !== "writeFile")],

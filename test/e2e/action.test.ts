@@ -1,6 +1,8 @@
-import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { execFile } from "node:child_process";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { runAction } from "../support/action.ts";
 import { CANARY } from "../support/canary.ts";
@@ -28,13 +30,23 @@ async function job(manifest: string) {
   const { PATH } = process.env;
   const env = { PATH, HOME: root, npm_config_offline: "true" };
   let attempts = 0;
-  const attempt = async (inputs: Record<string, string>) => {
+  const attempt = async (
+    inputs: Record<string, string>,
+    { checkout = {}, temp }: { checkout?: Record<string, string>; temp?: string } = {},
+  ) => {
     attempts += 1;
     const workspace = path.join(root, `attempt-${attempts}`);
     await mkdir(workspace);
     await writeFile(path.join(workspace, "products.csv"), manifest);
+    for (const [name, text] of Object.entries(checkout)) {
+      await mkdir(path.dirname(path.join(workspace, name)), { recursive: true });
+      await writeFile(path.join(workspace, name), text);
+    }
     const all = { manifest: "products.csv", "max-credits": "100", package: tarball, ...inputs };
-    return { ...(await runAction({ workspace, caches, inputs: all, env })), workspace };
+    return {
+      ...(await runAction({ workspace, caches, inputs: all, env, temp: temp && path.join(workspace, temp) })),
+      workspace,
+    };
   };
   return { attempt };
 }
@@ -95,4 +107,44 @@ it("a batch that is refused says why in the summary", async () => {
   const refused = await attempt({ arguments: "--sandbox", "max-credits": "1" });
   expect(refused).toMatchObject({ isOk: false, outputs: "saved=0\ncredits=\n" });
   expect(refused.summary).toMatch(/^## Images\n\n\S/);
+});
+
+it("settings and prices in the checkout change nothing: max-credits holds", async () => {
+  const { origin, submits } = await liveService(PICTURE);
+  const { attempt } = await job("prompt\na fox\n");
+  const free = '[{ "id": "gamma-image-2", "credits": { "1K": 0, "default": 0 } }]';
+  const config = JSON.stringify({ matrix: "models.json" });
+  const checkout = { ".imggen/config/config.json": config, "models.json": free };
+  const inputs = { "base-url": `${origin}/api`, "api-key": CANARY, "max-credits": "1" };
+  const refused = await attempt({ ...inputs, arguments: "-m gamma-image-2 -q 1K" }, { checkout });
+  expect(refused).toMatchObject({ isOk: false, outputs: "saved=0\ncredits=\n" });
+  expect(submits()).toEqual([]);
+});
+
+it("a home that lies in the checkout is refused", async () => {
+  const { attempt } = await job("prompt\na fox\n");
+  const refused = await attempt({ arguments: "--sandbox" }, { temp: "temp" });
+  expect(refused).toMatchObject({ isOk: false, outputs: "saved=0\ncredits=\n" });
+  expect(refused.summary).toContain("The batch did not run.");
+});
+
+it("arguments may stand on several lines, and have quotes", async () => {
+  const { attempt } = await job("thing\nfox\n");
+  const lines = "--sandbox\n--template 'a {thing} in  the \"snow\"'\n\n  -m   gamma-image-2 -q 1K\n";
+  const { isOk, summary } = await attempt({ arguments: lines });
+  expect([isOk, summary]).toEqual([true, expect.stringContaining('| 1 | a fox in the "snow" | ')]);
+  expect(await attempt({ arguments: "--sandbox 'no end" })).toMatchObject({ isOk: false });
+});
+
+it("a batch that was killed in the middle of a line has a summary and outputs", async () => {
+  const temp = await temporaryFolder();
+  const line = '{"ok":true,"row":1,"request":{"prompt":"fox"},"files":[],"credits":2}';
+  await writeFile(path.join(temp, "imggen-batch.jsonl"), `${line}\n{"ok":true,"row":2,"requ`);
+  const files = { GITHUB_STEP_SUMMARY: path.join(temp, "summary"), GITHUB_OUTPUT: path.join(temp, "output") };
+  const script = path.resolve(import.meta.dirname, "../../.github/actions/imggen/summary.mjs");
+  await promisify(execFile)(process.execPath, [script], {
+    env: { RUNNER_TEMP: temp, OUTPUT: "pictures", ...files },
+  });
+  expect(await readFile(files.GITHUB_OUTPUT, "utf8")).toBe("saved=1\ncredits=\n");
+  expect(await readFile(files.GITHUB_STEP_SUMMARY, "utf8")).toContain("1 saved; the batch did not end.");
 });

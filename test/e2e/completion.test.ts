@@ -1,5 +1,7 @@
+import { execFile } from "node:child_process";
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
@@ -7,7 +9,7 @@ import { hasScreen, Screen } from "../support/screen.ts";
 import { success } from "../support/scripted-server.ts";
 import { shellIn } from "../support/shell.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { hasTool } from "../support/tools.ts";
+import { mustHaveTool } from "../support/tools.ts";
 
 /** A folder with a few files, and an `imggen` whose ledger has one finished task. */
 async function workplace() {
@@ -83,11 +85,9 @@ async function startShell(shell: string, { folder, env }: Place): Promise<Screen
   return screen;
 }
 
-const mustHave = (tool: string) => hasTool(tool) || process.env.CI !== undefined;
-
 describe.each(Object.keys(SHELLS))("in a real %s, TAB", (shell) => {
   it("completes commands, flags, values and files", { timeout: 90_000 }, async (test) => {
-    test.skip(!mustHave(shell) || !hasScreen, `${shell} or tmux is not installed`);
+    test.skip(!mustHaveTool(shell) || !hasScreen, `${shell} or tmux is not installed`);
     const { taskId, ...place } = await workplace();
     const screen = await startShell(shell, place);
     for (const [typed, completed] of LINES) {
@@ -106,7 +106,7 @@ describe.each(Object.keys(SHELLS))("in a real %s, TAB", (shell) => {
   it("runs nothing that a service, a model file or a folder from someone else offers", {
     timeout: 90_000,
   }, async (test) => {
-    test.skip(!mustHave(shell) || !hasScreen, `${shell} or tmux is not installed`);
+    test.skip(!mustHaveTool(shell) || !hasScreen, `${shell} or tmux is not installed`);
     const place = await hostilePlace();
     const screen = await startShell(shell, place);
     for (const typed of [
@@ -130,4 +130,21 @@ describe.each(Object.keys(SHELLS))("in a real %s, TAB", (shell) => {
     await screen.end();
     expect(await readdir(place.folder)).not.toContain("owned");
   });
+});
+
+it("zsh that reads it before compinit says nothing, and completes from the first prompt on", async (test) => {
+  test.skip(!mustHaveTool("zsh"), "zsh is not installed");
+  const { folder, env } = await workplace();
+  const script = [
+    "source <(imggen completion zsh)",
+    "autoload -Uz compinit; compinit -u -D",
+    // As zsh does before a prompt.
+    "for each in $precmd_functions; do $each; done",
+    "print -r -- $_comps[imggen] $precmd_functions",
+  ].join("\n");
+  const run = await promisify(execFile)("zsh", ["-fc", script], {
+    cwd: folder,
+    env: { ...process.env, ...env },
+  });
+  expect(run).toEqual({ stdout: "_imggen\n", stderr: "" });
 });

@@ -58,6 +58,7 @@ const EFFECTS: Readonly<Record<string, Effect>> = {
   "imggen resume 20261121T143052118-9c41d07e --dismiss": NOTHING,
   "imggen history": { prints: /^SUBMITTED .*\n(.*\n)*.* completed .*a fox/ },
   "imggen history --search fox --since 7d": { prints: /a fox/ },
+  "imggen history --unfinished": { prints: /an owl/ },
   "imggen history --status unfinished --limit 5": { prints: /an owl/ },
   "imggen history --summary": { prints: /^DAY .*\n.* gamma-image-2 .*\n(.*\n)*total/ },
   "imggen history --all --json": { prints: /^\[\{"id":/ },

@@ -3,10 +3,8 @@ import { chmod, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { PICTURE } from "../support/images.ts";
-import { liveServer } from "../support/live-server.ts";
 import { programWorld } from "../support/program-world.ts";
 import { recipe } from "../support/recipe.ts";
-import { json, response } from "../support/scripted-server.ts";
 import { hasTool } from "../support/tools.ts";
 
 /** A world in which a script is the generator, with the arguments that its help gives it. */
@@ -20,69 +18,6 @@ async function scriptWorld(script: string, args = "{promptFile} {width} {height}
     world.generate([...flags, ...more], { env: { PATH: process.env.PATH, ...env } });
   return { world, generate };
 }
-
-const WORKFLOW = {
-  3: { class_type: "KSampler", inputs: { seed: 1, steps: 20 } },
-  5: { class_type: "EmptyLatentImage", inputs: { width: 512, height: 512, batch_size: 1 } },
-  6: { class_type: "CLIPTextEncode", inputs: { text: "a dog", clip: ["4", 1] } },
-};
-
-/** ComfyUI's three requests, as its own examples make them. */
-function comfyUi(submit: Buffer = json({ prompt_id: "b2c4", number: 1, node_errors: {} })) {
-  const histories = [
-    {},
-    { b2c4: done("success", [{ filename: "fox_1_.png", subfolder: "", type: "output" }]) },
-  ];
-  return liveServer((request, socket) => {
-    if (request.method === "POST") socket.write(submit);
-    else if (request.target === "/history/b2c4") socket.write(json(histories.shift()));
-    else socket.write(response(200, PICTURE, { "content-type": "image/png" }));
-  });
-}
-
-function done(status: string, images: unknown[]) {
-  return { outputs: { 9: { images } }, status: { status_str: status, completed: true, messages: [] } };
-}
-
-async function comfyWorld(origin: string) {
-  const script = await recipe("generators", "ComfyUI");
-  const { world, generate } = await scriptWorld("");
-  const workflow = path.join(world.folder, "workflow_api.json");
-  await writeFile(workflow, JSON.stringify(WORKFLOW));
-  const own = script
-    .replace("http://127.0.0.1:8188", origin)
-    .replace("/home/ada/workflow_api.json", workflow);
-  await writeFile(path.join(world.folder, "paint"), own);
-  return { world, generate };
-}
-
-it("the script for ComfyUI runs a workflow with the prompt, the size and the seed, and takes its image", async (test) => {
-  test.skip(!hasTool("python3"), "python3 is not installed");
-  const server = await comfyUi();
-  const { world, generate } = await comfyWorld(server.origin);
-  expect(await world.aftermath(await generate(["--generator-field", "seed=7"]))).toMatchObject({ exit: 0 });
-  expect(server.requests.map(({ method, target }) => `${method} ${target}`)).toEqual([
-    "POST /prompt",
-    "GET /history/b2c4",
-    "GET /history/b2c4",
-    "GET /view?filename=fox_1_.png&subfolder=&type=output",
-  ]);
-  expect(JSON.parse(server.requests[0]?.body ?? "").prompt).toEqual({
-    3: { class_type: "KSampler", inputs: { seed: 7, steps: 20 } },
-    5: { class_type: "EmptyLatentImage", inputs: { width: 64, height: 64, batch_size: 1 } },
-    6: { class_type: "CLIPTextEncode", inputs: { text: "a fox", clip: ["4", 1] } },
-  });
-});
-
-it("the script for ComfyUI says what ComfyUI says of a workflow that it refuses", async (test) => {
-  test.skip(!hasTool("python3"), "python3 is not installed");
-  const error = { type: "prompt_outputs_failed_validation", message: "Prompt outputs failed validation" };
-  const server = await comfyUi(json({ error, node_errors: {} }, 400));
-  const { generate } = await comfyWorld(server.origin);
-  const { code, stdout } = await generate();
-  expect(code).toBe(5);
-  expect(JSON.parse(stdout).error.message).toContain("Prompt outputs failed validation");
-});
 
 /** Stands for the two libraries: it notes what it is called with, and its image is a file that is there already. */
 const TORCH = `

@@ -15,7 +15,7 @@ it.each([
   ["a dry run", [...GENERATE, "--dry-run"], 4],
   ["a list of models", ["models", "--json"], 4],
   ["a submit", [...GENERATE, "--no-wait"], 8, ["http", "crypto", "assert"]],
-  ["a batch", ["batch", "prompts.txt", "--yes"], 18, ["http", "crypto", "assert", "internal/fs/promises"]],
+  ["a batch", ["batch", "prompts.txt", "--yes"], 19, ["http", "crypto", "assert", "internal/fs/promises"]],
   ["completion of a flag", ["__complete", "=--m", "generate"], 3],
   ["completion of a ratio", ["__complete", "=", "generate", "-m", "z-image", "-r"], 5],
   ["completion of a task", ["__complete", "=", "status"], 8, ["crypto"]],

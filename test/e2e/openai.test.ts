@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { expectPublished } from "../generators/openai/published-fields.ts";
+import { expectPublished } from "../providers/openai/published-fields.ts";
 import { CANARY } from "../support/canary.ts";
 import { selfSigned, trusting } from "../support/certificate.ts";
 import { PICTURE } from "../support/images.ts";
@@ -53,7 +53,8 @@ it("OpenAI's key in the environment is all that an image from OpenAI needs", asy
   });
   expect(await world.files()).toHaveLength(1);
   const [request] = server.submits();
-  expect(server.requests).toHaveLength(1);
+  // It is asked for its models before it is paid for an image.
+  expect(server.requests.map(({ method }) => method)).toEqual(["GET", "POST"]);
   expectPublished(JSON.parse(request?.body ?? ""), "generations");
   expect(JSON.parse(request?.body ?? "")).toMatchObject({ model: "gpt-image-2", stream: true });
   expect(request?.headers).toMatchObject({
@@ -63,7 +64,7 @@ it("OpenAI's key in the environment is all that an image from OpenAI needs", asy
   expect(proxy.heads.join()).not.toContain(CANARY);
 });
 
-it("a key that OpenAI does not accept ends the command, and the task goes on with one that it does", async () => {
+it("a key that OpenAI does not accept ends the command and its task, at no charge; one that it does makes the image", async () => {
   let isAccepted = false;
   const { server, world, env } = await openAiWorld((request, socket) => {
     if (isAccepted) return streaming(request, socket);
@@ -71,9 +72,14 @@ it("a key that OpenAI does not accept ends the command, and the task goes on wit
   });
   const refused = await world.generate(["--generator", "openai"], { env });
   expect(refused.code).toBe(3);
-  expect(JSON.parse(refused.stdout).error.message).toContain("Incorrect API key provided");
+  const { error, charged, resume } = JSON.parse(refused.stdout);
+  expect({ error, charged, resume }).toMatchObject({
+    error: { message: expect.stringContaining("Incorrect API key provided") },
+    charged: "no",
+    resume: null,
+  });
   isAccepted = true;
-  expect(await world.resume(["--generator", "openai"], { env })).toMatchObject({ code: 0 });
+  expect(await world.generate(["--generator", "openai"], { env })).toMatchObject({ code: 0 });
   expect(server.submits()).toHaveLength(2);
   expect(await world.files()).toHaveLength(1);
 });

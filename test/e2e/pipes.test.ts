@@ -133,3 +133,18 @@ it("without a home of its own it keeps to the XDG folders", async () => {
   const relative = await runProgram(["config", "path"], { env: { ...env, XDG_CONFIG_HOME: "relative" } });
   expect(relative.stdout).toBe(`${folder}/.config/imggen/config.json\n`);
 });
+
+it.each([
+  ["", "<(printf 'a fox\\nan owl\\n')"],
+  ["", `/dev/stdin < <(printf '{"prompt":"a fox"}\\n{"prompt":"an owl"}\\n')`],
+  ["printf 'a fox\\nan owl\\n' > prompts", "/dev/stdin < prompts"],
+  ["mkfifo pipe; printf 'a fox\\nan owl\\n' > pipe &", "pipe"],
+])(
+  "a manifest that is no file of its own is read as standard input is: %s %s",
+  async (before, manifest) => {
+    const { shell } = await shellWorld();
+    const run = await shell(`${before}\nimggen batch ${manifest} --dry-run`);
+    expect([run.code, run.stderr + run.stdout]).toEqual([0, expect.stringContaining("2 rows")]);
+  },
+  20_000,
+);

@@ -5,6 +5,13 @@ import type { Description } from "../../src/cli/help/command-tree.ts";
 import { environmentTable } from "../../src/cli/help/environment.ts";
 import { exitCodeTable } from "../../src/cli/help/exit-code-table.ts";
 import { EXIT_CODES } from "../../src/client/exit-codes.ts";
+import { comfyDouble, workflow } from "../support/comfyui.ts";
+import { BFL } from "../support/doubles/bfl.ts";
+import { serviceDouble } from "../support/doubles/double.ts";
+import { EXAMPLE, EXAMPLE_FOLDER } from "../support/doubles/example.ts";
+import { FAL } from "../support/doubles/fal.ts";
+import { GEMINI } from "../support/doubles/gemini.ts";
+import { REPLICATE } from "../support/doubles/replicate.ts";
 import { PICTURE } from "../support/images.ts";
 import { runCommand } from "../support/in-process.ts";
 import { liveServer } from "../support/live-server.ts";
@@ -83,7 +90,7 @@ function pasted(line: string, taskId: string, baseUrl: string): string {
     line
       .replaceAll("https://example.com/api", baseUrl)
       .replaceAll("task_3f9c", taskId)
-      .replace("./bin/imggen.cjs", "imggen")
+      .replace("npm install && ./bin/imggen.cjs", "imggen")
       // Nobody wants to see what a test has made.
       .replace(" --open", "")
       .replace(/\| jq .*$/, "")
@@ -92,20 +99,35 @@ function pasted(line: string, taskId: string, baseUrl: string): string {
   );
 }
 
-/** @returns replaces the generators of the examples: a server that answers in both forms, and a script */
+/** @returns replaces the generators of the examples: a server in two forms, doubles of the others, and a script */
 async function anyGenerators(folder: string): Promise<(line: string) => string> {
   const image = PICTURE.toString("base64");
   const server = await liveServer(({ method }, socket) => {
     socket.write(method === "POST" ? json({ data: [{ b64_json: image }], images: [image] }) : json({}, 404));
   });
+  const comfy = await comfyDouble();
+  comfy.release();
+  const services = await Promise.all(
+    [REPLICATE, FAL, BFL, GEMINI].map(async (form) => [form.kind, (await serviceDouble(form)).spec] as const),
+  );
+  const { spec: example } = await serviceDouble(EXAMPLE);
   const picture = path.join(folder, "picture.png");
   const paint = path.join(folder, "paint");
   await writeFile(picture, PICTURE);
+  await writeFile(path.join(folder, "fox.json"), JSON.stringify(workflow()));
   await writeFile(paint, `#!/bin/sh\ncp '${picture}' "$4"\n`);
   await chmod(paint, 0o755);
-  return (line) =>
-    line
+  return (line) => {
+    let result = line
+      .replace(/comfyui:http:\/\/gpubox:\d+/g, `comfyui:${comfy.url}`)
       .replace(/http:\/\/gpubox:\d+/g, server.origin)
       .replace("--generator openai", `--generator ${server.origin}`)
-      .replace("/home/ada/bin/paint", paint);
+      .replace("/home/ada/bin/paint", paint)
+      // The package is not published.
+      .replace(/(npm install .*) imggen-provider-example$/, `$1 ${EXAMPLE_FOLDER}`)
+      .replace(/npm:imggen-provider-example(?= |$)/, example);
+    for (const [kind, spec] of services)
+      result = result.replace(`--generator ${kind} `, `--generator ${spec} `);
+    return /^imggen .*--generator/.test(result) ? `IMGGEN_GENERATOR_KEY=a-key-of-a-test ${result}` : result;
+  };
 }

@@ -1,6 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import OpenAI from "openai";
 import { request } from "undici";
 import { expect, it, onTestFinished } from "vitest";
 import { clientOf } from "../sandbox/live.ts";
@@ -46,7 +47,8 @@ async function served(world: ProgramWorld, url: string, flags: readonly string[]
     program.stdout?.once("data", (data) => resolve(String(data))),
   );
   const { baseUrl, apiKey } = JSON.parse(line);
-  return { program, end, ...clientOf(String(baseUrl), String(apiKey)) };
+  const address = { baseUrl: String(baseUrl), apiKey: String(apiKey) };
+  return { program, end, ...address, ...clientOf(address.baseUrl, address.apiKey) };
 }
 
 /** Polls until a task has ended. */
@@ -95,21 +97,20 @@ it("SIGTERM: what runs is finished within the grace, the rest stays queued, and 
   expect((await third.poll(waiting)).body.code).toBe(-1);
 });
 
-it("what a killed command has left in the queue is made by a server, and saved by resume", async () => {
+it("what a killed command has left is its own: a server has another ledger", async () => {
   const world = await programWorld(null);
   const { url, count } = await imageServer((reply, number) => number > 1 && reply());
-  const args = world.generateArgs(["--generator", url, "-m", "sdxl"]);
-  const program = world.start(args);
+  const program = world.start(world.generateArgs(["--generator", url, "-m", "sdxl"]));
   const end = finished(program);
   await expect.poll(count, { timeout: 10_000 }).toBe(1);
   program.kill("SIGKILL");
   await end;
-  await served(world, url);
-  await expect.poll(count, { timeout: 10_000 }).toBe(2);
+  const server = await served(world, url);
+  expect((await ended(server, await server.accepted({ prompt: "a hare" }))).status).toBe("completed");
+  expect(count()).toBe(2);
   const resumed = await world.resume(["--generator", url]);
   expect(await world.aftermath(resumed)).toMatchObject({ exit: 0, open: [], done: ["saved"] });
-  expect(await world.files()).toHaveLength(1);
-  expect(count()).toBe(2);
+  expect(count()).toBe(3);
 });
 
 it("four commands at once with one place never have two requests open", { timeout: 60_000 }, async () => {
@@ -154,4 +155,22 @@ it("200 clients at once lose nothing, and the server's memory stays small", {
   expect(new Set(asked.keys())).toEqual(tasks);
   expect(mostOpen()).toBeLessThanOrEqual(8);
   expect(peak).toBeLessThan(MOST_KIBIBYTES);
+});
+
+it("a client that sends its request again after the server was killed has sent it once to the generator", async () => {
+  const world = await programWorld(null);
+  const { url, count } = await imageServer((reply, number) => number > 1 && reply());
+  const ask = ({ baseUrl, apiKey }: { baseUrl: string; apiKey: string }) =>
+    new OpenAI({ baseURL: `${new URL(baseUrl).origin}/v1`, apiKey, maxRetries: 0 }).images.generate(
+      { prompt: "a fox" },
+      { headers: { "Idempotency-Key": "fox-1" } },
+    );
+  const first = await served(world, url, PAID);
+  const cut = expect(ask(first)).rejects.toThrow();
+  await expect.poll(count, { timeout: 10_000 }).toBe(1);
+  first.program.kill("SIGKILL");
+  await Promise.all([first.end, cut]);
+  const second = await served(world, url, PAID);
+  for (const _each of [1, 2]) await expect(ask(second)).rejects.toMatchObject({ code: "outcome_unknown" });
+  expect(count()).toBe(1);
 });

@@ -55,6 +55,21 @@ const REQUIRER = `
   imggen.createClient().generate({ model: "gamma-image-2" });
 `;
 
+/** What the pages show, and the paths of what it makes. */
+const PATHS = `
+  import { createClient } from "imggen";
+
+  export async function paths(): Promise<string[]> {
+    const imggen = createClient({ sandbox: true });
+    const { files } = await imggen.generate({ prompt: "a fox" });
+    const earlier = await imggen.reuse({ prompt: "a fox" });
+    const found: string[] = [...files, ...(earlier?.files ?? [])].map(({ path }) => path);
+    for await (const row of imggen.batch([{ prompt: "a fox" }])) if (row.ok) found.push(row.files[0].path);
+    await imggen.close();
+    return found;
+  }
+`;
+
 let folder: string;
 let tarball: string;
 
@@ -75,15 +90,22 @@ beforeAll(async () => {
   await writeFile(path.join(folder, "package.json"), '{ "type": "module" }');
   await writeFile(path.join(folder, "consumer.ts"), CONSUMER);
   await writeFile(path.join(folder, "requirer.cts"), REQUIRER);
-  const page = await readFile(path.join(ROOT, ".github/docs/library.md"), "utf8");
-  const example = /```js\n(import \{ createClient.*?)```/s.exec(page)?.[1];
-  if (example === undefined) throw new Error("the page has no example of the library");
-  await writeFile(path.join(folder, "example.ts"), example);
+  await writeFile(path.join(folder, "paths.ts"), PATHS);
+  await writeFile(path.join(folder, "example.ts"), await exampleOf(".github/docs/library.md"));
+  await writeFile(path.join(folder, "readme.ts"), await exampleOf("README.md"));
 });
 
 afterAll(() => rm(folder, { recursive: true }));
 
-const [MODULES, REQUIRERS] = [["consumer.ts", "example.ts"], ["requirer.cts"]];
+async function exampleOf(page: string): Promise<string> {
+  const text = await readFile(path.join(ROOT, page), "utf8");
+  const example = /```js\n(import \{ createClient.*?)```/s.exec(text)?.[1];
+  if (example === undefined) throw new Error(`${page} has no example of the library`);
+  return example;
+}
+
+const EXAMPLES = ["example.ts", "readme.ts", "paths.ts"];
+const [MODULES, REQUIRERS] = [["consumer.ts", ...EXAMPLES], ["requirer.cts"]];
 
 // The older compiler is the one that the checker below brings.
 const COMPILERS = { older: createRequire(resolve("@arethetypeswrong/core")).resolve, current: resolve };
@@ -105,6 +127,15 @@ it.each([
     expect(await tsc.catch(({ stdout }) => ({ stdout }))).toMatchObject({ stdout: "" });
   },
 );
+
+it.each([
+  ["with Node's types", ["--types", "node"]],
+  ["without any", ["--typeRoots", "none"]],
+])("the examples compile as a user has it, with --strict and a target alone, %s", async (_what, types) => {
+  const flags = ["--strict", "--noEmit", "--target", "es2022", "--module", "nodenext", ...types];
+  const tsc = run(process.execPath, [resolve("typescript/bin/tsc"), ...flags, ...EXAMPLES], { cwd: folder });
+  expect(await tsc.catch(({ stdout }) => ({ stdout }))).toMatchObject({ stdout: "" });
+});
 
 it("the types are found wherever the package may be imported or required from", async () => {
   const { problems = [] } = (await checkPackage(createPackageFromTarballData(await readFile(tarball)))) as {

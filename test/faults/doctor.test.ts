@@ -106,15 +106,18 @@ it.each<[ProxyBehaviour, number]>([
   "doctor behind a proxy that does %s ends with %d, and the proxy never sees the key",
   async (does, exit) => {
     const proxy = await tunnelProxy(does);
-    const world = await programWorld(await healthyService(), { HTTP_PROXY: proxy.url });
-    const { code, check } = await examined(world);
-    expect([code, check("proxy").message]).toEqual([exit, `${proxy.url}/ (HTTP_PROXY)`]);
+    const certificate = selfSigned("service.example");
+    const server = await liveService(PICTURE, { poll: replies(UNKNOWN_TASK) }, certificate);
+    const IMGGEN_BASE_URL = `https://service.example:${server.port}/api`;
+    const world = await programWorld(server, { IMGGEN_BASE_URL, HTTPS_PROXY: proxy.url });
+    const { code, check } = await examined(world, { env: trusting(certificate, world.folder) });
+    expect([code, check("proxy").message]).toEqual([exit, `${proxy.url}/ (HTTPS_PROXY)`]);
     expect(check("service")).toMatchObject(
       exit === 0
         ? { status: "ok" }
         : {
             status: "failed",
-            message: expect.stringContaining(`The proxy ${proxy.url}/ (HTTP_PROXY) leads nowhere: `),
+            message: expect.stringContaining(`The proxy ${proxy.url}/ (HTTPS_PROXY) leads nowhere: `),
           },
     );
     expect(proxy.heads).not.toEqual([]);

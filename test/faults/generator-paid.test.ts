@@ -43,7 +43,7 @@ describe("a paid request", () => {
     program.kill("SIGINT");
     const run = await end;
     expect(run.stderr).toContain("Waiting for the reply of a paid request");
-    expect(await world.aftermath(run)).toMatchObject({ exit: 130, type: "interrupted", charged: "unknown" });
+    expect(await world.aftermath(run)).toMatchObject({ exit: 130, type: "interrupted", charged: "yes" });
     expect(await resume()).toMatchObject(SAVED);
     expect(server.submits()).toHaveLength(1);
   });
@@ -56,7 +56,7 @@ describe("a paid request", () => {
     program.kill("SIGINT");
     expect((await end).code).toBe(130);
     for (let time = 0; time < 2; time++)
-      expect(await resume()).toMatchObject({ exit: 9, files: [], open: ["lost"] });
+      expect(await resume()).toMatchObject({ exit: 9, files: [], open: ["unknown"] });
     expect(server.submits()).toHaveLength(1);
     expect(await world.files()).toEqual([]);
   });
@@ -66,15 +66,15 @@ describe("a paid request", () => {
     const { program, end } = await underWay();
     program.kill("SIGKILL");
     await end;
-    expect(await resume()).toMatchObject({ exit: 9, open: ["lost"] });
+    expect(await resume()).toMatchObject({ exit: 9, open: ["unknown"] });
     expect(server.submits()).toHaveLength(1);
   });
 
-  it("is not sent where its reference image's host never answers: exit 5, nothing charged", async () => {
+  it("is not sent where its reference image's host never answers: exit 2, nothing charged", async () => {
     const { world, server, generate } = await paidWorld(makesImage);
     const host = await liveServer(silence);
     const run = await generate("--image", `${host.origin}/fox.png`, "--generator-timeout", "1s");
-    expect(await world.aftermath(run)).toMatchObject({ exit: 5, type: "generation_failed", charged: "no" });
+    expect(await world.aftermath(run)).toMatchObject({ exit: 2, type: "invalid_request", charged: "no" });
     expect(JSON.parse(run.stdout).error.message).toMatch(
       /fox\.png could not be downloaded: the time .* over/,
     );

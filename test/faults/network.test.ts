@@ -175,7 +175,8 @@ it.each(["refuse", "hang up"] as const)(
   "a proxy that does %s: not sent, and it never sees the key",
   async (behaviour) => {
     const proxy = await tunnelProxy(behaviour);
-    const { world } = await serviceWorld({}, { HTTP_PROXY: proxy.url });
+    const service = { IMGGEN_BASE_URL: "https://service.example/api" };
+    const world = await programWorld(null, { ...service, HTTPS_PROXY: proxy.url });
     expect(await world.afterGenerate()).toEqual(NOT_SENT);
     expect(proxy.heads).toHaveLength(4);
     expect(proxy.heads.join()).not.toMatch(/authorization|sk-canary/i);
@@ -187,6 +188,13 @@ it("the embedded sandbox is never proxied", async () => {
   const world = await programWorld(null, { HTTP_PROXY: proxy.url, HTTPS_PROXY: proxy.url });
   const run = await world.run(["generate", "a fox", "--json", "--sandbox", "-m", "z-image"]);
   expect(await world.aftermath(run)).toMatchObject({ exit: 0, done: ["saved"] });
+  expect(proxy.heads).toEqual([]);
+});
+
+it("a service on this machine is never proxied: a proxy elsewhere would get the key in the clear", async () => {
+  const proxy = await tunnelProxy("tunnel");
+  const { world } = await serviceWorld({}, { HTTP_PROXY: proxy.url, HTTPS_PROXY: proxy.url });
+  expect(await world.afterGenerate()).toEqual(SAVED);
   expect(proxy.heads).toEqual([]);
 });
 

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { galleryPage, isGalleryPage, type PageImage } from "../../src/gallery/page.ts";
 
 const IMAGE: PageImage = {
+  id: "0a1b2c3d4e5f",
   file: "fox.png",
   thumbnail: "gallery-thumbnails/fox.webp",
   name: "fox.png",

@@ -14,7 +14,7 @@ async function imageFile(width: number, height: number): Promise<string> {
 }
 
 async function sheetOf(rows: readonly SheetRow[], top: readonly string[] = []) {
-  const bytes = await contactSheet({ top, rows });
+  const bytes = await contactSheet({ top, rows, of: "foxes" });
   const { data, info } = await sharp(bytes).raw().toBuffer({ resolveWithObject: true });
   const colorAt = (x: number, y: number) =>
     [...data.subarray((y * info.width + x) * info.channels)].slice(0, 3);

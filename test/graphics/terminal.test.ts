@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { screenOf, type Terminal } from "../../src/graphics/terminal.ts";
+import { fittedCells, screenOf, type Terminal } from "../../src/graphics/terminal.ts";
 
 const NOTHING_NAMED = { kitty: false, iterm2: false, sixel: false };
 
@@ -16,6 +16,7 @@ async function found(terminal: Partial<Omit<Terminal, "named">> & { named?: obje
       asked.push(question);
       return answer;
     },
+    tmux: async () => "",
     ...known,
     named: async () => ({ ...NOTHING_NAMED, ...named }),
   });
@@ -50,23 +51,21 @@ describe("a terminal's protocol", () => {
   });
 
   it.each([
-    [
-      "placed by characters, if Kitty around it answers through it",
-      "\u001bP>|kitty(0.42.0)\u001b\\\u001b[?1;2c",
-      "kitty in tmux",
-    ],
-    ["sixel, if tmux itself shows that", "\u001b[?1;2;4c", "sixel"],
-    [
-      "half blocks, if what is around it would draw over other panes",
-      "\u001bP>|WezTerm 2024\u001b\\\u001b[?1;2c",
-      "blocks",
-    ],
-    ["half blocks, if tmux lets nothing through", "\u001b[?1;2c", "blocks"],
-  ])("in tmux is %s", async (_what, answer, protocol) => {
+    ["placed by characters, if tmux passes them on to Kitty", "1 kitty(0.42.0)", "", "kitty in tmux"],
+    ["placed by characters in a tmux that always does", "Ghostty 1.2.0", "", "kitty in tmux"],
+    ["sixel, if tmux itself shows that", "0 kitty(0.42.0)", "\u001b[?1;2;4c", "sixel"],
+    ["half blocks, if what is around it would draw over other panes", "on WezTerm 2024", "", "blocks"],
+    ["half blocks, if tmux lets nothing through", "off kitty(0.42.0)", "\u001b[?1;2c", "blocks"],
+    ["half blocks, if tmux cannot be asked", "", "\u001b[?1;2c", "blocks"],
+  ])("in tmux is %s", async (_what, said, answer, protocol) => {
     const env = { TERM: "tmux-256color", TMUX: "/tmp/tmux-0/default,1,0" };
-    const screen = await found({ env, answer, named: { kitty: true } });
+    const screen = await found({ env, answer, named: { kitty: true }, tmux: async () => said });
     expect(screen.protocol).toBe(protocol);
-    expect(screen.asked[0]).toMatch(/^\u001bPtmux;\u001b\u001b\[>0q\u001b\\/);
+  });
+
+  it("is asked of tmux alone in tmux: the terminal around it would answer after tmux, when nobody reads", async () => {
+    const { asked } = await found({ env: { TERM: "tmux-256color", TMUX: "/tmp/tmux-0/default,1,0" } });
+    expect(asked).toEqual(["\u001b[16t\u001b[14t\u001b[c"]);
   });
 
   it.each([
@@ -82,6 +81,15 @@ describe("a terminal's protocol", () => {
 it("the size of a character is what the terminal says, else a usual one", async () => {
   expect((await found({ answer: "\u001b[6;32;15t\u001b[?62c" })).cell).toEqual({ width: 15, height: 32 });
   expect((await found({ answer: "\u001b[6;0;0t\u001b[?62c" })).cell).toEqual({ width: 10, height: 20 });
+  expect((await found({ answer: "\u001b[4;408;880t\u001b[?62c" })).cell).toEqual({ width: 11, height: 17 });
+});
+
+it("a small character is assumed for sixel graphics, which the terminal does not scale: none is higher than its screen", async () => {
+  const xterm = await found({ answer: "\u001bP>|XTerm(379)\u001b\\\u001b[?64;4c", columns: 100, rows: 45 });
+  const { width, height } = fittedCells({ width: 2048, height: 2048 }, xterm, xterm.cell);
+  // XTerm's own font has characters of 6×13.
+  expect(Math.ceil((height * xterm.cell.height) / 13)).toBeLessThanOrEqual(41);
+  expect((width * xterm.cell.width) / 6).toBeLessThanOrEqual(100);
 });
 
 it.each([

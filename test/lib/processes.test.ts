@@ -26,6 +26,17 @@ describe("whether a process is alive", () => {
     expect(isAlive(self)).toBe(true);
   });
 
+  it("does not depend on its thread", () => {
+    const { self, isAlive } = systemProcesses();
+    expect(self).not.toHaveProperty("thread");
+    expect(isAlive({ ...self, thread: 7 })).toBe(true);
+  });
+
+  it("is false of what names a group of processes", () => {
+    const { self, isAlive } = systemProcesses("/nowhere");
+    for (const pid of [0, -1, -process.pid]) expect(isAlive({ ...self, pid })).toBe(false);
+  });
+
   it("is false of one that has ended", async () => {
     const { self, isAlive } = systemProcesses();
     const child = await running();

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
@@ -66,6 +66,27 @@ it("asks a program to end where it has time for that, and then kills it and what
   expect(deaf.kind).toBe("timed_out");
   expect(await started()).toHaveLength(2);
   await expect.poll(async () => (await started()).filter(isAlive)).toEqual([]);
+});
+
+it("asks a program to end at an abort, too, where it has time for that", async () => {
+  const file = path.join(await temporaryFolder(), "started");
+  const abortedOnce = async (script: string, kill = new AbortController()) => {
+    const stop = new AbortController();
+    const options = { signal: stop.signal, killSignal: kill.signal, graceMs: 1_000 };
+    const running = sh(`rm -f '${file}'; ${script}`, options);
+    await expect.poll(() => existsSync(file)).toBe(true);
+    stop.abort();
+    return { running, kill };
+  };
+  const polite = await abortedOnce(`trap 'echo asked; exit 3' TERM; touch '${file}'; sleep 60 & wait`);
+  expect(await polite.running).toEqual({ kind: "stopped", code: 3, stdout: "asked\n", stderr: "" });
+  const deaf = await abortedOnce(`trap '' TERM; touch '${file}'; while :; do sleep 1; done`);
+  expect(await deaf.running).toMatchObject({ kind: "stopped", code: null });
+  const hurried = await abortedOnce(`trap '' TERM; touch '${file}'; while :; do sleep 1; done`);
+  const start = performance.now();
+  hurried.kill.abort();
+  expect(await hurried.running).toMatchObject({ kind: "stopped", code: null });
+  expect(performance.now() - start).toBeLessThan(900);
 });
 
 it("keeps the end of a flood on standard output where that is asked for", async () => {

@@ -37,16 +37,24 @@ describe("an answer", () => {
     expect(failureAnswer(failed()).result).not.toHaveProperty("next");
   });
 
-  it("includes the image, no larger than 512 pixels, where the call asks for it", async () => {
+  it("includes the image, no larger than 512 pixels and 256 KiB, unless the call declines it", async () => {
     const { call } = await sandboxAgent();
-    expect((await call("generate_image", FOX)).more).toEqual([]);
-    const { more, document } = await call("generate_image", { ...FOX, preview: true });
+    expect((await call("generate_image", { ...FOX, preview: false })).more).toEqual([]);
+    const { more, document } = await call("generate_image", FOX);
     const [image] = more;
     if (image?.type !== "image") throw new Error("no image");
     expect(image.mimeType).toBe("image/webp");
     const bytes = Buffer.from(image.data, "base64");
+    expect(bytes.length).toBeLessThanOrEqual(256 * 1024);
+    expect(document).toMatchObject({ reused: true, next: expect.stringContaining("reuse: false") });
     expect(await inspect(bytes)).toMatchObject({ ok: true, image: { width: 512, height: 512 } });
     expect(JSON.stringify(document)).not.toContain("no preview");
+  });
+
+  it("leaves the image out where the user has set that, unless the call asks for it", async () => {
+    const { call } = await sandboxAgent(["--no-preview"]);
+    expect((await call("generate_image", FOX)).more).toEqual([]);
+    expect((await call("generate_image", { ...FOX, preview: true })).more).toHaveLength(1);
   });
 
   it("says so in a line where there is no preview", async () => {

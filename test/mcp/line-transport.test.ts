@@ -128,3 +128,40 @@ describe("the end of a connection", () => {
     await answered;
   });
 });
+
+describe("a batch", () => {
+  it("is answered by one array, once the last of its requests is", async () => {
+    const { input, transport, messages, written } = await started();
+    input.write(
+      `${JSON.stringify([request(1), { jsonrpc: "2.0", method: "notifications/x" }, request("b")])}\n`,
+    );
+    await expect.poll(() => messages).toHaveLength(3);
+    await transport.send(reply("b"));
+    expect(written).toEqual([]);
+    await transport.send(reply(1));
+    expect(written).toEqual([[reply("b"), reply(1)]]);
+    expect(await isFulfilled(transport.answered())).toBe(true);
+  });
+
+  it("does not wait for a request that was cancelled", async () => {
+    const { input, transport, messages, written } = await started();
+    input.write(`${JSON.stringify([request(1), request(2)])}\n`);
+    await expect.poll(() => messages).toHaveLength(2);
+    await transport.send(reply(1));
+    const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 2 } };
+    input.write(`${JSON.stringify(cancelled)}\n`);
+    await expect.poll(() => written).toEqual([[reply(1)]]);
+  });
+
+  it("that is empty is refused", async () => {
+    expect((await afterInput("[]\n")).written).toMatchObject([{ id: null, error: { code: -32600 } }]);
+  });
+});
+
+it.each([
+  ["parameters", { params: null }, {}],
+  ["arguments", { params: { name: "history", arguments: null } }, { params: { name: "history" } }],
+])("null for %s stands for none", async (_what, given, expected) => {
+  const { messages } = await afterInput(`${JSON.stringify({ ...request(1), ...given })}\n`);
+  expect(messages).toEqual([{ ...request(1), ...expected }]);
+});

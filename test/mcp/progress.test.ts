@@ -17,13 +17,14 @@ function progress(progressToken?: string) {
 }
 
 const file = { path: "/fox.png", url: "", mediaType: "image/png", bytes: 1, sha256: "", width: 1, height: 1 };
-const queue = { isWaiting: false, ahead: null, share: 0.4, why: null };
+const share = { share: 0.4, waiting: null };
 
 describe("a call's progress", () => {
   it.each<[string, TaskProgressEvent]>([
     ["Uploading fox.png.", { type: "uploading", file: "fox.png", bytes: 1 }],
     ["Waiting for another process, which is working on t1.", { type: "claimed_elsewhere", id: "t1" }],
-    ["Continuing task t1, which was charged earlier.", { type: "continuing", taskId: "t1" }],
+    ["Continuing task t1, which was charged earlier.", { type: "continuing", taskId: "t1", charged: "yes" }],
+    ["Continuing task t1, which was begun earlier.", { type: "continuing", taskId: "t1", charged: "no" }],
     ["Submitting the request.", { type: "submitting" }],
     ["Not accepted yet: busy", { type: "submit_retry", why: "busy", delayMs: 1 }],
     [
@@ -33,7 +34,7 @@ describe("a call's progress", () => {
     ["Accepted as task t1.", { type: "accepted", taskId: "t1" }],
     ["Waiting for task t1.", { type: "waiting", taskId: "t1", usualMs: null }],
     ["Waiting for task t1, which usually takes 3 s.", { type: "waiting", taskId: "t1", usualMs: 2001 }],
-    ["Task t1: generating, 40%.", { type: "progress", taskId: "t1", ...queue }],
+    ["Task t1: generating, 40%.", { type: "progress", taskId: "t1", ...share }],
     ["Task t1 could not be polled: reset", { type: "poll_failed", taskId: "t1", why: "reset" }],
     ["Downloading image 1 of 2 of task t1.", { type: "downloading", taskId: "t1", index: 1, count: 2 }],
     ["Downloading an image of task t1: 9 bytes so far.", { type: "downloaded", taskId: "t1", bytes: 9 }],

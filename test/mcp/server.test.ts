@@ -1,10 +1,11 @@
-import { writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { InterruptedError } from "../../src/core/errors.ts";
 import { MODELS } from "../../src/models/matrix.ts";
 import { FIELD_NAMES } from "../../src/task/request-fields.ts";
 import { CANARY } from "../support/canary.ts";
+import { generatorWorld, makesImage, modelList } from "../support/generator-world.ts";
 import { runCommand } from "../support/in-process.ts";
 import { failure } from "../support/scripted-server.ts";
 import { replies } from "../support/scripts.ts";
@@ -78,30 +79,57 @@ describe("a matrix file", () => {
   });
 });
 
-describe("a call that cannot be carried out is a protocol error", () => {
+describe("a call with wrong arguments is answered with what is wrong, so that a model can correct itself", () => {
   it.each([
-    ["generate_image", {}, /prompt: .*Nothing was sent/],
+    ["generate_image", {}, /prompt: /],
     ["generate_image", { ...FOX, prompt: 5 }, /prompt/],
+    ["generate_image", { ...FOX, prompt: null }, /prompt/],
     ["generate_image", { ...FOX, model: "gama" }, /model: .*gamma-image-2/],
+    ["generate_image", { ...FOX, quality: "9K" }, /quality: .*4K/],
     ["generate_image", { ...FOX, qualty: "2K" }, /qualty/],
     ["generate_image", { ...FOX, maxImages: 16 }, /maxImages: .*15/],
     ["generate_image", { ...FOX, waitSeconds: -1 }, /waitSeconds/],
     ["get_task", { taskId: "" }, /taskId/],
     ["history", { status: "done" }, /status: .*"completed"/],
     ["list_models", { kind: "video" }, /kind/],
-    ["draw", {}, /There is no tool "draw"/],
   ])("%s %j", async (name, args, message) => {
+    const { call } = await sandboxAgent();
+    expect(await call(name, args)).toMatchObject({
+      isError: true,
+      document: {
+        charged: "no",
+        error: {
+          type: "usage",
+          message: expect.stringMatching(message),
+          hint: expect.stringContaining("Nothing was sent."),
+        },
+      },
+    });
+  });
+
+  it("but an unknown tool is a protocol error, which names those that there are", async () => {
     const { call, client } = await sandboxAgent();
-    await expect(call(name, args)).rejects.toMatchObject({
+    await expect(call("draw")).rejects.toMatchObject({
       code: -32602,
-      message: expect.stringMatching(message),
+      message: expect.stringMatching(/There is no tool "draw".*generate_image/),
     });
     expect(await client.ping()).toEqual({});
   });
 
-  it("but a call that leaves out arguments altogether has none", async () => {
+  it("and a call that leaves out arguments altogether has none", async () => {
     const { client } = await sandboxAgent();
     expect(answered(await client.callTool({ name: "history" })).document).toMatchObject({ tasks: [] });
+  });
+
+  it("null stands for an argument that is left out", async () => {
+    const { call } = await sandboxAgent();
+    const nulls = { ratio: null, image: null, output: null, waitSeconds: null, reuse: null, preview: null };
+    expect(await call("generate_image", { ...FOX, ...nulls })).toMatchObject({ isError: false });
+    expect(await call("history", { limit: null, search: null, status: null })).toMatchObject({
+      isError: false,
+      document: { tasks: [{}] },
+    });
+    expect(await call("list_models", { kind: null, references: null })).toMatchObject({ isError: false });
   });
 });
 
@@ -153,6 +181,57 @@ describe("with a real account", () => {
     const { call } = await agent({ ...(await mcpFolders()), flags: [] });
     expect((await call("estimate_cost", FOX)).document).toMatchObject({ credits: 2 });
     const { document } = await call("generate_image", FOX);
-    expect(document.error).toMatchObject({ type: "usage", hint: expect.stringContaining("--sandbox") });
+    expect(document.error).toMatchObject({
+      type: "usage",
+      hint: expect.stringContaining("ask the user to start this server in its sandbox"),
+    });
+    expect(JSON.stringify(document)).not.toMatch(/ --[a-z]/);
+  });
+});
+
+it("where the folder that it was started in cannot be written to, images go elsewhere, and answers say where", async () => {
+  const { home } = await mcpFolders();
+  const env = { HOME: home };
+  const { call } = await agent({ home, cwd: "/proc", env });
+  const { isError, document } = await call("generate_image", FOX);
+  expect(isError).toBe(false);
+  const file = String(document.files?.["0"]?.path);
+  expect(file.startsWith(path.join(home, "state", "images"))).toBe(true);
+  expect(document).toMatchObject({
+    folder: `/proc cannot be written to, so images are saved in ${path.dirname(file)}.`,
+  });
+  await mkdir(path.join(home, "Pictures"));
+  const second = (await call("generate_image", { ...FOX, prompt: `${FOX.prompt} 2` })).document;
+  expect(path.dirname(String(second.files?.["0"]?.path))).toBe(path.join(home, "Pictures", "imggen"));
+});
+
+describe("with a generator of the user's own", () => {
+  it("a key that is stored, or changed, is used by the next call", async () => {
+    const world = await generatorWorld();
+    const folders = await mcpFolders();
+    await runCommand(["config", "set", "generator", world.generator.origin], folders);
+    const { call } = await agent({ ...folders, flags: [] });
+    const keys: (string | undefined)[] = [];
+    for (const key of ["", "first-key", "second-key"]) {
+      const login = ["login", "--generator", world.generator.origin, "--no-verify"];
+      await runCommand(login, { ...folders, input: `${key}\n` });
+      expect(await call("generate_image", { prompt: `a fox ${key}` })).toMatchObject({ isError: false });
+      keys.push(world.generator.submits().at(-1)?.headers.authorization);
+    }
+    expect(keys).toEqual([undefined, "Bearer first-key", "Bearer second-key"]);
+  });
+
+  it("list_models has its models, and generate_image takes these alone", async () => {
+    const world = await generatorWorld(makesImage, modelList("flux", "flux-of-today"));
+    const env = { IMGGEN_GENERATOR: world.generator.origin };
+    const { call } = await agent({ ...(await mcpFolders()), flags: [], env });
+    expect((await call("list_models")).document).toMatchObject({
+      models: [{ id: "flux" }, { id: "flux-of-today" }],
+    });
+    const made = await call("generate_image", { prompt: "a fox", model: "flux-of-today" });
+    expect(made).toMatchObject({ isError: false, document: { request: { model: "flux-of-today" } } });
+    const refused = await call("generate_image", { prompt: "a fox", model: "flux-of-tomorrow" });
+    expect(refused).toMatchObject({ isError: true, document: { error: { type: "invalid_request" } } });
+    expect(world.generator.submits().map(({ body }) => JSON.parse(body).model)).toEqual(["flux-of-today"]);
   });
 });

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { failedReply } from "../../src/generators/failed-reply.ts";
-import { readAnswer } from "../../src/generators/openai/answer.ts";
+import { failedReply } from "../../src/providers/failed-reply.ts";
+import { readAnswer } from "../../src/providers/openai/answer.ts";
 import { anyCharacter } from "../support/any-character.ts";
 import { holds, holdsInTime } from "../support/holds.ts";
 
@@ -75,7 +75,7 @@ it("any failure is one of those that the queue knows, with a message in one line
       );
       expect(message).not.toMatch(/[\r\n]/);
       // A reply has come, so a request was sent; and an image may have been made by all but a definite no.
-      expect(failure.kind).not.toBe("unreachable");
+      expect(failure.kind).not.toBe("unsent");
       const isDefinite = status >= 400 && status < 500 && status !== 408;
       if (isPaid && failure.kind === "lost") expect(isDefinite).toBe(false);
     }),

@@ -5,9 +5,10 @@ import { expect, it } from "vitest";
 import { formatLine, TaskFile } from "../../src/store/task-file.ts";
 import { readTaskLines } from "../../src/store/task-lines.ts";
 import { advance, type TaskEvent, type TaskState } from "../../src/task/lifecycle.ts";
+import { chargedOf, spentCredits, type TaskRecord, taskIdOf } from "../../src/task/record.ts";
 import { anyCharacter } from "../support/any-character.ts";
 import { holds, holdsInTime } from "../support/holds.ts";
-import { AT, EVENTS, UNTIL } from "../support/records.ts";
+import { AT, EVENTS, recordOf, UNTIL, WORK } from "../support/records.ts";
 import { requests } from "../support/requests.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -15,7 +16,7 @@ const text = fc.string({ unit: anyCharacter, maxLength: 8 });
 const intent = requests(text).map((request): TaskEvent => ({ ...EVENTS.intent, request }));
 const file = fc.record({
   path: fc.option(text),
-  url: text,
+  url: fc.option(text),
   mediaType: text,
   bytes: fc.nat(),
   sha256: text,
@@ -30,10 +31,19 @@ const later: fc.Arbitrary<TaskEvent> = fc.oneof(
   text.map((excerpt): TaskEvent => ({ type: "unknown", at: AT, why: "nonsense", excerpt })),
   text.map((key): TaskEvent => ({ ...EVENTS.refused, error: { ...EVENTS.refused.error, key } })),
   text.map((taskId): TaskEvent => ({ type: "accepted", at: AT, taskId })),
-  fc.array(text, { maxLength: 2 }).map((urls): TaskEvent => ({ ...EVENTS.completed, urls })),
+  // The service's completed tasks have a URL at least.
+  fc.array(text, { minLength: 1, maxLength: 2 }).map((urls): TaskEvent => ({ ...EVENTS.completed, urls })),
   text.map((errorCode): TaskEvent => ({ type: "failed", at: AT, errorCode })),
   fc.array(file, { maxLength: 1 }).map((files): TaskEvent => ({ type: "saved", at: AT, files })),
 );
+/** What a provider has made is on this disk. */
+const MADE: TaskEvent = { ...EVENTS.completed, urls: [] };
+
+/** The line that a task began with. */
+function firstOf({ intent }: TaskRecord): TaskEvent {
+  return { ...EVENTS.intent, ...intent };
+}
+
 const events = fc.array(later, { maxLength: 4 });
 
 const BEGINNING: TaskState = { name: "intent", until: UNTIL };
@@ -64,7 +74,7 @@ it("what was written is read again, whatever text is in it", () => {
       const state = rest.reduce(advance, BEGINNING);
       expect(read).toEqual({
         kind: "task",
-        record: { id: "x", intent: facts, owner, submittedAt, state },
+        record: { id: "x", intent: facts, owner, submittedAt, state, requests: [state], ofAll: [] },
       });
     }),
   );
@@ -118,6 +128,45 @@ it("in any order, with any garbage between: an accepted task stays one, and a sa
       const saved = accepted !== -1 && types.lastIndexOf("saved") > accepted;
       expect(state?.name === "saved").toBe(saved);
     }),
+  );
+});
+
+/** Lines that are about no request in particular. */
+const OF_NONE: ReadonlySet<string> = new Set([
+  ...["intent", "rate_limited", "submitting", "dismissed", "partly_saved", "saved", "released"],
+]);
+
+/** Any line at all, of any of four requests; the task has three. */
+const ofAnyRequest = fc
+  .tuple(
+    fc.constantFrom(...Object.values(EVENTS), MADE, { ...EVENTS.failed, charged: "no" as const }),
+    fc.nat(3),
+  )
+  .map(([event, request]) => (OF_NONE.has(event.type) ? event : { ...event, request }) as TaskEvent);
+
+it("at any other provider, lines in any order make a task: what is free never costs, and what was made paid is never free", () => {
+  holds(
+    fc.property(
+      fc.array(ofAnyRequest, { maxLength: 12 }),
+      fc.boolean(),
+      fc.constantFrom(1, 3),
+      (lines, isPaid, requests) => {
+        const record = recordOf(lines, { isPaid, requests });
+        expect(record.requests).toHaveLength(requests);
+        expect(taskIdOf(record)).toBe(WORK.taskId);
+        const charged = chargedOf(record);
+        if (!isPaid) expect(charged).toBe("no");
+        const step = lines.findIndex((_, at) => {
+          const { state } = recordOf(lines.slice(0, at + 1), { isPaid, requests });
+          return state.name === "completed";
+        });
+        if (isPaid && step !== -1) expect(charged).not.toBe("no");
+        expect(spentCredits(record) ?? 0).toBeLessThanOrEqual(record.intent.credits ?? 0);
+        // What it comes to is the same for whoever reads its lines from the disk.
+        const read = readTaskLines("x", Buffer.concat(linesOf([firstOf(record), ...lines])).toString("utf8"));
+        expect(read).toEqual({ kind: "task", record });
+      },
+    ),
   );
 });
 

@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { HttpClient } from "../../src/api/client.ts";
-import { HttpImageService, type PollReply, type SubmitReply } from "../../src/api/service.ts";
 import type { HttpRequest, ReplyHeaders, ReplyReceiver } from "../../src/api/transport.ts";
+import type { PollReply, SubmitReply } from "../../src/providers/provider.ts";
+import { HttpImageService } from "../../src/providers/service/http-service.ts";
 import { CANARY } from "../support/canary.ts";
 import { holdsInTime } from "../support/holds.ts";
 
@@ -78,7 +79,7 @@ it("any answer to a submit is a yes, a definite no or an unknown outcome, as its
   await holdsInTime(
     fc.asyncProperty(reply, async (given) => {
       http.reply = given;
-      const read = await service.submit({ prompt: "a fox", model: "m" });
+      const read = await service.submit({ request: { prompt: "a fox", model: "m" } });
       expectNoKeyIn(read);
       const { outcome } = read;
       const { status } = given;

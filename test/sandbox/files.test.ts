@@ -2,8 +2,8 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { inspectBytes } from "../../src/lib/image/inspect.ts";
+import { pictureDimensions } from "../../src/models/dimensions.ts";
 import { type DrawPicture, drawPicture } from "../../src/painter/picture.ts";
-import { pictureDimensions } from "../../src/sandbox/dimensions.ts";
 import { png } from "../support/images.ts";
 import { liveSandbox } from "./live.ts";
 

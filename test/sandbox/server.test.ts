@@ -76,7 +76,7 @@ describe("what is no request of the API", () => {
       const reply = await fetch(new URL(baseUrl).origin + target, {
         headers: { authorization: "Bearer sk-sandbox" },
       });
-      expect([reply.status, await reply.text()]).toEqual([404, "<h1>Not found</h1>\n"]);
+      expect([reply.status, await reply.text()]).toEqual([404, '{"error":"not found"}']);
     },
   );
 

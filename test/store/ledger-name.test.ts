@@ -9,8 +9,7 @@ import {
 } from "../../src/store/ledger-name.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import type { SavedFile } from "../../src/task/saved-file.ts";
-import { AT, INTENT } from "../support/records.ts";
-import { identity } from "../support/some-processes.ts";
+import { AT, INTENT, recordOf } from "../support/records.ts";
 
 const ID = "20260131T120509001-0123abcd";
 
@@ -34,7 +33,7 @@ function saved(files: SavedFile[], credits: number | null = 8): TaskRecord {
     files,
     observed,
   } as const;
-  return { id: ID, intent: { ...INTENT, credits }, owner: identity(1), submittedAt: AT, state };
+  return { ...recordOf([], undefined, { ...INTENT, credits }), id: ID, state, requests: [state] };
 }
 
 const { keyId } = INTENT.service;

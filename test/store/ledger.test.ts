@@ -116,7 +116,7 @@ describe("work on one request at a time", () => {
         expect(await isKept()).toBe(true);
         const [name = ""] = await readdir(open);
         const claim = JSON.parse(await readFile(path.join(open, name), "utf8"));
-        expect(Date.parse(claim.until)).toBeGreaterThan(Date.now() + 5_000);
+        expect(Date.parse(claim.until)).toBeGreaterThan(Date.parse(AT) + 5_000);
         await writeFile(path.join(open, name), JSON.stringify({ ...claim, until: AT }));
         expect(await theirs.alone(INTENT, async () => "done", SOON)).toBe("done");
         return isKept();
@@ -463,17 +463,17 @@ describe("finding a task", () => {
     await finishTask(ledger, other);
     clock.advance(60_000);
     const { record } = await taskWith(ledger, accepted);
-    const found = ledger.sameRequest({ model: "gamma-image-2", prompt: "a fox" }, INTENT.service);
+    const found = ledger.sameRequest({ ...INTENT, request: { model: "gamma-image-2", prompt: "a fox" } });
     expect((await all(found)).map(({ id }) => id)).toEqual([record.id, older]);
-    const recent = ledger.sameRequest(INTENT.request, INTENT.service, clock.now() - 30_000);
+    const recent = ledger.sameRequest(INTENT, clock.now() - 30_000);
     expect((await all(recent)).map(({ id }) => id)).toEqual([record.id]);
     // Systems put hidden files into any folder, here into that of a later minute.
     await plant(path.join(state, "tasks/done/2026-01-31/2359"), ".DS_Store", "");
-    const despite = ledger.sameRequest(INTENT.request, INTENT.service);
+    const despite = ledger.sameRequest(INTENT);
     expect((await all(despite)).map(({ id }) => id)).toEqual([record.id, older]);
-    const since = ledger.sameRequest(INTENT.request, INTENT.service, clock.now() - 3_600_000);
+    const since = ledger.sameRequest(INTENT, clock.now() - 3_600_000);
     expect((await all(since)).map(({ id }) => id)).toEqual([record.id, older]);
-    const elsewhere = { ...INTENT.service, keyId: "fedcba9876543210" };
-    expect((await ledger.sameRequest(INTENT.request, elsewhere).next()).done).toBe(true);
+    const service = { ...INTENT.service, keyId: "fedcba9876543210" };
+    expect((await ledger.sameRequest({ ...INTENT, service }).next()).done).toBe(true);
   });
 });

@@ -1,7 +1,7 @@
 import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { takeClaim } from "../../src/lib/claim.ts";
+import { takeLease } from "../../src/lib/lease-files.ts";
 import { SettingsError } from "../../src/store/errors.ts";
 import { SettingsStore } from "../../src/store/settings-store.ts";
 import { SETTING_NAMES } from "../../src/store/settings-table.ts";
@@ -143,7 +143,7 @@ describe("changing settings", () => {
     const processes = someProcesses(1, 2);
     const { folder } = await storeWith('{"model":"z-image"}');
     const [first, second] = [processes.as(1), processes.as(2)];
-    const turn = await takeClaim(folder, "config", null, first);
+    const turn = await takeLease(folder, "config", null, first);
     if (turn.isTaken) throw new Error("nobody else can have it");
     await writeFile(path.join(folder, "config.json.tmp-1234567890abcdef"), "sk-1");
     const removal = new SettingsStore(folder, second).removeLeftovers();

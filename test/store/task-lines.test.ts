@@ -14,6 +14,7 @@ function statusOf(content: string): string {
 
 describe("a task's file", () => {
   it("is read as it was written", () => {
+    const state = { name: "accepted", taskId: "task-1", acceptedAt: accepted.at } as const;
     expect(readTaskLines("x", linesOf(intent, accepted))).toEqual({
       kind: "task",
       record: {
@@ -21,7 +22,9 @@ describe("a task's file", () => {
         intent: INTENT,
         owner: identity(1),
         submittedAt: intent.at,
-        state: { name: "accepted", taskId: "task-1", acceptedAt: accepted.at },
+        state,
+        requests: [state],
+        ofAll: [],
       },
     });
   });
@@ -47,6 +50,11 @@ describe("a task's file", () => {
   ])("keeps every kind of destination: %j", (destination) => {
     const read = readTaskLines("x", linesOf({ ...intent, destination }));
     expect(read).toMatchObject({ kind: "task", record: { intent: { destination } } });
+  });
+
+  it("keeps the thread that its owner is", () => {
+    const owner = { ...identity(1), boot: "b", pidNamespace: "pid:[1]", thread: 3 };
+    expect(readTaskLines("x", linesOf({ ...intent, owner }))).toMatchObject({ record: { owner } });
   });
 
   it.each(["", "{", '{"type":"intent","v":1', JSON.stringify(intent)])(

@@ -23,6 +23,8 @@ export interface Attempt {
   caches: string;
   inputs: Record<string, string>;
   env: Record<string, string | undefined>;
+  /** The runner's folder for temporary files. Default: beside the workspace. */
+  temp?: string | undefined;
 }
 
 /** What a job is left with. */
@@ -38,16 +40,16 @@ export interface JobResult {
  * Runs the action's steps as GitHub does: each script in a bash of its own, after a failure only those that always run.
  * Of the actions of others, caches are copied and uploads have an address.
  */
-export async function runAction({ workspace, caches, inputs, env }: Attempt): Promise<JobResult> {
+export async function runAction({ workspace, caches, inputs, env, ...given }: Attempt): Promise<JobResult> {
   const action = parse(await readFile(path.join(ACTION, "action.yml"), "utf8"));
-  const temp = `${workspace}.runner`;
-  await mkdir(temp);
+  const temp = given.temp ?? `${workspace}.runner`;
+  await mkdir(temp, { recursive: true });
   const files = Object.fromEntries(
     ["GITHUB_PATH", "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"].map((name) => [name, path.join(temp, name)]),
   );
   for (const file of Object.values(files)) await writeFile(file, "");
   const read = (name: string) => readFile(files[name] ?? "", "utf8");
-  const context = contextOf(action.inputs, inputs);
+  const context = { ...contextOf(action.inputs, inputs), "runner.temp": temp };
   const job = { isOk: true, steps: [] as string[] };
   for (const step of action.runs.steps as Step[]) {
     if (!job.isOk && step.if !== "always()") continue;
@@ -56,7 +58,8 @@ export async function runAction({ workspace, caches, inputs, env }: Attempt): Pr
     else {
       const added = (await read("GITHUB_PATH")).split("\n").filter(Boolean);
       const PATH = [...added, env.PATH].join(path.delimiter);
-      const own = { PATH, RUNNER_TEMP: temp, GITHUB_ACTION_PATH: ACTION, ...environmentOf(step, context) };
+      const runner = { PATH, RUNNER_TEMP: temp, GITHUB_WORKSPACE: workspace, GITHUB_ACTION_PATH: ACTION };
+      const own = { ...runner, ...environmentOf(step, context) };
       const hasWorked = await works(step.run ?? "", { cwd: workspace, env: { ...env, ...files, ...own } });
       job.isOk = job.isOk && hasWorked;
     }
@@ -119,6 +122,12 @@ async function standIn(step: Step, { workspace, caches, context }: Place): Promi
   if (!/cache/.test(step.uses ?? "")) return;
   const isRestored = /restore/.test(step.uses ?? "");
   const [from, to] = isRestored ? [caches, workspace] : [workspace, caches];
-  for (const name of names)
-    await cp(path.join(from, name), path.join(to, name), { recursive: true }).catch(() => {});
+  // Of the runner's own folder, what lies in it is cached under its name.
+  for (const name of names) {
+    const place = {
+      [workspace]: path.resolve(workspace, name),
+      [caches]: path.join(caches, path.basename(name)),
+    };
+    await cp(place[from] ?? "", place[to] ?? "", { recursive: true }).catch(() => {});
+  }
 }

@@ -53,3 +53,16 @@ export function steppedClock(startMs = START_MS): FakeClock {
     },
   };
 }
+
+/** A clock whose short waits, as before a retry, take no time. A wait of more than a minute ends when it is moved there. */
+export function hurriedClock(): FakeClock {
+  const clock = steppedClock();
+  return {
+    ...clock,
+    async sleep(ms, signal) {
+      if (ms > 60_000) return clock.sleep(ms, signal);
+      signal?.throwIfAborted();
+      clock.advance(ms);
+    },
+  };
+}

@@ -33,13 +33,28 @@ export async function generatorWorld(
   };
 }
 
-const MODELS = response(200, JSON.stringify({ data: [{ id: "flux" }] }));
+const MODELS = modelList("flux");
+
+/** The reply with the names of a generator's models. */
+export function modelList(...ids: string[]): Buffer {
+  return response(200, JSON.stringify({ data: ids.map((id) => ({ id })) }));
+}
+
+const BODY = JSON.stringify({
+  created: 1,
+  data: [{ b64_json: png().toString("base64") }],
+  usage: { total_tokens: 12 },
+});
 
 /** The reply with an image, and what it took. */
 export const makesImage: Behaviour = (_request, socket) => {
-  const data = [{ b64_json: png().toString("base64") }];
-  socket.write(response(200, JSON.stringify({ created: 1, data, usage: { total_tokens: 12 } })));
+  socket.write(response(200, BODY));
 };
+
+/** The same as it is kept on disk. */
+export const IMAGE_REPLY = Buffer.from(
+  `${JSON.stringify({ status: 200, headers: { "content-length": `${BODY.length}` } })}\n${BODY}`,
+);
 
 /** A refusal as OpenAI writes it. */
 export function refuses(status: number, code: string, message = "no"): Behaviour {

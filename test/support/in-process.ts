@@ -4,6 +4,7 @@ import type { Context } from "../../src/cli/session/context.ts";
 import type { OutputStream } from "../../src/cli/text/output-stream.ts";
 import type { NamedGraphics } from "../../src/graphics/terminal.ts";
 import type { Clock } from "../../src/lib/clock.ts";
+import { withHomeFolder } from "../../src/lib/home-folder.ts";
 import type { Processes } from "../../src/lib/processes.ts";
 import { expectNoKeyShown } from "./canary.ts";
 import { plainPicture } from "./plain-picture.ts";
@@ -84,7 +85,7 @@ export function testContext(
     stdin: inputStream(options),
     ...streams,
     env: { IMGGEN_HOME: options.home, ...options.env },
-    resolvePath: (file) => path.resolve(options.cwd ?? options.home, file),
+    resolvePath: (file) => path.resolve(options.cwd ?? options.home, withHomeFolder(file)),
     clock: options.clock ?? quickClock,
     processes: processesAs(pid),
     nodeVersion: options.nodeVersion ?? process.versions.node,
@@ -101,6 +102,7 @@ export function testContext(
       return (answers.length > 1 ? answers.shift() : answers[0]) ?? "";
     },
     queryTerminal: async (question) => options.terminalAnswers?.(question) ?? "",
+    queryTmux: async () => "",
     namedGraphics: async () => ({ kitty: false, iterm2: false, sixel: false, ...options.graphics }),
     edit: async (text) => options.edit?.(text) ?? text,
   };

@@ -1,5 +1,7 @@
 import type { Intent } from "../../src/task/intent.ts";
 import type { TaskEvent } from "../../src/task/lifecycle.ts";
+import { begunTask, type TaskRecord, withEvent } from "../../src/task/record.ts";
+import type { Work } from "../../src/task/work.ts";
 import { identity } from "./some-processes.ts";
 
 export const AT = "2026-01-31T12:00:00.000Z";
@@ -15,9 +17,27 @@ export const INTENT: Intent = {
   destination: { kind: "folder", folder: "/tmp/images", template: "{slug}.{ext}", overwrite: false },
 };
 
+/** What a task is worth at a provider that answers with its images: paid, one request. */
+export const WORK: Work = {
+  taskId: "task_of_ours",
+  isPaid: true,
+  requests: 1,
+  requestMs: 600_000,
+  options: { model: "flux", width: 1024, height: 1024, sizeForm: null, fields: {} },
+};
+
+/** A task from its intent and its further lines. @param work of a provider other than the hosted service */
+export function recordOf(events: readonly TaskEvent[], work?: Partial<Work>, intent = INTENT): TaskRecord {
+  const asked = { ...intent, ...(work && { work: { ...WORK, ...work } }) };
+  return events.reduce(withEvent, begunTask("x", { ...EVENTS.intent, ...asked }));
+}
+
 /** One event of each type, at a time when nothing happened. */
 export const EVENTS = {
   intent: { type: "intent", v: 1, at: AT, owner: identity(1), until: UNTIL, ...INTENT },
+  waiting: { type: "waiting", at: AT, sent: false },
+  started: { type: "started", at: AT, by: identity(1), until: UNTIL },
+  taken_over: { type: "taken_over", at: AT, by: identity(2), until: UNTIL },
   rate_limited: { type: "rate_limited", at: AT, why: "busy", until: AT },
   submitting: { type: "submitting", at: AT, until: AT },
   not_sent: { type: "not_sent", at: AT, why: "refused" },
@@ -37,7 +57,6 @@ export const EVENTS = {
     pendingMs: null,
   },
   partly_saved: { type: "partly_saved", at: AT, files: [] },
-  lost: { type: "lost", at: AT, why: "The reply was cut." },
   failed: { type: "failed", at: AT, errorCode: "17" },
   saved: { type: "saved", at: AT, files: [] },
   released: { type: "released", at: AT },

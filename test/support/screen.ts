@@ -6,10 +6,10 @@ import { promisify } from "node:util";
 import { onTestFinished } from "vitest";
 import { BIN } from "./program.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
-import { hasTool } from "./tools.ts";
+import { hasTool, mustHaveTool } from "./tools.ts";
 
 /** Whether screens can be read here: tmux is both the pseudo-terminal and the emulator. Where tests decide, it must be. */
-export const hasScreen = hasTool("tmux") || (process.env.CI !== undefined && platform() === "linux");
+export const hasScreen = hasTool("tmux") || (platform() === "linux" && mustHaveTool("tmux"));
 
 export interface ScreenOptions {
   columns: number;

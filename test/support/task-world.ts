@@ -1,8 +1,7 @@
 import path from "node:path";
 import { onTestFinished } from "vitest";
 import { HttpClient, type HttpClientOptions } from "../../src/api/client.ts";
-import { HttpImageService, type ServiceOptions } from "../../src/api/service.ts";
-import type { Connection, TaskDeps } from "../../src/core/deps.ts";
+import type { Connection, GeneratorFacts, TaskDeps } from "../../src/core/deps.ts";
 import { InterruptedError, type InterruptSignal } from "../../src/core/errors.ts";
 import { RunFileNames } from "../../src/core/images/published-names.ts";
 import { PollingSchedules } from "../../src/core/polling/choose-schedule.ts";
@@ -10,10 +9,14 @@ import type { TaskProgressEvent } from "../../src/core/task/progress-events.ts";
 import { keyFingerprint } from "../../src/lib/fingerprint.ts";
 import { type Processes, systemProcesses } from "../../src/lib/processes.ts";
 import { keyMasker } from "../../src/lib/redact.ts";
+import type { Provider } from "../../src/providers/provider.ts";
+import { HttpImageService, type ServiceOptions } from "../../src/providers/service/http-service.ts";
 import { Ledger } from "../../src/store/ledger.ts";
-import type { Destination, ServiceIdentity } from "../../src/task/intent.ts";
+import { type Destination, GENERATOR_KEY_ID, type ServiceIdentity } from "../../src/task/intent.ts";
+import type { Work } from "../../src/task/work.ts";
 import { CANARY } from "./canary.ts";
 import { type FakeClock, fakeClock } from "./fake-clock.ts";
+import { WORK } from "./records.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 export const TEST_KEY = CANARY;
@@ -42,6 +45,22 @@ export function testIdentity(baseUrl: string): ServiceIdentity {
   return { baseUrl, keyId: keyFingerprint(TEST_KEY) };
 }
 
+/** How tasks at a provider of the test's own name it. */
+export const GENERATOR: ServiceIdentity = { baseUrl: "openai:http://127.0.0.1", keyId: GENERATOR_KEY_ID };
+
+/** Every task gets an id of its own, which ends in the number of tasks so far. */
+function generatorFacts(work: Partial<Work> = {}): GeneratorFacts {
+  let count = 0;
+  return {
+    name: GENERATOR.baseUrl,
+    workFor({ maxImages = 1 }) {
+      count += 1;
+      return { ...WORK, taskId: `task_${count}`, requests: maxImages, ...work };
+    },
+    line: null,
+  };
+}
+
 /** What one process of imggen has at hand in a test: a ledger, a service, an output folder, a clock. */
 export interface TaskWorld {
   deps: TaskDeps;
@@ -65,6 +84,10 @@ export interface TaskWorldOptions {
   stateFolder?: string;
   output?: string;
   service?: Partial<ServiceOptions>;
+  /** A provider that answers with its images, in place of the hosted service. */
+  provider?: Provider;
+  /** What a task is worth there: paid, unless this says otherwise. */
+  work?: Partial<Work>;
   onProgress?: (event: TaskProgressEvent) => void;
 }
 
@@ -79,8 +102,9 @@ export async function taskWorld(baseUrl: string, options: TaskWorldOptions = {})
   const events: TaskProgressEvent[] = [];
   const written: Buffer[] = [];
   const connection: Connection = {
-    identity: testIdentity(baseUrl),
-    service: testService(baseUrl, { clock, ...options.service }),
+    identity: options.provider ? GENERATOR : testIdentity(baseUrl),
+    provider: options.provider ?? testService(baseUrl, { clock, ...options.service }),
+    generator: options.provider && generatorFacts(options.work),
     downloads: testClient(),
     serviceUrl: new URL(baseUrl),
     maskKey: keyMasker(TEST_KEY),

@@ -1,18 +1,20 @@
 import { describe, expect, it } from "vitest";
-import { advance, type TaskEvent, type TaskState } from "../../src/task/lifecycle.ts";
-import { isUnknown, mayBeCharged } from "../../src/task/record.ts";
-import { AT, EVENTS, INTENT } from "../support/records.ts";
+import {
+  advance,
+  type EventType,
+  STATES,
+  type StateName,
+  type TaskEvent,
+  type TaskState,
+} from "../../src/task/lifecycle.ts";
+import { AT, EVENTS, recordOf } from "../support/records.ts";
 import { identity } from "../support/some-processes.ts";
 
 const { intent, rate_limited, submitting, not_sent, refused } = EVENTS;
-const { unknown, dismissed, accepted, completed, lost, failed, saved } = EVENTS;
+const { waiting, started, taken_over, unknown, dismissed, accepted, completed, failed, saved } = EVENTS;
 
 function sumOf(...events: TaskEvent[]): TaskState {
   return events.reduce(advance, { name: "intent", until: null } as TaskState);
-}
-
-function recordOf(...events: TaskEvent[]) {
-  return { id: "x", intent: INTENT, owner: identity(1), submittedAt: AT, state: sumOf(...events) };
 }
 
 describe("a task's state", () => {
@@ -46,8 +48,6 @@ describe("a task's state", () => {
     [[unknown], "unknown"],
     [[accepted], "accepted"],
     [[accepted, completed], "completed"],
-    [[accepted, lost], "lost"],
-    [[accepted, lost, dismissed], "dismissed"],
     [[accepted, dismissed], "accepted"],
     [[accepted, failed], "failed"],
     [[accepted, completed, saved], "saved"],
@@ -119,49 +119,106 @@ describe("a task's state", () => {
   });
 });
 
-describe("whether a task may have cost something", () => {
+/** A task whose provider has sent its image: it is on this disk. */
+const here: TaskEvent = { ...completed, urls: [] };
+
+describe("what each line makes of each state", () => {
+  type Changes = Partial<Record<EventType, StateName>>;
+  const ends = {
+    not_sent: "not_sent",
+    refused: "refused",
+    unknown: "unknown",
+    dismissed: "dismissed",
+  } as const;
+  const submits = { ...ends, rate_limited: "rate_limited", accepted: "accepted" } as const;
+  const attempts = { ...ends, accepted: "accepted", completed: "completed", failed: "failed" } as const;
+  const at = (...events: TaskEvent[]) => recordOf(events).state;
+  const own = (...events: TaskEvent[]) => recordOf(events, {}).state;
+
+  it.each<[string, TaskState, Changes]>([
+    ["intent", at(), submits],
+    ["rate_limited", at(rate_limited), { ...submits, submitting: "intent" }],
+    ["waiting", own(), { ...attempts, started: "started" }],
+    ["waiting again", own(started, { ...waiting, sent: true }), { ...attempts, started: "started" }],
+    ["started", own(started), { ...attempts, waiting: "waiting" }],
+    [
+      "not_sent",
+      at(not_sent),
+      { refused: "refused", unknown: "unknown", dismissed: "dismissed", accepted: "accepted" },
+    ],
+    [
+      "refused",
+      at(refused),
+      { not_sent: "not_sent", unknown: "unknown", dismissed: "dismissed", accepted: "accepted" },
+    ],
+    ["unknown", at(unknown), { ...ends, accepted: "accepted" }],
+    ["unknown at another provider", own(started, unknown), attempts],
+    ["dismissed", at(unknown, dismissed), { accepted: "accepted" }],
+    ["accepted", at(accepted), { completed: "completed", failed: "failed", saved: "saved" }],
+    ["completed at URLs", at(accepted, completed), { failed: "failed", saved: "saved" }],
+    ["completed on this disk", own(started, here), { failed: "failed", saved: "saved", unknown: "unknown" }],
+    ["failed", at(accepted, failed), { completed: "completed", saved: "saved" }],
+    ["saved", at(accepted, completed, saved), {}],
+  ])("%s", (_what, state, changes) => {
+    const after = Object.values(EVENTS).map((event: TaskEvent) => [event.type, advance(state, event).name]);
+    const expected = Object.keys(EVENTS).map((type) => [type, changes[type as EventType] ?? state.name]);
+    expect(after).toEqual(expected);
+  });
+});
+
+describe("a request to a provider that answers with its image", () => {
+  const own = (...events: TaskEvent[]) => recordOf(events, {}).state;
+
+  it("has our own id from its intent to its files", () => {
+    const states = [own(), own(started), own(started, here), own(started, here, saved)];
+    for (const state of states) expect(state).toMatchObject({ taskId: "task_of_ours" });
+  });
+
   it.each([
-    [[], true],
-    [[unknown], true],
-    [[accepted], true],
-    [[accepted, failed], true],
-    [[accepted, completed, saved], true],
-    [[rate_limited], true],
-    [[refused], false],
-    [[not_sent], false],
-  ])("after %j is %s", (events, paid) => {
-    expect(mayBeCharged(recordOf(...events))).toBe(paid);
+    ["none", [], 0],
+    ["one that is under way", [started], 1],
+    ["one whose reply was lost, before the next", [started, { ...waiting, sent: true }], 1],
+    ["one that never left", [started, waiting], 0],
+    ["two", [started, { ...waiting, sent: true }, started], 2],
+    ["one, however long it waits for its turn after it", [started, { ...waiting, sent: true }, waiting], 1],
+  ] as const)("counts what may have reached the other side: %s", (_what, events, tries) => {
+    expect(own(...events)).toMatchObject({ tries });
+  });
+
+  it("is in the hands of the process that its last line names, until it is released", () => {
+    const by = (state: TaskState) => ("tries" in state ? state.by?.pid : undefined);
+    expect(by(own(started))).toBe(identity(1).pid);
+    expect(by(own(started, taken_over))).toBe(identity(2).pid);
+    expect(by(own(started, taken_over, { ...EVENTS.released }))).toBeUndefined();
+    expect(by(own(waiting))).toBeUndefined();
+  });
+
+  it("keeps where what arrived is kept, once it is of unknown outcome", () => {
+    expect(own(started, { ...unknown, kept: "/state/reply" })).toMatchObject({ kept: "/state/reply" });
+  });
+
+  it("may turn out to have been made, under the same id, by a process that was taken for dead", () => {
+    expect(own(started, unknown, here)).toMatchObject({ name: "completed", taskId: "task_of_ours" });
+    expect(own(started, here, unknown, here)).toMatchObject({ name: "completed", taskId: "task_of_ours" });
+  });
+
+  it("that was made may have been charged, whatever comes later", () => {
+    const bad: TaskEvent[] = [started, here, unknown];
+    for (const late of [not_sent, refused]) expect(own(...bad, late).name).toBe("unknown");
+    const free: TaskEvent = { ...failed, charged: "no" };
+    expect(own(started, free)).toMatchObject({ charged: "no" });
+    for (const before of [bad, [started, here]]) expect(own(...before, free)).not.toHaveProperty("charged");
+  });
+
+  it("may turn out to have made no image after all", () => {
+    expect(own(started, here, { ...unknown, why: "it is a page" })).toMatchObject({
+      name: "unknown",
+      why: "it is a page",
+    });
   });
 });
 
-it("a task whose process was killed while it waited out a 429 cost nothing", () => {
-  const record = recordOf(rate_limited);
-  const state = { ...record.state, isOwnerGone: true } as TaskState;
-  expect(mayBeCharged({ ...record, state })).toBe(false);
-});
-
-it("a task is of unknown outcome while nothing but its intent, or a lost answer, is known", () => {
-  expect([[], [unknown], [accepted], [refused]].map((events) => isUnknown(recordOf(...events)))).toEqual([
-    true,
-    true,
-    false,
-    false,
-  ]);
-});
-
-describe("a task of the user's own generator", () => {
-  it("that was refused has cost nothing", () => {
-    expect(mayBeCharged(recordOf(accepted, { ...failed, why: "no cats", charged: "no" }))).toBe(false);
-    expect(mayBeCharged(recordOf(accepted, failed))).toBe(true);
-  });
-
-  it("whose reply was lost may have been charged, and is the user's to decide on", () => {
-    const record = recordOf(accepted, lost);
-    expect([isUnknown(record), mayBeCharged(record)]).toEqual([true, true]);
-  });
-
-  it("keeps what the generator said of its cost once it is saved", () => {
-    const usage = { total_tokens: 12 };
-    expect(sumOf(accepted, { ...completed, usage }, saved)).toMatchObject({ name: "saved", usage });
-  });
+it("a task is open exactly where something is left to do", () => {
+  const open = Object.entries(STATES).flatMap(([name, { isOpen }]) => (isOpen ? [name] : []));
+  expect(open).toEqual(["intent", "waiting", "started", "rate_limited", "unknown", "accepted", "completed"]);
 });

@@ -15,13 +15,13 @@ async function account(reply = replies(REFUSED)) {
 
 describe.skipIf(!hasScreen)("doctor on a real terminal", () => {
   it.each([100, 60, 40])("of %d columns breaks no word, and marks every check", async (columns) => {
-    const lines = await Screen.after(["doctor"], { columns, rows: 70, env: await account() });
+    const lines = await Screen.after(["doctor", "--verbose"], { columns, rows: 70, env: await account() });
     const heads = lines.flatMap((line) => /^[✓!✗-] (\w+)/.exec(line)?.[1] ?? []);
     expect([heads.at(0), heads.at(-1), heads.length]).toEqual(["imggen", "clock", 16]);
     const words = new Set(lines.join(" ").split(/\s+/));
     for (const word of ["dejavu-fonts-ttf", "IMGGEN_API_KEY", `${columns}×70,`])
       expect(words).toContain(word);
-    expect(lines.at(-1)).toBe("1 to fix.");
+    expect(lines.at(-1)).toBe("1 problem to fix.");
   });
 
   it("has colours on its marks alone, and none under NO_COLOR", async () => {
@@ -38,7 +38,7 @@ describe.skipIf(!hasScreen)("doctor on a real terminal", () => {
 
   it("shows what is known while the service is slow, and is stopped by Ctrl-C", async () => {
     const env = await account(late(4_000, replies(REFUSED)));
-    const screen = await Screen.start(["doctor"], { columns: 100, rows: 40, env });
+    const screen = await Screen.start(["doctor", "--verbose"], { columns: 100, rows: 40, env });
     const lines = await screen.shows(/tls .*\n.*Checking/);
     expect(lines.join("\n")).not.toMatch(/^. service/m);
     await screen.type("C-c");

@@ -12,7 +12,7 @@ const LEGIBLE = new Set([1, 2, 31, 32, 33, 36]);
 describe.skipIf(!hasScreen)("generate on a real terminal", () => {
   it.each([100, 80])("leaves one line in %d columns, which names the file from here", async (columns) => {
     const [line, ...more] = await Screen.after(FOX, { columns });
-    expect(line).toMatch(/^✓ Saved a-red-fox-\w+\.png \(1024×1024, 2 credits, \d[\d.]* m?s\)$/);
+    expect(line).toMatch(/^✓ Saved a-red-fox-\w+\.png \(1024×1024, free \(sandbox\), \d[\d.]* m?s\)$/);
     expect(more).toEqual([]);
   });
 
@@ -20,13 +20,13 @@ describe.skipIf(!hasScreen)("generate on a real terminal", () => {
     const lines = await Screen.after(FOX, { columns: 40 });
     expect(lines).toEqual([
       expect.stringMatching(/^✓ Saved a-red-fox-\w+\.png$/),
-      expect.stringMatching(/^ {2}1024×1024, 2 credits, \d[\d.]* m?s$/),
+      expect.stringMatching(/^ {2}1024×1024, free \(sandbox\), \d[\d.]* m?s$/),
     ]);
   });
 
   it("shows what is generated while it waits, with the seconds, and takes it away again", async () => {
-    const screen = await Screen.start(SLOW_FOX, { columns: 80 });
-    await screen.shows(/^\S Generating · gamma-image-2 1K · 2 s · 2 credits$/m);
+    const screen = await Screen.start(SLOW_FOX, { columns: 100 });
+    await screen.shows(/^\S Generating · gamma-image-2 1K · 2 s · free \(sandbox\)$/m);
     expect(await screen.lines()).toHaveLength(1);
     expect(await screen.end()).toBe(0);
     expect(await screen.lines()).toEqual([expect.stringMatching(/^✓ Saved a-red-fox\S+ \(/)]);
@@ -34,7 +34,7 @@ describe.skipIf(!hasScreen)("generate on a real terminal", () => {
 
   // A terminal wraps its lines again at once, but may report the resize some frames later.
   it("leaves nothing stale behind when the window is made narrower and wider in the middle", async () => {
-    const screen = await Screen.start(SLOW_FOX, { columns: 80 });
+    const screen = await Screen.start(SLOW_FOX, { columns: 100 });
     await screen.shows(/Generating · gamma-image-2/);
     for (const columns of [30, 50, 20, 100]) {
       await screen.resize(columns);
@@ -47,7 +47,7 @@ describe.skipIf(!hasScreen)("generate on a real terminal", () => {
   });
 
   it("leaves the shell its cursor and a clean line while Ctrl-Z has stopped it, and goes on after it", async () => {
-    const screen = await Screen.start(SLOW_FOX, { columns: 80, canSuspend: true });
+    const screen = await Screen.start(SLOW_FOX, { columns: 100, canSuspend: true });
     await screen.shows(/Generating/);
     expect(await screen.hasCursor()).toBe(false);
     await screen.type("C-z");
@@ -64,7 +64,7 @@ describe.skipIf(!hasScreen)("generate on a real terminal", () => {
   it.skipIf(platform() !== "linux")(
     "draws nothing beside the shell's prompt after bg, and goes on after fg",
     async () => {
-      const screen = await Screen.start(SLOW_FOX, { columns: 80, canSuspend: true });
+      const screen = await Screen.start(SLOW_FOX, { columns: 100, canSuspend: true });
       await screen.shows(/Generating/);
       await screen.type("C-z");
       await screen.shows(/Suspended\./);
@@ -79,7 +79,7 @@ describe.skipIf(!hasScreen)("generate on a real terminal", () => {
   );
 
   it("has only colours that can be read on a light and on a dark background, on marks alone", async () => {
-    const screen = await Screen.start(SLOW_FOX, { columns: 80 });
+    const screen = await Screen.start(SLOW_FOX, { columns: 100 });
     await screen.shows(/Generating/);
     const styles = await screen.styles();
     expect(styles.size).toBeGreaterThan(0);

@@ -1,4 +1,5 @@
-import { execFile } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
+import { once } from "node:events";
 import { cp, readFile, writeFile } from "node:fs/promises";
 import { platform } from "node:os";
 import path from "node:path";
@@ -52,12 +53,12 @@ describe.skipIf(!hasScreen)("--preview on a real terminal", () => {
     expect(drawn.length).toBeGreaterThan(15);
     const below = lines.slice(lines.lastIndexOf(drawn.at(-1) ?? "") + 1);
     expect(below.filter((line) => line.includes("Saved"))).toHaveLength(count);
-    expect(below.at(-1)).toContain("cost unknown");
+    expect(below.at(-1)).toContain("free (sandbox)");
   });
 });
 
 it.skipIf(platform() !== "linux" || !hasTool("script"))(
-  "a terminal that answers no question is drawn on after a tenth of a second",
+  "a terminal that answers no question is drawn on after half a second",
   async () => {
     const cwd = await imageFiles();
     // A pseudo-terminal with nothing behind it.
@@ -66,10 +67,76 @@ it.skipIf(platform() !== "linux" || !hasTool("script"))(
       cwd,
       env: { PATH: process.env.PATH, IMGGEN_HOME: path.join(cwd, "home"), TERM: "xterm-256color" },
     });
-    expect(stdout).toMatch(/^\u001b\[>0q\u001b\[16t\u001b\[c\u001b\[38;5;\d+;48;5;\d+m▀/);
+    expect(stdout).toMatch(/^\u001b\[>0q\u001b\[16t\u001b\[14t\u001b\[c\u001b\[38;5;\d+;48;5;\d+m▀/);
     expect(stdout.replaceAll(/\u001b\[[\d;]*m/g, "")).toMatch(/(?:▀{80}\r\n){20}image\.png \(400×200\)\r\n$/);
   },
 );
+
+describe.skipIf(platform() !== "linux" || !hasTool("script"))("the answer of a slow terminal", () => {
+  it.each([
+    ["is used within half a second", 250, /\u001bP0;0;q/],
+    ["is dropped after that", 900, /▀/],
+  ])("%s, and nothing of it is left for the next prompt", async (_what, afterMs, drawn) => {
+    const { output, left } = await onSlowTerminal("show image.png", afterMs);
+    expect(output).toMatch(drawn);
+    expect(left).toBe("");
+  });
+
+  it("is read to its end by doctor too, which names what show does", async () => {
+    const { output, left } = await onSlowTerminal("doctor", 250);
+    expect(output).toContain("sixel");
+    expect(left).toBe("");
+  });
+
+  it("is used where the program itself was too busy to read it", async () => {
+    const { output, left } = await onSlowTerminal("show image.png", 50, { busyMs: 900 });
+    expect(output).toMatch(/\u001bP0;0;q/);
+    expect(left).toBe("");
+  });
+
+  it("is read to its end after Ctrl-C too", async () => {
+    const { left } = await onSlowTerminal("doctor", 600, { typed: "\u0003" });
+    expect(left).toBe("");
+  });
+});
+
+const XTERM_ANSWER = "\u001bP>|XTerm(379)\u001b\\\u001b[6;20;10t\u001b[?64;4;22c";
+
+/**
+ * Runs `imggen` on a terminal that answers late. `left` is what the program has left on the terminal's input.
+ * @param options.typed before the answer
+ * @param options.busyMs the program does nothing for so long
+ */
+async function onSlowTerminal(
+  command: string,
+  afterMs: number,
+  options: { typed?: string; busyMs?: number } = {},
+) {
+  const cwd = await imageFiles();
+  const program = `sh -c 'echo "PID<$$>"; exec "$@"' - ${process.execPath} ${path.join(ROOT, "bin/imggen.cjs")} ${command}`;
+  const rest =
+    "stty -icanon -echo min 0 time 8; printf 'LEFT<'; dd bs=999 count=1 2>/dev/null | od -An -c; echo '>'";
+  const child = spawn("script", ["-qec", `trap : INT; ${program}; ${rest}`, "/dev/null"], {
+    cwd,
+    env: { PATH: process.env.PATH, IMGGEN_HOME: path.join(cwd, "home"), TERM: "xterm-256color" },
+  });
+  let output = "";
+  child.stdout.on("data", (bytes) => {
+    const isAsked = output.includes("\u001b[c");
+    output += bytes;
+    if (isAsked || !output.includes("\u001b[c")) return;
+    const { typed = "", busyMs = 0 } = options;
+    setTimeout(() => child.stdin.write(typed), 20);
+    setTimeout(() => child.stdin.write(XTERM_ANSWER), afterMs);
+    if (busyMs === 0) return;
+    const pid = Number(/PID<(\d+)>/.exec(output)?.[1]);
+    process.kill(pid, "SIGSTOP");
+    setTimeout(() => process.kill(pid, "SIGCONT"), busyMs);
+  });
+  await once(child, "close");
+  const left = /LEFT<([^>]*)>/s.exec(output)?.[1]?.trim();
+  return { output, left };
+}
 
 describe.skipIf(!hasScreen)("without the optional sharp", () => {
   it("what Kitty takes as it is is shown, and the rest is one line", async () => {

@@ -5,13 +5,16 @@ import path from "node:path";
 const { RUNNER_TEMP, GITHUB_STEP_SUMMARY, GITHUB_OUTPUT, OUTPUT, ARTIFACT_URL } = process.env;
 
 const results = path.join(RUNNER_TEMP, "imggen-batch.jsonl");
-const lines = existsSync(results) ? readFileSync(results, "utf8").trim().split("\n").filter(Boolean) : [];
-const parsed = lines.map((line) => JSON.parse(line));
+const lines = existsSync(results) ? readFileSync(results, "utf8").split("\n") : [];
+const parsed = lines.flatMap(parsedLine);
 const rows = parsed.filter(({ row }) => row !== undefined).sort((one, other) => one.row - other.row);
 const summary = parsed.find(({ type }) => type === "summary");
 // Those of earlier attempts too.
 const saved = rows.filter(({ ok }) => ok).length;
 const failure = parsed.find(({ ok, row }) => ok === false && row === undefined);
+
+// First: the steps that follow may depend on them.
+appendFileSync(GITHUB_OUTPUT, `saved=${saved}\ncredits=${summary?.credits ?? ""}\n`);
 
 const text = [
   "## Images",
@@ -23,19 +26,30 @@ const text = [
   ...(ARTIFACT_URL ? ["", `[The images, with their contact sheet](${ARTIFACT_URL})`] : []),
 ];
 appendFileSync(GITHUB_STEP_SUMMARY, `${text.join("\n")}\n`);
-appendFileSync(GITHUB_OUTPUT, `saved=${saved}\ncredits=${summary?.credits ?? ""}\n`);
 
-function lineOf({ row, line, ok, request, files, error, credits }) {
+/** A line's document; none for the last line of a batch that was killed, which may be cut. */
+function parsedLine(line) {
+  try {
+    return [JSON.parse(line)].filter((value) => value !== null && typeof value === "object");
+  } catch {
+    return [];
+  }
+}
+
+function lineOf({ row, line, ok, request, files = [], error, credits }) {
   const names = files.map(({ path: file }) => path.relative(path.resolve(OUTPUT), file)).join(", ");
-  return `| ${[row, request?.prompt ?? `line ${line}`, ok ? names : `**${error.message}**`, credits ?? "?"].map(cell).join(" | ")} |`;
+  return `| ${[row, request?.prompt ?? `line ${line}`, ok ? names : `**${error?.message ?? "failed"}**`, credits ?? "?"].map(cell).join(" | ")} |`;
 }
 
 function total() {
-  if (summary === undefined)
-    return failure === undefined ? "The batch did not run." : cell(failure.error.message);
+  if (summary === undefined) return failure === undefined ? unfinished() : cell(failure.error.message);
   const { rows: all, credits } = summary;
   const cost = credits === null ? "an unknown number of credits was" : `${credits} credits were`;
   return `${saved} of ${all} saved; ${cost} charged in this attempt.`;
+}
+
+function unfinished() {
+  return rows.length === 0 ? "The batch did not run." : `${saved} saved; the batch did not end.`;
 }
 
 /** A text as a cell of a Markdown table, whatever is in it. */

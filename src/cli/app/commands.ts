@@ -5,7 +5,7 @@ import type { GlobalOptions } from "../session/session.ts";
 interface CommandEntry {
   group: "Create" | "Tasks" | "Models" | "Account" | "Servers" | "Agents" | "Setup";
   summary: string;
-  /** Global flags that it does not act on: they are refused, so that nobody takes the effect for another. */
+  /** Global flags that it does not take: they are refused, because they would have no effect. */
   refuses?: readonly (keyof GlobalOptions)[];
   load: () => Promise<CommandModule>;
 }
@@ -29,7 +29,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
   },
   rerun: {
     group: "Create",
-    summary: "submit the request of an image or task again (charged again)",
+    summary: "submit the request of an image or task again (charged again, unless free)",
     load: () => import("../commands/rerun.ts"),
   },
   status: {
@@ -39,17 +39,22 @@ export const COMMANDS: Record<string, CommandEntry> = {
   },
   resume: {
     group: "Tasks",
-    summary: "finish charged tasks that were not saved",
+    summary: "finish tasks that were not saved",
     load: () => import("../commands/resume.ts"),
+  },
+  cancel: {
+    group: "Tasks",
+    summary: "end tasks that wait or run",
+    load: () => import("../commands/cancel.ts"),
   },
   history: {
     group: "Tasks",
-    summary: "list the tasks charged from this machine",
+    summary: "list the tasks of this machine",
     load: () => import("../commands/history/history.ts"),
   },
   show: {
     group: "Tasks",
-    summary: "show an image in the terminal",
+    summary: "show images in the terminal",
     refuses: ["profile", "generator"],
     load: () => import("../commands/show.ts"),
   },
@@ -72,7 +77,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
   },
   logout: {
     group: "Account",
-    summary: "remove the API key and the base URL",
+    summary: "remove the API key, the base URL and the generator",
     refuses: ["sandbox", "generator"],
     load: () => import("../commands/logout.ts"),
   },

@@ -6,7 +6,7 @@ import type { Environment } from "../../client/this-process.ts";
 const NOT_FOR_WRITING_BY_OTHERS = 0o022;
 const FOR_THE_OWNER_ALONE = 0o077;
 const WRITABLE_BY_ALL = 0o002;
-/** In a folder with the sticky bit, users cannot rename or remove other users' files. */
+/** The sticky bit of a folder: users cannot rename or remove other users' files in it. */
 const STICKY = 0o1000;
 const ROOT = 0;
 

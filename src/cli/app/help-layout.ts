@@ -89,7 +89,7 @@ const NOTED_EXAMPLE = /^( {2}\$ .*?\S) {3,}(\S.*)$/;
 const SHELL_WORD = /(?:--?[a-z][\w-]* (?![-|]))?(?:[^\s"']|"[^"]*"|'[^']*')+/gi;
 
 const WORD_INDENT = 6;
-/** What every line of a command but the last ends with. */
+/** The end of every line of a command but the last. */
 const CONTINUED = " \\";
 
 function fitLine(line: string, columns: number): string[] {

@@ -13,8 +13,27 @@ export async function main(argv: readonly string[]): Promise<number> {
   const stateFolder = () => foldersOf(context).state;
   const cacheCode = () => enableCompileCache({ stateFolder, env: context.env, userId: process.geteuid?.() });
   const exitCode = await run(argv, context, cacheCode);
+  if (context.stopAccepted) await secondCtrlC(context);
+  await terminal.isSilent;
   leaveSoon(exitCode, context.signal);
   return exitCode;
+}
+
+/** How long a second Ctrl-C is waited for where it would stop something, in milliseconds. */
+const SECOND_CTRL_C_MS = 1_500;
+
+/** A second Ctrl-C comes a moment after the first: what it stops is waited for, and said. */
+async function secondCtrlC(context: Context): Promise<void> {
+  const stop = context.stopAccepted;
+  let stopping: Promise<unknown> | undefined;
+  // The command has said how it ended.
+  context.onSecondSignal = async () => {};
+  context.stopAccepted = (limit) => {
+    stopping = stop?.(limit);
+    return stopping ?? Promise.resolve();
+  };
+  await new Promise((resolve) => setTimeout(resolve, SECOND_CTRL_C_MS));
+  await stopping;
 }
 
 /**
@@ -37,14 +56,15 @@ function processContext(): Context {
     },
     ...thisProcess(),
     nodeVersion: process.versions.node,
-    signal: interruptSignal((reason) => context.onSecondSignal(reason)),
+    signal: interruptSignal(
+      (reason) => context.onSecondSignal(reason),
+      () => context.stopAccepted,
+    ),
     onSecondSignal: async () => {},
     ask: (question) => askOnTerminal(question, false),
     askHidden: (question) => askOnTerminal(question, true),
-    async queryTerminal(question) {
-      const { queryTerminal } = await import("../input/terminal.ts");
-      return queryTerminal(question, { input: process.stdin, output: process.stdout, onInterrupt });
-    },
+    queryTerminal,
+    queryTmux: async (format) => (await import("../input/terminal.ts")).queryTmux(format, process.env),
     namedGraphics: async () => (await import("../input/terminal.ts")).namedGraphics(process.stdout),
     edit: async (text) => (await import("../input/edit-text.ts")).editText(text, process.env),
     isInForeground,
@@ -53,11 +73,27 @@ function processContext(): Context {
   return context;
 }
 
-/** As the signal itself would: on Windows, to send it would end the process at once. */
+/** Does what the signal would do: on Windows, sending it would end the process at once. */
 const onInterrupt = () => void process.emit("SIGINT", "SIGINT");
+
+/** The end of the last query: until then the terminal may still send the answer. */
+const terminal: { isSilent: Promise<void> } = { isSilent: Promise.resolve() };
+
+async function queryTerminal(question: string): Promise<string> {
+  const { queryTerminal } = await import("../input/terminal.ts");
+  await terminal.isSilent;
+  // A program in the background would be stopped: the terminal's input is not its own.
+  if (!isInForeground()) return "";
+  // Standard output may hold a document.
+  const output = process.stderr.isTTY ? process.stderr : process.stdout;
+  const query = queryTerminal(question, { input: process.stdin, output, onInterrupt });
+  terminal.isSilent = query.isOver;
+  return query.answer;
+}
 
 async function askOnTerminal(question: string, isHidden: boolean): Promise<string> {
   const { ask } = await import("../input/terminal.ts");
+  await terminal.isSilent;
   return ask(question, { input: process.stdin, output: process.stderr, onInterrupt }, isHidden);
 }
 

@@ -11,6 +11,9 @@ import { isCommand, refusedGlobals } from "./commands.ts";
 import { fitHelp, helpColumns, isHeading } from "./help-layout.ts";
 import { buildProgram, namedCommand } from "./program.ts";
 
+/** Typographic characters, or an option's name behind one dash. */
+const MISTYPED = /^-[a-z][\w-]|[\u00a0\u00ab\u00bb\u2007\u2010-\u201f\u202f\u2212]/;
+
 /**
  * Parses a command line and runs the command that it names.
  * @param flags the words before `--`
@@ -18,6 +21,18 @@ import { buildProgram, namedCommand } from "./program.ts";
  * @throws UsageError if the line makes no sense, or whatever the command throws
  */
 export async function parseAndRun(
+  argv: readonly string[],
+  given: { flags: readonly string[]; json: boolean },
+  console: Console,
+  context: Context,
+): Promise<number> {
+  const run = () => runLine(argv, given, console, context);
+  if (!argv.some((word) => MISTYPED.test(word))) return run();
+  const { unlessMistyped } = await import("./typographic.ts");
+  return unlessMistyped(argv, run);
+}
+
+async function runLine(
   argv: readonly string[],
   { flags, json }: { flags: readonly string[]; json: boolean },
   console: Console,
@@ -108,13 +123,13 @@ function commandRunner(
     };
 }
 
-/** @throws UsageError for a global flag that the command does not act on */
+/** @throws UsageError for a global flag that the command does not take */
 function refuseGlobals(command: Command, options: object): void {
   const [name = ""] = wordsOf(command);
   const refused = refusedGlobals(name).find((each) => each in options);
   if (refused === undefined) return;
   const flag = longFlag(refused);
-  throw new UsageError(`imggen ${name} does not act on ${flag}, so nothing was done.`, {
+  throw new UsageError(`imggen ${name} does not take ${flag}. Nothing was done.`, {
     hint: `Omit ${flag}.`,
   });
 }

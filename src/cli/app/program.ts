@@ -20,7 +20,7 @@ Examples:
   $ imggen resume                                      finish what was interrupted`;
 
 interface ParserOptions {
-  /** Of the help. */
+  /** Width of the help. */
   columns: number;
   /** Gets help and the version. */
   onText: (text: string) => void;
@@ -66,8 +66,11 @@ export async function buildProgram(
     });
   addGeneratorOptions(program);
   const [chosen] = namedCommand(argv);
-  if (!inFull && chosen !== undefined && !isCommand(chosen) && !BUILT_IN.includes(chosen))
-    throw (await import("./usage-error.ts")).unknownCommand(chosen, plainWords(argv));
+  if (!inFull && chosen !== undefined && !isCommand(chosen) && !BUILT_IN.includes(chosen)) {
+    const generate = program.command("generate");
+    (await COMMANDS.generate?.load())?.register(generate, runWith);
+    throw (await import("./usage-error.ts")).unknownCommand(chosen, argv, generate);
+  }
   const isAlone = !inFull && chosen !== undefined && isCommand(chosen);
   for (const [name, entry] of Object.entries(COMMANDS)) {
     if (isAlone && name !== chosen) continue;

@@ -30,13 +30,14 @@ export async function run(
     (word, at) => word === "--progress=json" || (word === "json" && flags[at - 1] === "--progress"),
   );
   const [quiet, color] = [flags.includes("--quiet"), !flags.includes("--no-color")];
+  const shown = { json, verbose: flags.includes("--verbose") };
   const console = new Console(context, { quiet, color, events });
   context.onSecondSignal = async ({ signal }) => {
     if (console.hasAnswered) return;
-    const hint = "To see what may have been charged: imggen history\nTo finish charged tasks: imggen resume";
+    const hint = "To see what was begun, and its cost: imggen history\nTo finish it: imggen resume";
     const error = new InterruptedError(signal, { charged: "unknown", hint });
     // The command may still answer while this is written, which would be a second document.
-    await console.finish((last) => reportFailure(error, json, last));
+    await console.finish((last) => reportFailure(error, shown, last));
   };
   try {
     if (argv.length === 1 && VERSION_WORDS.has(argv[0])) {
@@ -59,11 +60,15 @@ export async function run(
     const { parseAndRun } = await import("./parse.ts");
     return await parseAndRun(argv, { flags, json }, console, context);
   } catch (error) {
-    return await reportFailure(error, json, console);
+    return await reportFailure(error, shown, console);
   }
 }
 
-async function reportFailure(error: unknown, json: boolean, console: Console): Promise<number> {
+async function reportFailure(
+  error: unknown,
+  { json, verbose }: { json: boolean; verbose: boolean },
+  console: Console,
+): Promise<number> {
   const { describeFailure } = await import("../../client/failure.ts");
   const { failureLines } = await import("../text/phrases.ts");
   const failure = describeFailure(error, FLAG_NAMES);
@@ -72,7 +77,7 @@ async function reportFailure(error: unknown, json: boolean, console: Console): P
     // Standard output itself failed, so standard error is used.
     await told.catch(() => console.error(failureLines(failure)));
   } else {
-    await console.error(failureLines(failure));
+    await console.error(failureLines(failure, { verbose }));
   }
   return failure.error.exitCode;
 }

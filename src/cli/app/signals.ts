@@ -10,29 +10,51 @@ const SIGNALS: readonly InterruptSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 /** How long the process is given to end by itself. */
 const LINGER_MS = 100;
 
+/** For how long a second signal may ask others to stop, in milliseconds. */
+const STOP_MS = 2_000;
+
 /**
- * The first signal asks the program to shut down cleanly; the second ends it at once.
+ * The first signal asks the program to shut down cleanly; the second ends it at once, or within two seconds where
+ * there is something to stop elsewhere; the third at once.
  * @param onSecondSignal called for the second
+ * @param stopping what is to be stopped before, if anything is
  * @returns aborts at the first, with an InterruptedError as its reason
  */
-export function interruptSignal(onSecondSignal: (reason: InterruptedError) => Promise<unknown>): AbortSignal {
+export function interruptSignal(
+  onSecondSignal: (reason: InterruptedError) => Promise<unknown>,
+  stopping: () => ((signal: AbortSignal) => Promise<unknown>) | undefined,
+): AbortSignal {
+  let isStopping = false;
   const controller = new AbortController();
   const listen = (signal: InterruptSignal) =>
     process.on(signal, () => {
       const reason = new InterruptedError(signal);
       if (!controller.signal.aborted) return controller.abort(reason);
-      const latestMs = performance.now() + LINGER_MS;
-      const leaveOnceIdle = () => {
-        if (hasBusyThreads() && performance.now() < latestMs) setTimeout(leaveOnceIdle, 5);
-        else leave(exitCodeOf(reason), signal);
-      };
-      setTimeout(leaveOnceIdle, LINGER_MS);
-      onSecondSignal(reason).then(leaveOnceIdle, leaveOnceIdle);
+      const stop = isStopping ? undefined : stopping();
+      if (stop === undefined) return leaveNow(reason, signal, onSecondSignal);
+      isStopping = true;
+      const leaving = () => leaveNow(reason, signal, onSecondSignal);
+      stop(AbortSignal.timeout(STOP_MS)).then(leaving, leaving);
     });
   // Every write that waits for its reader adds a listener, so a large number is not a leak.
   setMaxListeners(0, controller.signal);
   SIGNALS.forEach(listen);
   return controller.signal;
+}
+
+/** Ends the process as soon as the last words are written. */
+function leaveNow(
+  reason: InterruptedError,
+  signal: InterruptSignal,
+  lastWords: (reason: InterruptedError) => Promise<unknown>,
+): void {
+  const latestMs = performance.now() + LINGER_MS;
+  const leaveOnceIdle = () => {
+    if (hasBusyThreads() && performance.now() < latestMs) setTimeout(leaveOnceIdle, 5);
+    else leave(exitCodeOf(reason), signal);
+  };
+  setTimeout(leaveOnceIdle, LINGER_MS);
+  lastWords(reason).then(leaveOnceIdle, leaveOnceIdle);
 }
 
 /**
@@ -67,7 +89,7 @@ export function onSuspend(before: () => void, after: () => void): () => void {
   };
 }
 
-/** By the terminal's process group, which Node does not tell; without Linux's /proc, always. */
+/** Compares the terminal's process group, which Node does not tell, with its own. True without Linux's /proc. */
 export function isInForeground(): boolean {
   if (platform() !== "linux") return true;
   try {

@@ -1,10 +1,10 @@
 import type { Command, CommanderError } from "commander";
 import { UsageError } from "../../lib/error-types.ts";
-import { shellWord } from "../../lib/shell-word.ts";
 import { editDistance } from "../../models/edit-distance.ts";
 import { TOPIC_NAMES } from "../help/topic-names.ts";
 import { plainWords } from "../session/command.ts";
 import { COMMANDS } from "./commands.ts";
+import { commandLine, takesPrompt, withOnePrompt } from "./proposed-line.ts";
 
 /** The parser's error as one of ours. @param words of `argv` before `--` */
 export function usageError(
@@ -24,7 +24,7 @@ export function usageError(
     const names = command.commands.map((each) => each.name());
     return unknownSubcommand(name ?? "", second, names, error);
   }
-  if (error.code === "commander.excessArguments" && command && TAKES_PROMPT.has(command.name())) {
+  if (error.code === "commander.excessArguments" && command && takesPrompt(command)) {
     return tooManyPrompts(error, argv, command);
   }
   if (error.code === "commander.excessArguments" && name === "login") return keyAsArgument(error);
@@ -48,11 +48,14 @@ function unknownSubcommand(
   return new UsageError(`imggen ${name} has no subcommand ${JSON.stringify(word)}.`, { hint, cause });
 }
 
-/** @param words all that are no flags: of a question for help, or of a prompt, perhaps */
-export function unknownCommand(word: string, words: readonly string[]): UsageError {
-  const [help, what] = words[0] === "help" ? ["help ", "command or topic"] : ["", "command"];
+/**
+ * @param argv the whole line: a question for help, or a prompt, perhaps
+ * @param generate the command that is proposed for a prompt
+ */
+export function unknownCommand(word: string, argv: readonly string[], generate: Command): UsageError {
+  const [help, what] = plainWords(argv)[0] === "help" ? ["help ", "command or topic"] : ["", "command"];
   const near = nearest(word, [...Object.keys(COMMANDS), ...(help === "" ? [] : TOPIC_NAMES)]);
-  const prompt = `To generate an image: imggen generate ${shellWord(words.join(" "))}`;
+  const prompt = `To generate an image: ${commandLine(withOnePrompt(argv, generate))}`;
   const other = help === "" ? prompt : `Topics: ${TOPIC_NAMES.join(", ")}`;
   const hint = near ? `Did you mean imggen ${help}${near}?` : `${other}\nSee imggen --help.`;
   return new UsageError(`There is no ${what} ${JSON.stringify(word)}.`, { hint });
@@ -70,12 +73,10 @@ function keyAsArgument(cause: CommanderError): UsageError {
   return new UsageError(message, { hint, cause });
 }
 
-const TAKES_PROMPT: ReadonlySet<string> = new Set(["generate", "compare"]);
-
 /** Arguments with spaces in them were quoted, so they are several prompts; else they are the words of one. */
 function tooManyPrompts(cause: CommanderError, argv: readonly string[], command: Command): UsageError {
   if (!command.args.some((prompt) => /\s/.test(prompt))) {
-    const hint = `Run: ${withQuotedPrompt(argv, command)}`;
+    const hint = `Run: ${commandLine(withOnePrompt(argv, command))}`;
     return new UsageError("The prompt must be one argument: quote it.", { hint, cause });
   }
   const hint = "For several, write each on a line of a file, and run: imggen batch prompts.txt";
@@ -83,38 +84,4 @@ function tooManyPrompts(cause: CommanderError, argv: readonly string[], command:
     hint,
     cause,
   });
-}
-
-/**
- * The same command line with quotes around a prompt that was typed without them, ready to paste.
- * @param argv the whole line, of which `command` has read its options
- */
-function withQuotedPrompt(argv: readonly string[], command: Command): string {
-  const [, first = -1, ...rest] = operandsAt(argv, command);
-  const prompt = [first, ...rest].map((at) => argv[at]).join(" ");
-  const words = argv.flatMap((word, at) => {
-    if (at === first) return [prompt];
-    return rest.includes(at) ? [] : [word];
-  });
-  return ["imggen", ...words.map((word) => shellWord(word))].join(" ");
-}
-
-/** Where in a command line the words stand that are neither an option nor an option's value; the command's name first. */
-function operandsAt(argv: readonly string[], command: Command): number[] {
-  const found: number[] = [];
-  let optionsEnded = false;
-  for (let at = 0; at < argv.length; at++) {
-    const word = argv[at] ?? "";
-    if (optionsEnded || !word.startsWith("-") || word === "-") found.push(at);
-    else if (word === "--") optionsEnded = true;
-    else if (takesNextWord(word, command)) at += 1;
-  }
-  return found;
-}
-
-/** Whether an option's value is the next word, and not a part of this one, as in `--model=z-image` and `-mz-image`. */
-function takesNextWord(word: string, { options, parent }: Command): boolean {
-  return [...options, ...(parent?.options ?? [])].some(
-    ({ long, short, required }) => required && (word === long || word === short),
-  );
 }

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { checkSetting } from "../../client/setting-checks.ts";
 import { UsageError } from "../../lib/error-types.ts";
+import { withoutQuerySecret } from "../../lib/query-secret.ts";
 import { maskKey } from "../../lib/redact.ts";
 import type { Settings } from "../../store/settings-file.ts";
 import { SETTING_NAMES, SETTINGS, type SettingName } from "../../store/settings-table.ts";
@@ -42,8 +43,13 @@ function settingName(text: string): SettingName {
 function shown(name: SettingName, { settings }: Session) {
   const setting = settings.get(name);
   if (!setting) return { name, value: SETTINGS[name].default ?? null, source: "default" };
-  const value = name in SECRETS ? maskKey(setting.value) : setting.value;
+  const value = name in SECRETS ? maskKey(setting.value) : shownValue(name, setting.value);
   return { name, value, source: setting.source };
+}
+
+/** An address from a variable or an edited file may hold a key that no command takes. */
+function shownValue(name: SettingName, value: string): string {
+  return name === "baseUrl" || name === "generator" ? withoutQuerySecret(value) : value;
 }
 
 /** Keys, each with the command that stores it. */
@@ -113,9 +119,12 @@ function requireOneService(name: SettingName, stored: Settings, session: Session
   if (name !== "generator" && name !== "baseUrl") return;
   const held = stored[other[name]];
   if (held === undefined) return;
-  throw new UsageError(`${other[name]} is set (${held}), and ${name} would take its place.`, {
-    hint: `Nothing was stored. First: ${session.inProfile(`imggen config unset ${other[name]}`)}\nTo keep both, make a profile: add --profile <name>`,
-  });
+  throw new UsageError(
+    `${other[name]} is set (${withoutQuerySecret(held)}), and ${name} would take its place.`,
+    {
+      hint: `Nothing was stored. First: ${session.inProfile(`imggen config unset ${other[name]}`)}\nTo keep both, make a profile: add --profile <name>`,
+    },
+  );
 }
 
 async function runUnset(session: Session, text: string): Promise<number> {

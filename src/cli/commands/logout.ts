@@ -1,4 +1,7 @@
 import type { Command } from "commander";
+import { withoutQuerySecret } from "../../lib/query-secret.ts";
+import type { Settings } from "../../store/settings-file.ts";
+import { SETTING_NAMES, SETTINGS, type SettingName } from "../../store/settings-table.ts";
 import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 
@@ -12,25 +15,42 @@ export function register(command: Command, runWith: RunWith): void {
 
 async function runLogout(session: Session): Promise<number> {
   session.requireProfile();
+  const { console, context, options } = session;
   const store = await session.settingsStore();
   // First: they may hold the key even where the settings themselves cannot be read.
   const leftovers = await store.removeLeftovers();
-  const { apiKey, baseUrl, generator, generatorKey } = await store.read();
-  const [ofService, ofGenerator] = [apiKey ?? baseUrl, generator ?? generatorKey];
-  const stored = (ofService ?? ofGenerator) !== undefined;
-  const nothing = { apiKey: undefined, baseUrl: undefined, generator: undefined, generatorKey: undefined };
-  if (stored) await store.update(nothing);
-  if (session.options.json) await session.console.json({ ok: true, removed: stored });
-  else await session.console.note(removedText(ofService, ofGenerator));
-  if (leftovers)
-    await session.console.note("Removed what an interrupted login had left beside the settings.");
-  for (const variable of ["IMGGEN_API_KEY", "IMGGEN_GENERATOR_KEY"])
-    if (session.context.env[variable])
-      await session.console.warn(`${variable} is still set in this environment, and still applies.`);
+  const settings = await store.read();
+  const removed = SETTING_NAMES.filter((name) => isOfAccount(name) && settings[name] !== undefined);
+  if (removed.length > 0) await store.update(Object.fromEntries(removed.map((name) => [name, undefined])));
+  if (options.json) await console.json({ ok: true, removed: removed.length > 0, settings: removed });
+  else await console.note(removedText(removed, settings));
+  if (leftovers) await console.note("Removed what an interrupted login had left beside the settings.");
+  const variables = SETTING_NAMES.filter(isOfAccount).flatMap((name) => SETTINGS[name].variable ?? []);
+  for (const variable of variables)
+    if (context.env[variable])
+      await console.warn(`${variable} is still set in this environment, and still applies.`);
   return 0;
 }
 
-function removedText(ofService: string | undefined, ofGenerator: string | undefined): string {
-  if (ofService !== undefined) return "Removed the API key and the base URL.";
-  return ofGenerator !== undefined ? "Removed the generator and its key." : "No key was stored.";
+/** Whether a setting is about whom requests go to. What is set about one generator must not apply to the next. */
+function isOfAccount(name: SettingName): boolean {
+  return name === "apiKey" || name === "baseUrl" || name.startsWith("generator");
+}
+
+const WORDS: { readonly [Name in SettingName]?: string } = {
+  apiKey: "the API key",
+  baseUrl: "the base URL",
+  generator: "the generator",
+  generatorKey: "the generator's key",
+};
+
+function removedText(names: readonly SettingName[], { baseUrl, generator }: Settings): string {
+  if (names.length === 0) return "Nothing was stored: no key, no base URL, no generator.";
+  const addresses: { readonly [Name in SettingName]?: string | undefined } = { baseUrl, generator };
+  const parts = names.map((name) => {
+    const address = addresses[name];
+    const what = WORDS[name] ?? `the setting ${name}`;
+    return address === undefined ? what : `${what} ${withoutQuerySecret(address)}`;
+  });
+  return `Removed ${parts.join(", ")}.`;
 }

@@ -2,8 +2,9 @@ import type { Command } from "commander";
 import { clientOf } from "../../client/client.ts";
 import { exitCodeOf } from "../../client/exit-codes.ts";
 import { matrixInEffect } from "../../client/matrix-in-effect.ts";
-import { openLedger } from "../../client/session.ts";
+import { type ClientSession, openLedger } from "../../client/session.ts";
 import { UsageError } from "../../lib/error-types.ts";
+import { AGENT_NAMES } from "../../mcp/agent-advice.ts";
 import { DEFAULT_MAX_CREDITS, SessionBudget } from "../../mcp/session-budget.ts";
 import { maxCreditsOf } from "../flags/generate-flags.ts";
 import { readRequestFlags } from "../flags/request-flags.ts";
@@ -13,6 +14,8 @@ import type { Session } from "../session/session.ts";
 interface McpFlags {
   output?: string;
   maxCredits?: string;
+  /** False for --no-preview. */
+  preview: boolean;
 }
 
 const SETUP = `
@@ -31,6 +34,7 @@ export function register(command: Command, runWith: RunWith): void {
       "--max-credits <n>",
       `refuse to spend more than <n> credits per session (default: ${DEFAULT_MAX_CREDITS})`,
     )
+    .option("--no-preview", "return the paths of images alone, without a small picture of each")
     .addHelpText("after", SETUP)
     .action(runWith(runMcp));
 }
@@ -41,19 +45,39 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
   const budget = new SessionBudget(matrix, maxCreditsOf(flags));
   folderOf(flags, session);
   const { serve } = await import("../../mcp/server.ts");
+  const { outputFolder } = await import("../../mcp/output-folder.ts");
   if (context.stdin.isTTY)
     await console.note("Waiting for an MCP client on standard input. To end it, press Ctrl-C.");
   const { clock, signal, stdin } = context;
   const ledger = openLedger(session);
+  const { CurrentClient } = await import("../../mcp/current-client.ts");
+  const clients = new CurrentClient(() => clientOf(forAgents(session)));
   await serve({
-    client: clientOf(session),
+    close: () => clients.close(),
     findTask: (id) => ledger.find(id),
     budget,
-    async settings() {
+    async settings(isIdle) {
       session.settings.forget();
+      const client = await clients.of(await generatorTermsOf(session), isIdle);
       const { values: defaults } = readRequestFlags({}, session);
-      const output = folderOf(flags, session);
-      return { matrix: matrixInEffect(session), defaults, output };
+      const given = folderOf(flags, session);
+      const takesAnyModel = session.settings.generator() !== undefined;
+      const places = { ...given, env: context.env, state: session.folders.state };
+      const findOutput = () => outputFolder(places);
+      return {
+        client,
+        matrix: matrixInEffect(session),
+        defaults,
+        takesAnyModel,
+        previews: flags.preview,
+        findOutput,
+      };
+    },
+    async generatorModels() {
+      const own = await session.ownGenerator();
+      if (own === null) return null;
+      const { modelNames } = await import("../../client/generator-terms.ts");
+      return modelNames(own, session);
     },
     clock,
     signal,
@@ -65,10 +89,37 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
   return signal.aborted ? exitCodeOf(signal.reason) : 0;
 }
 
+/** The generator in effect with all that is set about it; what is wrong with that is said by what uses it. */
+async function generatorTermsOf(session: Session): Promise<string> {
+  const own = await session.ownGenerator().catch(() => null);
+  return JSON.stringify(own);
+}
+
+/** The session of a client whose messages are for an agent. */
+function forAgents(session: Session): ClientSession {
+  const { context, settings, isSandbox, onUnknownDirective, onUnknownSubject, onExchange } = session;
+  return {
+    context,
+    settings,
+    isSandbox,
+    optionNames: AGENT_NAMES,
+    get folders() {
+      return session.folders;
+    },
+    onRefill: (credits) => session.onRefill(credits),
+    onUnknownDirective,
+    onUnknownSubject,
+    onExchange,
+  };
+}
+
 /** The folder that images go below, absolute. @throws UsageError */
-function folderOf({ output }: McpFlags, { settings, context }: Session): string {
+function folderOf(
+  { output }: McpFlags,
+  { settings, context }: Session,
+): { folder: string; isGiven: boolean } {
   const folder = settings.get("output", { value: output, label: "--output" });
   if (folder?.value === "-")
     throw new UsageError(`${folder.label} - is for generate; here it takes a folder.`);
-  return context.resolvePath(folder?.value ?? ".");
+  return { folder: context.resolvePath(folder?.value ?? "."), isGiven: folder !== undefined };
 }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
+import { workflowCopy } from "../../client/folders.ts";
 import { openLedger } from "../../client/session.ts";
 import { findEarlierRequest, type ImageOrigin } from "../../core/task/origin.ts";
 import { UsageError } from "../../lib/error-types.ts";
@@ -50,8 +51,13 @@ async function runRerun(session: Session, what: string, flags: RerunFlags): Prom
   const replacesImages = values.image !== undefined;
   const earlier = await findEarlierRequest(what, session.context.resolvePath(what), ledger, replacesImages);
   if (!flags.yes && !session.options.sandbox) await requireSameService(earlier, session);
+  await preferWorkflow(earlier, session);
   const input = { ...inputOf(earlier.request), ...values };
-  const generator = await session.generatorTerms({ model: input.model, dryRun: flags.dryRun });
+  const generator = await session.generatorTerms({
+    model: input.model,
+    dryRun: flags.dryRun,
+    validate: flags.validate,
+  });
   const uploads = canUpload(generator ? input.image : values.image, session);
   const inherited = FIELD_NAMES.filter((name) => earlier.request[name] !== undefined);
   const labels = labelsOf(inherited.filter((name) => name !== "prompt" && values[name] === undefined));
@@ -60,6 +66,13 @@ async function runRerun(session: Session, what: string, flags: RerunFlags): Prom
   // A request that was changed does not stand for the earlier one.
   const repeated = isDeepStrictEqual(checked.request, earlier.request) ? earlier.record : null;
   return runRequest(checked, { ...flags, again: true }, session, repeated);
+}
+
+/** Takes the workflow that the earlier task was made with, unless a flag names one: its copy, whatever became of the file. */
+async function preferWorkflow({ record }: ImageOrigin, session: Session): Promise<void> {
+  const sha256 = record?.intent.work?.options.workflow;
+  if (sha256 === undefined || record?.intent.service.baseUrl !== (await session.serviceName())) return;
+  session.settings.prefer("workflow", workflowCopy(session.folders, sha256), "The task's workflow");
 }
 
 /** How messages name what the earlier request has given, and no flag. */

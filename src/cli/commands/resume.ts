@@ -12,12 +12,15 @@ import {
   distinct,
   type Resumed,
   type ResumeEvents,
+  type ResumeTarget,
   type ResumeTasksSpec,
   resume,
 } from "../../core/use-cases/resume.ts";
-import { UsageError } from "../../lib/error-types.ts";
+import { type Charged, UsageError } from "../../lib/error-types.ts";
 import { FLAG_NAMES } from "../../lib/wording.ts";
 import { describeUnreadable } from "../../store/ledger-entry.ts";
+import { freeAt } from "../../task/intent.ts";
+import { chargedOf } from "../../task/record.ts";
 import {
   addPreviewOption,
   previewImages,
@@ -106,7 +109,7 @@ function shownEvents(viewing: Viewing, tasks: TasksShown, session: Session): Res
   return {
     async onBegin({ targets, unreadable }) {
       for (const entry of unreadable) await session.console.warn(describeUnreadable(entry));
-      await tasks.begin(targets, "charged and not saved yet");
+      await tasks.begin(targets, areCharged(targets) ? "charged and not saved yet" : "not finished yet");
     },
     async onEnd(report, at) {
       tasks.ended(at);
@@ -120,6 +123,13 @@ function shownEvents(viewing: Viewing, tasks: TasksShown, session: Session): Res
       await shown;
     },
   };
+}
+
+/** Whether each of some tasks was charged, in more than play money. */
+function areCharged(targets: readonly ResumeTarget[]): boolean {
+  return targets.every(
+    ({ record }) => record === null || (chargedOf(record) !== "no" && freeAt(record.intent) === null),
+  );
 }
 
 /** An unknown outcome outweighs the rest: only the user can decide about it. */
@@ -142,6 +152,13 @@ async function show(resumed: Resumed, ids: string[], exitCode: number, session: 
     await session.console.note("Nothing to resume: no task is unfinished.");
 }
 
+/** What some tasks have cost together. */
+function mostCharged(reports: readonly TaskReport[]): Charged {
+  const each = reports.map(({ charged }) => charged);
+  if (each.includes("yes")) return "yes";
+  return each.includes("unknown") ? "unknown" : "no";
+}
+
 const MOST_IDS = 100;
 
 /** What a script gets of a `resume` of several tasks. */
@@ -153,7 +170,10 @@ function resumedJson({ reports, unreadable }: Resumed, exitCode: number, session
   const shown = interrupted.slice(0, MOST_IDS);
   const ended = reports.filter((report) => !isInterrupted(report));
   const resume = session.commandLine();
-  const failure = describeFailure(interruptedError(session.context.signal, "yes"), FLAG_NAMES);
+  const failure = describeFailure(
+    interruptedError(session.context.signal, mostCharged(interrupted)),
+    FLAG_NAMES,
+  );
   return {
     ...failure,
     error: { ...failure.error, hint: `Resume with: ${resume}` },

@@ -1,12 +1,11 @@
 import type { Command } from "commander";
-import { termsAsked } from "../../client/generator-terms.ts";
 import type { OwnGenerator } from "../../client/own-generator.ts";
-import { startGenerator } from "../../client/start-generator.ts";
 import { durationOption, formatDuration } from "../../lib/duration.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { counted } from "../../lib/whole-number.ts";
-import type { ServiceEvent } from "../../sandbox/generator-service.ts";
-import { ANY_MODEL } from "../../task/request.ts";
+import { openServer } from "../../serve/open.ts";
+import type { ServeEvent } from "../../serve/start.ts";
+import { taskIdOf } from "../../task/record.ts";
 import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 import { type LogLine, log, requestLine, serveUntilSignal, startOnPort } from "./serving.ts";
@@ -17,17 +16,21 @@ interface ServeFlags {
 }
 
 const MORE = [
-  "It also runs the tasks that ended commands have left in the generator's queue.",
-  "After Ctrl-C or SIGTERM, tasks that run are finished and the others stay queued. A paid request that is still running after --grace is given up: its outcome is unknown.",
+  "It answers OpenAI's images API too, below /v1, with the same key: images/generations, images/edits and models.",
+  "With an Idempotency-Key header, the same request is the same task for 7 days.",
+  "Tasks survive the end of the server: the next one goes on with them.",
+  "After Ctrl-C or SIGTERM, requests that are under way are waited for and the other tasks stay queued. A paid request that is still running after --grace is given up: its outcome is unknown.",
   "It listens on 127.0.0.1 alone, and answers only to the key that it prints.",
 ];
 
 const EXAMPLES = `
 For other machines, a reverse proxy with TLS, such as nginx:
-  location ~ ^/(api|files)/ {
+  location ~ ^/(api|files|v1)/ {
     proxy_pass http://127.0.0.1:8787;
     proxy_set_header Host $http_host;
     proxy_set_header X-Forwarded-Proto $scheme;
+    proxy_buffering off;
+    client_max_body_size 64m;
   }
 
 Examples:
@@ -52,26 +55,18 @@ async function runServe(session: Session, flags: ServeFlags): Promise<number> {
   }
   const { grace = "30s" } = flags;
   const graceMs = durationOption("--grace", grace);
-  const options = { ...own.options, model: await defaultModel(own, session) };
-  const service = await start(session, { ...own, options }, flags);
+  const server = await start(session, own, flags, graceMs);
   try {
-    return await serveUntilSignal(session, service, `Serving ${own.spec.name}`);
+    return await serveUntilSignal(session, server, `Serving ${own.spec.name}`);
   } finally {
-    await service.close((count) => sayWaiting(session, count, grace), graceMs);
+    await server.close((count) => sayWaiting(session, count, grace));
   }
 }
 
-/** The model of requests that name none; null where the generator is to choose. */
-async function defaultModel(own: OwnGenerator, session: Session): Promise<string | null> {
-  const { defaultModel: model } = await termsAsked(own, session);
-  return typeof model === "string" && model !== ANY_MODEL ? model : null;
-}
-
-function start(session: Session, own: OwnGenerator, { port: flag }: ServeFlags) {
+function start(session: Session, own: OwnGenerator, { port: flag }: ServeFlags, graceMs: number) {
   return startOnPort(flag, (port) =>
-    startGenerator(own, session, {
-      runs: true,
-      adoptsAll: true,
+    openServer(own, session, {
+      graceMs,
       port,
       onEvent: (event) => log(eventLine(event), session),
       ...(session.options.verbose && { onRequest: (request) => log(requestLine(request), session) }),
@@ -84,38 +79,37 @@ function sayWaiting({ console }: Session, count: number, grace: string): void {
   void console.note(`${tasks}, and may take up to ${grace} more. A second signal ends at once.`);
 }
 
-/** What happens in the queue: `14:30:05 task_3f9c completed, sdxl, 1024x1024, 8.1 s, 3 waiting`. */
-export function eventLine(event: ServiceEvent): LogLine {
+/** What happens to tasks: `14:30:05 task_3f9c completed, sdxl, 1024x1024, 8.1 s, 3 waiting`. */
+export function eventLine(event: ServeEvent): LogLine {
   switch (event.kind) {
     case "ended":
-      return { before: `${event.task.taskId} `, ...endOf(event) };
+      return { before: `${taskIdOf(event.record)} `, ...endLine(event) };
     case "paused":
       return { before: "", end: "waiting", meaning: "warning", after: `: ${event.detail}` };
     case "dropped":
       return {
         before: `${event.taskId} `,
-        end: "left to others",
+        end: "left as it is",
         meaning: "warning",
         after: `: ${event.why}`,
       };
   }
 }
 
-function endOf({
-  task,
-  state,
+function endLine({
+  record,
+  end,
   ms,
   waiting,
-}: Extract<ServiceEvent, { kind: "ended" }>): Omit<LogLine, "before"> {
-  const images = state.name === "failed" ? [] : state.images;
-  const sizes = images.map(({ width, height }) => `${width}x${height}`).join(" ");
-  const facts = [task.model, sizes, formatDuration(ms), `${waiting} waiting`].filter(Boolean).join(", ");
-  if (state.name === "failed") {
-    const { outcome, detail } = state.failure;
-    const end = outcome === "unknown" ? "outcome unknown" : "failed";
-    return { end, meaning: "error", after: `, ${facts}: ${detail}` };
+}: Extract<ServeEvent, { kind: "ended" }>): Omit<LogLine, "before"> {
+  const files = end.name === "failed" ? [] : end.files;
+  const sizes = files.map(({ width, height }) => `${width}x${height}`).join(" ");
+  const model = record.intent.work?.options.model;
+  const facts = [model, sizes, formatDuration(ms), `${waiting} waiting`].filter(Boolean).join(", ");
+  if (end.name === "failed") {
+    const word = end.outcome === "unknown" ? "outcome unknown" : "failed";
+    return { end: word, meaning: "error", after: `, ${facts}: ${end.detail}` };
   }
-  const failures = state.failures.map(({ detail }) => detail);
-  if (failures.length === 0) return { end: "completed", meaning: "saved", after: `, ${facts}` };
-  return { end: "completed", meaning: "error", after: ` in part, ${facts}: ${failures.join(" ")}` };
+  if (end.missing.length === 0) return { end: "completed", meaning: "saved", after: `, ${facts}` };
+  return { end: "completed", meaning: "error", after: ` in part, ${facts}: ${end.missing.join(" ")}` };
 }

@@ -6,7 +6,14 @@ import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { fileSha256 } from "../../lib/file-digest.ts";
 import { type ImageInfo, inspectFileAt } from "../../lib/image/inspect.ts";
-import { addOpenOption, openImages, previewImages, showsPictures } from "../flags/view-flags.ts";
+import {
+  addOpenOption,
+  openImages,
+  previewImages,
+  showsPictures,
+  type ViewFlags,
+} from "../flags/view-flags.ts";
+import type { Room } from "../output/show-images.ts";
 import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 import { creditsText, shortPath } from "../text/phrases.ts";
@@ -15,11 +22,21 @@ const EXAMPLES = `
 Examples:
   $ imggen show a-fox-3f9c.png
   $ imggen show task_3f9c
+  $ imggen show foxes/*.png --size 60
   $ imggen show task_3f9c --open`;
 
+interface ShowFlags extends Pick<ViewFlags, "open"> {
+  size?: string;
+}
+
 export function register(command: Command, runWith: RunWith): void {
-  command.argument("<file|taskId>", "an image file, or the id of a task whose images were saved");
-  addOpenOption(command, "open it with the system's viewer")
+  command
+    .argument("<file|taskId...>", "image files, or ids of tasks whose images were saved")
+    .option(
+      "--size <size>",
+      "the most columns to draw in, such as 60, or columns and rows, such as 60x20 (default: the terminal)",
+    );
+  addOpenOption(command, "open them with the system's viewer")
     .addHelpText("after", EXAMPLES)
     .action(runWith(runShow));
 }
@@ -29,20 +46,50 @@ interface ShownFile {
   image: ImageInfo;
 }
 
+/** What one argument names. */
+interface Found {
+  origin: ImageOrigin | null;
+  files: ShownFile[];
+}
+
 async function runShow(
   session: Session,
-  what: string,
-  { open = false }: { open?: boolean },
+  named: readonly string[],
+  { open = false, size }: ShowFlags,
 ): Promise<number> {
+  const viewing = { preview: !open, open, room: size === undefined ? null : roomIn(size) };
+  const found: Found[] = [];
+  for (const what of named) found.push(await find(what, session));
+  const files = found.flatMap((each) => each.files);
+  const [only] = found;
+  if (session.options.json)
+    await session.console.json({
+      ok: true,
+      ...(only && found.length === 1 ? shownJson(only) : { images: found.map(shownJson) }),
+    });
+  else if (!showsPictures(session)) for (const { path } of files) await session.console.resultLine({ path });
+  await previewImages(files, viewing, session);
+  await openImages(files, viewing, session);
+  if (!showsPictures(session)) return 0;
+  await session.console.note(found.flatMap((each) => captions(each, session)));
+  return 0;
+}
+
+/** `60`, or `60x20`. @throws UsageError */
+function roomIn(size: string): Room {
+  const [, columns, rows] = /^([1-9]\d{0,4})(?:[x×]([1-9]\d{0,4}))?$/i.exec(size) ?? [];
+  if (columns === undefined)
+    throw new UsageError(
+      `--size ${JSON.stringify(size)} is neither a number of columns, such as 60, nor columns and rows, such as 60x20.`,
+    );
+  return { columns: Number(columns), rows: rows === undefined ? null : Number(rows) };
+}
+
+async function find(what: string, session: Session): Promise<Found> {
   const { origin, paths } = await findImages(what, session);
   const files: ShownFile[] = [];
   for (const path of paths) files.push({ path, image: await readImage(path) });
-  if (session.options.json) await session.console.json(shownJson(files, origin));
-  else if (!showsPictures(session)) for (const { path } of files) await session.console.resultLine({ path });
-  await previewImages(files, { preview: !open, open }, session);
-  await openImages(files, { preview: !open, open }, session);
-  if (showsPictures(session)) await session.console.note(captions(files, origin, session));
-  return 0;
+  return { origin, files };
 }
 
 /** The files that are meant, and what they were made from, if that is known. @throws UsageError */
@@ -88,7 +135,7 @@ async function readImage(path: string): Promise<ImageInfo> {
   }
 }
 
-function shownJson(files: readonly ShownFile[], origin: ImageOrigin | null): object {
+function shownJson({ files, origin }: Found): object {
   const { taskId = null, request = null, credits = null } = origin ?? {};
   const shown = files.map(({ path, image: { mediaType, width, height } }) => ({
     path,
@@ -96,16 +143,16 @@ function shownJson(files: readonly ShownFile[], origin: ImageOrigin | null): obj
     width,
     height,
   }));
-  return { ok: true, taskId, request, credits, files: shown };
+  return { taskId, request, credits, files: shown };
 }
 
-/** What a person wants to know of the images: names and sizes, and what they were made from. */
-function captions(files: readonly ShownFile[], origin: ImageOrigin | null, { context }: Session): string[] {
+/** Lines for a person: names and sizes of the images, and the request that made them. */
+function captions({ files, origin }: Found, { context }: Session): string[] {
   const lines = files.map(
     ({ path, image: { width, height } }) => `${shortPath(path, context)} (${width}×${height})`,
   );
   if (origin === null) return lines;
   const { prompt, model, ratio, quality } = origin.request;
-  const facts = [model, ratio, quality, creditsText(origin.credits), origin.taskId];
+  const facts = [model, ratio, quality, creditsText(origin.credits, origin.free), origin.taskId];
   return [...lines, facts.filter((fact) => fact).join(", "), prompt];
 }

@@ -6,6 +6,7 @@ import { resolveFileDestination } from "../../core/images/destination.ts";
 import { reportStatus, type TaskReport } from "../../core/task/report.ts";
 import { namedTasks, type StatusEvents, type StatusSpec, status } from "../../core/use-cases/status.ts";
 import { FLAG_NAMES } from "../../lib/wording.ts";
+import { stateWord } from "../../task/lifecycle.ts";
 import {
   addPreviewOption,
   previewImages,
@@ -54,10 +55,7 @@ async function runStatus(session: Session, ids: string[], flags: StatusFlags): P
   const destination = await resolveFileDestination({ output, overwrite, sidecar, resolvePath });
   const spec = { wait: flags.wait ? settings : null, destination };
   const shown = new TasksShown(session);
-  const options = {
-    requestTimeoutMs: requestTimeout(flags),
-    onlyPolls: spec.wait === null && destination === null,
-  };
+  const options = { requestTimeoutMs: requestTimeout(flags) };
   const reports = await withTasksShown(session, options, shown, async (deps) => {
     const tasks = await namedTasks(ids, resolvePath, deps.ledger);
     return status(tasks, spec, deps, shownEvents(spec, viewing, shown, session));
@@ -88,7 +86,8 @@ async function show(report: TaskReport, session: Session): Promise<void> {
   if (report.error) return renderReport(report, session);
   const { taskId, ledgerId } = report;
   const files = report.files.map(({ path }) => (path === null ? "standard output" : { path }));
-  await session.console.resultLine(taskId ?? ledgerId ?? "", reportStatus(report), ...files);
+  const word = ledgerId === null ? null : stateWord(report.state);
+  await session.console.resultLine(taskId ?? ledgerId ?? "", word ?? reportStatus(report), ...files);
   if (report.state === "completed" && files.length === 0 && taskId !== null)
     await session.console.note(`Not saved; run ${resumeCommand(taskId)}`);
 }

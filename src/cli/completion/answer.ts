@@ -1,7 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { foldersOf } from "../../client/folders.ts";
-import type { TaskRecord } from "../../task/record.ts";
 import type { Description } from "../help/command-tree.ts";
 import type { Context } from "../session/context.ts";
 import type { Console } from "../text/console.ts";
@@ -63,11 +62,13 @@ async function inExecutable(name: string): Promise<string> {
 
 /** The most task ids that are offered: about a screen of them. Each is a file to read. */
 const MOST_TASKS = 30;
-const MOST_PROMPT_CHARACTERS = 40;
 
 /** The latest tasks of the ledger, newest first. */
 async function latestTasks(which: "unfinished" | "all", context: Context): Promise<Candidate[]> {
-  const { openLedger } = await import("../../client/session.ts");
+  const [{ openLedger }, { candidateOf }] = await Promise.all([
+    import("../../client/session.ts"),
+    import("./task-candidate.ts"),
+  ]);
   const ledger = openLedger({ folders: foldersOf(context), context });
   const found: Candidate[] = [];
   const entries = which === "all" ? ledger.newestFirst() : (await ledger.unfinished()).reverse();
@@ -76,13 +77,6 @@ async function latestTasks(which: "unfinished" | "all", context: Context): Promi
     if (found.length >= MOST_TASKS) break;
   }
   return found;
-}
-
-function candidateOf({ id, state, intent }: TaskRecord): Candidate {
-  const { prompt } = intent.request;
-  const short =
-    prompt.length > MOST_PROMPT_CHARACTERS ? `${prompt.slice(0, MOST_PROMPT_CHARACTERS)}…` : prompt;
-  return { value: "taskId" in state ? state.taskId : id, description: short };
 }
 
 /**

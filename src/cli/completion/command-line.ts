@@ -84,7 +84,7 @@ export const NOTHING: Offer = { paths: "none", candidates: [] };
  */
 const HARMLESS = /^[\p{L}\p{N}][\p{L}\p{N}._:/@+-]*$/u;
 
-/** Of these, the harmless ones that begin with what is typed already. */
+/** The harmless ones among these that begin with what is typed already. */
 export function among(candidates: readonly Candidate[], current: string): Offer {
   const fitting = candidates.filter(({ value }) => value.startsWith(current) && HARMLESS.test(value));
   return { paths: "none", candidates: fitting };

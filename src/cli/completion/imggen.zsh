@@ -21,6 +21,14 @@ _imggen() {
 }
 if [[ $funcstack[1] == _imggen ]]; then
   _imggen "$@"
-else
+elif (( $+functions[compdef] )); then
   compdef _imggen imggen
+else
+  # Read before compinit has run, as in many a .zshrc: it has by the first prompt.
+  _imggen_register() {
+    add-zsh-hook -d precmd _imggen_register
+    (( $+functions[compdef] )) && compdef _imggen imggen
+  }
+  autoload -Uz add-zsh-hook
+  add-zsh-hook precmd _imggen_register
 fi

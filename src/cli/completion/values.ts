@@ -98,13 +98,15 @@ function modelsFor({ given }: CommandLine, { findModels }: Sources): Promise<Mat
   return findModels(given.get("--profile")?.at(-1));
 }
 
+const OF_UNFINISHED: ReadonlySet<string> = new Set(["resume", "cancel"]);
+
 /** What `resume` finishes is unfinished; `rerun` takes an image too. */
 async function tasksLike(
   current: string,
   { command, args }: CommandLine,
   { findTasks }: Sources,
 ): Promise<Offer> {
-  const found = await findTasks(command.name === "resume" ? "unfinished" : "all");
+  const found = await findTasks(OF_UNFINISHED.has(command.name) ? "unfinished" : "all");
   const { candidates } = among(
     found.filter(({ value }) => !args.includes(value)),
     current,

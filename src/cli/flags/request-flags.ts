@@ -30,7 +30,7 @@ interface Flag {
   description: string;
 }
 
-/** In the order of the help. */
+/** The fields in the order of the help. */
 const FLAGS: Readonly<Record<FlagName, Flag>> = {
   model: {
     short: "-m",

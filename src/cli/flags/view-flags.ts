@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { SavedFile } from "../../task/saved-file.ts";
+import type { Room } from "../output/show-images.ts";
 import type { Session } from "../session/session.ts";
 
 /** Flags of every command that saves images a person may want to see. */
@@ -9,7 +10,10 @@ export interface ViewFlags {
 }
 
 /** How saved images are shown. Settled before anything is charged: a setting may be wrong. */
-export type Viewing = Required<ViewFlags>;
+export interface Viewing extends Required<ViewFlags> {
+  /** Default: the terminal. */
+  room?: Room | null;
+}
 
 export function addPreviewOption(command: Command): Command {
   return command.option("--preview", "show the images in the terminal");
@@ -35,11 +39,15 @@ type Viewed = readonly Pick<SavedFile, "path">[];
  * Shows saved images in the terminal. Names and costs are printed after them, or they leave the screen. Whatever goes
  * wrong is a warning at most.
  */
-export async function previewImages(files: Viewed, { preview }: Viewing, session: Session): Promise<void> {
+export async function previewImages(
+  files: Viewed,
+  { preview, room = null }: Viewing,
+  session: Session,
+): Promise<void> {
   const paths = files.flatMap(({ path }) => path ?? []);
   if (!preview || paths.length === 0 || !showsPictures(session)) return;
   const { showInTerminal } = await import("../output/show-images.ts");
-  await showInTerminal(paths, session);
+  await showInTerminal(paths, room, session);
 }
 
 /** Opens saved images with the system's viewer. Whatever goes wrong is a warning. */

@@ -17,6 +17,10 @@ export interface WaitFlags {
 export const PROGRESS_FORMATS = ["auto", "json"];
 const PROGRESS_HELP = "auto, or json: a JSON line on standard error for each event (default: auto)";
 
+/** `--timeout` where images come from a generator. */
+const AT_GENERATOR =
+  "; with a generator, from the start of its request: a free one is then given up, a paid one waited for all the same";
+
 /** @throws UsageError */
 function progressFormat(text: string): string {
   if (PROGRESS_FORMATS.includes(text)) return text;
@@ -33,7 +37,7 @@ export function addWaitOptions(command: Command, timeout: string, when = ""): Co
   const interval = "poll at a fixed interval, 100ms or more (default: automatic)";
   const defaults = "submit 120s, poll 15s, idle download 30s";
   return command
-    .option("--timeout <duration>", `${when}${timeout} (default: 180s, 600s for 4K)`)
+    .option("--timeout <duration>", `${when}${timeout}${AT_GENERATOR} (default: 180s, 600s for 4K)`)
     .option("--progress <format>", PROGRESS_HELP, progressFormat)
     .optionsGroup(OPTION_GROUPS.advanced)
     .option("--poll-interval <duration>", `${when}${interval}`)

@@ -1,12 +1,12 @@
+import { KINDS } from "../../providers/kinds.ts";
 import { SETTING_NAMES, SETTINGS, type SettingName } from "../../store/settings-table.ts";
 
 const OTHERS: Readonly<Record<string, string>> = {
   IMGGEN_PROFILE: "default of --profile",
-  OPENAI_API_KEY: "the key of --generator openai, which goes to api.openai.com alone",
   IMGGEN_HOME: "one folder for settings, ledger and sandbox (default: the platform's own places)",
   NO_COLOR: "no colours, if set",
   FORCE_COLOR: "colours, even where the output is no terminal",
-  HTTP_PROXY: "proxy for http: addresses, used with CONNECT only",
+  HTTP_PROXY: "proxy for http: addresses, used with CONNECT only, never for this machine or with a key",
   HTTPS_PROXY: "proxy for https: addresses, used with CONNECT only",
   NO_PROXY: "hosts that no proxy is used for, comma-separated",
   NODE_EXTRA_CA_CERTS: "a file of certificates to trust besides those of Node",
@@ -27,8 +27,26 @@ export function environmentTable(): Variable[] {
     const { variable: name, help: description } = SETTINGS[setting];
     return name === undefined ? [] : [{ name, setting, description }];
   });
-  const others = Object.entries(OTHERS).map(([name, description]) => ({ name, setting: null, description }));
+  const others = Object.entries({ ...keyVariables(), ...OTHERS }).map(([name, description]) => ({
+    name,
+    setting: null,
+    description,
+  }));
   return [...ofSettings, ...others];
+}
+
+/** The variables that hold the keys of services that make images. */
+function keyVariables(): Record<string, string> {
+  const variables = Object.entries(KINDS).flatMap(([kind, { url, keyVariables: names }]) =>
+    names.map(
+      (name) => [name, `the key of --generator ${kind}, which goes to ${hostOf(url)} alone`] as const,
+    ),
+  );
+  return Object.fromEntries(variables);
+}
+
+function hostOf(url: string | null): string {
+  return url === null ? "it" : new URL(url).host;
 }
 
 /** The topic `environment`. */

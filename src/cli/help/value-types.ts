@@ -60,7 +60,7 @@ export function emptyPathOf(command: Command): string | undefined {
   return option?.long ?? (argument && `<${argument.name()}>`);
 }
 
-/** By the placeholder of a flag's value in the help: `duration` of `--timeout <duration>`. */
+/** Value kinds by the placeholder of a flag in the help: `duration` of `--timeout <duration>`. */
 export const FLAG_VALUES: Readonly<Record<string, ValueKind>> = {
   dir: { type: "folder" },
   duration: { type: "duration" },
@@ -78,6 +78,7 @@ export const FLAG_VALUES: Readonly<Record<string, ValueKind>> = {
   qualities: { ...QUALITY, ...SEVERAL },
   quality: QUALITY,
   ratios: { ...RATIO, ...SEVERAL },
+  size: TEXT,
   status: { type: "choice", values: STATUSES },
   template: TEXT,
   text: TEXT,
@@ -86,7 +87,7 @@ export const FLAG_VALUES: Readonly<Record<string, ValueKind>> = {
   when: TEXT,
 };
 
-/** By an argument's name: `taskId` of `<taskId...>`. */
+/** Value kinds by an argument's name: `taskId` of `<taskId...>`. */
 export const ARGUMENT_VALUES: Readonly<Record<string, ValueKind>> = {
   command: { type: "command", values: TOPIC_NAMES },
   dir: { type: "folder" },

@@ -1,7 +1,9 @@
 // Questions on the terminal: to a person, and to the terminal itself.
+import { execFile } from "node:child_process";
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { createSupportsTerminalGraphics } from "supports-terminal-graphics";
+import type { Environment } from "../../client/this-process.ts";
 import { isWholeAnswer, type NamedGraphics } from "../../graphics/terminal.ts";
 import { foldQuestion } from "../text/fit.ts";
 
@@ -50,33 +52,77 @@ export function ask(
   });
 }
 
-const LONGEST_WAIT_MS = 100;
+/** How long the program waits for an answer that it uses. */
+const LONGEST_WAIT_MS = 500;
+/** How long a later answer is read and dropped. A terminal that has not begun one by then answers nothing. */
+const LATEST_ANSWER_MS = 2_000;
 const CTRL_C = "\u0003";
 
+/** What comes of a query. */
+export interface Query {
+  /** The answer; empty if the terminal has not sent all of it within half a second, or the user has pressed Ctrl-C. */
+  answer: Promise<string>;
+  /** The end of the answer, used or not. Whatever the terminal sends after the program's end is typed at the next prompt. */
+  isOver: Promise<void>;
+}
+
 /**
- * Sends the terminal a query and returns its answer, or the part of it that arrived within 100 ms. The terminal does not
- * echo meanwhile; Ctrl-C still sends SIGINT.
+ * Sends the terminal a query that ends with a request for its primary attributes, and reads until it answers that. The
+ * terminal does not echo meanwhile; Ctrl-C still sends SIGINT.
  */
-export function queryTerminal(question: string, { input, output, onInterrupt }: Terminal): Promise<string> {
-  if (!input.isTTY || !output.isTTY) return Promise.resolve("");
+export function queryTerminal(question: string, { input, output, onInterrupt }: Terminal): Query {
+  if (!input.isTTY || !output.isTTY) return { answer: Promise.resolve(""), isOver: Promise.resolve() };
+  let read = "";
+  const [answer, isOver] = [deferred<string>(), deferred<void>()];
+  const end = () => {
+    answer.resolve(isWholeAnswer(read) ? read : "");
+    for (const timer of timers) clearTimeout(timer);
+    input.off("data", onData);
+    input.pause();
+    input.setRawMode(false);
+    isOver.resolve();
+  };
+  const onData = (bytes: Buffer) => {
+    const text = bytes.toString("latin1");
+    read += text;
+    if (isWholeAnswer(read)) end();
+    if (!text.includes(CTRL_C)) return;
+    answer.resolve("");
+    onInterrupt();
+  };
+  // After other work has blocked the process, a timer fires before the input that arrived meanwhile is read.
+  const afterInput = (then: () => void) => () => void setImmediate(then);
+  const timers = [
+    setTimeout(
+      afterInput(() => answer.resolve("")),
+      LONGEST_WAIT_MS,
+    ),
+    setTimeout(afterInput(end), LATEST_ANSWER_MS),
+  ];
+  input.setRawMode(true);
+  input.on("data", onData);
+  output.write(question);
+  return { answer: answer.promise, isOver: isOver.promise };
+}
+
+function deferred<Value>(): { promise: Promise<Value>; resolve: (value: Value) => void } {
+  let resolve: (value: Value) => void = () => {};
+  const promise = new Promise<Value>((take) => {
+    resolve = take;
+  });
+  return { promise, resolve };
+}
+
+/** tmux answers at once, or something is wrong with it. */
+const TMUX_MS = 500;
+
+/** Asks the tmux that this process runs in. Empty if it cannot be asked. @param format of `tmux display-message` */
+export function queryTmux(format: string, env: Environment): Promise<string> {
   return new Promise((resolve) => {
-    let answer = "";
-    const end = () => {
-      clearTimeout(timer);
-      input.off("data", read);
-      input.pause();
-      input.setRawMode(false);
-      resolve(answer);
-    };
-    const read = (bytes: Buffer) => {
-      answer += bytes.toString("latin1");
-      if (answer.includes(CTRL_C)) onInterrupt();
-      if (answer.includes(CTRL_C) || isWholeAnswer(answer)) end();
-    };
-    const timer = setTimeout(end, LONGEST_WAIT_MS);
-    input.setRawMode(true);
-    input.on("data", read);
-    output.write(question);
+    const options = { env, timeout: TMUX_MS };
+    execFile("tmux", ["display-message", "-p", format], options, (error, stdout) =>
+      resolve(error === null ? stdout.trim() : ""),
+    );
   });
 }
 

@@ -1,5 +1,5 @@
 import type { RowResult } from "../../core/batch/row-result.ts";
-import type { TaskProgressEvent } from "../../core/task/progress-events.ts";
+import { progressText, type TaskProgressEvent } from "../../core/task/progress-events.ts";
 import { reportStatus } from "../../core/task/report.ts";
 import type { Console } from "../text/console.ts";
 import { claimedText, continuingText } from "../text/phrases.ts";
@@ -14,7 +14,7 @@ export type EventLine =
   | { type: "downloading"; taskId: string; bytes: number }
   | { type: "saved"; taskId: string; path: string | null; mediaType: string; bytes: number; sha256: string }
   | { type: "retry"; taskId: string | null; message: string; delayMs: number | null }
-  | { type: "stopping"; waitMs: number }
+  | { type: "stopping"; waitMs: number | null }
   | { type: "paused"; message: string }
   | { type: "unpaused" }
   | { type: "row"; row: number; line: number; taskId: string | null; status: string }
@@ -28,7 +28,7 @@ function eventLine(event: TaskProgressEvent): EventLine {
     case "claimed_elsewhere":
       return { type: "note", message: claimedText(event.id) };
     case "continuing":
-      return { type: "note", message: continuingText(event.taskId) };
+      return { type: "note", message: continuingText(event.taskId, event.charged) };
     case "submitting":
       return { type: "submitted" };
     case "submit_retry":
@@ -40,8 +40,9 @@ function eventLine(event: TaskProgressEvent): EventLine {
     case "waiting":
       return { type: "polling", taskId: event.taskId, usualMs: event.usualMs };
     case "progress": {
-      const { taskId, ahead, share, why: message } = event;
-      return { type: "progress", taskId, ahead, share, message };
+      const { taskId, share, waiting } = event;
+      const message = waiting && progressText(event);
+      return { type: "progress", taskId, ahead: waiting?.ahead ?? null, share, message };
     }
     case "poll_failed":
       return { type: "retry", taskId: event.taskId, message: event.why, delayMs: null };

@@ -30,9 +30,11 @@ export async function renderReport(
   const { console } = session;
   if (!report.isAwaited && report.taskId !== null && !report.error) {
     await console.result(report.taskId);
-    const what = report.reused ? "Charged earlier" : "Submitted";
+    const isCharged = report.free === undefined && report.charged !== "no";
+    const earlier = isCharged ? "Charged earlier" : "Begun earlier";
+    const what = report.reused ? earlier : "Submitted";
     return console.note(
-      `${what}, ${creditsText(report.credits)}. Resume with: ${resumeCommand(report.taskId)}`,
+      `${what}, ${creditsText(report.credits, report.free)}. Resume with: ${resumeCommand(report.taskId)}`,
     );
   }
   const isOneScreen = isLiveTerminal(session);
@@ -45,8 +47,10 @@ export async function renderReport(
   if (isOneScreen && report.files.length > 0) {
     await console.note(await savedLines(report, session, which));
   }
-  if (report.error)
-    return console.error(failureLines(describeFailure(report.error, FLAG_NAMES, report), which));
+  if (report.error) {
+    const { verbose } = session.options;
+    return console.error(failureLines(describeFailure(report.error, FLAG_NAMES, report), { which, verbose }));
+  }
   if (!isOneScreen && report.files.length > 0) await console.note(which + savedLine(report, which));
 }
 
@@ -90,9 +94,9 @@ function savedWord(which: string, { isSavedBefore }: TaskReport): string {
 }
 
 /** What the images cost, and how long they took; nothing for what this run has only found. */
-function costsOf({ credits, elapsedMs, isSavedBefore }: TaskReport): string[] {
+function costsOf({ credits, free, elapsedMs, isSavedBefore }: TaskReport): string[] {
   if (isSavedBefore) return [];
-  return [creditsText(credits), ...(elapsedMs === null ? [] : [formatDuration(elapsedMs)])];
+  return [creditsText(credits, free), ...(elapsedMs === null ? [] : [formatDuration(elapsedMs)])];
 }
 
 function sizeOf(file: SavedFile | undefined): string[] {

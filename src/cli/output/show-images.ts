@@ -4,10 +4,16 @@ import path from "node:path";
 import type { Environment } from "../../client/this-process.ts";
 import { UndecodableError } from "../../graphics/decoder.ts";
 import { gridOf, pictureOf, type Shown } from "../../graphics/picture.ts";
-import { type Screen, screenOf } from "../../graphics/terminal.ts";
+import { FREE_ROWS, type Screen, screenOf } from "../../graphics/terminal.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { type ImageInfo, inspectFileAt } from "../../lib/image/inspect.ts";
 import type { Session } from "../session/session.ts";
+
+/** How large pictures may be, in characters; no more rows than the terminal has if null. */
+export interface Room {
+  columns: number;
+  rows: number | null;
+}
 
 /** One question to the terminal is enough for all pictures of a run. */
 const screens = new WeakMap<Session, Promise<Screen>>();
@@ -16,7 +22,11 @@ const screens = new WeakMap<Session, Promise<Screen>>();
  * Shows images in the terminal, several as one grid. A failure here is not an error of the command: the images are
  * saved. What cannot be shown is said in one line.
  */
-export async function showInTerminal(files: readonly string[], session: Session): Promise<void> {
+export async function showInTerminal(
+  files: readonly string[],
+  wanted: Room | null,
+  session: Session,
+): Promise<void> {
   const known = screens.get(session) ?? findScreen(session);
   screens.set(session, known);
   const screen = await known;
@@ -26,13 +36,23 @@ export async function showInTerminal(files: readonly string[], session: Session)
     if (image !== null) shown.push({ source: file, image });
   }
   // Below the picture each file is named; `graphics` leaves room for one.
-  const room = { ...screen, rows: screen.rows - (files.length - 1) };
+  const room = within(wanted, { ...screen, rows: screen.rows - (files.length - 1) });
   const grid = shown.length > 1 ? await gridOf(shown, room).catch(() => null) : null;
   for (const each of grid === null ? shown : [grid]) {
     const name = typeof each.source === "string" ? each.source : "";
     const picture = await tried(name, () => pictureOf(each, room), session);
     if (picture !== null) await session.console.picture(picture);
   }
+}
+
+function within(wanted: Room | null, screen: Screen): Screen {
+  if (wanted === null) return screen;
+  const { columns, rows } = wanted;
+  return {
+    ...screen,
+    columns: Math.min(screen.columns, columns),
+    rows: rows === null ? screen.rows : Math.min(screen.rows, rows + FREE_ROWS),
+  };
 }
 
 /** Null where it fails, which is said. */
@@ -66,6 +86,7 @@ export function findScreen({ context, console }: Session, mayAsk = true): Promis
     hasColors: console.takesColors("stdout"),
     named: context.namedGraphics,
     ask: mayAsk ? context.queryTerminal : async () => "",
+    tmux: context.queryTmux,
   });
 }
 

@@ -1,11 +1,13 @@
 import { resumeCommand } from "../../client/failure.ts";
 import { Workspace } from "../../client/workspace.ts";
 import type { UseCaseDeps } from "../../core/deps.ts";
-import type { TaskProgressEvent } from "../../core/task/progress-events.ts";
+import { InterruptedError } from "../../core/errors.ts";
+import { AcceptedTasks } from "../../core/task/accepted-tasks.ts";
+import { type ProgressFacts, progressText, type TaskProgressEvent } from "../../core/task/progress-events.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { Session } from "../session/session.ts";
 import type { Console } from "../text/console.ts";
-import { claimedText, continuingText } from "../text/phrases.ts";
+import { claimedText, continuingText, stoppedText, stoppingText } from "../text/phrases.ts";
 import { eventProgress } from "./event-lines.ts";
 import { createStatusLine, type StatusLineOptions } from "./status-line.ts";
 import { lineOf, newView, type RequestFacts, showInView, type TaskView } from "./task-view.ts";
@@ -51,6 +53,9 @@ export async function createProgress(
 /** Says what a person should know of one of several tasks before it ends: each line names its task. */
 export function tellOfTask(event: TaskProgressEvent, console: Console): void {
   tellLedgerWarning(event, console);
+  // Of those that wait, the next one says for whom.
+  if (event.type === "progress" && event.waiting?.ahead === 1)
+    void console.note(`${event.taskId}: ${progressText(event)}`);
   if (event.type === "download_retry")
     void console.note(`${event.taskId}: ${event.why}. Next try in ${formatDuration(event.delayMs)}.`);
 }
@@ -68,7 +73,7 @@ class TaskNotes {
   readonly #console: Console;
   readonly #isLive: boolean;
   #isIdShown = false;
-  #heldUpBy: string | null = null;
+  #waitsFor: string | null = null;
 
   constructor(console: Console, isLive: boolean) {
     this.#console = console;
@@ -81,7 +86,7 @@ class TaskNotes {
     if (line !== null) void this.#console.note(line);
   }
 
-  /** On a terminal the id is shown once, when it may soon be needed: the task is slow, or a poll has failed. */
+  /** Shows the id on a terminal once, when it may soon be needed: the task is slow, or a poll has failed. */
   grow({ taskId, verb, usualMs }: TaskView, ageMs: number): void {
     if (!this.#isLive || this.#isIdShown || taskId === null || verb !== "Generating") return;
     if (ageMs < Math.max(SLOW_MS, SLOW_TIMES * (usualMs ?? 0))) return;
@@ -96,17 +101,17 @@ class TaskNotes {
       case "claimed_elsewhere":
         return this.#isLive ? null : claimedText(event.id);
       case "continuing":
-        return continuingText(event.taskId);
+        return continuingText(event.taskId, event.charged);
       case "uploading":
         return this.#isLive ? null : `Uploading ${event.file}…`;
       case "submit_retry":
         return `Not sent yet: ${event.why} Next try in ${formatDuration(event.delayMs)}.`;
       case "submit_interrupted":
-        return `Stopping. Waiting up to ${formatDuration(event.waitMs)} for the task id of the request under way…`;
+        return stoppingText(event.waitMs, 1);
       case "accepted":
         return this.#isLive ? null : `Task ${event.taskId} accepted.`;
       case "progress":
-        return this.#heldUp(event.why);
+        return this.#waits(event);
       case "poll_failed":
         return this.#pollFailed(event.taskId, event.why);
       case "download_retry":
@@ -116,11 +121,12 @@ class TaskNotes {
     }
   }
 
-  /** What holds a task up, each time that it changes. */
-  #heldUp(why: string | null): string | null {
-    const isNew = why !== this.#heldUpBy;
-    this.#heldUpBy = why;
-    return isNew ? why : null;
+  /** For whom a task waits, each time that it changes; on a terminal the spinner says it. */
+  #waits({ waiting }: ProgressFacts): string | null {
+    const holder = waiting?.holder ?? null;
+    const isNew = holder !== null && holder !== this.#waitsFor;
+    this.#waitsFor = holder;
+    return isNew && !this.#isLive ? `Waiting for its turn, after ${holder}.` : null;
   }
 
   #pollFailed(taskId: string, why: string): string | null {
@@ -132,27 +138,48 @@ class TaskNotes {
 
 /**
  * Runs tasks, each at its own account, shows their progress, and closes everything afterwards.
- * @param options.onlyPolls whether a queue before the user's own generator is to say how tasks stand, and run none
  */
 export async function withTasksShown<Result>(
   session: Session,
-  { requestTimeoutMs, onlyPolls }: { requestTimeoutMs: number | undefined; onlyPolls?: boolean },
+  { requestTimeoutMs }: { requestTimeoutMs: number | undefined },
   progress: Progress,
   work: (deps: UseCaseDeps) => Promise<Result>,
 ): Promise<Result> {
   const workspace = new Workspace(session, requestTimeoutMs);
+  const accepted = new AcceptedTasks();
+  const { context, console } = session;
+  const forget = stopAtSecondSignal(accepted, session);
   try {
-    const deps = workspace.depsFor(
-      {
-        signal: session.context.signal,
-        onProgress: (event) => progress.show(event),
-        writeOut: (bytes) => session.console.imageBytes(bytes),
-      },
-      onlyPolls,
-    );
+    const deps = workspace.depsFor({
+      signal: context.signal,
+      accepted,
+      onProgress: (event) => progress.show(event),
+      writeOut: (bytes) => console.imageBytes(bytes),
+    });
     return await work(deps);
   } finally {
     progress.stop();
-    await workspace.close();
+    forget();
+    // What can still be stopped needs its connections until the process ends.
+    if (context.stopAccepted === undefined) await workspace.close();
   }
+}
+
+/** Has a second signal stop what is accepted. @returns takes that back, unless a Ctrl-C has left something to stop */
+function stopAtSecondSignal(accepted: AcceptedTasks, { context, console }: Session): () => void {
+  const { signal } = context;
+  const tell = () => {
+    const { names } = accepted;
+    if (names.length === 0 || !isCtrlC(signal)) return;
+    context.stopAccepted = async (limit) => {
+      for (const stopped of await accepted.stopAll(limit)) await console.note(stoppedText(stopped));
+    };
+    void console.note(`Ctrl-C again asks ${names.join(", ")} to cancel what is accepted.`);
+  };
+  signal.addEventListener("abort", tell, { once: true });
+  return () => signal.removeEventListener("abort", tell);
+}
+
+function isCtrlC({ reason }: AbortSignal): boolean {
+  return reason instanceof InterruptedError && reason.signal === "SIGINT";
 }

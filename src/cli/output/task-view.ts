@@ -1,10 +1,11 @@
-import { percent, type TaskProgressEvent, tasksAhead } from "../../core/task/progress-events.ts";
+import { percent, type TaskProgressEvent } from "../../core/task/progress-events.ts";
 import { formatDuration } from "../../lib/duration.ts";
+import type { FreeAt } from "../../task/intent.ts";
 import type { CheckedRequest } from "../../task/request.ts";
 import { creditsText } from "../text/phrases.ts";
 
-/** What the spinner says of the request that a task is for. */
-export type RequestFacts = Pick<CheckedRequest, "request" | "credits">;
+/** The spinner's text on the request of a task. */
+export type RequestFacts = Pick<CheckedRequest, "request" | "credits"> & { free?: FreeAt | null };
 
 /** What the spinner shows. */
 export interface TaskView {
@@ -13,7 +14,7 @@ export interface TaskView {
   sinceMs: number;
   usualMs: number | null;
   taskId: string | null;
-  /** How far the image is, or how many tasks are before it; empty where that is not said. */
+  /** How far the image is, or how many requests are before it; empty where that is not said. */
   progress: string;
 }
 
@@ -29,7 +30,8 @@ export function showInView(view: TaskView, event: TaskProgressEvent, nowMs: numb
     case "claimed_elsewhere":
       return begin(view, "Waiting for another process", nowMs);
     case "submitting":
-      return begin(view, "Submitting", nowMs);
+      view.progress = "";
+      return begin(view, event.taskId === undefined ? "Submitting" : "Generating", nowMs);
     case "accepted":
       view.taskId = event.taskId;
       return begin(view, "Generating", nowMs);
@@ -38,11 +40,11 @@ export function showInView(view: TaskView, event: TaskProgressEvent, nowMs: numb
       view.usualMs = event.usualMs;
       return view.verb === "Generating" || begin(view, "Generating", nowMs);
     case "progress": {
-      const { isWaiting, ahead, share } = event;
-      const verb = isWaiting ? "Waiting" : "Generating";
+      const { waiting, share } = event;
+      const verb = waiting === null ? "Generating" : `Waiting for ${waiting.holder}`;
       if (view.verb !== verb) begin(view, verb, nowMs);
-      if (isWaiting) view.progress = ahead === null ? "" : tasksAhead(ahead);
-      else view.progress = share === null ? "" : percent(share);
+      if (waiting === null) view.progress = share === null ? "" : percent(share);
+      else view.progress = waiting.ahead > 1 ? `${waiting.ahead} requests before it` : "";
       return true;
     }
     case "downloading":
@@ -69,7 +71,7 @@ export function lineOf(view: TaskView, ageMs: number, facts: RequestFacts | null
   const verb = [view.verb, view.progress].filter(Boolean).join(", ");
   const time = timeText(ageMs, view.verb === "Generating" ? usualMs : null);
   const kind = facts === null ? "" : [facts.request.model, facts.request.quality].filter(Boolean).join(" ");
-  const cost = facts === null ? "" : creditsText(facts.credits);
+  const cost = facts === null ? "" : creditsText(facts.credits, facts.free);
   const choices = [[verb, kind, time, cost], [verb, kind, time], [verb, time], [verb]];
   const lines = choices.map((choice) => choice.filter((part) => part !== "").join(" · "));
   return lines.find((line) => line.length <= columns) ?? verb;

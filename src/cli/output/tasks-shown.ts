@@ -3,6 +3,7 @@ import type { TaskProgressEvent } from "../../core/task/progress-events.ts";
 import type { TaskReport } from "../../core/task/report.ts";
 import type { ResumeTarget } from "../../core/use-cases/resume.ts";
 import { counted } from "../../lib/whole-number.ts";
+import { taskIdOf } from "../../task/record.ts";
 import type { Session } from "../session/session.ts";
 import { createStatusLine } from "./status-line.ts";
 import { createProgress, type Progress, tellOfTask } from "./task-progress.ts";
@@ -110,12 +111,12 @@ function told({ console }: Session): Progress {
 }
 
 const FIRST_IDS = 20;
-/** In characters. A longer command would fill the screen with the ids of its tasks. */
+/** The longest command, in characters. A longer one would fill the screen with the ids of its tasks. */
 const LONGEST_COMMAND = 600;
 
 /** Whether there is something to wait for: a request that the service has not taken ends at once. */
 function hasServiceId({ record }: ResumeTarget): boolean {
-  return record === null || "taskId" in record.state;
+  return record === null || taskIdOf(record) !== null;
 }
 
 /** The service's id, where the ledger has it: a task may be named by the beginning of one, or by nothing. */

@@ -26,7 +26,7 @@ export const OPTION_GROUPS = {
   advanced: "Advanced:",
 } as const;
 
-/** For a flag that may be repeated: its values in order. */
+/** Collects the values of a flag that may be repeated, in order. */
 export function collect(value: string, earlier: string[] = []): string[] {
   return [...earlier, value];
 }

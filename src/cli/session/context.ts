@@ -24,12 +24,19 @@ export interface Context extends ProcessContext {
   signal: AbortSignal;
   /** Lines to write when a second signal ends the process at once. */
   onSecondSignal: (reason: InterruptedError) => Promise<unknown>;
+  /**
+   * Asks providers to stop what they have accepted, and says whether they do: called at a second signal, for at most two
+   * seconds. Absent where there is nothing to stop.
+   */
+  stopAccepted?: ((signal: AbortSignal) => Promise<unknown>) | undefined;
   /** Asks on the terminal, and reads a line there. */
   ask: (question: string) => Promise<string>;
-  /** As `ask`, without showing what is typed. */
+  /** Asks as `ask` does, without showing what is typed. */
   askHidden: (question: string) => Promise<string>;
-  /** Sends the terminal a query, and returns its immediate answer; empty if there is none. */
+  /** Sends the terminal a query that ends with one for its attributes, and returns its answer; empty if it is late. */
   queryTerminal: (question: string) => Promise<string>;
+  /** Asks tmux for values in one of its formats; empty if it does not answer. */
+  queryTmux: (format: string) => Promise<string>;
   /** The graphics protocols that the environment names. */
   namedGraphics: () => Promise<NamedGraphics>;
   /** Lets the user edit a text in their editor. @throws UsageError if that fails */

@@ -3,14 +3,14 @@ import type { SettingName } from "../../store/settings-table.ts";
 
 /** A flag about the user's own generator, which every command takes that a setting of the same name is for. */
 interface GeneratorFlag {
-  setting: Extract<SettingName, `generator${string}`>;
+  setting: Extract<SettingName, `generator${string}` | "workflow">;
   /** Stands for its value in the help; null for a switch. */
   value: string | null;
   help: string;
   isRepeatable?: true;
 }
 
-/** In the order of the help. */
+/** The flags in the order of the help. */
 export const GENERATOR_FLAGS: readonly GeneratorFlag[] = [
   {
     setting: "generator",
@@ -41,6 +41,11 @@ export const GENERATOR_FLAGS: readonly GeneratorFlag[] = [
     value: "<name=ENV>",
     help: "a header whose value is in a variable; repeat it for several",
     isRepeatable: true,
+  },
+  {
+    setting: "workflow",
+    value: "<path>",
+    help: "a ComfyUI workflow: a file of Export (API), or a PNG that ComfyUI saved",
   },
   { setting: "generatorPaid", value: null, help: "its images cost money: no request is sent twice" },
   { setting: "generatorFree", value: null, help: "its images cost nothing" },

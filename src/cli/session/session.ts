@@ -1,9 +1,10 @@
 import { EffectiveSettings } from "../../client/effective-settings.ts";
-import { type Folders, foldersOf, NoHomeError } from "../../client/folders.ts";
+import { type Folders, foldersOf } from "../../client/folders.ts";
 import type { OwnGenerator } from "../../client/own-generator.ts";
 import { profileFolder, requireProfile } from "../../client/profiles.ts";
 import type { ClientSession } from "../../client/session.ts";
 import { formatDuration } from "../../lib/duration.ts";
+import { NoHomeError } from "../../lib/home-folder.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import { FLAG_NAMES } from "../../lib/wording.ts";
@@ -82,7 +83,7 @@ export class Session implements ClientSession {
   /** The user's own generator, where it takes the place of a service. @throws UsageError, AuthRequiredError */
   async ownGenerator(): Promise<OwnGenerator | null> {
     // What follows loads more of Node than a dry run does.
-    if (!this.#hasGenerator()) return null;
+    if (!this.hasGenerator) return null;
     const { generatorInEffect } = await import("../../client/service-in-effect.ts");
     return generatorInEffect(this);
   }
@@ -97,24 +98,26 @@ export class Session implements ClientSession {
     return setting && checkBaseUrl(setting.value, setting.label);
   }
 
-  /** By what requests to the user's own generator are checked; null for a service. */
+  /** Terms that requests to the user's own generator are checked against; null for a service. */
   async generatorTerms(request: {
     model: string | undefined;
     dryRun: boolean | undefined;
+    validate: boolean | undefined;
   }): Promise<GeneratorTerms | null> {
-    if (!this.#hasGenerator()) return null;
+    if (!this.hasGenerator) return null;
     const { termsInEffect } = await import("../../client/service-in-effect.ts");
     return termsInEffect(this, request);
   }
 
   /** What reads a matrix file, and knows what generators do, is loaded only where there is one. */
   async #readMatrix(): Promise<Matrix> {
-    if (!isThere(() => this.settings.get("matrix")) && !this.#hasGenerator()) return MODELS;
+    if (!isThere(() => this.settings.get("matrix")) && !this.hasGenerator) return MODELS;
     const { matrixInEffect } = await import("../../client/matrix-in-effect.ts");
     return matrixInEffect(this);
   }
 
-  #hasGenerator(): boolean {
+  /** Whether the user's own generator takes the place of a service. */
+  get hasGenerator(): boolean {
     return isThere(() => this.settings.generator());
   }
 
@@ -150,13 +153,6 @@ export class Session implements ClientSession {
 
   onRefill(credits: number): void {
     void this.console.note(`The sandbox had too few credits left, and was refilled to ${credits}.`);
-  }
-
-  /** Said under --quiet too: the command seems to be over. */
-  onPaidReplies(count: number): void {
-    const replies = count === 1 ? "the reply of a paid request" : `the replies of ${count} paid requests`;
-    const second = this.context.signal.aborted ? " Ctrl-C again gives it up." : "";
-    void this.console.error([`Waiting for ${replies}, so that no image is lost.${second}`]);
   }
 
   readonly onUnknownDirective = (directive: string): void => {

@@ -92,7 +92,7 @@ interface TermLayout {
   columns: number;
   /** Where it begins beside the term. */
   beside: number;
-  /** With less room than this it stands below the term. */
+  /** The least room beside the term; with less, the text stands below it. */
   least: number;
   /** Spaces before it there. */
   indent: number;

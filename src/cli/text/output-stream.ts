@@ -34,7 +34,7 @@ const WRITE_AFTER_SIGNAL_MS = 500;
 const unread = new WeakSet<OutputStream>();
 
 /**
- * As `writeTo`. After a signal a write that is not done within half a second is given up, and so is every later one to
+ * Does what `writeTo` does. After a signal a write that is not done within half a second is given up, and so is every later one to
  * that stream: a reader that has stopped reading must not keep the program from its end.
  * @returns the signal's reason, where it was given up
  */

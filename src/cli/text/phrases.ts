@@ -1,20 +1,28 @@
 import path from "node:path";
+import { resumeCommand } from "../../client/failure.ts";
 import type { FailureJson } from "../../client/results.ts";
 import type { ProcessContext } from "../../client/this-process.ts";
+import type { Stopped } from "../../core/task/accepted-tasks.ts";
+import { formatDuration } from "../../lib/duration.ts";
+import type { Charged } from "../../lib/error-types.ts";
 import { counted } from "../../lib/whole-number.ts";
+import type { FreeAt } from "../../task/intent.ts";
 
-/** `2 credits`, `1 credit`, or that the cost is unknown. */
-export function creditsText(credits: number | null): string {
+/** `2 credits`, `1 credit`, that it is free, or that the cost is unknown. */
+export function creditsText(credits: number | null, free: FreeAt | null = null): string {
+  if (free === "sandbox") return "free (sandbox)";
+  if (free !== null || credits === 0) return "free";
   if (credits === null) return "cost unknown";
   return counted(credits, "credit");
 }
 
-/** That the task of an earlier run is continued. */
-export function continuingText(taskId: string): string {
-  return `Continuing ${taskId}, charged earlier; --again submits a new one.`;
+/** The message that the task of an earlier run is continued. */
+export function continuingText(taskId: string, charged: Charged): string {
+  const begun = charged === "no" ? "begun" : "charged";
+  return `Continuing ${taskId}, ${begun} earlier; --again submits a new one.`;
 }
 
-/** That a task is waited for which another process has. @param id the service's, or the ledger's own */
+/** The message that a task of another process is waited for. @param id the service's, or the ledger's own */
 export function claimedText(id: string): string {
   return `Waiting for another process, which is working on ${id}.`;
 }
@@ -22,9 +30,14 @@ export function claimedText(id: string): string {
 /**
  * The failure for a person: what happened, and what to do next. Only a manifest's problems have lines of their own.
  * @param which of several tasks it is of, to begin with
+ * @param verbose whether the service's own key of the error is shown: it is for who looks it up
  */
-export function failureLines({ error }: FailureJson, which = ""): string[] {
-  const key = error.key === null || error.message.includes(error.key) ? "" : ` [${error.key}]`;
+export function failureLines(
+  { error }: FailureJson,
+  { which = "", verbose = false }: { which?: string; verbose?: boolean | undefined } = {},
+): string[] {
+  const isShown = verbose && error.key !== null && !error.message.includes(error.key);
+  const key = isShown ? ` [${error.key}]` : "";
   // Who pressed Ctrl-C made no mistake.
   const label = error.type === "interrupted" ? "" : "error: ";
   const text = `${label}${which}${error.message}${key}`;
@@ -41,4 +54,24 @@ export function shortPath(file: string, { resolvePath }: Pick<ProcessContext, "r
     // The working folder is gone.
     return file;
   }
+}
+
+/**
+ * What is said when a signal comes while requests are under way.
+ * @param waitMs how long their replies are waited for; null: to their end, because they are paid for
+ */
+export function stoppingText(waitMs: number | null, requests: number): string {
+  if (waitMs === null) {
+    const replies = requests === 1 ? "the reply of a paid request" : "the replies of paid requests";
+    return `Waiting for ${replies}, so that no image is lost. Ctrl-C again gives it up.`;
+  }
+  const ids = requests === 1 ? "the task id of the request" : "the task ids of requests";
+  return `Stopping. Waiting up to ${formatDuration(waitMs)} for ${ids} under way…`;
+}
+
+/** What came of asking a provider to stop a task. Whether it is charged, only the provider can say. */
+export function stoppedText({ taskId, name, isStopped }: Stopped): string {
+  if (isStopped === null) return `${name} did not answer, so task ${taskId} may go on.`;
+  if (!isStopped) return `${name} did not cancel task ${taskId}, which goes on.`;
+  return `${name} has cancelled task ${taskId}. To see what became of it: ${resumeCommand(taskId)}`;
 }

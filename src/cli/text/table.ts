@@ -53,14 +53,14 @@ export interface TableColumn {
   least?: number;
 }
 
-/** Where there is too little room a path loses its beginning, up to a word, and other text its end. */
+/** Text of a cell. Where there is too little room a path loses its beginning, up to a word, and other text its end. */
 export type TableCell = string | { path: string };
 
 /** How many lines are fitted and written at a time. */
 const LINES_AT_ONCE = 1000;
 /** Spaces between two columns. */
 const BETWEEN = 2;
-/** In fewer columns than this most cells would say nothing. */
+/** The fewest columns in which most cells still say something. */
 const DEFAULT_LEAST = 6;
 
 /**
@@ -127,7 +127,7 @@ function widthsWithin(columns: readonly TableColumn[], wanted: readonly number[]
   return widths;
 }
 
-/** In what order columns are left out. */
+/** The order in which columns are left out. */
 function rank(column: TableColumn | undefined): number {
   return column?.spare ? 0 : 1;
 }

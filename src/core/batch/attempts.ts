@@ -56,6 +56,8 @@ export type RowState = "new" | "waiting" | "unfinished" | "saved" | "failed" | "
 
 const ROW_STATES: Readonly<Record<StateName, RowState>> = {
   intent: "unknown",
+  waiting: "unfinished",
+  started: "unfinished",
   rate_limited: "waiting",
   not_sent: "new",
   refused: "new",
@@ -63,7 +65,6 @@ const ROW_STATES: Readonly<Record<StateName, RowState>> = {
   dismissed: "unknown",
   accepted: "unfinished",
   completed: "unfinished",
-  lost: "unknown",
   failed: "failed",
   saved: "saved",
 };

@@ -40,12 +40,16 @@ export class BatchCounts {
   failed = 0;
   /** Of `failed`: rows that the service did not take, which the next run submits again. */
   refused = 0;
+  /** Of `failed`: rows of tasks that cost nothing whatever becomes of them. */
+  freeFailed = 0;
   /** May or may not have been charged. */
   unknown = 0;
   /** Accepted and not saved yet. */
   pending = 0;
-  /** Of `pending`: rows that wait in the queue before the user's own generator. Nothing was charged for them. */
+  /** Of `pending`: rows whose requests wait to be sent again. Nothing was charged for them. */
   waiting = 0;
+  /** Of `waiting`: rows that a free generator is at work on, or that only are to be saved. */
+  underWay = 0;
   notSent = 0;
   /** What this run has charged, or may have. */
   readonly cost: TotalCost = noCost();
@@ -70,7 +74,9 @@ export class BatchCounts {
     this[isSkipped ? "skipped" : COUNTED_AS[state]] += 1;
     const isRefused = (report ?? end.error)?.charged === "no" && report?.state !== "failed";
     if (state === "failed" && isRefused) this.refused += 1;
+    if (state === "failed" && report?.free !== undefined) this.freeFailed += 1;
     if (isWaiting(end)) this.waiting += 1;
+    if (isWaiting(end) && report?.state !== "waiting") this.underWay += 1;
     if (isSubmitted && report) this.#addCost(report);
     if (end.error) this.#addError(this.#nameOf(end.row), end.error);
     for (const each of isSkipped || !report ? [] : mismatchWarnings(report))

@@ -28,6 +28,8 @@ export interface TotalCost {
   credits: number;
   /** Rows whose cost the service's document does not give. */
   undocumented: number;
+  /** How many requests these rows take beyond one each, every one at that cost; absent for none. */
+  extraRequests?: number;
 }
 
 /** What a run is going to do. */
@@ -73,7 +75,7 @@ export async function planBatch(checked: readonly CheckedRow[], deps: PlanDeps):
     const state = rowStateOf(entry);
     const isLeft = deps.resubmitUnknown && state === "unknown" && isSettled(entry, deps);
     const resubmit = isLeft || (deps.retryFailed && state === "failed") ? id : null;
-    if (state === "new" || resubmit !== null) add(toSubmit, row.checked.credits);
+    if (state === "new" || resubmit !== null) add(toSubmit, row.checked.credits, row.checked.requests);
     return { ...row, ...attempted, state, resubmit };
   });
   const chargedForOthers = await chargesOfOthers(rows, tasks, claimed, deps);
@@ -174,9 +176,15 @@ export function noCost(): TotalCost {
   return { rows: 0, credits: 0, undocumented: 0 };
 }
 
-/** Adds one request's cost. @param credits null if it is not documented */
-export function add(cost: TotalCost, credits: number | null): void {
+/**
+ * Adds one row's cost.
+ * @param credits of all its requests; null if that is not documented
+ */
+export function add(cost: TotalCost, credits: number | null, requests = 1): void {
   cost.rows += 1;
-  if (credits === null) cost.undocumented += 1;
-  else cost.credits += credits;
+  if (credits !== null) cost.credits += credits;
+  else {
+    cost.undocumented += 1;
+    if (requests > 1) cost.extraRequests = (cost.extraRequests ?? 0) + requests - 1;
+  }
 }

@@ -6,7 +6,7 @@ import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import { ofOneAccount, type UseCaseDeps } from "../deps.ts";
 import { requireSameAccount } from "../errors.ts";
-import { AdmittedService } from "../limits/admission.ts";
+import { AdmittedRequests } from "../limits/admission.ts";
 import { dismissOwned, recordNotSent } from "../task/dismiss.ts";
 import { finishOwned, type ResumeSpec } from "../task/finish-owned.ts";
 import { reportOf } from "../task/report.ts";
@@ -21,6 +21,8 @@ export async function resumeRow(row: PlannedRow, record: TaskRecord, run: BatchC
   switch (record.state.name) {
     case "saved":
       return savedBefore(row, record, run);
+    case "waiting":
+    case "started":
     case "accepted":
     case "completed":
       return finishRow(row, record, run);
@@ -28,7 +30,6 @@ export async function resumeRow(row: PlannedRow, record: TaskRecord, run: BatchC
       return unsentRow(row, record, run);
     case "intent":
     case "unknown":
-    case "lost":
       return unknownRow(row, record, run);
     case "dismissed":
       return dismissedRow(row, record, record.state.replacement, run);
@@ -151,11 +152,11 @@ function resumeOptions(row: PlannedRow, record: TaskRecord, { wait, output }: Ba
 function resumeDeps({ deps, admission }: BatchContext): UseCaseDeps {
   const limited = {
     ...deps,
-    connection: { ...deps.connection, service: new AdmittedService(admission, null) },
+    connection: { ...deps.connection, provider: new AdmittedRequests(admission, null) },
   };
   return {
     ...ofOneAccount(limited),
-    async depsFor(service, taskId) {
+    async depsFor({ service }, taskId) {
       requireSameAccount(service, deps.connection.identity, taskId);
       return limited;
     },

@@ -31,15 +31,17 @@ export function resultOf(row: PlannedRow, report: TaskReport, isSubmitted: boole
 
 /** The service failed a row's task. Running the same batch again does not submit it again; running `generate` would. */
 class RowFailedError extends GenerationFailedError {
-  constructor({ error, charged }: TaskReport) {
+  constructor({ error, charged, free }: TaskReport) {
     super(error?.message ?? "", {
       key: error?.key ?? undefined,
       charged,
       cause: error,
       hint: ({ retryFailed }) =>
-        charged === "no"
-          ? `Nothing was charged. To submit it again, use ${retryFailed} or imggen rerun <task id>.`
-          : `It may have been charged. To submit it again, at a new charge, use ${retryFailed} or imggen rerun <task id>.`,
+        free === "sandbox"
+          ? `The sandbox is free. To submit it again, use ${retryFailed} or imggen rerun <task id>.`
+          : charged === "no"
+            ? `Nothing was charged. To submit it again, use ${retryFailed} or imggen rerun <task id>.`
+            : `It may have been charged. To submit it again, at a new charge, use ${retryFailed} or imggen rerun <task id>.`,
     });
   }
 }

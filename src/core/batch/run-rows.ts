@@ -4,12 +4,20 @@ import { errorCode } from "../../lib/error-text.ts";
 import { type ErrorType, ImggenError } from "../../lib/error-types.ts";
 import { STATES } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
+import { identityOf } from "../deps.ts";
 import { pause } from "../polling/wait.ts";
 import { reportOf } from "../task/report.ts";
 import { readAttempt, rowStateOf } from "./attempts.ts";
 import type { PlannedRow } from "./plan.ts";
 import { resumeRow } from "./resume-row.ts";
-import { endedWithout, type RowResult, resultOf, rowClaimedElsewhere, unreadable } from "./row-result.ts";
+import {
+  endedWithout,
+  notSent,
+  type RowResult,
+  resultOf,
+  rowClaimedElsewhere,
+  unreadable,
+} from "./row-result.ts";
 import { type BatchContext, type Step, submitRow } from "./submit-row.ts";
 
 export interface RunRowsSpec {
@@ -103,8 +111,13 @@ export async function runRow(row: PlannedRow, run: BatchContext): Promise<RowRes
   for (;;) {
     const step = await nextStep(row, run).catch((error: unknown) => failedRow(row, error, run));
     if (step === "again") continue;
-    if (step !== "elsewhere" && step.error && endsAll(step.error)) run.admission.stop(step.error);
-    return step;
+    if (step === "elsewhere" || !step.error || !endsAll(step.error)) return step;
+    const { stopped } = run.admission;
+    run.admission.stop(step.error);
+    // What stopped the batch is said of the row that met it first.
+    return stopped !== null && step.state === "failed" && step.report?.charged === "no"
+      ? notSent(row, stopped)
+      : step;
   }
 }
 
@@ -144,7 +157,7 @@ async function sameRequest(
   { checked, attempts }: PlannedRow,
   { deps }: BatchContext,
 ): Promise<TaskRecord | null> {
-  for await (const record of deps.ledger.sameRequest(checked.request, deps.connection.identity)) {
+  for await (const record of deps.ledger.sameRequest(identityOf(checked.request, deps.connection))) {
     if (!attempts.includes(record.id)) return record;
   }
   return null;

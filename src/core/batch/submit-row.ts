@@ -38,7 +38,7 @@ export async function submitRow(row: PlannedRow, begun: string | null, run: Batc
     const spec = { checked: row.checked, destination: destinationOf(row, run.output), wait: run.wait };
     const owned = await beginRow(row, begun, intentOf(spec, deps), run);
     if (owned === "taken") return "again";
-    const connection = { ...deps.connection, service: pass };
+    const connection = { ...deps.connection, provider: pass };
     const overBudget = async () => (await run.budget?.exceeded()) ?? null;
     const report = await submitAndFinish(owned, spec, { ...deps, connection }, overBudget);
     if (report.error instanceof TakenOverError) return "again";

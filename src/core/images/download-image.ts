@@ -1,3 +1,4 @@
+import { createReadStream } from "node:fs";
 import { type DownloadReply, download } from "../../api/download.ts";
 import { backoffMs, DOWNLOAD } from "../../api/retry.ts";
 import type { ByteSink } from "../../api/transport.ts";
@@ -7,14 +8,17 @@ import { removeIfPossible } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { type ImageInfo, inspectImage } from "../../lib/image/inspect.ts";
 import { withoutQuery } from "../../lib/redact.ts";
+import type { MadeImage } from "../../providers/provider.ts";
 import type { TaskDeps } from "../deps.ts";
-import { DownloadFailedError, SaveFailedError } from "../errors.ts";
+import { BadImageError, DownloadFailedError, SaveFailedError } from "../errors.ts";
 import { FileSink } from "./file-sink.ts";
+import type { ImageSource } from "./image-source.ts";
 
 /** A complete, checked image in a temporary file, synced and ready to be published. */
 export interface DownloadedImage {
   temporary: string;
-  url: string;
+  /** null where its provider has sent the image itself. */
+  url: string | null;
   image: ImageInfo;
   bytes: number;
   sha256: string;
@@ -22,12 +26,9 @@ export interface DownloadedImage {
   originalSha256?: string;
 }
 
-export interface ImageSource {
-  url: string;
-  /** The id of its task. */
+/** An image at a URL, and the id of its task. */
+interface RemoteImage extends Omit<Extract<ImageSource, { kind: "url" }>, "kind"> {
   taskId: string;
-  /** Polls for a new URL after this one has stopped working; null if the service has none. */
-  freshUrl: () => Promise<string | null>;
 }
 
 type FetchDeps = Pick<
@@ -52,7 +53,7 @@ const downloads = new Slots(DOWNLOADS_AT_ONCE);
  * @throws DownloadFailedError; SaveFailedError for a disk error; or the signal's reason. The task stays resumable
  */
 export async function downloadImage(
-  source: ImageSource,
+  source: RemoteImage,
   temporary: string,
   deps: FetchDeps,
 ): Promise<DownloadedImage> {
@@ -87,7 +88,7 @@ function notSaved(why: string, url: string): DownloadFailedError {
 type Attempt = DownloadedImage | Exclude<DownloadReply, { outcome: "done" }>;
 
 /** One attempt. It leaves a file behind only if the image is complete. */
-async function cleanAttempt(source: ImageSource, temporary: string, deps: FetchDeps): Promise<Attempt> {
+async function cleanAttempt(source: RemoteImage, temporary: string, deps: FetchDeps): Promise<Attempt> {
   let attempt: Attempt | null = null;
   try {
     attempt = await attemptFetch(source, temporary, deps);
@@ -98,7 +99,7 @@ async function cleanAttempt(source: ImageSource, temporary: string, deps: FetchD
 }
 
 async function attemptFetch(
-  { url, taskId }: ImageSource,
+  { url, taskId, headers }: RemoteImage,
   temporary: string,
   deps: FetchDeps,
 ): Promise<Attempt> {
@@ -110,7 +111,8 @@ async function attemptFetch(
       http: deps.connection.downloads,
       clock: deps.clock,
       serviceUrl: deps.connection.serviceUrl,
-      maskKey: deps.connection.maskKey,
+      maskKey: deps.connection.generator ? asItIs : deps.connection.maskKey,
+      headers,
       idleTimeoutMs: deps.downloadIdleMs,
       signal: deps.signal,
     });
@@ -121,6 +123,38 @@ async function attemptFetch(
   } finally {
     await sink.abandon();
     await onDisk(temporary, () => file.close());
+  }
+}
+
+/** What a generator of the user's own names is its own, and a word of it may be a part of a header's value. */
+const asItIs = (url: string) => url;
+
+/**
+ * Writes an image that its provider has sent to `temporary`, a name that no other process uses, and checks it.
+ * @throws BadImageError if it is no whole image of a known type; SaveFailedError for a disk error
+ */
+export async function writeImage(
+  image: Exclude<MadeImage, { kind: "url" }>,
+  temporary: string,
+  { fileMode }: Pick<TaskDeps, "fileMode">,
+): Promise<DownloadedImage> {
+  const file = await onDisk(temporary, () => DiskFile.createInBackground(temporary, 0o600));
+  const sink = new FileSink(file);
+  let isWhole = false;
+  try {
+    await onDisk(temporary, async () => {
+      if (image.kind === "bytes") sink.write(image.bytes);
+      else for await (const chunk of createReadStream(image.file)) sink.write(chunk);
+    });
+    const sha256 = await onDisk(temporary, () => sink.finish());
+    const checked = await check(file, { temporary, url: null, bytes: sink.bytes, sha256 }, fileMode);
+    if (!("image" in checked)) throw new BadImageError(checked.why);
+    isWhole = true;
+    return checked;
+  } finally {
+    await sink.abandon();
+    await onDisk(temporary, () => file.close());
+    if (!isWhole) removeIfPossible(temporary);
   }
 }
 

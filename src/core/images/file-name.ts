@@ -1,4 +1,5 @@
 import path from "node:path";
+import { withoutInvisible } from "../../lib/escape.ts";
 import { ANY_EXTENSION } from "../../lib/image/format.ts";
 import type { Wording } from "../../lib/wording.ts";
 import type { GenerationRequest } from "../../task/request.ts";
@@ -53,8 +54,14 @@ const NAMES_ITS_TYPE = new RegExp(`\\.(?:\\{ext\\}|${ANY_EXTENSION})$`, "i");
 export function renderName(template: string, facts: NameFacts): string {
   const values = placeholderValues(facts);
   const withExtension = NAMES_ITS_TYPE.test(template) ? template : `${template}.{ext}`;
-  const name = withExtension.replace(/\{(\w+)\}/g, (all, key) => (isPlaceholder(key) ? values[key] : all));
-  return safeName(name);
+  const stated = withoutUnset(withExtension, (key) => isPlaceholder(key) && values[key] === "");
+  return safeName(stated.replace(/\{(\w+)\}/g, (all, key) => (isPlaceholder(key) ? values[key] : all)));
+}
+
+/** A template without what has no value, and without what separates that from the value before it, or after it. */
+function withoutUnset(template: string, isUnset: (key: string) => boolean): string {
+  const stated = template.replace(/[-_ ]?\{(\w+)\}/g, (all, key) => (isUnset(key) ? "" : all));
+  return template.startsWith("{") ? stated.replace(/^[-_ ]+/, "") : stated;
 }
 
 function placeholderValues({
@@ -68,8 +75,8 @@ function placeholderValues({
   return {
     slug: slugOf(request?.prompt ?? ""),
     model: (request?.model ?? "model").replaceAll("/", "-"),
-    ratio: (request?.ratio ?? "default").replaceAll(":", "x"),
-    quality: request?.quality ?? "default",
+    ratio: (request?.ratio ?? "").replaceAll(":", "x"),
+    quality: request?.quality ?? "",
     task: shortTaskId(taskId),
     index: String(index),
     date: `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`,
@@ -80,7 +87,7 @@ function placeholderValues({
 
 /** The prompt as part of a file name: letters and digits of any script; everything else becomes hyphens. */
 export function slugOf(prompt: string): string {
-  const words = prompt
+  const words = withoutInvisible(prompt)
     .normalize("NFC")
     .toLowerCase()
     .replace(/[^\p{L}\p{N}\p{M}]+/gu, "-");
@@ -93,7 +100,9 @@ const EXTENSION = /\.[^.\s]{1,16}$/;
 
 /** A file name that is valid on every platform: no separator, no control character, no reserved name. */
 export function safeName(name: string): string {
-  const clean = withoutTail(name.replace(/[<>:"/\\|?*\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu, "-"));
+  const clean = withoutTail(
+    withoutInvisible(name).replace(/[<>:"/\\|?*\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/gu, "-"),
+  );
   const extension = EXTENSION.exec(clean)?.[0] ?? "";
   const stem = clean.slice(0, clean.length - extension.length).replace(/^[.\-\s]+|[.\s]+$/g, "") || "image";
   const free = isReserved(stem) ? `_${stem}` : stem;

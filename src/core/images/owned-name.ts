@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { promises, readdirSync } from "node:fs";
 import path from "node:path";
 import { removeIfPossible } from "../../lib/durable.ts";
+import { isHeld } from "../../lib/lease.ts";
 import type { Processes, ProcessIdentity } from "../../lib/processes.ts";
 import { randomDigits } from "../../lib/write-whole.ts";
 
@@ -41,7 +42,7 @@ export async function removeAbandoned(
     if (!name.startsWith(prefix) || !name.endsWith(extension)) continue;
     const file = path.join(folder, name);
     const owner = ownerOf(name.slice(prefix.length, -extension.length), processes.self);
-    const isGone = owner === null ? await isOld(file, nowMs) : !processes.isAlive(owner);
+    const isGone = owner === null ? await isOld(file, nowMs) : !isHeld(owner, processes, nowMs);
     if (isGone) removeIfPossible(file);
   }
 }

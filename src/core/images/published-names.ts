@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { promises } from "node:fs";
 import path from "node:path";
-import { sweepClaims, takeClaim } from "../../lib/claim.ts";
-import { isSameMachine, type Processes } from "../../lib/processes.ts";
+import { sweepLeases, takeLease } from "../../lib/lease-files.ts";
+import type { Processes } from "../../lib/processes.ts";
 
 /**
  * The names of a run's images and sidecars under --overwrite. It replaces files that existed before the run, never an
@@ -69,6 +69,12 @@ function foldedName(file: string): string {
 const PREFIX = ".imggen-";
 
 /**
+ * How long a reservation is respected: much longer than any rename takes. That of another machine, where nobody can ask,
+ * is respected for this long even if its process is dead: the image gets a number instead, which is harmless.
+ */
+const RESERVED_MS = 12 * 3_600_000;
+
+/**
  * Reserves an image's name on a file system without hard links, so that only one of several processes uses it. The
  * reservation is a hidden file beside it, created exclusively, and not the name itself: a process that is killed in
  * between would leave an empty file under the final name, which must be a complete image or nothing. The reservation
@@ -77,16 +83,9 @@ const PREFIX = ".imggen-";
  */
 export async function reserveName(file: string, processes: Processes): Promise<(() => Promise<void>) | null> {
   const digest = createHash("sha256").update(foldedName(file)).digest("hex").slice(0, 16);
-  const result = await takeClaim(path.dirname(file), `${PREFIX}${digest}`, null, patient(processes));
+  const options = { forMs: RESERVED_MS };
+  const result = await takeLease(path.dirname(file), `${PREFIX}${digest}`, null, processes, options);
   return result.isTaken ? null : () => result.claim.release();
-}
-
-/**
- * Whether a process of another machine is alive is not known here, and taking over its reservation could replace its
- * image. If it is dead, the image gets a number instead, which is harmless.
- */
-function patient({ self, isAlive }: Processes): Processes {
-  return { self, isAlive: (other) => !isSameMachine(other, self) || isAlive(other) };
 }
 
 /**
@@ -96,5 +95,5 @@ function patient({ self, isAlive }: Processes): Processes {
 export async function sweepReservations(folder: string, processes: Processes): Promise<void> {
   const names = await promises.readdir(folder).catch(() => []);
   const ours = names.filter((name) => name.startsWith(PREFIX));
-  await sweepClaims(folder, ours, async () => true, patient(processes));
+  await sweepLeases(folder, ours, async () => true, processes);
 }

@@ -1,12 +1,15 @@
 import path from "node:path";
 import { makeFolder } from "../../lib/durable.ts";
+import { errorText } from "../../lib/error-text.ts";
 import { withoutQuery } from "../../lib/redact.ts";
+import type { MadeImage } from "../../providers/provider.ts";
 import type { Destination } from "../../task/intent.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import type { TaskDeps } from "../deps.ts";
-import { DownloadFailedError, SaveFailedError } from "../errors.ts";
+import { BadImageError, DownloadFailedError, SaveFailedError } from "../errors.ts";
 import { copyImage, isWhole } from "./copy-image.ts";
-import { type DownloadedImage, diskFailure, downloadImage } from "./download-image.ts";
+import { type DownloadedImage, diskFailure, downloadImage, writeImage } from "./download-image.ts";
+import type { ImageSource } from "./image-source.ts";
 import { type OwnedKind, ownedName, removeAbandoned } from "./owned-name.ts";
 import { placeImage } from "./place-image.ts";
 import { sweepReservations } from "./published-names.ts";
@@ -24,27 +27,30 @@ const MOST_NAMED = 4;
  * @throws SaveFailedError, or the signal's reason; what was saved until then is in `result`
  */
 export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskDeps): Promise<void> {
-  const urls = spec.urls.slice(0, MOST_IMAGES);
-  const surplus = spec.urls.slice(MOST_IMAGES);
+  const sources = spec.sources.slice(0, MOST_IMAGES);
+  const surplus = spec.sources.slice(MOST_IMAGES);
   if (surplus.length > 0) result.warnings.push(surplusWarning(surplus));
-  result.files = urls.map(() => null);
+  result.files = sources.map(() => null);
   const failures: DownloadFailedError[] = [];
-  for (const [at, url] of urls.entries()) {
+  for (const [at, source] of sources.entries()) {
     deps.signal.throwIfAborted();
-    result.files[at] = await findSaved(url, at, spec);
+    if (source.kind === "none") continue;
+    result.files[at] = await findSaved(source, at, spec);
     if (result.files[at] !== null) continue;
     try {
-      result.files[at] = await saveImage(url, at, spec, result, deps);
+      result.files[at] = await saveImage(source, at, spec, result, deps);
     } catch (error) {
-      if (!(error instanceof DownloadFailedError)) throw error;
-      failures.push(error);
+      if (error instanceof BadImageError) result.bad.push({ at, why: error.message });
+      else if (error instanceof DownloadFailedError) failures.push(error);
+      else throw error;
     }
   }
   const [first] = failures;
-  if (first) throw urls.length === 1 ? first : severalFailed(failures, urls.length);
+  if (first) throw sources.length === 1 ? first : severalFailed(failures, sources.length);
 }
 
-function surplusWarning(urls: readonly string[]): string {
+function surplusWarning(sources: readonly ImageSource[]): string {
+  const urls = sources.flatMap((source) => (source.kind === "url" ? [source.url] : []));
   const named = urls.slice(0, MOST_NAMED).map(withoutQuery).join(", ");
   const more = urls.length > MOST_NAMED ? `, and ${urls.length - MOST_NAMED} more` : "";
   return (
@@ -63,15 +69,16 @@ function severalFailed(failures: readonly DownloadFailedError[], images: number)
  * The file of an image that an earlier run saved, if it is still complete: its URL may have expired since, which must
  * not keep the task from finishing.
  */
-async function findSaved(url: string, at: number, { saved }: SaveSpec): Promise<SavedFile | null> {
+async function findSaved(source: ImageSource, at: number, { saved }: SaveSpec): Promise<SavedFile | null> {
   const file = saved[at];
   // Compared without the query: it may hold a signature, which changes with every poll.
-  if (!file || withoutQuery(file.url) !== withoutQuery(url)) return null;
+  const isOther = source.kind === "url" && withoutQuery(file?.url ?? "") !== withoutQuery(source.url);
+  if (!file || isOther) return null;
   return (await isWhole(file)) ? file : null;
 }
 
 async function saveImage(
-  url: string,
+  source: Exclude<ImageSource, { kind: "none" }>,
   at: number,
   spec: SaveSpec,
   result: SaveResult,
@@ -90,7 +97,7 @@ async function saveImage(
   // Named after this process: another process on the same task must never write into a file that this one publishes.
   const temporary = path.join(folder, ownedName(kind, processes.self));
   const copied = spec.copies[at] ? await copyImage(spec.copies[at], temporary, deps.fileMode) : null;
-  const fetched = copied ?? (await downloaded(url, at, temporary, spec, deps));
+  const fetched = copied ?? (await staged(source, at, temporary, spec, result, deps));
   const placed = await placeImage(fetched, index, spec, result, deps);
   const file = savedFile(placed.image, placed.path);
   result.warnings.push(...placed.warnings);
@@ -101,21 +108,39 @@ async function saveImage(
   return file;
 }
 
-async function downloaded(
-  url: string,
+/** Writes an image to a temporary file, from wherever it is to be had. */
+async function staged(
+  source: Exclude<ImageSource, { kind: "none" }>,
   at: number,
   temporary: string,
-  { taskId, urls }: SaveSpec,
+  { taskId, sources }: SaveSpec,
+  result: SaveResult,
   deps: TaskDeps,
 ): Promise<DownloadedImage> {
-  const count = Math.min(urls.length, MOST_IMAGES);
+  const found = source.kind === "url" ? source : await madeImage(source, result);
+  if (source.kind === "url" && source.others) result.warnings.push(severalMade(source.others));
+  if (found.kind !== "url") return writeImage(found, temporary, deps);
+  const count = Math.min(sources.length, MOST_IMAGES);
   deps.onProgress({ type: "downloading", taskId, index: at + 1, count });
-  const freshUrl = async () => {
-    const reply = await deps.connection.service.poll(taskId, undefined, deps.signal);
-    if (reply.outcome !== "state" || reply.task.status !== "completed") return null;
-    return reply.task.urls[at] ?? null;
-  };
-  return downloadImage({ url, taskId, freshUrl }, temporary, deps);
+  const freshUrl = source.kind === "url" ? source.freshUrl : async () => null;
+  return downloadImage({ ...found, taskId, freshUrl }, temporary, deps);
+}
+
+function severalMade(others: number): string {
+  return `${others + 1} images came for one request; the first one is saved.`;
+}
+
+/** The image that a provider has sent for one request. @throws BadImageError where there is none */
+async function madeImage(
+  { read }: Extract<ImageSource, { kind: "here" }>,
+  result: SaveResult,
+): Promise<MadeImage> {
+  const [image, ...more] = await read().catch((error: unknown) => {
+    throw new DownloadFailedError(`what was sent cannot be read: ${errorText(error)}`);
+  });
+  if (more.length > 0) result.warnings.push(severalMade(more.length));
+  if (image === undefined) throw new BadImageError("there is no image in it");
+  return image;
 }
 
 /** Removes temporary files of dead processes; those that may be in use are left alone. */

@@ -2,6 +2,7 @@ import type { Destination } from "../../task/intent.ts";
 import type { Usage } from "../../task/lifecycle.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
+import type { ImageSource } from "./image-source.ts";
 
 /** One task's images, and where they are to be saved. */
 export interface SaveSpec {
@@ -10,8 +11,9 @@ export interface SaveSpec {
   facts: SidecarFacts | null;
   request: GenerationRequest | null;
   destination: Destination;
-  urls: string[];
-  /** The files of an earlier run, by the position of their URL; downloaded again only if the file is gone or changed. */
+  /** In the order of the images. */
+  sources: readonly ImageSource[];
+  /** The files of an earlier run, by the position of their image; downloaded again only if the file is gone or changed. */
   saved: readonly (SavedFile | null)[];
   /** Files of these images elsewhere, by the same position: copied, where they are whole, rather than downloaded. */
   copies: readonly (SavedFile | null)[];
@@ -38,12 +40,14 @@ export interface SidecarFacts {
   credits: number | null;
   submittedAt: string | null;
   completedAt: string | null;
-  /** What the user's own generator says of cost and tokens; absent if it says nothing. */
+  /** What the provider says of cost and tokens; absent if it says nothing. */
   usage?: Usage;
 }
 
 export interface SaveResult {
-  /** One entry for each result URL, in their order; null for an image that is not saved. */
+  /** One entry for each image, in their order; null for one that is not saved. */
   files: (SavedFile | null)[];
   warnings: string[];
+  /** What is on this disk and is no image that can be used, by its position. */
+  bad: { at: number; why: string }[];
 }

@@ -1,6 +1,5 @@
 import { promises } from "node:fs";
 import path from "node:path";
-import { isTaskId } from "../../api/schema.ts";
 import { isoTime } from "../../lib/clock.ts";
 import { removeIfPossible, syncFolder, whileInUse } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
@@ -10,6 +9,7 @@ import { readText } from "../../lib/read-file.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import { VERSION } from "../../lib/version.ts";
 import { writeSynced } from "../../lib/write-whole.ts";
+import { isTaskId } from "../../providers/service/schema.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { areSentFields } from "../../task/request-fields.ts";
 import type { SavedFile } from "../../task/saved-file.ts";

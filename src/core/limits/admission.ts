@@ -1,9 +1,18 @@
 import { connectionErrorText, isUntrusted } from "../../api/connection-errors.ts";
-import { ServiceError } from "../../api/errors.ts";
-import type { ImageService, PollReply, SubmitReply } from "../../api/service.ts";
+import { NetworkError, ServiceError } from "../../api/errors.ts";
 import { TransportError } from "../../api/transport.ts";
 import { formatDuration } from "../../lib/duration.ts";
-import type { ImggenError } from "../../lib/error-types.ts";
+import type { ErrorType, ImggenError } from "../../lib/error-types.ts";
+import {
+  type Job,
+  type MadeImage,
+  type PollReply,
+  type Provider,
+  type SubmitHow,
+  type SubmitReply,
+  TimeLimitError,
+} from "../../providers/provider.ts";
+import type { AdmittedProvider } from "../deps.ts";
 import { CircuitBreaker, type CircuitBreakerDeps, type Ticket } from "./circuit-breaker.ts";
 import { pollWithinLimit, RateLimiter, type RateLimiterDeps } from "./rate-limiter.ts";
 
@@ -14,18 +23,21 @@ const PATIENCE_MS = 180_000;
  * for when the account cannot pay for more.
  */
 export class Admission {
-  readonly service: ImageService;
+  readonly provider: Provider;
   readonly rateLimiter: RateLimiter;
   readonly breaker: CircuitBreaker;
   /** The last error that kept a submit from being sent: its row waits for the service to be back. */
   outageError: ImggenError | null = null;
+  /** Whether an outage never ends it, and a refused account is tried again later: a server's. */
+  readonly keepsTrying: boolean;
   readonly #patienceMs: number;
   #stopped: ImggenError | null = null;
 
   /** @param deps `patienceMs`: how long the service may ask all rows to wait before the batch gives up */
-  constructor(service: ImageService, deps: RateLimiterDeps & CircuitBreakerDeps & { patienceMs?: number }) {
-    this.service = service;
-    this.#patienceMs = deps.patienceMs ?? PATIENCE_MS;
+  constructor(provider: Provider, deps: RateLimiterDeps & CircuitBreakerDeps & { patienceMs?: number }) {
+    this.provider = provider;
+    this.keepsTrying = deps.waits !== undefined;
+    this.#patienceMs = deps.patienceMs ?? (this.keepsTrying ? Number.POSITIVE_INFINITY : PATIENCE_MS);
     this.rateLimiter = new RateLimiter(deps);
     this.breaker = new CircuitBreaker(deps);
   }
@@ -45,12 +57,12 @@ export class Admission {
    * @returns null if nothing more is submitted
    * @throws the signal's reason
    */
-  async admit(signal: AbortSignal): Promise<AdmittedService | null> {
+  async admit(signal: AbortSignal): Promise<AdmittedRequests | null> {
     if (this.rateLimiter.leftMs > this.#patienceMs) this.stop(tooLong(this.rateLimiter.leftMs));
     if (this.#stopped) return null;
     const ticket = await this.enter(signal);
     if (ticket === null) return null;
-    if (!this.#stopped) return new AdmittedService(this, ticket);
+    if (!this.#stopped) return new AdmittedRequests(this, ticket);
     this.leave(ticket);
     return null;
   }
@@ -75,8 +87,9 @@ export class Admission {
   }
 }
 
-/** The service as one row sees it: each submit waits for admission. */
-export class AdmittedService implements ImageService {
+/** A provider as one row sees it: each submit waits for admission. */
+export class AdmittedRequests implements AdmittedProvider {
+  readonly version = 1;
   readonly #admission: Admission;
   /** The ticket of its next submit; null if it must wait for admission first. */
   #ticket: Ticket | null;
@@ -89,26 +102,34 @@ export class AdmittedService implements ImageService {
     this.#ticket = ticket;
   }
 
-  get submitTimeoutMs(): number {
-    return this.#admission.service.submitTimeoutMs;
+  get limits(): Provider["limits"] {
+    return this.#admission.provider.limits;
+  }
+
+  get downloadHeaders(): Readonly<Record<string, string>> {
+    return this.#admission.provider.downloadHeaders ?? {};
   }
 
   /** Waits for the ticket of the next submit. */
   async turn(signal: AbortSignal): Promise<SubmitReply | null> {
     if (signal.aborted) return this.#last ?? notTried();
+    // Its ticket is from before an outage, which began while it waited for its turn at the provider.
+    if (this.#ticket?.probe === false && this.#admission.breaker.isDown) this.release();
     this.#ticket ??= await this.#further(signal);
     return this.#ticket === null ? (this.#last ?? notTried()) : null;
   }
 
-  async submit(...[request, signal, ...more]: Parameters<ImageService["submit"]>): Promise<SubmitReply> {
-    const noTurn = await this.turn(signal);
+  async submit(job: Job, how: SubmitHow): Promise<SubmitReply> {
+    const noTurn = await this.turn(how.signal);
     const ticket = this.#ticket;
     if (noTurn || ticket === null) return noTurn ?? notTried();
     this.#ticket = null;
     try {
-      const reply = await this.#admission.service.submit(request, signal, ...more);
+      const withheld = this.#withheld(ticket);
+      if (withheld !== null) return withheld;
+      const reply = await this.#admission.provider.submit(job, how);
       this.#last = reply;
-      this.#report(reply, ticket, signal);
+      this.#report(reply, ticket, how.signal);
       return reply;
     } finally {
       this.#admission.leave(ticket);
@@ -121,9 +142,28 @@ export class AdmittedService implements ImageService {
     return this.#admission.enter(signal).catch(() => null);
   }
 
-  poll(taskId: string, timeoutMs: number | undefined, signal: AbortSignal): Promise<PollReply> {
-    return pollWithinLimit(this.#admission.service, this.#admission.rateLimiter, taskId, timeoutMs, signal);
+  /** The outage that has begun since the ticket was given: while the request waited in a line. One at a time tries. */
+  #withheld({ probe }: Ticket): SubmitReply | null {
+    const { breaker, keepsTrying } = this.#admission;
+    if (!keepsTrying || probe || breaker.outage === null) return null;
+    const { why, refusal } = breaker.outage;
+    if (refusal !== null) return { outcome: "refused", error: refusal };
+    return { ...notTried(), error: new NetworkError(why) };
   }
+
+  poll(taskId: string, timeoutMs: number | undefined, signal: AbortSignal): Promise<PollReply> {
+    return pollWithinLimit(this.#admission.provider, this.#admission.rateLimiter, taskId, timeoutMs, signal);
+  }
+
+  async recover(job: Job, how: Omit<SubmitHow, "onSent">): Promise<SubmitReply | null> {
+    return (await this.#admission.provider.recover?.(job, how)) ?? null;
+  }
+
+  async images(job: Job): Promise<MadeImage[]> {
+    return (await this.#admission.provider.images?.(job)) ?? [];
+  }
+
+  async close(): Promise<void> {}
 
   /** Returns an unused ticket. */
   release(): void {
@@ -132,14 +172,17 @@ export class AdmittedService implements ImageService {
   }
 
   #report(reply: SubmitReply, ticket: Ticket, signal: AbortSignal): void {
-    const { breaker, rateLimiter } = this.#admission;
-    if (reply.outcome === "accepted") rateLimiter.speedUp();
+    const { breaker, rateLimiter, keepsTrying } = this.#admission;
+    if (reply.outcome === "accepted" || reply.outcome === "made") rateLimiter.speedUp();
     if (reply.outcome === "rate_limited") rateLimiter.slowDown(reply.retryAfterMs);
-    if (signal.aborted) return;
+    if (signal.aborted && !(signal.reason instanceof TimeLimitError)) return;
     // Not an outage: waiting would not help.
-    if (reply.outcome === "not_sent" && isUntrusted(reply.cause)) return;
-    if (reply.outcome === "not_sent") breaker.unreachable(ticket, connectionErrorText(reply.cause));
+    if (reply.outcome === "not_sent" && isUntrusted(reply.cause) && !keepsTrying) return;
+    if (reply.outcome === "not_sent")
+      breaker.unreachable(ticket, reply.error?.message ?? connectionErrorText(reply.cause));
     else if (reply.outcome === "unknown") breaker.lost(ticket, reply.why);
+    else if (reply.outcome === "refused" && keepsTrying && isOfAccount(reply.error))
+      breaker.accountRefused(ticket, reply.error);
     else breaker.answered();
   }
 }
@@ -149,6 +192,16 @@ function tooLong(ms: number): ServiceError {
   return new ServiceError(`The service is busy (HTTP 429) and asks to wait ${wait}.`, { charged: "no" });
 }
 
-function notTried(): SubmitReply {
-  return { outcome: "not_sent", cause: new TransportError("not attempted", { sent: false }) };
+const OF_ACCOUNT: ReadonlySet<ErrorType> = new Set([
+  "auth_required",
+  "insufficient_credits",
+  "subscription_required",
+]);
+
+function isOfAccount({ type }: ImggenError): boolean {
+  return OF_ACCOUNT.has(type);
+}
+
+function notTried() {
+  return { outcome: "not_sent" as const, cause: new TransportError("not attempted", { sent: false }) };
 }

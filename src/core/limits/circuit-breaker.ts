@@ -1,29 +1,45 @@
 import type { Clock } from "../../lib/clock.ts";
 import { WaitQueue } from "../../lib/concurrency.ts";
+import type { ImggenError } from "../../lib/error-types.ts";
 
 export interface CircuitBreakerDeps {
   clock: Pick<Clock, "monotonicMs" | "sleep">;
   /** Called when submitting stops, and when it continues. */
   onOutage: (outage: { down: true; why: string } | { down: false }) => void;
+  /** How long to wait between attempts, for whoever never gives up: a server. Absent: as a batch, which does. */
+  waits?: OutageWaits | undefined;
 }
+
+/**
+ * What an outage is: submits could not be sent, or were lost, so that each attempt may be charged, or the account was
+ * refused.
+ */
+type OutageKind = "unsent" | "lost" | "account";
+
+/** Waits between attempts, in milliseconds. The last one is repeated. */
+export type OutageWaits = Readonly<Record<OutageKind, readonly number[]>>;
 
 /** Permission for one submit. `probe`: it is the one that tries whether the service is back. */
 export type Ticket = { probe: boolean };
 
 interface Outage {
   sinceMs: number;
-  /** Aborts when the service has answered. */
-  over: AbortController;
+  /** Aborts when the wait before the next attempt is over early: the service has answered, or there is a reason to try. */
+  wake: AbortController;
   /** Failed attempts since the outage began. Submits that were already under way then do not count. */
   probes: number;
-  /** Whether submits were lost, so that each attempt may be charged; otherwise none could be sent. */
-  costly: boolean;
+  failedMs: number;
+  kind: OutageKind;
+  why: string;
+  refusal: ImggenError | null;
 }
 
 /** Waits between attempts if submits cannot be sent: these cost nothing, so the last wait is repeated. */
 const FREE_WAITS_MS = [500, 1_000, 2_000, 5_000, 10_000];
 /** Waits between attempts if submits are lost: each may be charged, so no attempt follows the last wait. */
 const COSTLY_WAITS_MS = [2_000, 5_000, 15_000, 30_000, 60_000];
+/** A refused account is not tried again before, even if there is a reason to. */
+const SOONEST_RETRY_MS = 5_000;
 /** This many lost submits in a row are an outage. */
 const LOST_IN_A_ROW = 3;
 
@@ -53,6 +69,11 @@ export class CircuitBreaker {
     return this.#outage !== null;
   }
 
+  /** Why submitting is stopped; null while it is not. `refusal`: what was said of the account. */
+  get outage(): { why: string; refusal: ImggenError | null } | null {
+    return this.#outage;
+  }
+
   /**
    * Waits until a submit may be tried. The caller must report the result with the ticket.
    * @returns null if the service was down for too long: nothing more is submitted
@@ -66,7 +87,7 @@ export class CircuitBreaker {
     const ticket = { probe: true };
     this.#prober = ticket;
     try {
-      await this.#rest(waitMs, this.#outage.over.signal, signal);
+      await this.#rest(waitMs, this.#outage.wake.signal, signal);
       return ticket;
     } catch (error) {
       this.withdrawn(ticket);
@@ -82,20 +103,35 @@ export class CircuitBreaker {
     this.#outage = null;
     this.#prober = null;
     if (outage === null) return;
-    outage.over.abort();
+    outage.wake.abort();
     this.#deps.onOutage({ down: false });
     this.#line.wakeAll();
   }
 
   /** The submit could not be sent at all. */
   unreachable(ticket: Ticket, why: string): void {
-    this.#failed(ticket, why, false);
+    this.#failed(ticket, "unsent", why);
+  }
+
+  /** The account was refused, so that no other request would fare better. */
+  accountRefused(ticket: Ticket, error: ImggenError): void {
+    this.#failed(ticket, "account", error.message, error);
+  }
+
+  /** The account may be in order by now: the next attempt is made at once. */
+  retryAccount(): void {
+    if (this.#outage?.kind !== "account") return;
+    // Many tasks that come at once are one reason to try.
+    if (this.#deps.clock.monotonicMs() - this.#outage.failedMs < SOONEST_RETRY_MS) return;
+    const { wake } = this.#outage;
+    this.#outage.wake = new AbortController();
+    wake.abort();
   }
 
   /** The submit was sent and its reply was lost. */
   lost(ticket: Ticket, why: string): void {
     this.#lost += 1;
-    if (this.#outage || this.#lost >= LOST_IN_A_ROW) this.#failed(ticket, why, true);
+    if (this.#outage || this.#lost >= LOST_IN_A_ROW) this.#failed(ticket, "lost", why);
   }
 
   /** The holder of the ticket did not submit after all. */
@@ -105,30 +141,37 @@ export class CircuitBreaker {
     this.#line.wakeAll();
   }
 
-  #failed(ticket: Ticket, why: string, costly: boolean): void {
-    if (this.#outage) {
-      if (ticket === this.#prober) this.#outage.probes += 1;
-      this.#outage.costly ||= costly;
+  #failed(ticket: Ticket, kind: OutageKind, why: string, refusal: ImggenError | null = null): void {
+    const before = this.#outage;
+    const failedMs = this.#deps.clock.monotonicMs();
+    const said = before?.refusal?.message;
+    if (before) {
+      if (ticket === this.#prober) before.probes += 1;
+      if (before.kind !== "lost" || kind !== "unsent")
+        Object.assign(before, { kind, why, refusal, failedMs });
     } else {
-      const sinceMs = this.#deps.clock.monotonicMs();
-      this.#outage = { sinceMs, over: new AbortController(), probes: 0, costly };
-      this.#deps.onOutage({ down: true, why });
+      const wake = new AbortController();
+      this.#outage = { sinceMs: failedMs, failedMs, wake, probes: 0, kind, why, refusal };
     }
+    if (before === null || (refusal !== null && refusal.message !== said))
+      this.#deps.onOutage({ down: true, why });
     this.withdrawn(ticket);
   }
 
-  /** Waits for this long, or until the outage is over. @throws the signal's reason */
-  async #rest(ms: number, over: AbortSignal, signal: AbortSignal): Promise<void> {
+  /** Waits for this long, or until the wait is over early. @throws the signal's reason */
+  async #rest(ms: number, wake: AbortSignal, signal: AbortSignal): Promise<void> {
     try {
-      await this.#deps.clock.sleep(ms, AbortSignal.any([over, signal]));
+      await this.#deps.clock.sleep(ms, AbortSignal.any([wake, signal]));
     } catch (error) {
-      if (signal.aborted || !over.aborted) throw error;
+      if (signal.aborted || !wake.aborted) throw error;
     }
   }
 
   /** How long to wait before the next attempt; null if there is none. */
-  #waitMs({ sinceMs, probes, costly }: Outage): number | null {
-    if (costly) return COSTLY_WAITS_MS[probes] ?? null;
+  #waitMs({ sinceMs, probes, kind }: Outage): number | null {
+    const waits = this.#deps.waits?.[kind];
+    if (waits) return waits[Math.min(probes, waits.length - 1)] ?? null;
+    if (kind !== "unsent") return COSTLY_WAITS_MS[probes] ?? null;
     const patienceMs = this.#hasAnswered ? PATIENCE_MS : FIRST_PATIENCE_MS;
     const isOver = this.#deps.clock.monotonicMs() - sinceMs >= patienceMs;
     // An attempt may last as long as the connect timeout, so a few are made however long the outage is.

@@ -1,7 +1,7 @@
 import { backoffMs, type RetryRule } from "../../api/retry.ts";
-import type { ImageService, PollReply } from "../../api/service.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { Slots, WaitQueue } from "../../lib/concurrency.ts";
+import type { PollReply, Provider } from "../../providers/provider.ts";
 
 export interface RateLimiterDeps {
   clock: Pick<Clock, "monotonicMs" | "sleep">;
@@ -82,18 +82,24 @@ export class RateLimiter {
 const POLLS_AT_ONCE = 32;
 
 /**
- * A service whose polls, of many tasks, have limited concurrency; the others wait in the order in which they came.
+ * A provider whose polls, of many tasks, have limited concurrency; the others wait in the order in which they came.
  * After a 429 none is sent until the time that the service asked for has passed.
  */
-export function withLimitedPolls(service: ImageService, deps: RateLimiterDeps): ImageService {
+export function withLimitedPolls(provider: Provider, deps: RateLimiterDeps): Provider {
+  if (!provider.poll) return provider;
   const rateLimiter = new RateLimiter(deps);
   const slots = new Slots(POLLS_AT_ONCE);
   return {
-    submitTimeoutMs: service.submitTimeoutMs,
-    submit: (...args) => service.submit(...args),
+    version: 1,
+    limits: provider.limits,
+    downloadHeaders: provider.downloadHeaders ?? {},
+    submit: (...args) => provider.submit(...args),
+    recover: async (...args) => (await provider.recover?.(...args)) ?? null,
+    images: async (job) => (await provider.images?.(job)) ?? [],
+    close: () => provider.close(),
     poll: (taskId, timeoutMs, signal) =>
       slots.run(async () => {
-        const reply = await pollWithinLimit(service, rateLimiter, taskId, timeoutMs, signal);
+        const reply = await pollWithinLimit(provider, rateLimiter, taskId, timeoutMs, signal);
         if (reply.outcome !== "retry") rateLimiter.answered();
         return reply;
       }),
@@ -102,7 +108,7 @@ export function withLimitedPolls(service: ImageService, deps: RateLimiterDeps): 
 
 /** Polls a task once, when the rate limit of all polls allows. A 429 slows all of them down. Never throws. */
 export async function pollWithinLimit(
-  service: ImageService,
+  provider: Provider,
   rateLimiter: RateLimiter,
   taskId: string,
   timeoutMs: number | undefined,
@@ -115,7 +121,8 @@ export async function pollWithinLimit(
   // The signal ended the wait, so nothing is sent.
   await rateLimiter.pause(signal).catch(() => {});
   if (signal.aborted) return NOT_POLLED;
-  const reply = await service.poll(taskId, timeoutMs, signal);
+  if (!provider.poll) throw new TypeError("the provider of this task cannot be polled");
+  const reply = await provider.poll(taskId, timeoutMs, signal);
   if (reply.outcome === "retry" && reply.rateLimited) rateLimiter.slowDown(reply.retryAfterMs);
   return reply;
 }

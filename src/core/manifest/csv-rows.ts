@@ -13,14 +13,19 @@ import { type ManifestEntry, type OtherColumns, placeholdersIn, quoted, type Rea
 import { firstOf, type ManifestLine, withFirst } from "./lines.ts";
 import { checkValues } from "./row-values.ts";
 
-/** A header that names the columns in any order, then one record for each row. An empty cell is not set. */
+/**
+ * A header that names the columns in any order, then one record for each row. An empty cell is not set; spreadsheets leave
+ * out empty ones at the end of a row, or add some.
+ */
 export async function* readCsv(
   lines: AsyncGenerator<ManifestLine>,
   options: ReadOptions,
 ): AsyncGenerator<ManifestEntry> {
-  const header = await firstOf(lines);
+  let header = await firstOf(lines);
+  const declared = header && declaredSeparator(header.text);
+  if (declared !== undefined) header = await firstOf(lines);
   if (header === undefined) return;
-  const separator = separatorOf(header.text);
+  const separator = declared ?? separatorOf(header.text);
   let columns: Columns | undefined;
   for await (const found of readRecords(withFirst(header, lines), separator)) {
     if ("message" in found) {
@@ -43,14 +48,23 @@ export async function* readCsv(
 /** The names in the header: those of a request's columns as `ManifestColumn` spells them. */
 type Columns = readonly string[];
 
-const SEPARATORS = { ",": "comma", ";": "semicolon", "\t": "tab" } as const;
-type Separator = keyof typeof SEPARATORS;
+const SEPARATORS: Readonly<Record<string, string>> = {
+  ",": "comma",
+  ";": "semicolon",
+  "\t": "tab",
+  "|": "bar",
+};
+
+/** What a first line says that separates cells: `sep=;`, as spreadsheets write and read it. Undefined for any other line. */
+function declaredSeparator(line: string): string | undefined {
+  return /^"?sep=([^\s\w"]|\t)"?\1*$/i.exec(line)?.[1];
+}
 
 /** What separates the cells of a header, outside quotes. If it has several, what makes most known columns of it. */
-function separatorOf(header: string): Separator {
+function separatorOf(header: string): string {
   const bare = header.replace(/"[^"]*"?/g, (cell) => cell.replace(/[",;\t]/g, " "));
   const known = (separator: string) => bare.split(separator).filter((cell) => columnOf(cell)).length;
-  const there = ([",", ";", "\t"] as const).filter((separator) => bare.includes(separator));
+  const there = [",", ";", "\t"].filter((separator) => bare.includes(separator));
   return there.sort((a, b) => known(b) - known(a))[0] ?? ",";
 }
 
@@ -97,10 +111,10 @@ function repeated(columns: Columns): string[] {
 function* readRow(
   { line, cells }: CsvRecord,
   columns: Columns,
-  separator: Separator,
+  separator: string,
   options: ReadOptions,
 ): Generator<ManifestEntry> {
-  if (cells.length !== columns.length) {
+  if (cells.slice(columns.length).some((cell) => cell.trim() !== "")) {
     yield { line, message: cellCountProblem(cells.length, columns.length, separator) };
     return;
   }
@@ -110,9 +124,9 @@ function* readRow(
   else for (const message of checked.problems) yield { line, message };
 }
 
-function cellCountProblem(cells: number, columns: number, separator: Separator): string {
-  const count = `${cells} ${cells === 1 ? "cell" : "cells"} where the header has ${columns}`;
-  return cells > columns ? `${count}; a cell with a ${SEPARATORS[separator]} in it is put in quotes` : count;
+function cellCountProblem(cells: number, columns: number, separator: string): string {
+  const name = SEPARATORS[separator] ?? separator;
+  return `${cells} cells where the header has ${columns}; a cell with a ${name} in it is put in quotes`;
 }
 
 /** The prompt is kept as written; other cells are trimmed. A blank prompt is none if a template makes one. */

@@ -1,3 +1,4 @@
+import { CsvError, parse } from "csv-parse/sync";
 import type { ManifestProblem } from "../errors.ts";
 import { LONGEST_LINE_BYTES, type ManifestLine } from "./lines.ts";
 
@@ -8,120 +9,168 @@ export interface CsvRecord {
 }
 
 /**
- * The records of a CSV manifest (RFC 4180), read strictly: a misplaced quote is a problem, and its record is left out.
- * Cells may span lines, whose line ends become LF. Blank lines between records are skipped.
+ * The records of a CSV manifest (RFC 4180), by csv-parse: a misplaced quote is a problem, and its record is left out.
+ * Cells may span lines, whose line ends become LF. Blank lines are skipped, and records of nothing but separators, which
+ * spreadsheets write.
  */
 export async function* readRecords(
   lines: AsyncIterable<ManifestLine>,
   separator: string,
 ): AsyncGenerator<CsvRecord | ManifestProblem> {
-  let record: RecordReader | null = null;
+  const unread = new UnreadLines(separator);
   for await (const line of lines) {
-    if (record === null && line.text === "" && line.problem === null) continue;
-    record ??= new RecordReader(line.number, separator);
-    record.add(line);
-    if (record.isOpen) continue;
-    yield* record.found();
     // Without the text of one line it is not known which quotes open and which close.
-    if (line.cut || record.isTooLong) return;
-    record = null;
+    if (line.cut) {
+      yield* unread.records();
+      yield { line: line.number, message: `${line.problem}; ${NO_MORE}` };
+      return;
+    }
+    unread.add(line);
+    if (!unread.areEnough) continue;
+    yield* unread.records();
+    if (!unread.areTooLong) continue;
+    const { line: opened } = unread.openQuote();
+    yield { line: opened, message: `a record longer than 1 MiB (is a quote not closed?); ${NO_MORE}` };
+    return;
   }
-  if (record === null) return;
-  record.blame(NOT_CLOSED);
-  yield* record.found();
+  yield* unread.records();
+  if (unread.isEmpty) return;
+  const { line, cell } = unread.openQuote();
+  yield* unread.problems({ line, message: `cell ${cell}: a quote that opens here is not closed` });
 }
 
 const INSIDE = 'a quote out of place; inside a quoted cell a quote is written twice ("")';
 const OUTSIDE =
   'a quote out of place; a cell that holds one is put in quotes, and the quote written twice ("")';
-const NOT_CLOSED = "a quote that opens here is not closed";
 const NO_MORE = "nothing below is read";
 
-/** Reads the lines of one record. */
-class RecordReader {
-  /** Whether the next line belongs to it too. */
-  isOpen = false;
-  isTooLong = false;
-  readonly #line: number;
-  readonly #separator: string;
-  readonly #cells: string[] = [];
-  readonly #problems: ManifestProblem[] = [];
-  /** A quoted cell that is not closed yet, and the line where its quote opens. */
-  #quoted: { text: string; line: number } | null = null;
-  #length = 0;
+/** So much text is parsed at once, in characters. */
+const ENOUGH = 64 * 1024;
 
-  /** @param line where it starts */
-  constructor(line: number, separator: string) {
-    this.#line = line;
+/** Lines that are not parsed yet. After `records`, those of a record that is still open are left. */
+class UnreadLines {
+  readonly #separator: string;
+  #lines: ManifestLine[] = [];
+  #length = 0;
+  #enough = ENOUGH;
+
+  constructor(separator: string) {
     this.#separator = separator;
   }
 
-  add({ number, text, problem, cut }: ManifestLine): void {
-    if (problem !== null) this.#tell(number, cut ? `${problem}; ${NO_MORE}` : problem);
-    this.#length += text.length + 1;
-    for (let at = 0; at <= text.length; ) at = this.#readCell(number, text, at);
-    this.isTooLong = this.#quoted !== null && this.#length > LONGEST_LINE_BYTES;
-    if (this.isTooLong)
-      this.#tell(
-        this.#quoted?.line ?? number,
-        `a record longer than 1 MiB (is a quote not closed?); ${NO_MORE}`,
-      );
-    this.isOpen = this.#quoted !== null && !this.isTooLong && !cut;
+  get isEmpty(): boolean {
+    return this.#lines.length === 0;
   }
 
-  /** Its problems in the order of their lines, or its cells if there are none. */
-  found(): (CsvRecord | ManifestProblem)[] {
-    if (this.#problems.length === 0) return [{ line: this.#line, cells: this.#cells }];
-    // A quote that is not closed is noticed at the end, and blamed on the line where it opens.
-    return this.#problems.sort((a, b) => a.line - b.line);
+  get areEnough(): boolean {
+    return this.#length >= this.#enough;
   }
 
-  /** Notes what is wrong with the next cell, by default on the line where its quote opens. */
-  blame(problem: string, line = this.#quoted?.line ?? this.#line): void {
-    this.#tell(line, `cell ${this.#cells.length + 1}: ${problem}`);
-    this.#quoted = null;
+  get areTooLong(): boolean {
+    return this.#length > LONGEST_LINE_BYTES;
   }
 
-  /** A line has one problem, the first. */
-  #tell(line: number, message: string): void {
-    if (!this.#problems.some((problem) => problem.line === line)) this.#problems.push({ line, message });
+  add(line: ManifestLine): void {
+    this.#lines.push(line);
+    this.#length += line.text.length + 1;
   }
 
-  /**
-   * Reads from an offset in a line to the end of a cell, or of a part of one.
-   * @returns the next offset; past the line's end at its end
-   */
-  #readCell(line: number, text: string, from: number): number {
-    if (this.#quoted === null && text[from] !== '"') {
-      const next = text.indexOf(this.#separator, from);
-      const end = next === -1 ? text.length : next;
-      const cell = text.slice(from, end);
-      if (cell.includes('"')) return this.#skip(line, text, OUTSIDE);
-      this.#cells.push(cell);
-      return end + 1;
+  *records(): Generator<CsvRecord | ManifestProblem> {
+    while (!this.isEmpty) {
+      const { records, error } = parsed(`${this.#text()}\n`, this.#separator);
+      let end = 0;
+      for (const record of records) {
+        yield* this.#record(record, end);
+        end = record.end;
+      }
+      this.#drop(end);
+      if (error?.code === "CSV_QUOTE_NOT_CLOSED") break;
+      const isWhole = error === null;
+      const bad = isWhole ? this.#lines.length : error.lines - end;
+      const number = this.#lines[bad - 1]?.number ?? 0;
+      yield* this.problems(isWhole ? null : { line: number, message: quoteProblem(error) }, bad);
+      this.#drop(bad);
     }
-    const start = this.#quoted === null ? from + 1 : from;
-    this.#quoted ??= { text: "", line };
-    const quoted = this.#quoted;
-    const end = text.indexOf('"', start);
-    if (end === -1) {
-      quoted.text += `${text.slice(start)}\n`;
-      return text.length + 1;
-    }
-    quoted.text += text.slice(start, end);
-    if (text[end + 1] === '"') {
-      quoted.text += '"';
-      return end + 2;
-    }
-    if (end + 1 < text.length && text[end + 1] !== this.#separator) return this.#skip(line, text, INSIDE);
-    this.#cells.push(quoted.text);
-    this.#quoted = null;
-    return end + 2;
+    // What is open is parsed again, but not at every line.
+    this.#enough = Math.max(ENOUGH, Math.min(2 * this.#length, LONGEST_LINE_BYTES + 1));
   }
 
-  /** Leaves out the rest of a line. */
-  #skip(line: number, text: string, problem: string): number {
-    this.blame(problem, line);
-    return text.length + 1;
+  /** The quote that is not closed: its line, and its cell's number. */
+  openQuote(): { line: number; cell: number } {
+    const [record] = parsed(`${this.#text()}"`, this.#separator).records;
+    const at = this.#lines.length - 1 - breaksIn(record?.cells.at(-1) ?? "");
+    return { line: this.#lines[at]?.number ?? 0, cell: record?.cells.length ?? 1 };
   }
+
+  /** What is wrong with the first lines themselves and one thing more, in order. A line has one problem, the first. */
+  *problems(more: ManifestProblem | null, count = this.#lines.length): Generator<ManifestProblem> {
+    const own = this.#lines.slice(0, count).flatMap(({ number, problem }) => {
+      return problem === null ? [] : [{ line: number, message: problem }];
+    });
+    const isNew = more !== null && own.every(({ line }) => line !== more.line);
+    yield* (isNew ? [...own, more] : own).sort((a, b) => a.line - b.line);
+  }
+
+  /** A record, or what is wrong with its lines and those that were skipped before it. */
+  *#record({ cells, start, end }: ParsedRecord, from: number): Generator<CsvRecord | ManifestProblem> {
+    const lines = this.#lines.slice(from, end);
+    for (const { number, problem } of lines) if (problem !== null) yield { line: number, message: problem };
+    if (lines.slice(start - from).every(({ problem }) => problem === null))
+      yield { line: this.#lines[start]?.number ?? 0, cells };
+  }
+
+  #drop(count: number): void {
+    const dropped = this.#lines.splice(0, count);
+    for (const { text } of dropped) this.#length -= text.length + 1;
+  }
+
+  /** The parser counts a carriage return as a line; only lines that are left out have one. */
+  #text(): string {
+    return this.#lines.map(({ text }) => text.replaceAll("\r", " ")).join("\n");
+  }
+}
+
+/** A record, and the offsets of its first line and of the line after its last. */
+interface ParsedRecord {
+  cells: string[];
+  start: number;
+  end: number;
+}
+
+/** The records of a text, and the error that ended it. */
+function parsed(text: string, separator: string): { records: ParsedRecord[]; error: QuoteError | null } {
+  const records: ParsedRecord[] = [];
+  try {
+    parse(text, {
+      delimiter: separator,
+      record_delimiter: "\n",
+      relax_column_count: true,
+      skip_empty_lines: true,
+      skip_records_with_empty_values: true,
+      on_record(cells: string[], { lines }) {
+        const breaks = cells.reduce((sum, cell) => sum + breaksIn(cell), 0);
+        records.push({ cells, start: lines - 1 - breaks, end: lines });
+        return null;
+      },
+    });
+    return { records, error: null };
+  } catch (error) {
+    if (error instanceof CsvError && isQuoteError(error)) return { records, error };
+    throw error;
+  }
+}
+
+/** An error of the parser's, with the number of the line in the text, and of the cell before that with the quote. */
+type QuoteError = CsvError & { lines: number; column: number };
+
+function isQuoteError(error: CsvError): error is QuoteError {
+  return "lines" in error && "column" in error && /QUOTE/.test(error.code);
+}
+
+function quoteProblem({ code, column }: QuoteError): string {
+  return `cell ${column + 1}: ${code === "CSV_INVALID_CLOSING_QUOTE" ? INSIDE : OUTSIDE}`;
+}
+
+function breaksIn(cell: string): number {
+  return cell.split("\n").length - 1;
 }

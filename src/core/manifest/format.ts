@@ -1,5 +1,6 @@
 import path from "node:path";
 import { UsageError } from "../../lib/error-types.ts";
+import { isPipeOrDevice } from "../../lib/read-file.ts";
 
 /** `txt`: a prompt a line; `jsonl`: a JSON object a line; `csv`: a header, then records. */
 export type ManifestFormat = "txt" | "jsonl" | "csv";
@@ -17,17 +18,25 @@ export const MANIFEST_EXTENSIONS: readonly string[] = [...BY_EXTENSION.keys()];
 export const MANIFEST_HINT =
   "A manifest is .txt (a prompt a line), .jsonl or .ndjson (a JSON object a line), or .csv.";
 
+/** Names that a shell or the system gives to what is no file of its own: `<(…)` is `/dev/fd/63`. */
+const STREAM = /^\/(?:dev\/(?:fd\/\d+|stdin)|proc\/(?:self|\d+)\/fd\/\d+)$/;
+
+/** Whether a manifest's name says nothing of it: standard input (`-`), a process substitution, a pipe, a device. */
+export function isStream(name: string, file = name): boolean {
+  return name === "-" || STREAM.test(file) || (path.extname(file) === "" && isPipeOrDevice(file));
+}
+
 /**
- * A manifest's format by its extension, in any case. For standard input (`-`) the text decides.
+ * A manifest's format by its extension, in any case. The text of a stream decides.
  * @throws UsageError for an unknown extension
  */
-export function manifestFormat(file: string): ManifestFormat | "detect" {
-  if (file === "-") return "detect";
-  const extension = path.extname(file);
+export function manifestFormat(name: string, file = name): ManifestFormat | "detect" {
+  if (isStream(name, file)) return "detect";
+  const extension = path.extname(name);
   const format = BY_EXTENSION.get(extension.toLowerCase());
   if (format !== undefined) return format;
   const what = extension === "" ? "has no extension" : `ends in ${extension}`;
-  throw new UsageError(`The format of ${file} is not recognised: it ${what}.`, { hint: MANIFEST_HINT });
+  throw new UsageError(`The format of ${name} is not recognised: it ${what}.`, { hint: MANIFEST_HINT });
 }
 
 /** The format of text without a file name, by its first line that is not blank; never CSV. */

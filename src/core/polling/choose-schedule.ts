@@ -3,7 +3,7 @@ import type { LedgerReader } from "../../store/ledger-reader.ts";
 import type { ServiceIdentity } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { type CompletionInterval, isInformative } from "./estimate.ts";
-import { defaultSchedule, expectedSchedule, localSchedule, type PollingSchedule } from "./fixed-schedules.ts";
+import { defaultSchedule, expectedSchedule, type PollingSchedule } from "./fixed-schedules.ts";
 import { learnedSchedule } from "./learned-schedule.ts";
 
 /**
@@ -67,28 +67,17 @@ export class PollingSchedules {
   readonly #ledger: LedgerReader;
   readonly #service: Pick<ServiceIdentity, "baseUrl">;
   readonly #expectedMs: number | null;
-  readonly #isLocal: boolean;
   readonly #kinds = new Map<string, Promise<Kind>>();
 
-  /**
-   * @param taskMs how long the service's tasks take, if that is known and need not be learned
-   * @param isLocal whether the service is in this process
-   */
-  constructor(
-    ledger: LedgerReader,
-    service: Pick<ServiceIdentity, "baseUrl">,
-    taskMs?: number,
-    isLocal = false,
-  ) {
+  /** @param taskMs how long the service's tasks take, if that is known and need not be learned */
+  constructor(ledger: LedgerReader, service: Pick<ServiceIdentity, "baseUrl">, taskMs?: number) {
     this.#ledger = ledger;
     this.#service = service;
     this.#expectedMs = taskMs ?? null;
-    this.#isLocal = isLocal;
   }
 
   /** When to poll a request's task. @param request null if the ledger does not have it */
   async of(request: GenerationRequest | null): Promise<PollingSchedule> {
-    if (this.#isLocal) return localSchedule;
     if (this.#expectedMs !== null) return expectedSchedule(this.#expectedMs);
     if (request === null) return defaultSchedule;
     const kind = await this.#kind(request);

@@ -36,14 +36,6 @@ export function expectedSchedule(taskMs: number): PollingSchedule {
   };
 }
 
-const MOST_LOCAL_MS = 1_000;
-const LEAST_LOCAL_MS = 50;
-
-/** For a service in this very process, whose polls cost nothing: soon after one another at first, then once a second. */
-export const localSchedule: PollingSchedule = {
-  nextDelayMs: (elapsedMs) => Math.min(MOST_LOCAL_MS, Math.max(LEAST_LOCAL_MS, elapsedMs / 8)),
-};
-
 /** Of a fixed schedule that a user asks for. */
 export const SHORTEST_POLL_INTERVAL_MS = 100;
 

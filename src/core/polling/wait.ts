@@ -1,11 +1,10 @@
 import { describeConnectionError, isUntrusted } from "../../api/connection-errors.ts";
 import { NetworkError } from "../../api/errors.ts";
 import { backoffMs, POLL, POLL_RATE_LIMITED } from "../../api/retry.ts";
-import type { PolledState, QueueFacts } from "../../api/schema.ts";
-import type { FailedPoll, PollReply } from "../../api/service.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
+import type { FailedPoll, PolledState, PollReply } from "../../providers/provider.ts";
 import type { GenerationRequest } from "../../task/request.ts";
-import type { OwnQueue, TaskDeps } from "../deps.ts";
+import type { TaskDeps } from "../deps.ts";
 import type { PollingSchedule } from "./fixed-schedules.ts";
 
 export interface WaitSettings {
@@ -19,29 +18,14 @@ export interface WaitSettings {
 const TIMEOUT_MS = 180_000;
 const TIMEOUT_4K_MS = 600_000;
 
-/** What a generator's own limit may take to end an image, and its queue to say so. */
-const AFTER_LIMIT_MS = 15_000;
-
-/**
- * How long to wait for a request's result. Default: 180 s, and 600 s for 4K; at the user's own generator as long as its
- * images may take.
- */
-export function waitTimeoutMs(
-  settings: WaitSettings,
-  request: GenerationRequest | null,
-  generator?: Pick<OwnQueue, "timeoutMs">,
-): number {
-  const images = request?.maxImages ?? 1;
-  if (generator && settings.timeoutMs === null) return images * (generator.timeoutMs + AFTER_LIMIT_MS);
+/** How long to wait for a request's result. Default: 180 s, and 600 s for 4K. */
+export function waitTimeoutMs(settings: WaitSettings, request: GenerationRequest | null): number {
   return settings.timeoutMs ?? (request?.quality === "4K" ? TIMEOUT_4K_MS : TIMEOUT_MS);
 }
 
 export interface WaitSpec {
   schedule: PollingSchedule;
-  /**
-   * How long to wait from now, milliseconds; from its begin for a task in a queue. The last poll comes at the end of
-   * the wait.
-   */
+  /** How long to wait from now, milliseconds. The last poll comes at the end of the wait. */
   timeoutMs: number;
   /** How old the task is already. */
   ageMs: number;
@@ -58,11 +42,8 @@ export type WaitResult =
   | { outcome: "ended"; task: EndedState; seenMs: number; pendingMs: number | null }
   /** The service answered with an error; the task itself may still complete. */
   | { outcome: "refused"; error: ImggenError }
-  /**
-   * `lastFailure`: the last poll, if it failed. `wasSeen`: whether any poll saw the task. `queue`: what its queue said
-   * of it last.
-   */
-  | { outcome: "timeout"; lastFailure: FailedPoll | null; wasSeen: boolean; queue?: QueueFacts }
+  /** `lastFailure`: the last poll, if it failed. `wasSeen`: whether any poll saw the task. */
+  | { outcome: "timeout"; lastFailure: FailedPoll | null; wasSeen: boolean }
   | { outcome: "interrupted" };
 
 /** The error key for a task that the service does not know, which is tolerated for a moment after the submit. */
@@ -70,7 +51,12 @@ const NOT_YET_KNOWN = "image_generation.error.unknown_error";
 const NOT_YET_KNOWN_FOR_MS = 30_000;
 const SHORTEST_LAST_POLL_MS = 1_000;
 
-type WaitDeps = Pick<TaskDeps, "connection" | "clock" | "signal" | "onProgress" | "random">;
+type WaitDeps = Pick<TaskDeps, "connection" | "clock" | "signal" | "onProgress" | "random"> & {
+  /** Called with the number of others before the task at its provider, where a poll says that. */
+  onAhead?: (ahead: number) => void;
+  /** Resolves when the provider itself says that the task has ended: it is polled at once then. */
+  ended?: Promise<void>;
+};
 
 /**
  * Polls until the task is completed or failed (the client rule of section 3) or the time is up. A failed poll never
@@ -82,33 +68,34 @@ export async function waitForTask(taskId: string, options: WaitSpec, deps: WaitD
   // After a clock was set back the age would be negative.
   const ageAtStart = Math.max(0, options.ageMs);
   const age = () => ageAtStart + clock.monotonicMs() - start;
-  let waitingSince = start;
-  const remaining = () => options.timeoutMs - (clock.monotonicMs() - waitingSince);
+  const remaining = () => options.timeoutMs - (clock.monotonicMs() - start);
   let delay = options.pollAtOnce ? 0 : options.schedule.nextDelayMs(age());
   let failures = 0;
   let pendingMs: number | null = null;
   let lastFailure: FailedPoll | null = null;
-  let queue: QueueFacts | undefined;
+  let { ended } = deps;
+  let isOver = false;
+  void ended?.then(() => {
+    isOver = true;
+  });
   for (;;) {
     const last = delay >= remaining();
-    if (!(await pause(Math.max(0, Math.min(delay, remaining())), deps))) return { outcome: "interrupted" };
+    const delayMs = Math.max(0, Math.min(delay, remaining()));
+    if (!(await pauseUntil(ended, delayMs, deps))) return { outcome: "interrupted" };
+    // Where that poll does not show it yet, the next ones wait.
+    if (isOver) ended = undefined;
     const pollTimeoutMs = Math.max(SHORTEST_LAST_POLL_MS, remaining());
-    const reply = await deps.connection.service.poll(taskId, pollTimeoutMs, deps.signal);
+    const reply = await pollOnce(taskId, pollTimeoutMs, deps);
     if (deps.signal.aborted) return { outcome: "interrupted" };
     const end = conclude(reply, age(), pendingMs) ?? untrusted(reply, deps.connection.serviceUrl);
     if (end) return end;
     if (reply.outcome === "state") pendingMs = age();
-    showProgress(taskId, reply, deps);
-    // What waits for others has not begun, and so its time has not either.
-    const isQueued = isInQueue(reply) && options.timeoutMs > 0;
-    if (isQueued) waitingSince = clock.monotonicMs();
+    noteAhead(reply, deps);
     failures = reply.outcome === "retry" ? failures + 1 : 0;
     lastFailure = reply.outcome === "retry" ? reply : null;
     if (lastFailure !== null) deps.onProgress({ type: "poll_failed", taskId, why: lastFailure.why });
-    queue = queueOf(reply) ?? queue;
-    const wasSeen = pendingMs !== null;
-    const timeout = { outcome: "timeout", lastFailure, wasSeen, ...(queue && { queue }) } as const;
-    if (last && !isQueued) return timeout;
+    const timeout = { outcome: "timeout", lastFailure, wasSeen: pendingMs !== null } as const;
+    if (last) return timeout;
     delay = Math.max(options.schedule.nextDelayMs(age()), backoffAfter(reply, failures, deps));
     // The service asks for a longer pause than is left; a poll before that would be refused again.
     const asked = askedFor(reply);
@@ -130,18 +117,21 @@ function conclude(reply: PollReply, ageMs: number, pendingMs: number | null): Wa
   }
 }
 
-/** Whether a generator's queue has not begun the task, because others have all its places. */
-function isInQueue(reply: PollReply): boolean {
-  return queueOf(reply)?.isWaiting === true;
+function noteAhead(reply: PollReply, { onAhead }: WaitDeps): void {
+  if (reply.outcome !== "state" || reply.task.status !== "running") return;
+  const { ahead = 0 } = reply.task;
+  if (ahead > 0) onAhead?.(ahead);
 }
 
-function queueOf(reply: PollReply): QueueFacts | undefined {
-  return reply.outcome === "state" && reply.task.status === "running" ? reply.task.queue : undefined;
-}
-
-function showProgress(taskId: string, reply: PollReply, { onProgress }: Pick<TaskDeps, "onProgress">): void {
-  const queue = queueOf(reply);
-  if (queue !== undefined) onProgress({ type: "progress", taskId, ...queue });
+/** Polls a task once. @throws TypeError at a provider that gives no ids to poll */
+export async function pollOnce(
+  taskId: string,
+  timeoutMs: number | undefined,
+  { connection, signal }: Pick<TaskDeps, "connection" | "signal">,
+): Promise<PollReply> {
+  const { provider } = connection;
+  if (!provider.poll) throw new TypeError("the provider of this task cannot be polled");
+  return provider.poll(taskId, timeoutMs, signal);
 }
 
 /** A rejected certificate ends the wait: polling again would not help. */
@@ -162,6 +152,23 @@ function backoffAfter(reply: PollReply, failures: number, deps: Pick<TaskDeps, "
   if (reply.outcome !== "retry") return 0;
   const rule = reply.rateLimited ? POLL_RATE_LIMITED : POLL;
   return backoffMs(rule, failures, reply.retryAfterMs, deps.random);
+}
+
+/** Waits, and no longer than until the task has ended. @returns as `pause` */
+async function pauseUntil(
+  ended: Promise<void> | undefined,
+  ms: number,
+  deps: Pick<TaskDeps, "clock" | "signal">,
+): Promise<boolean> {
+  if (ended === undefined) return pause(ms, deps);
+  const over = new AbortController();
+  const signal = AbortSignal.any([deps.signal, over.signal]);
+  try {
+    await Promise.race([pause(ms, { ...deps, signal }), ended]);
+    return !deps.signal.aborted;
+  } finally {
+    over.abort();
+  }
 }
 
 /** Waits. @returns false if the signal ended it */

@@ -14,7 +14,7 @@ import { type ReferenceFile, readReferenceFile } from "./reference-file.ts";
 import { type ReferencePlan, type RequestReferences, withUrls } from "./reference-images.ts";
 
 export interface PrivateCopiesOptions {
-  /** Where the copies go: the queue before the user's own generator takes them from there. */
+  /** Where the copies go. */
   folder: string;
   /** As of `ReferenceOptions`. */
   checksUrls: boolean;

@@ -1,4 +1,4 @@
-import { commandWords, filledWords, isInShellScript, shellOperator } from "../../lib/command-line.ts";
+import { filledWords, isInShellScript, programWords, shellOperator } from "../../lib/command-line.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import { environmentWithout, linesOf, programFailure, runProgram } from "../../lib/run-program.ts";
@@ -19,7 +19,7 @@ export interface UploadCommand {
 
 /** @param label names the setting in messages @throws UsageError if it cannot be what it is for */
 export function parseUploadCommand(text: string, label: string): UploadCommand {
-  const words = commandWords(text);
+  const words = programWords(text);
   if (typeof words === "string") throw refused(`${label} cannot be read: ${words}`);
   if (!words.some((word) => word.includes(FILE)))
     throw refused(`${label} has no ${FILE}, which stands for the file's path`);

@@ -1,17 +1,15 @@
 import { OutcomeUnknownError } from "../../api/errors.ts";
-import { errorCode } from "../../lib/error-text.ts";
-import { ImggenError } from "../../lib/error-types.ts";
+import { type Charged, ImggenError } from "../../lib/error-types.ts";
 import type { LedgerEntry } from "../../store/ledger-entry.ts";
 import { mayBeUnderWay, type OwnedTask, releaseIfPossible } from "../../store/owners.ts";
 import { isSamePlace, isSameRequest } from "../../task/intent.ts";
 import { isResumable } from "../../task/lifecycle.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
-import { ofOneAccount, type TaskDeps } from "../deps.ts";
+import { identityOf, ofOneAccount, type TaskDeps } from "../deps.ts";
 import { ClaimedError, SaveFailedError } from "../errors.ts";
 import { requireFree } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
-import { askQueueOfAll } from "./ask-queue.ts";
 import { mentionedTaskId, reportOf, type TaskReport } from "./report.ts";
 import type { ResultSpec } from "./submit-and-finish.ts";
 
@@ -31,8 +29,6 @@ export async function continueEarlier(
   deps: TaskDeps,
   warn: (message: string) => Promise<void>,
 ): Promise<TaskReport | null> {
-  const wanted = { request, service: deps.connection.identity };
-  await askQueueOfAll(deps, (intent) => isSameRequest(intent, wanted));
   const twins = await unfinishedTwins(request, deps);
   const charged = twins.filter(({ state }) => isResumable(state.name));
   const isRecent = ({ submittedAt }: TaskRecord) => deps.clock.now() - Date.parse(submittedAt) <= LONGEST_MS;
@@ -57,7 +53,7 @@ async function unfinishedTwins(
   request: GenerationRequest,
   { connection, ledger }: Pick<TaskDeps, "connection" | "ledger">,
 ): Promise<TaskRecord[]> {
-  const wanted = { request, service: connection.identity };
+  const wanted = identityOf(request, connection);
   const entries = (await ledger.unfinished()).reverse();
   requireRead(entries);
   return entries.flatMap((entry) =>
@@ -69,9 +65,9 @@ async function unfinishedTwins(
  * What cannot be read may be the very task that is charged, so that nothing is submitted.
  * @throws SaveFailedError
  */
-function requireRead(entries: readonly LedgerEntry[]): void {
+export function requireRead(entries: readonly LedgerEntry[]): void {
   for (const entry of entries) {
-    if (entry.kind !== "damaged" || errorCode(entry.cause) === undefined) continue;
+    if (entry.kind !== "damaged") continue;
     throw new SaveFailedError(
       `A task of the ledger cannot be read (${entry.why}), and may be this request, charged already.`,
       {
@@ -110,7 +106,8 @@ async function continued(
   deps: TaskDeps,
 ): Promise<TaskReport> {
   const report = reportOf(owned.record);
-  if (report.taskId !== null) deps.onProgress({ type: "continuing", taskId: report.taskId });
+  if (report.taskId !== null)
+    deps.onProgress({ type: "continuing", taskId: report.taskId, charged: chargedSoFar(report) });
   if (wait === null) {
     await releaseIfPossible(owned);
     return { ...report, isAwaited: false };
@@ -118,6 +115,11 @@ async function continued(
   // Not before: what is submitted needs none of it.
   const { finishOwned } = await import("./finish-owned.ts");
   return finishOwned(owned, { wait, destination }, ofOneAccount(deps));
+}
+
+/** The sandbox's credits are play money. */
+function chargedSoFar({ charged, free }: TaskReport): Charged {
+  return free === undefined ? charged : "no";
 }
 
 function sentBefore({ id, state }: TaskRecord): OutcomeUnknownError {
@@ -138,6 +140,10 @@ function mayBeSubmitting({ id }: TaskRecord): ClaimedError {
 }
 
 function oldTwin(record: TaskRecord): string {
-  const { taskId } = reportOf(record);
-  return `An identical request of ${record.submittedAt.slice(0, 10)} is charged and unfinished (task ${taskId}). This one is submitted and charged too.`;
+  const { taskId, free } = reportOf(record);
+  const [stands, next] =
+    free === undefined
+      ? ["charged and unfinished", "submitted and charged too"]
+      : ["unfinished", "submitted too"];
+  return `An identical request of ${record.submittedAt.slice(0, 10)} is ${stands} (task ${taskId}). This one is ${next}.`;
 }

@@ -3,9 +3,11 @@ import { UsageError } from "../../lib/error-types.ts";
 import { StateFolderError } from "../../store/errors.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import { type OwnedTask, releaseIfPossible } from "../../store/owners.ts";
-import type { TaskEvent } from "../../task/lifecycle.ts";
+import { STATES, type TaskEvent } from "../../task/lifecycle.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
+import type { SavedFile } from "../../task/saved-file.ts";
 import { ClaimedError } from "../errors.ts";
+import { describeWorker } from "../turns/describe-holder.ts";
 import { ENDED_WHILE_BUSY, reportOf, type TaskReport } from "./report.ts";
 import { TaskWriter } from "./task-writer.ts";
 
@@ -26,7 +28,10 @@ export async function dismissTask(
 ): Promise<TaskReport> {
   const owned = isUnknown(record) ? await ledger.claim(record) : "finished";
   if (owned === "elsewhere")
-    throw new ClaimedError(`Another process is working on ${record.id}.`, { charged: "unknown" });
+    throw new ClaimedError(
+      `${describeWorker(await ledger.workerOn(record), ledger.processes.self)} is working on ${record.id}.`,
+      { charged: "unknown" },
+    );
   if (owned === "finished") throw outcomeIsKnown(record);
   if (!isUnknown(owned.record)) {
     await releaseIfPossible(owned);
@@ -53,9 +58,19 @@ export function recordNotSent(owned: OwnedTask, ledger: Ledger): Promise<TaskRep
 async function finishWith(event: TaskEvent, owned: OwnedTask, ledger: Ledger): Promise<TaskReport> {
   const writer = new TaskWriter(ledger, owned, () => {});
   const isWritten = await writer.write(event);
-  await writer.finish();
+  const files = filesOfAll(writer.record);
+  if (files !== null) await writer.write({ type: "saved", at: event.at, files });
+  if (STATES[writer.record.state.name].isOpen) await writer.release();
+  else await writer.finish();
   if (!isWritten) throw new StateFolderError(ledger.folder, "the disk refused a record");
   return reportOf(writer.record);
+}
+
+/** The files of a task whose images are all saved, now that none is waited for any more; null if it is not one. */
+function filesOfAll({ state, requests }: TaskRecord): SavedFile[] | null {
+  if (state.name !== "completed") return null;
+  const isMissing = requests.some(({ name }, at) => name === "completed" && !state.partlySaved[at]);
+  return isMissing ? null : state.partlySaved.filter((file) => file !== null);
 }
 
 function outcomeIsKnown(record: TaskRecord): UsageError {

@@ -1,14 +1,14 @@
 import { type OwnedTask, releaseIfPossible } from "../../store/owners.ts";
-import { type Destination, GENERATOR_KEY_ID, isSamePlace } from "../../task/intent.ts";
-import { isUnknown } from "../../task/record.ts";
+import { type Destination, isSamePlace } from "../../task/intent.ts";
+import { isResumable } from "../../task/lifecycle.ts";
 import type { TaskDeps, UseCaseDeps } from "../deps.ts";
 import type { WaitResult, WaitSettings } from "../polling/wait.ts";
-import { askQueue } from "./ask-queue.ts";
 import { recordNotSent } from "./dismiss.ts";
 import { finishTask } from "./finish.ts";
 import { reportOf, type TaskReport } from "./report.ts";
 import type { AcceptedTask } from "./save-task.ts";
 import { TaskWriter } from "./task-writer.ts";
+import { workOff } from "./work-off.ts";
 
 export interface ResumeSpec {
   wait: WaitSettings;
@@ -32,14 +32,12 @@ export async function finishOwned(
   const { record } = owned;
   const { state, intent } = record;
   const report = reportOf(record);
-  if (isUnknown(record)) {
-    const known = await askOwnQueue(owned, deps);
-    if (known !== null) return finishOwned(known, options, deps, seen);
+  if (state.name === "intent" || state.name === "unknown") {
     await releaseIfPossible(owned);
     return report;
   }
   if (state.name === "rate_limited") return recordNotSent(owned, deps.ledger);
-  if (state.name !== "accepted" && state.name !== "completed") {
+  if (!isResumable(state.name) || !("taskId" in state)) {
     // Its process ended just before it moved the file to `done`.
     await new TaskWriter(deps.ledger, owned, () => {}).finish();
     return report;
@@ -47,7 +45,7 @@ export async function finishOwned(
   const { taskId } = state;
   let taskDeps: TaskDeps;
   try {
-    taskDeps = await deps.depsFor(intent.service, taskId);
+    taskDeps = await deps.depsFor(intent, taskId);
   } catch (error) {
     await releaseIfPossible(owned);
     throw error;
@@ -56,12 +54,18 @@ export async function finishOwned(
   const { destination } = options;
   const isOwnPlace = destination === null || isSamePlace(destination, intent.destination);
   const task = {
-    ...earlierTask(taskId, state.acceptedAt, intent.destination, options),
+    ...earlierTask(taskId, "acceptedAt" in state ? state.acceptedAt : null, intent.destination, options),
     writer: new TaskWriter(deps.ledger, owned, onLedgerWarning),
     // Where another place is asked for, all of it is wanted there.
     saved: state.name === "completed" && isOwnPlace ? state.partlySaved : [],
   };
-  return finishTask(task, report, options.wait, taskDeps, seen);
+  if (!intent.work) return finishTask(task, report, options.wait, taskDeps, seen);
+  return workOff(
+    { ...task, acceptedAtMs: Date.parse(record.submittedAt) },
+    options,
+    report.warnings,
+    taskDeps,
+  );
 }
 
 /**
@@ -84,14 +88,6 @@ export function earlierTask(
     replacesNewer: destination !== null && !keepsNewer,
     saved: [],
   };
-}
-
-async function askOwnQueue(owned: OwnedTask, deps: UseCaseDeps): Promise<OwnedTask | null> {
-  const { id, intent } = owned.record;
-  if (intent.service.keyId !== GENERATOR_KEY_ID) return null;
-  // Without its generator the outcome stays unknown.
-  const taskDeps = await deps.depsFor(intent.service, id).catch(() => null);
-  return taskDeps && askQueue(owned, taskDeps);
 }
 
 /** The standard output of the original command is gone, so the image becomes a file. */

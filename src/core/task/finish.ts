@@ -1,8 +1,8 @@
 import { describeConnectionError } from "../../api/connection-errors.ts";
-import { NetworkError, pausedQueue, ServiceError } from "../../api/errors.ts";
-import type { FailedPoll } from "../../api/service.ts";
+import { NetworkError, ServiceError } from "../../api/errors.ts";
 import { isoTime } from "../../lib/clock.ts";
 import type { Charged, ImggenError } from "../../lib/error-types.ts";
+import type { FailedPoll } from "../../providers/provider.ts";
 import { isResumable, STATES } from "../../task/lifecycle.ts";
 import type { TaskDeps } from "../deps.ts";
 import { interruptedError, PendingError } from "../errors.ts";
@@ -13,7 +13,7 @@ import {
   waitForTask,
   waitTimeoutMs,
 } from "../polling/wait.ts";
-import { type TaskReport, taskFailed, taskLost } from "./report.ts";
+import { type TaskReport, taskFailed } from "./report.ts";
 import { type AcceptedTask, saveTask } from "./save-task.ts";
 
 /**
@@ -45,11 +45,6 @@ export async function finishTask(
       await task.writer?.finish();
       return ended;
     }
-    case "lost":
-      await task.writer?.write({ type: "lost", at, why: state.why });
-      // Its request may have been charged. It stays among the unfinished: the user decides.
-      await task.writer?.release();
-      return ended;
   }
 }
 
@@ -57,16 +52,13 @@ export async function finishTask(
 export function endedReport(taskId: string, task: EndedState, report: TaskReport): TaskReport {
   switch (task.status) {
     case "completed": {
-      const { urls, usage, why } = task;
-      const warnings = why === undefined ? report.warnings : [...report.warnings, why];
-      return { ...report, state: "completed", charged: "yes", urls, warnings, ...(usage && { usage }) };
+      const { urls, usage } = task;
+      return { ...report, state: "completed", charged: "yes", urls, ...(usage && { usage }) };
     }
     case "failed": {
       const charged = task.charged ?? STATES.failed.charged;
       return { ...report, state: "failed", charged, error: taskFailed(taskId, task) };
     }
-    case "lost":
-      return { ...report, state: "lost", charged: STATES.lost.charged, error: taskLost(taskId, task.why) };
   }
 }
 
@@ -81,7 +73,7 @@ export async function awaitTask(
   const schedule = wait.schedule ?? (await deps.schedules.of(request));
   const usualMs = wait.schedule ? null : await deps.schedules.usualMs(request);
   deps.onProgress({ type: "waiting", taskId, usualMs });
-  const timeoutMs = waitTimeoutMs(wait, request, deps.connection.generator);
+  const timeoutMs = waitTimeoutMs(wait, request);
   const options = { schedule, timeoutMs, ageMs, pollAtOnce: recovering };
   return waitForTask(taskId, options, deps);
 }
@@ -101,21 +93,9 @@ export function leftUnfinished(
 ): TaskReport {
   const wasSeen = waited.outcome === "timeout" && waited.wasSeen;
   const isOpen = wasSeen || (report.ledgerId !== null && isResumable(report.state));
-  const charged = chargedSoFar(taskId, wasSeen ? "yes" : report.charged, deps.connection);
+  const charged = wasSeen ? "yes" : report.charged;
   const state = isOpen ? "accepted" : report.state;
   return { ...report, state, charged, error: unfinished(waited, taskId, charged, isOpen, deps) };
-}
-
-/**
- * What an unfinished task has cost. A generator is paid for what it makes: nothing where no request has reached it, and
- * what it makes of one is not known while it works. Nobody waits for the task now, so its queue does not begin it
- * between this answer and what is said.
- * @param asked what a service would have charged for it
- */
-export function chargedSoFar(taskId: string, asked: Charged, { generator }: TaskDeps["connection"]): Charged {
-  if (generator === undefined) return asked;
-  const mayBeSent = generator.hold(taskId);
-  return generator.isPaid && mayBeSent ? "unknown" : "no";
 }
 
 function unfinished(
@@ -126,18 +106,13 @@ function unfinished(
   { signal, connection }: Pick<TaskDeps, "signal" | "connection">,
 ): ImggenError {
   switch (waited.outcome) {
-    case "refused": {
-      const { error } = waited;
-      const isOutdated = error.charged === "no" && charged === "unknown" && error.key !== null;
-      return isOutdated ? pausedQueue(error.key, error.message, true) : error;
-    }
+    case "refused":
+      return waited.error;
     case "interrupted":
       return interruptedError(signal, charged);
     case "timeout": {
-      const { lastFailure, queue } = waited;
+      const { lastFailure } = waited;
       if (lastFailure !== null && !isOpen) return unseen(lastFailure, charged, connection.serviceUrl);
-      if (queue?.why != null)
-        return new PendingError(`Task ${taskId} still waits. ${queue.why}`, { charged });
       const state = lastFailure === null ? "is still running" : `was not seen to finish: ${lastFailure.why}`;
       return new PendingError(`Task ${taskId} ${state}.`, { charged });
     }

@@ -2,7 +2,8 @@ import { promises } from "node:fs";
 import { UsageError } from "../../lib/error-types.ts";
 import { fileSha256 } from "../../lib/file-digest.ts";
 import type { Ledger } from "../../store/ledger.ts";
-import type { TaskRecord } from "../../task/record.ts";
+import { type FreeAt, freeAt, SANDBOX_SERVICE } from "../../task/intent.ts";
+import { type TaskRecord, taskIdOf } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { readSidecar } from "../images/sidecar.ts";
 
@@ -13,6 +14,8 @@ export interface ImageOrigin {
   /** Base URL of the service that its task was charged at. */
   service: string;
   credits: number | null;
+  /** Where it is free; null where it may have cost something. */
+  free: FreeAt | null;
   submittedAt: string | null;
   /** Its task; null where only the image's sidecar knows of it. */
   record: TaskRecord | null;
@@ -33,7 +36,8 @@ export async function originInSidecar(image: string, sha256: string): Promise<Im
   const sidecar = await readSidecar(image);
   if (sidecar?.sha256 !== sha256) return null;
   const { taskId, request, service, credits, submittedAt } = sidecar;
-  return { taskId, request, service, credits, submittedAt, record: null };
+  const free = service === SANDBOX_SERVICE ? "sandbox" : null;
+  return { taskId, request, service, credits, free, submittedAt, record: null };
 }
 
 /**
@@ -46,8 +50,10 @@ export async function namesTask(what: string, ledger: Ledger): Promise<boolean> 
 
 export function originOfTask(record: TaskRecord): ImageOrigin {
   const { request, service, credits } = record.intent;
-  const taskId = "taskId" in record.state ? record.state.taskId : null;
-  return { taskId, request, service: service.baseUrl, credits, submittedAt: record.submittedAt, record };
+  const taskId = taskIdOf(record);
+  const { submittedAt } = record;
+  const free = freeAt(record.intent);
+  return { taskId, request, service: service.baseUrl, credits, free, submittedAt, record };
 }
 
 /**

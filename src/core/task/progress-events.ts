@@ -1,5 +1,6 @@
-import type { QueueFacts } from "../../api/schema.ts";
+import type { Charged } from "../../lib/error-types.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
+import type { Waiting } from "../turns/line.ts";
 
 /** What happens while a request is submitted, its task awaited and its images saved, for progress output. */
 export type TaskProgressEvent =
@@ -7,17 +8,21 @@ export type TaskProgressEvent =
   | { type: "uploading"; file: string; bytes: number }
   /** Another process is working on the task that is to be reused. `id`: the service's, or the ledger's own. */
   | { type: "claimed_elsewhere"; id: string }
-  /** A task of an earlier run is continued, so that nothing is submitted. */
-  | { type: "continuing"; taskId: string }
-  | { type: "submitting" }
+  /** A task of an earlier run is continued, so that nothing is submitted anew. `charged`: what it has cost so far. */
+  | { type: "continuing"; taskId: string; charged: Charged }
+  /** `taskId`: where the request has an id before it is sent. */
+  | { type: "submitting"; taskId?: string }
   | { type: "submit_retry"; why: string; delayMs: number }
-  /** A signal came while the reply to the submit was under way; its id is waited for, for a while. */
-  | { type: "submit_interrupted"; waitMs: number }
+  /**
+   * A signal came while the reply to the submit was under way. It is waited for so long, in milliseconds; null: to its
+   * end, because it is paid for.
+   */
+  | { type: "submit_interrupted"; waitMs: number | null }
   | { type: "accepted"; taskId: string }
   /** `usualMs`: how long such tasks usually take; null if that is not known. */
   | { type: "waiting"; taskId: string; usualMs: number | null }
-  /** What the queue before the user's own generator says of the task. */
-  | ({ type: "progress"; taskId: string } & QueueFacts)
+  /** What is known of a task at the user's own generator. */
+  | ({ type: "progress"; taskId: string } & ProgressFacts)
   | { type: "poll_failed"; taskId: string; why: string }
   | { type: "downloading"; taskId: string; index: number; count: number }
   /** So many bytes of an image have arrived. Not of every piece: about four times a mebibyte. */
@@ -29,17 +34,22 @@ export type TaskProgressEvent =
 
 export type OnTaskProgress = (event: TaskProgressEvent) => void;
 
-/** What the queue before the user's own generator says of a task, as a sentence. */
-export function progressText({ isWaiting, ahead, share, why }: QueueFacts): string {
-  if (why !== null) return why;
-  if (isWaiting)
-    return ahead === null ? "waiting for its turn." : `waiting for its turn, ${tasksAhead(ahead)}.`;
+export interface ProgressFacts {
+  /** How far its image is, from 0 to 1; null where that is not said. */
+  share: number | null;
+  /** For whom it waits, before its request is sent; null while it does not. */
+  waiting: Waiting | null;
+}
+
+/** What is known of a task at the user's own generator, as a sentence. */
+export function progressText({ share, waiting }: ProgressFacts): string {
+  if (waiting !== null) return `waiting for ${waiting.holder}${tasksAhead(waiting.ahead)}.`;
   return share === null ? "generating." : `generating, ${percent(share)}.`;
 }
 
-/** `2 tasks before it` */
-export function tasksAhead(count: number): string {
-  return count === 1 ? "1 task before it" : `${count} tasks before it`;
+/** `, 2 requests before it`; nothing for one, which is named. */
+function tasksAhead(count: number): string {
+  return count > 1 ? `, ${count} requests before it` : "";
 }
 
 /** `40%` @param share from 0 to 1 */

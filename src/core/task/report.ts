@@ -1,17 +1,12 @@
 import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
-import { taskIdIn } from "../../api/excerpt.ts";
 import type { Charged, ImggenError } from "../../lib/error-types.ts";
-import {
-  chargedIn,
-  effectiveState,
-  type StateName,
-  type TaskState,
-  type Usage,
-} from "../../task/lifecycle.ts";
-import type { TaskRecord } from "../../task/record.ts";
+import { taskIdIn } from "../../providers/service/excerpt.ts";
+import { type FreeAt, freeAt } from "../../task/intent.ts";
+import { effectiveState, type StateName, type TaskState, type Usage } from "../../task/lifecycle.ts";
+import { chargedOf, type TaskRecord, taskIdOf } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
-import { ClaimedError, InheritedError } from "../errors.ts";
+import { ClaimedError, InheritedError, PartialError } from "../errors.ts";
 
 /** The result of one task: the one shape that every command renders, whatever happened. */
 export interface TaskReport {
@@ -27,8 +22,12 @@ export interface TaskReport {
   request: GenerationRequest | null;
   credits: number | null;
   charged: Charged;
-  /** What the user's own generator says of cost and tokens; absent if it says nothing. */
+  /** Where it is free; absent where it may cost something. */
+  free?: FreeAt;
+  /** What the provider says of cost and tokens; absent if it says nothing. */
   usage?: Usage;
+  /** Why there is no image, of each request that has none though others have one; absent for none. */
+  missing?: readonly string[];
   /** Result URLs as last seen, queries included. */
   urls: string[];
   files: SavedFile[];
@@ -50,6 +49,8 @@ export type ReportStatus = "submitted" | "running" | "completed" | "failed" | "u
 
 const STATUSES: Readonly<Record<StateName, ReportStatus>> = {
   intent: "unknown",
+  waiting: "running",
+  started: "running",
   rate_limited: "unknown",
   not_sent: "refused",
   refused: "refused",
@@ -57,7 +58,6 @@ const STATUSES: Readonly<Record<StateName, ReportStatus>> = {
   dismissed: "unknown",
   accepted: "running",
   completed: "completed",
-  lost: "unknown",
   failed: "failed",
   saved: "completed",
 };
@@ -93,19 +93,24 @@ export function reportOf(record: TaskRecord): TaskReport {
 }
 
 /** As `reportOf`, without an error: for a task that has just begun. */
-export function factsOf({ id, intent, submittedAt, state }: TaskRecord): TaskReport {
+export function factsOf(record: TaskRecord): TaskReport {
+  const { id, intent, submittedAt, state } = record;
   const { request, credits } = intent;
+  const missing = missingIn(record);
+  const free = freeAt(intent);
   const effective = effectiveState(state);
   const completedAt = "completedAt" in state ? state.completedAt : null;
   return {
     ledgerId: id,
-    taskId: "taskId" in state ? state.taskId : null,
+    taskId: taskIdOf(record),
     state: effective,
     isAwaited: true,
     request,
     credits,
-    charged: chargedIn(state),
+    charged: chargedOf(record),
+    ...(free !== null && { free }),
     ...("usage" in state && state.usage && { usage: state.usage }),
+    ...(missing.length > 0 && { missing }),
     urls: state.name === "completed" ? state.urls : [],
     files: filesOf(state),
     submittedAt,
@@ -128,11 +133,47 @@ function filesOf(state: TaskState): SavedFile[] {
   return "partlySaved" in state ? state.partlySaved.filter((file) => file !== null) : [];
 }
 
+/** Why a request has no image, of those that are at their end without one, where others have made theirs. */
+function missingIn({ state, requests }: TaskRecord): string[] {
+  if (state.name !== "completed" && state.name !== "saved") return [];
+  return requests.flatMap((request, at) => {
+    const why = whyNone(request);
+    return why === null ? [] : [`image ${at + 1}: ${why}`];
+  });
+}
+
+function whyNone(state: TaskState): string | null {
+  switch (state.name) {
+    case "refused":
+      return state.error.message;
+    case "unknown":
+      return `it may have been charged, and is lost: ${state.why}${keptIn(state.kept)}`;
+    case "failed":
+      return state.why ?? "it failed";
+    case "not_sent":
+      return state.why;
+    case "dismissed":
+      return "it was dismissed";
+    default:
+      return null;
+  }
+}
+
+function keptIn(kept: string | null): string {
+  return kept === null ? "" : `; what arrived is kept in ${kept}`;
+}
+
 /** The error of a task in this state; null if there is none. */
-function errorOf({ id, state }: TaskRecord): ImggenError | null {
+export function errorOf(record: TaskRecord): ImggenError | null {
+  const { id, intent, state } = record;
   switch (state.name) {
     case "intent":
+      return new OutcomeUnknownError(`Request ${id} was sent, and its reply was lost.`);
     case "unknown":
+      if (intent.work)
+        return new OutcomeUnknownError(
+          `Task ${intent.work.taskId} may have been charged, and has no image: ${state.why}${keptIn(state.kept)}.`,
+        );
       return new OutcomeUnknownError(`Request ${id} was sent, and its reply was lost.`, {
         mentionedTaskId: mentionedTaskId(state),
       });
@@ -147,14 +188,18 @@ function errorOf({ id, state }: TaskRecord): ImggenError | null {
       const { type, key, message } = state.error;
       return new InheritedError(type, message, { key: key ?? undefined });
     }
-    case "lost":
-      return taskLost(state.taskId, state.why);
     case "failed":
-      return taskFailed(state.taskId, state);
-    case "dismissed":
-    case "accepted":
+      return taskFailed(taskIdOf(record) ?? state.taskId, {
+        ...state,
+        ...(chargedOf(record) === "no" && { charged: "no" }),
+      });
     case "completed":
     case "saved":
+      return partly(record);
+    case "waiting":
+    case "started":
+    case "dismissed":
+    case "accepted":
       return null;
   }
 }
@@ -192,7 +237,21 @@ export function taskFailed(taskId: string, { errorCode, why, charged }: TaskFail
   return new GenerationFailedError(`The service could not finish task ${taskId}${code}.`, facts);
 }
 
-/** A request of a task may have been charged, and what it made is gone. */
-export function taskLost(taskId: string, why: string): OutcomeUnknownError {
-  return new OutcomeUnknownError(`Task ${taskId} may have been charged, and its image is gone: ${why}`);
+/** The error of a task some of whose images there are not; null where there are all. */
+function partly(record: TaskRecord): PartialError | null {
+  const missing = missingIn(record);
+  if (missing.length === 0) return null;
+  const { requests, id } = record;
+  const isLost = requests.some(({ name }) => name === "unknown");
+  return new PartialError(
+    `${missing.length} of ${requests.length} images could not be made. ${missing.map(ended).join(" ")}`,
+    {
+      charged: chargedOf(record),
+      hint: isLost ? `To stop tracking what is lost: imggen resume ${id} --dismiss` : "The others are saved.",
+    },
+  );
+}
+
+function ended(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`.replace(/(?<![.?!])$/, ".");
 }

@@ -1,10 +1,12 @@
 import { ImggenError } from "../../lib/error-types.ts";
-import type { TaskState } from "../../task/lifecycle.ts";
+import type { Ledger } from "../../store/ledger.ts";
+import { STATES, type TaskState } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { UseCaseDeps } from "../deps.ts";
 import { ClaimedError } from "../errors.ts";
 import { isWhole } from "../images/copy-image.ts";
 import type { WaitResult } from "../polling/wait.ts";
+import { describeWorker } from "../turns/describe-holder.ts";
 import { finishOwned, type ResumeSpec } from "./finish-owned.ts";
 import { reportOf, type TaskReport } from "./report.ts";
 import { saveAgain, settledUnknownId } from "./save-again.ts";
@@ -19,8 +21,9 @@ export async function resumeFound(
   options: ResumeSpec,
   deps: UseCaseDeps,
 ): Promise<TaskReport> {
-  const { state } = record;
-  if (state.name === "failed")
+  const { state, intent } = record;
+  // What another provider calls failed stays so: many give no id to ask about.
+  if (state.name === "failed" && !intent.work)
     return reported(reportOf(record), () => askAgain(record, state, options, deps));
   if (state.name !== "saved") return resumeRecord(record, options, deps);
   if (options.destination === null && (await Promise.all(state.files.map(isWhole))).every(Boolean)) {
@@ -41,13 +44,18 @@ export function resumeRecord(
 ): Promise<TaskReport> {
   return reported(reportOf(record), async () => {
     const owned = await deps.ledger.claim(record);
-    // Nothing is left to do for a saved task, even while the process that saved it is still running.
     if (owned === "elsewhere")
-      return record.state.name === "saved" ? reportOf(record) : claimedElsewhere(record);
+      return isAtItsEnd(record) ? reportOf(record) : claimedElsewhere(record, deps.ledger);
     // Another process has finished it since it was read.
     if (owned === "finished") return reportOf((await deps.ledger.find(record.id)) ?? record);
     return finishOwned(owned, options, deps, seen);
   });
+}
+
+/** Whether nothing is left to do for a task, even while the process that has ended it is still running. */
+function isAtItsEnd({ state, intent }: TaskRecord): boolean {
+  // A failed one of the hosted service is polled again.
+  return !STATES[state.name].isOpen && (state.name !== "failed" || intent.work !== undefined);
 }
 
 /** What `run` reports; an expected error goes into the report, worded as `settledUnknownId` does. */
@@ -60,9 +68,12 @@ export async function reported(report: TaskReport, run: () => Promise<TaskReport
   }
 }
 
-export function claimedElsewhere(record: TaskRecord): TaskReport {
+/** The report on a task that another process has, or another call of this one. */
+export async function claimedElsewhere(record: TaskRecord, ledger: Ledger): Promise<TaskReport> {
   const report = reportOf(record);
-  const message = `Another process is working on task ${report.taskId ?? record.id}.`;
+  const { self } = ledger.processes;
+  const worker = describeWorker(await ledger.workerOn(record), self);
+  const message = `${worker} is working on task ${report.taskId ?? record.id}.`;
   return { ...report, error: new ClaimedError(message, { charged: report.charged }) };
 }
 

@@ -3,24 +3,47 @@ import { type ErrorType, type ImggenError, UsageError } from "../../lib/error-ty
 import type { Destination } from "../../task/intent.ts";
 import type { TaskState } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
+import type { SavedFile } from "../../task/saved-file.ts";
 import type { TaskDeps, UseCaseDeps } from "../deps.ts";
 import { SaveFailedError } from "../errors.ts";
 import { isWhole } from "../images/copy-image.ts";
-import type { WaitSettings } from "../polling/wait.ts";
+import type { WaitResult, WaitSettings } from "../polling/wait.ts";
 import { finishTask } from "./finish.ts";
 import { earlierTask, type ResumeSpec } from "./finish-owned.ts";
 import { factsOf, reportOfId, type TaskReport } from "./report.ts";
 
-/** Downloads a finished task once more, for as long as the service has it. Its ledger file is not written to. */
+/**
+ * Downloads a finished task once more, for as long as the service has it; what another provider has made is copied from
+ * its files. Its ledger file is not written to.
+ */
 export async function saveAgain(
   record: TaskRecord,
-  { taskId, acceptedAt }: { taskId: string; acceptedAt: string },
+  { taskId, acceptedAt, files = [] }: { taskId: string; acceptedAt: string; files?: readonly SavedFile[] },
   options: ResumeSpec,
   deps: UseCaseDeps,
 ): Promise<TaskReport> {
-  const taskDeps = await deps.depsFor(record.intent.service, taskId);
-  const task = earlierTask(taskId, acceptedAt, record.intent.destination, options);
-  return finishTask(task, factsOf(record), options.wait, taskDeps);
+  const { work, destination } = record.intent;
+  const report = factsOf(record);
+  if (work && isOnlyHere(files) && !(await areWhole(files)))
+    return { ...report, error: notToBeHad(report, null) };
+  const taskDeps = await deps.depsFor(record.intent, taskId);
+  const task = earlierTask(taskId, acceptedAt, destination, options);
+  if (!work) return finishTask(task, report, options.wait, taskDeps);
+  const copied = { ...task, copies: files };
+  const again = await finishTask(copied, report, options.wait, taskDeps, seenAs(files));
+  return { ...again, charged: report.charged };
+}
+
+async function areWhole(files: readonly SavedFile[]): Promise<boolean> {
+  const each = await Promise.all(files.map(async (file) => file.path !== null && isWhole(file)));
+  return each.every(Boolean);
+}
+
+/** A task that has ended with these files. What has no URL is never asked for: its file is copied, or it is gone. */
+function seenAs(files: readonly SavedFile[]): WaitResult {
+  const urls = files.map(({ url }) => url ?? "");
+  const seenMs = Number.POSITIVE_INFINITY;
+  return { outcome: "ended", task: { status: "completed", urls }, seenMs, pendingMs: null };
 }
 
 /** Polls a task that the ledger does not have, and saves it. @throws UsageError, or what the account lacks */
@@ -32,6 +55,7 @@ export async function saveUnknownId(
 ): Promise<TaskReport> {
   requireId(taskId);
   const taskDeps = await deps.current();
+  requirePolls(taskId, taskDeps);
   const task = earlierTask(taskId, null, destination, { destination });
   return finishTask(task, reportOfId(taskId), wait, taskDeps);
 }
@@ -47,7 +71,8 @@ export function settledUnknownId(report: TaskReport): TaskReport {
   const { error, ledgerId, taskId } = report;
   if (ledgerId !== null || error === null) return report;
   const nothing = { ...report, state: "unknown", charged: "no" } as const;
-  if (error.type === "usage") return nothing;
+  if (error.type === "usage")
+    return error.charged === "unknown" ? { ...nothing, charged: "unknown" } : nothing;
   if (error.type !== "service_error" || error.key === null) return report;
   const what = error.key === NO_SUCH_TASK ? `The service does not know task ${taskId}.` : error.message;
   const hint = "Nothing was charged. To see the tasks of this machine: imggen history";
@@ -61,6 +86,24 @@ export function requireId(id: string): void {
   throw new UsageError("A task id is empty.", { hint });
 }
 
+/** A task that the ledger lacks can only be asked for by its id. @throws UsageError where its provider gives none */
+export function requirePolls(taskId: string, { connection }: Pick<TaskDeps, "connection">): void {
+  const { provider, generator } = connection;
+  if (provider.poll) return;
+  throw new UsageError(
+    `The ledger has no task ${taskId}, and ${generator?.name ?? "the service"} cannot be asked for it.`,
+    {
+      hint: "Nothing was sent. A task of imggen serve is asked for there. To see those of this machine: imggen history",
+      charged: "unknown",
+    },
+  );
+}
+
+/** Whether the images of a saved task are nowhere but in these files: its provider gave no URL. */
+function isOnlyHere(files: readonly SavedFile[]): boolean {
+  return files.every(({ url }) => url === null);
+}
+
 /** Puts the images of a saved task under a further name: from its files if they are whole, else from the service. */
 export async function copyOf(
   { taskId, acceptedAt, files }: Extract<TaskState, { name: "saved" }>,
@@ -69,20 +112,12 @@ export async function copyOf(
   report: TaskReport,
   deps: TaskDeps,
 ): Promise<TaskReport> {
-  const areHere = (await Promise.all(files.map(async (file) => file.path !== null && isWhole(file)))).every(
-    Boolean,
-  );
+  const areHere = await areWhole(files);
   if (areHere && files[0]?.path === destination.path) return { ...report, isSavedBefore: true };
+  if (!areHere && isOnlyHere(files)) return { ...report, error: notToBeHad(report, null) };
   const task = { ...earlierTask(taskId, acceptedAt, destination, { destination }), copies: files };
-  const urls = files.map(({ url }) => url);
-  const seen = {
-    outcome: "ended",
-    task: { status: "completed", urls },
-    seenMs: Number.POSITIVE_INFINITY,
-    pendingMs: null,
-  } as const;
   const once = { timeoutMs: 0, schedule: null };
-  const copied = await finishTask(task, report, wait ?? once, deps, areHere ? seen : null);
+  const copied = await finishTask(task, report, wait ?? once, deps, areHere ? seenAs(files) : null);
   const isGone = !areHere && copied.error !== null && GONE.has(copied.error.type);
   return isGone ? { ...copied, error: notToBeHad(report, copied.error) } : copied;
 }
@@ -90,12 +125,18 @@ export async function copyOf(
 /** How the service says that it does not have a task's images any more. */
 const GONE: ReadonlySet<ErrorType> = new Set(["save_failed", "service_error", "generation_failed"]);
 
-function notToBeHad({ taskId, ledgerId }: TaskReport, cause: ImggenError | null): SaveFailedError {
+const NO_URL = "Its provider gave no URL of it.";
+
+function notToBeHad(
+  { taskId, ledgerId, free, charged }: TaskReport,
+  cause: ImggenError | null,
+): SaveFailedError {
+  const again = cause === null ? "" : `To try again: imggen resume ${ledgerId}\n`;
   return new SaveFailedError(
-    `The image of task ${taskId} is no longer where it was saved, and could not be saved again. ${cause?.message}`,
+    `The image of task ${taskId} is no longer where it was saved, and could not be saved again. ${cause?.message ?? NO_URL}`,
     {
-      hint: `To try again: imggen resume ${ledgerId}\nTo submit it again, at a new charge: imggen rerun ${ledgerId}`,
-      charged: "yes",
+      hint: `${again}To submit it again${free ? "" : ", at a new charge"}: imggen rerun ${ledgerId}`,
+      charged,
       cause,
     },
   );

@@ -1,27 +1,31 @@
 import { isoTime } from "../../lib/clock.ts";
 import { ImggenError } from "../../lib/error-types.ts";
+import { isUnknown } from "../../task/record.ts";
 import type { TaskDeps } from "../deps.ts";
 import { interruptedError } from "../errors.ts";
+import { atUrls, type ImageSource } from "../images/image-source.ts";
+import { remarksOn } from "../images/remarks.ts";
 import { saveImages } from "../images/save-images.ts";
 import type { SaveResult, SaveSpec, SidecarFacts } from "../images/save-spec.ts";
 import type { CompletionInterval } from "../polling/estimate.ts";
 import type { EndedState } from "../polling/wait.ts";
-import { elapsedMs, type TaskReport } from "./report.ts";
+import { jobOf } from "./jobs.ts";
+import { elapsedMs, errorOf, factsOf, type TaskReport } from "./report.ts";
 import type { TaskWriter } from "./task-writer.ts";
 
-/** A task that exists at the service, and what is known about it. */
+/** A task that exists at a provider, and what is known about it. */
 export interface AcceptedTask
   extends Pick<SaveSpec, "taskId" | "destination" | "saved" | "recovering">,
     Partial<Pick<SaveSpec, "copies">> {
   /** null for a task that the ledger does not hold. */
   writer: TaskWriter | null;
-  /** When the service accepted it, milliseconds since the epoch; null if that is not known. */
+  /** When the provider accepted it, milliseconds since the epoch; null if that is not known. */
   acceptedAtMs: number | null;
   /** Whether a file that is newer than the task is replaced under --overwrite: its place was asked for in this run. */
   replacesNewer?: boolean;
 }
 
-/** Saves the images of a completed task. */
+/** Saves the images of a task that polling has seen to be completed. */
 export async function saveTask(
   task: AcceptedTask,
   seen: CompletionInterval & { task: Extract<EndedState, { status: "completed" }> },
@@ -45,37 +49,115 @@ export async function saveTask(
     completedAt,
     elapsedMs: elapsedMs(report.submittedAt, completedAt),
   };
-  const result: SaveResult = { files: [], warnings: [] };
+  const poll = async () => {
+    const reply = await deps.connection.provider.poll?.(task.taskId, undefined, deps.signal);
+    return reply?.outcome === "state" && reply.task.status === "completed" ? reply.task.urls : null;
+  };
+  const { result, failure } = await saved(task, atUrls(urls, poll), completed, deps);
+  const files = result.files.filter((file) => file !== null);
+  const warnings = [...completed.warnings, ...result.warnings];
+  if (failure === null) return recordSaved(task, { ...completed, files, warnings }, deps);
+  await recordPart(task, result, deps);
+  return { ...completed, files, warnings, error: failure };
+}
+
+/**
+ * Saves what the requests of a task have made, which is on this disk. What turns out to be no image is recorded as that,
+ * and stays where it is.
+ */
+export async function saveMade(
+  task: AcceptedTask & { writer: TaskWriter },
+  report: TaskReport,
+  deps: TaskDeps,
+): Promise<TaskReport> {
+  const { writer } = task;
+  const { result, failure } = await saved(task, sourcesOf(task, deps), report, deps);
+  for (const { at, why } of result.bad) await recordBad(writer, at, why, deps);
+  const { record } = writer;
+  const files = result.files.filter((file) => file !== null);
+  const warnings = [...report.warnings, ...result.warnings, ...remarksOn(record, files)];
+  if (failure !== null || isUnknown(record)) await recordPart(task, result, deps);
+  else {
+    if (files.length > 0) await writer.write({ type: "saved", at: isoTime(deps.clock.now()), files });
+    await writer.finish();
+  }
+  return { ...factsOf(writer.record), files, warnings, error: failure ?? errorOf(writer.record) };
+}
+
+/** Where each image of a task is to be had from, in the order of its requests. */
+function sourcesOf({ writer }: { writer: TaskWriter }, { connection, ledger }: TaskDeps): ImageSource[] {
+  const { record } = writer;
+  return record.requests.map((state, index): ImageSource => {
+    if (state.name !== "completed") return { kind: "none" };
+    const [url, ...more] = state.urls;
+    if (url !== undefined) return atProvider(url, more.length, state.taskId, connection);
+    const job = jobOf(record, index, ledger.work);
+    return { kind: "here", read: async () => (await connection.provider.images?.(job)) ?? [] };
+  });
+}
+
+/** The image of a request at its provider's URL; of several, the first. */
+function atProvider(
+  url: string,
+  others: number,
+  taskId: string,
+  { provider }: TaskDeps["connection"],
+): ImageSource {
+  const freshUrl = async () => {
+    const reply = await provider.poll?.(taskId, undefined, new AbortController().signal);
+    if (reply?.outcome !== "state" || reply.task.status !== "completed") return null;
+    return reply.task.urls[0] ?? null;
+  };
+  return { kind: "url", url, headers: provider.downloadHeaders, freshUrl, others };
+}
+
+/** Records that what a request has made is no image that can be saved. */
+async function recordBad(
+  writer: TaskWriter,
+  request: number,
+  why: string,
+  { clock, ledger }: TaskDeps,
+): Promise<void> {
+  const at = isoTime(clock.now());
+  const { id, intent } = writer.record;
+  const said = `what it made cannot be used: ${why}`;
+  if (intent.work?.isPaid)
+    await writer.write({ type: "unknown", at, why: said, kept: ledger.work.of(id, request), request });
+  else await writer.write({ type: "failed", at, errorCode: null, why: `${said}.`, charged: "no", request });
+}
+
+/** Downloads, checks and publishes images. @returns what was saved, and the error that ended it */
+async function saved(
+  task: AcceptedTask,
+  sources: readonly ImageSource[],
+  report: TaskReport,
+  deps: TaskDeps,
+): Promise<{ result: SaveResult; failure: ImggenError | null }> {
+  const result: SaveResult = { files: [], warnings: [], bad: [] };
   const date = new Date(task.acceptedAtMs ?? deps.clock.now());
-  const { taskId, destination, saved, copies = [], recovering } = task;
+  const { taskId, destination, saved: earlier, copies = [], recovering } = task;
   const spec: SaveSpec = {
     taskId,
     destination,
-    saved,
+    saved: earlier,
     copies,
     recovering,
-    urls,
+    sources,
     request: report.request,
-    facts: sidecarFacts(completed, taskId, deps),
+    facts: sidecarFacts(report, taskId, deps),
     stem: report.ledgerId ?? `task-${taskId.replace(/[^A-Za-z0-9]/g, "").slice(-32)}`,
     date,
     keepsSinceMs: task.replacesNewer ? Number.POSITIVE_INFINITY : date.getTime(),
     owned: task.writer !== null,
   };
-  let failure: unknown = null;
   try {
     await saveImages(spec, result, deps);
+    return { result, failure: null };
   } catch (error) {
-    failure = error;
+    const failure = deps.signal.aborted ? interruptedError(deps.signal, report.charged) : error;
+    if (!(failure instanceof ImggenError)) throw failure;
+    return { result, failure };
   }
-  const files = result.files.filter((file) => file !== null);
-  const warnings = [...completed.warnings, ...result.warnings];
-  if (failure === null) return recordSaved(task, { ...completed, files, warnings }, deps);
-  await recordPart(task, result, deps);
-  const charged = deps.connection.generator?.isPaid === false ? "no" : "yes";
-  const expected = deps.signal.aborted ? interruptedError(deps.signal, charged) : failure;
-  if (!(expected instanceof ImggenError)) throw expected;
-  return { ...completed, charged, files, warnings, error: expected };
 }
 
 function sidecarFacts(report: TaskReport, taskId: string, { connection }: TaskDeps): SidecarFacts | null {

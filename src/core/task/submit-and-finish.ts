@@ -2,16 +2,16 @@ import { isoTime } from "../../lib/clock.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { OwnedTask } from "../../store/owners.ts";
 import type { Destination, Intent } from "../../task/intent.ts";
-import { STATES } from "../../task/lifecycle.ts";
 import type { CheckedRequest, GenerationRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../deps.ts";
 import { interruptedError, PendingError, TakenOverError } from "../errors.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import { overDailyLimit } from "../limits/budget.ts";
 import { type WaitSettings, waitTimeoutMs } from "../polling/wait.ts";
+import { jobOf } from "./jobs.ts";
 import { factsOf, type TaskReport } from "./report.ts";
-import { type SubmitResult, submitOnce } from "./submit.ts";
-import { coverMs, TaskWriter } from "./task-writer.ts";
+import { type SubmitResult, type SubmitSpec, submitOnce } from "./submit.ts";
+import { coverMs, TaskWriter, WAIT_MS } from "./task-writer.ts";
 
 /** What to do with the result of a request. */
 export interface ResultSpec {
@@ -43,12 +43,13 @@ export async function submitNew(spec: TaskSpec, deps: TaskDeps): Promise<TaskRep
 export function intentOf({ checked, destination }: TaskSpec, { connection }: TaskDeps): Intent {
   const { request, credits } = checked;
   const { identity: service, generator } = connection;
-  return { request, service, credits, destination, ...(generator && { queue: generator.id }) };
+  const work = generator?.workFor(request);
+  return { request, service, credits, destination, ...(work && { work }) };
 }
 
-/** For how long an intent covers the first attempt to submit it. */
+/** For how long an intent covers the first attempt to submit it, or the wait for its turn. */
 export function firstAttemptMs({ connection }: Pick<TaskDeps, "connection">): number {
-  return coverMs(connection.service.submitTimeoutMs);
+  return connection.generator ? WAIT_MS : coverMs(connection.provider.limits.submitMs);
 }
 
 /**
@@ -61,7 +62,7 @@ export async function submitAndFinish(
   deps: TaskDeps,
   overBudget: () => Promise<ImggenError | null> = async () => null,
 ): Promise<TaskReport> {
-  const { request } = spec.checked;
+  const { request } = owned.record.intent;
   const warnings = [...spec.checked.warnings];
   const writer = new TaskWriter(deps.ledger, owned, (message) => {
     warnings.push(message);
@@ -69,11 +70,51 @@ export async function submitAndFinish(
   });
   const tooMuch = (await overDailyLimit(owned.record, deps)) ?? (await overBudget());
   const onSent = spec.wait === null ? undefined : () => loadFinish(deps);
+  if (owned.record.intent.work) {
+    const { destination, wait } = spec;
+    const taskId = owned.record.intent.work.taskId;
+    const task = {
+      taskId,
+      writer,
+      destination,
+      acceptedAtMs: deps.clock.now(),
+      recovering: false,
+      saved: [],
+    };
+    const { workOff } = await import("./work-off.ts");
+    return workOff(task, { wait, onSent }, warnings, deps, tooMuch);
+  }
   const result: SubmitResult = tooMuch
     ? { outcome: "not_sent", error: tooMuch }
-    : await submitOnce(request, patienceMs(spec.wait, request), writer, { ...deps, onSent });
-  const report = { ...factsOf(owned.record), warnings };
-  return settle(result, spec, writer, report, deps);
+    : await submitOnce(submitSpec(spec, request, writer, deps), { ...deps, onSent });
+  return settle(result, spec, writer, warnings, deps);
+}
+
+/** After a signal, how long to wait for the id that a running submit may bring, in milliseconds. */
+const GRACE_MS = 10_000;
+
+/** How a request to the hosted service is submitted. */
+function submitSpec(
+  { wait }: TaskSpec,
+  request: GenerationRequest,
+  writer: TaskWriter,
+  { ledger }: TaskDeps,
+): SubmitSpec {
+  return {
+    job: jobOf(writer.record, 0, ledger.work),
+    log: {
+      begin: (submitMs) => writer.beginAttempt(submitMs),
+      rateLimited: (why, waitMs) => writer.rateLimited(why, waitMs),
+      // The next attempt says so itself.
+      again: async () => {},
+    },
+    turn: null,
+    patienceMs: patienceMs(wait, request),
+    lostRetries: 0,
+    limitMs: null,
+    timeoutMs: null,
+    graceMs: GRACE_MS,
+  };
 }
 
 /** How long to wait for a request, milliseconds: for its result, or without a wait for its acceptance. */
@@ -85,16 +126,17 @@ async function settle(
   result: SubmitResult,
   spec: TaskSpec,
   writer: TaskWriter,
-  report: TaskReport,
+  warnings: string[],
   deps: TaskDeps,
 ): Promise<TaskReport> {
   const acceptedAtMs = deps.clock.now();
-  if (result.outcome !== "accepted") return recordNoTask(result, writer, report, deps);
+  if (result.outcome === "made") throw new TypeError("the hosted service answers with an id");
+  if (result.outcome !== "accepted") return recordNoTask(result, writer, warnings, deps);
   const { taskId } = result;
   // Before anything else, printing included: an id that is only on the screen is lost if the process ends.
   await writer.write({ type: "accepted", at: isoTime(acceptedAtMs), taskId });
   deps.onProgress({ type: "accepted", taskId });
-  const accepted: TaskReport = { ...report, taskId, state: "accepted", charged: STATES.accepted.charged };
+  const accepted: TaskReport = { ...factsOf(writer.record), warnings };
   if (spec.wait === null) {
     await writer.release();
     return { ...accepted, isAwaited: false };
@@ -127,18 +169,19 @@ function loadFinish({ connection }: TaskDeps): void {
 }
 
 async function recordNoTask(
-  result: Exclude<SubmitResult, { outcome: "accepted" }>,
+  result: Exclude<SubmitResult, { outcome: "accepted" | "made" }>,
   writer: TaskWriter,
-  report: TaskReport,
+  warnings: string[],
   deps: TaskDeps,
 ): Promise<TaskReport> {
   const { outcome, error } = result;
   const at = isoTime(deps.clock.now());
+  const report = (): TaskReport => ({ ...factsOf(writer.record), warnings, error });
   if (outcome === "unknown") {
-    const { excerpt } = result;
+    const { excerpt } = result.reply;
     await writer.write({ type: "unknown", at, why: error.message, ...(excerpt !== null && { excerpt }) });
     await writer.release();
-    return { ...report, state: outcome, charged: STATES[outcome].charged, error };
+    return report();
   }
   const { type, key, message } = error;
   if (outcome === "refused") await writer.write({ type: "refused", at, error: { type, key, message } });
@@ -146,5 +189,5 @@ async function recordNoTask(
   // A process that took the task over also finishes it.
   if (error instanceof TakenOverError) await writer.release();
   else await writer.finish();
-  return { ...report, state: outcome, charged: STATES[outcome].charged, error };
+  return report();
 }

@@ -1,25 +1,57 @@
 import { describeConnectionError, isUntrusted } from "../../api/connection-errors.ts";
 import { InsufficientCreditsError, NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
-import { taskIdIn } from "../../api/excerpt.ts";
-import { backoffMs, SUBMIT_NOT_SENT, SUBMIT_RATE_LIMITED } from "../../api/retry.ts";
-import type { SubmitReply } from "../../api/service.ts";
+import { backoffMs, SUBMIT_LOST, SUBMIT_NOT_SENT, SUBMIT_RATE_LIMITED } from "../../api/retry.ts";
 import { TransportError } from "../../api/transport.ts";
-import type { ImggenError } from "../../lib/error-types.ts";
-import type { GenerationRequest } from "../../task/request.ts";
+import { formatDuration } from "../../lib/duration.ts";
+import { ImggenError } from "../../lib/error-types.ts";
+import { type Job, type SubmitReply, TimeLimitError, type UnknownReply } from "../../providers/provider.ts";
+import { taskIdIn } from "../../providers/service/excerpt.ts";
+import type { Usage } from "../../task/lifecycle.ts";
 import type { TaskDeps } from "../deps.ts";
 import { interruptedError } from "../errors.ts";
 import { pause } from "../polling/wait.ts";
-import type { TaskWriter } from "./task-writer.ts";
+import type { Turn } from "../turns/line.ts";
 
 /** How a submit ended, retries included. */
 export type SubmitResult =
   | { outcome: "accepted"; taskId: string }
+  | { outcome: "made"; usage: Usage | null }
   | { outcome: "refused" | "not_sent"; error: ImggenError }
-  /** `excerpt` is the beginning of a reply that could not be used. */
-  | { outcome: "unknown"; error: ImggenError; excerpt: string | null };
+  /** `gaveUp`: why this process has not waited for the reply, if that is so. */
+  | { outcome: "unknown"; error: ImggenError; reply: UnknownReply; gaveUp: GivenUp | null };
 
-/** After a signal, how long to wait for the reply to a running submit. */
-const GRACE_MS = 10_000;
+/** Why a request's reply is not waited for any longer. */
+export type GivenUp = "time limit" | "signal" | "timeout";
+
+/** Records attempts to send a request. */
+export interface AttemptLog {
+  /** Called before each attempt. @returns why it must not be made; null if it may */
+  begin(submitMs: number): Promise<ImggenError | null>;
+  /** Called before the wait after a 429: a process that is killed during it has only sent what was refused. */
+  rateLimited(why: string, waitMs: number): Promise<void>;
+  /** Called after an attempt that is to be repeated. @param sent whether it may have reached the other side */
+  again(why: string, sent: boolean): Promise<void>;
+}
+
+/** How one request is sent, and how long it is waited for. All times are in milliseconds. */
+export interface SubmitSpec {
+  job: Job;
+  log: AttemptLog;
+  /** Waits for the request's turn at its provider; null where it needs none. @throws the signal's reason */
+  turn: (() => Promise<Turn>) | null;
+  /** How long, all in all, the provider may ask to wait with Retry-After. */
+  patienceMs: number;
+  /** How often it is sent again after its reply was lost: never if it may cost something. */
+  lostRetries: number;
+  /** How long one request may take; null: as its provider ends it. */
+  limitMs: number | null;
+  /** After this time a request that costs nothing is given up; null: never. */
+  timeoutMs: number | null;
+  /** After a signal, how long the reply to a request that has left is waited for. */
+  graceMs: number;
+  /** Called with what of the request the provider has left out. */
+  onWarning?: ((message: string) => void) | undefined;
+}
 
 const BUSY = "The service is busy (HTTP 429).";
 
@@ -30,68 +62,114 @@ interface SubmitDeps extends Pick<TaskDeps, "connection" | "clock" | "signal" | 
 
 /**
  * Submits a request, which is accepted at most once. It is submitted again only if it certainly never left this machine,
- * or was refused with 429. Never throws.
- * @param patienceMs how long, all in all, the service may ask to wait with Retry-After
- * @param writer records each attempt before it is sent, and each wait before it begins
+ * was refused with 429, or costs nothing. Never throws.
  */
-export async function submitOnce(
-  request: GenerationRequest,
-  patienceMs: number,
-  writer: Pick<TaskWriter, "id" | "beginAttempt" | "rateLimited">,
-  deps: SubmitDeps,
-): Promise<SubmitResult> {
-  let notSent = 0;
-  let rateLimited = 0;
+export async function submitOnce(spec: SubmitSpec, deps: SubmitDeps): Promise<SubmitResult> {
+  const { log } = spec;
+  const { provider } = deps.connection;
+  const count = { notSent: 0, rateLimited: 0, lost: 0 };
   let giveUpAtMs: number | null = null;
-  const { service } = deps.connection;
   for (;;) {
     if (deps.signal.aborted) return { outcome: "not_sent", error: interruptedError(deps.signal, "no") };
-    const noTurn = await service.turn?.(deps.signal);
-    const refusal = noTurn ? null : await writer.beginAttempt(service.submitTimeoutMs);
-    if (refusal) return { outcome: "not_sent", error: refusal };
-    // The signal may have come while its turn, or the disk, was waited for.
-    if (deps.signal.aborted) continue;
-    if (!noTurn) deps.onProgress({ type: "submitting" });
-    const reply = noTurn ?? (await submitWithGrace(request, writer.id, deps));
+    const noTurn = await provider.turn?.(deps.signal);
+    const sending = noTurn ? { reply: noTurn, gaveUp: null } : await attempt(spec, deps);
+    if (sending === "interrupted") continue;
+    if (sending instanceof ImggenError) return { outcome: "not_sent", error: sending };
+    const { reply, gaveUp } = sending;
     if (reply.outcome === "not_sent") {
       if (deps.signal.aborted) return { outcome: "not_sent", error: interruptedError(deps.signal, "no") };
-      notSent += 1;
-      const error = unreachable(reply, deps);
-      if (notSent >= SUBMIT_NOT_SENT.attempts || isUntrusted(reply.cause))
+      count.notSent += 1;
+      const error = reply.error ?? unreachable(reply.cause, deps);
+      if (count.notSent >= SUBMIT_NOT_SENT.attempts || isUntrusted(reply.cause))
         return { outcome: "not_sent", error };
-      await retryPause(backoffMs(SUBMIT_NOT_SENT, notSent, null, deps.random), error.message, deps);
+      await log.again(error.message, false);
+      await retryPause(backoffMs(SUBMIT_NOT_SENT, count.notSent, null, deps.random), error.message, deps);
     } else if (reply.outcome === "rate_limited") {
-      rateLimited += 1;
+      count.rateLimited += 1;
       const now = deps.clock.monotonicMs();
-      giveUpAtMs ??= now + patienceMs;
+      giveUpAtMs ??= now + spec.patienceMs;
       const leftMs = giveUpAtMs - now;
       const tooLong = (reply.retryAfterMs ?? 0) > leftMs;
-      if (rateLimited >= SUBMIT_RATE_LIMITED.attempts || tooLong) {
+      if (count.rateLimited >= SUBMIT_RATE_LIMITED.attempts || tooLong)
         return { outcome: "refused", error: reply.error };
-      }
-      const delayMs = backoffMs(SUBMIT_RATE_LIMITED, rateLimited, reply.retryAfterMs, deps.random);
-      // Before the wait: a process killed during it has only sent what the service refused.
-      await writer.rateLimited(BUSY, Math.max(delayMs, leftMs));
-      await retryPause(delayMs, BUSY, deps);
+      const delayMs = backoffMs(SUBMIT_RATE_LIMITED, count.rateLimited, reply.retryAfterMs, deps.random);
+      const why = spec.turn === null ? BUSY : reply.error.message;
+      await log.rateLimited(why, Math.max(delayMs, leftMs));
+      await retryPause(delayMs, why, deps);
+    } else if (reply.outcome === "unknown" && gaveUp === null && count.lost < spec.lostRetries) {
+      count.lost += 1;
+      await log.again(reply.why, true);
+      await retryPause(backoffMs(SUBMIT_LOST, count.lost, null, deps.random), `${reply.why}.`, deps);
     } else {
-      return conclude(reply, deps);
+      return conclude(reply, gaveUp, deps);
     }
   }
 }
 
+interface Attempt {
+  reply: SubmitReply;
+  gaveUp: GivenUp | null;
+}
+
+/** One attempt, in its turn. @returns why there was none: a signal came first, or an error keeps it from being made */
+async function attempt(spec: SubmitSpec, deps: SubmitDeps): Promise<Attempt | ImggenError | "interrupted"> {
+  const { turn: takeTurn, log, job } = spec;
+  const { provider } = deps.connection;
+  const turn = takeTurn === null ? null : await takeTurn().catch(asError);
+  if (turn instanceof ImggenError) return deps.signal.aborted ? "interrupted" : turn;
+  let keepMs = 0;
+  try {
+    // The signal, or an outage, may have come while its turn was waited for.
+    if (deps.signal.aborted) return "interrupted";
+    const noTurn = turn && (await provider.turn?.(deps.signal));
+    if (noTurn) return { reply: noTurn, gaveUp: null };
+    const refusal = await log.begin(spec.limitMs ?? provider.limits.submitMs);
+    if (refusal) return refusal;
+    if (deps.signal.aborted) return "interrupted";
+    deps.onProgress({ type: "submitting", ...(spec.turn !== null && { taskId: job.taskId }) });
+    const made = await submitWithGrace(spec, deps);
+    const { reply } = made;
+    if (reply.outcome === "unknown" && reply.isStopped === false) keepMs = keptMs(made.gaveUp, spec);
+    return made;
+  } finally {
+    await turn?.release(keepMs).catch(() => {});
+  }
+}
+
+/** What was not waited for may be at work for so long at most, in milliseconds: more would hold up the user's next try. */
+const MOST_KEPT_MS = 30_000;
+
+/** For how long the turn of a request is kept that was given up, and that the other side may still be at work on. */
+function keptMs(gaveUp: GivenUp | null, { limitMs }: SubmitSpec): number {
+  if (gaveUp === null || limitMs === null) return 0;
+  return gaveUp === "time limit" ? limitMs : Math.min(limitMs, MOST_KEPT_MS);
+}
+
+function asError(error: unknown): ImggenError {
+  if (error instanceof ImggenError) return error;
+  const why = error instanceof Error ? error.message : String(error);
+  return new NetworkError(`Nothing was sent: its turn could not be waited for (${why}).`, { cause: error });
+}
+
 function conclude(
   reply: Exclude<SubmitReply, { outcome: "not_sent" | "rate_limited" }>,
+  gaveUp: GivenUp | null,
   { signal, connection }: Pick<SubmitDeps, "signal" | "connection">,
 ): SubmitResult {
   if (reply.outcome === "refused") return { ...reply, error: withTopUp(reply.error, connection.topUpHint) };
   if (reply.outcome !== "unknown") return reply;
-  const { excerpt } = reply;
-  if (signal.aborted) return { outcome: "unknown", error: interruptedError(signal, "unknown"), excerpt };
-  const error = new OutcomeUnknownError(
-    `The request was sent, but whether it was accepted is not known: ${reply.why}.`,
-    { cause: reply.cause, mentionedTaskId: taskIdIn(excerpt) },
+  if (gaveUp === "signal" || signal.aborted)
+    return { outcome: "unknown", error: interruptedError(signal, "unknown"), reply, gaveUp: "signal" };
+  return { outcome: "unknown", error: outcomeUnknown(reply), reply, gaveUp };
+}
+
+/** The error of a request that was sent, and whose reply is lost or cannot be used. */
+export function outcomeUnknown({ why, kept, excerpt, cause }: UnknownReply): OutcomeUnknownError {
+  const where = kept ? ` What arrived is kept in ${kept}.` : "";
+  return new OutcomeUnknownError(
+    `The request was sent, but whether it was accepted is not known: ${why}.${where}`,
+    { cause, mentionedTaskId: taskIdIn(excerpt) },
   );
-  return { outcome: "unknown", error, excerpt };
 }
 
 /** Adds a hint on how to add credits, if that is known. */
@@ -105,51 +183,57 @@ function withTopUp(error: ImggenError, hint: string | null | undefined): ImggenE
   });
 }
 
-/** One submit. Once it has left, a signal does not cut it off at once: its id may be on the way. */
-async function submitWithGrace(
-  request: GenerationRequest,
-  id: string,
-  deps: SubmitDeps,
-): Promise<SubmitReply> {
+/** One submit. Once it has left, a signal does not cut it off at once: its id, or what was paid for, may be on the way. */
+async function submitWithGrace(spec: SubmitSpec, deps: SubmitDeps): Promise<Attempt> {
+  const { job, graceMs, limitMs, timeoutMs, onWarning } = spec;
+  const { provider } = deps.connection;
   const cutOff = new AbortController();
+  const over = new AbortController();
   let sent = false;
-  let stopWaiting = () => {};
+  let gaveUp: GivenUp | null = null;
+  const giveUp = (why: GivenUp, reason: unknown) => {
+    gaveUp ??= why;
+    cutOff.abort(reason);
+  };
+  const after = (ms: number, work: () => void) => void deps.clock.sleep(ms, over.signal).then(work, () => {});
   const onAbort = () => {
-    if (!sent) return cutOff.abort(deps.signal.reason);
-    const over = new AbortController();
-    stopWaiting = () => over.abort();
-    deps.onProgress({ type: "submit_interrupted", waitMs: GRACE_MS });
-    deps.clock.sleep(GRACE_MS, over.signal).then(
-      () => cutOff.abort(deps.signal.reason),
-      () => {},
-    );
+    const { reason } = deps.signal;
+    if (!sent || graceMs === 0) return giveUp("signal", reason);
+    deps.onProgress({ type: "submit_interrupted", waitMs: Number.isFinite(graceMs) ? graceMs : null });
+    if (Number.isFinite(graceMs)) after(graceMs, () => giveUp("signal", reason));
   };
   deps.signal.addEventListener("abort", onAbort, { once: true });
+  if (limitMs !== null) after(limitMs, () => giveUp("time limit", timeLimit(limitMs)));
+  if (timeoutMs !== null) after(timeoutMs, () => giveUp("timeout", new Error("not waited for")));
   try {
     const onSent = () => {
       sent = true;
       deps.onSent?.();
     };
-    return await deps.connection.service.submit(request, cutOff.signal, onSent, id);
-  } catch (error) {
+    const onProgress = (share: number) =>
+      deps.onProgress({ type: "progress", taskId: job.taskId, share, waiting: null });
+    const reply = await provider.submit(job, { signal: cutOff.signal, onSent, onProgress, onWarning });
+    return { reply, gaveUp: reply.outcome === "unknown" ? gaveUp : null };
+  } catch (cause) {
     // A bug after the request was sent: it may have been charged.
-    if (sent)
-      return {
-        outcome: "unknown",
-        why: error instanceof Error ? error.message : String(error),
-        excerpt: null,
-        cause: error,
-      };
-    return { outcome: "not_sent", cause: new TransportError(String(error), { sent: false, cause: error }) };
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const reply: SubmitReply = sent
+      ? { outcome: "unknown", why, excerpt: null, cause }
+      : { outcome: "not_sent", cause: new TransportError(why, { sent: false, cause }) };
+    return { reply, gaveUp: null };
   } finally {
-    stopWaiting();
+    over.abort();
     deps.signal.removeEventListener("abort", onAbort);
   }
 }
 
-function unreachable(reply: Extract<SubmitReply, { outcome: "not_sent" }>, deps: SubmitDeps): NetworkError {
-  const { message, hint } = describeConnectionError(reply.cause, deps.connection.serviceUrl);
-  return new NetworkError(message, { hint, cause: reply.cause });
+function timeLimit(ms: number): TimeLimitError {
+  return new TimeLimitError(`no answer within ${formatDuration(ms)}`);
+}
+
+function unreachable(cause: unknown, deps: SubmitDeps): NetworkError {
+  const { message, hint } = describeConnectionError(cause, deps.connection.serviceUrl);
+  return new NetworkError(message, { hint, cause });
 }
 
 /** A signal ends it early, which the loop sees itself. */

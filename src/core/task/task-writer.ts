@@ -1,16 +1,19 @@
 import { isoTime } from "../../lib/clock.ts";
 import { errorText } from "../../lib/error-text.ts";
-import type { ImggenError } from "../../lib/error-types.ts";
+import type { Charged, ImggenError } from "../../lib/error-types.ts";
 import { StateFolderError } from "../../store/errors.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { OwnedTask } from "../../store/owners.ts";
 import { mayUseReserve } from "../../store/task-file.ts";
-import { type AcceptedState, advance, type TaskEvent, type TaskState } from "../../task/lifecycle.ts";
-import type { TaskRecord } from "../../task/record.ts";
+import type { TaskEvent, TaskState } from "../../task/lifecycle.ts";
+import { chargedOf, type TaskRecord, taskIdOf, withEvent } from "../../task/record.ts";
 import { TakenOverError } from "../errors.ts";
 
 /** Room for the disk, and for the clocks of machines that differ. */
 const MARGIN_MS = 30_000;
+
+/** For how long a line says that a process has a waiting task in hand: another one may take it over after that. */
+export const WAIT_MS = 60_000;
 
 /** For how long a claim covers one attempt to submit. @param submitMs how long one may take */
 export function coverMs(submitMs: number): number {
@@ -52,7 +55,7 @@ export class TaskWriter {
    * @returns whether it is on the disk
    */
   async write(event: TaskEvent): Promise<boolean> {
-    this.#record = { ...this.#record, state: advance(this.#record.state, event) };
+    this.#record = withEvent(this.#record, event);
     // On a full disk, a record that may not use the reserve would block the records after it.
     this.#unwritten = [...this.#unwritten.filter(mayUseReserve), event];
     return this.#catchUp();
@@ -82,13 +85,73 @@ export class TaskWriter {
     });
   }
 
+  /**
+   * A request of a task is about to be sent. From here on it counts as sent.
+   * @param forMs how long it may take
+   * @returns as `beginAttempt`
+   */
+  async start(request: number, forMs: number): Promise<ImggenError | null> {
+    const now = this.#ledger.clock.now();
+    const { self } = this.#ledger.processes;
+    const refusal = await this.#announce({
+      type: "started",
+      at: isoTime(now),
+      by: self,
+      until: isoTime(now + coverMs(forMs)),
+      request,
+    });
+    // Written before it was found that another process has the task: it was not sent from here.
+    if (refusal instanceof TakenOverError) await this.wait(request, "taken over", false);
+    return refusal;
+  }
+
+  /** A request of a task waits for its turn, or to be sent again: this process has it in hand for a while. */
+  async wait(request: number, why: string | null, sent: boolean, forMs = WAIT_MS): Promise<void> {
+    const now = this.#ledger.clock.now();
+    await this.write({
+      type: "waiting",
+      at: isoTime(now),
+      ...(why !== null && { why }),
+      sent,
+      by: this.#ledger.processes.self,
+      until: isoTime(now + forMs),
+      request,
+    });
+  }
+
+  /** A request that another process has sent is this one's to wait for. */
+  async takeOver(request: number, forMs: number): Promise<void> {
+    const now = this.#ledger.clock.now();
+    const until = isoTime(now + coverMs(forMs));
+    await this.write({
+      type: "taken_over",
+      at: isoTime(now),
+      by: this.#ledger.processes.self,
+      until,
+      request,
+    });
+  }
+
+  /** What the task has cost, as its lines say by now. */
+  get charged(): Charged {
+    return chargedOf(this.#record);
+  }
+
+  /** Whether this process has a waiting request in hand for some time to come. */
+  isWaitCovered(request: number): boolean {
+    const state = this.#record.requests[request];
+    if (state?.name !== "waiting" || state.until === null) return true;
+    const leftMs = Date.parse(state.until) - this.#ledger.clock.now();
+    return state.by?.pid === this.#ledger.processes.self.pid && leftMs > WAIT_MS / 2;
+  }
+
   async #announce(event: TaskEvent): Promise<ImggenError | null> {
     try {
-      if (this.#ledger.isTakenOver(this.#task)) return this.#takenOver();
+      if (await this.#ledger.isTakenOver(this.#task)) return this.#takenOver();
       await this.#writeAll();
       await this.#task.file.record(event);
-      this.#record = { ...this.#record, state: advance(this.#record.state, event) };
-      return this.#ledger.isTakenOver(this.#task) ? this.#takenOver() : null;
+      this.#record = withEvent(this.#record, event);
+      return (await this.#ledger.isTakenOver(this.#task)) ? this.#takenOver() : null;
     } catch (error) {
       const hint = "The request was not submitted again. Free some space or fix the folder's permissions.";
       return new StateFolderError(this.#ledger.folder, error, { hint });
@@ -133,6 +196,7 @@ export class TaskWriter {
   /** Releases the task for the next process that resumes it. */
   async release(): Promise<void> {
     await this.#catchUp();
+    if (this.#task.claim !== null && this.#isInHand) await this.write({ type: "released", at: this.#now });
     try {
       await this.#task.release();
     } catch (error) {
@@ -140,11 +204,22 @@ export class TaskWriter {
     }
   }
 
+  /** Whether its lines say that this process has it in hand for a while yet. */
+  get #isInHand(): boolean {
+    const { self } = this.#ledger.processes;
+    return this.#record.requests.some((state) => "by" in state && state.by?.pid === self.pid);
+  }
+
+  get #now(): string {
+    return isoTime(this.#ledger.clock.now());
+  }
+
   #complain(error: unknown): void {
     if (this.#complained) return;
     this.#complained = true;
     const { state } = this.#record;
-    const what = "taskId" in state ? `Note this task id: ${state.taskId}` : OUTCOMES[state.name];
+    const taskId = taskIdOf(this.#record);
+    const what = taskId === null ? OUTCOMES[state.name] : `Note this task id: ${taskId}`;
     this.#onWarning(`The ledger could not be written: ${errorText(error)}. ${what}`);
   }
 }
@@ -153,7 +228,7 @@ function coveredUntilMs({ state }: TaskRecord): number {
   return state.name === "intent" && state.until !== null ? Date.parse(state.until) : Number.NEGATIVE_INFINITY;
 }
 
-const OUTCOMES: Readonly<Record<Exclude<TaskState, AcceptedState>["name"], string>> = {
+const OUTCOMES: Readonly<Partial<Record<TaskState["name"], string>>> = {
   intent: "The request may have been sent.",
   rate_limited: "The service was busy (HTTP 429), and the request was not submitted again yet.",
   unknown: "The request was sent, and its outcome is not known.",

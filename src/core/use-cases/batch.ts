@@ -15,7 +15,7 @@ import type { TaskDeps } from "../deps.ts";
 import { interruptedError, ManifestError } from "../errors.ts";
 import { Admission } from "../limits/admission.ts";
 import { checkBatchBudget, checkDailyLimit } from "../limits/budget.ts";
-import { askQueueOfAll } from "../task/ask-queue.ts";
+import { misfitOf } from "../task/jobs.ts";
 import { reportOf } from "../task/report.ts";
 
 // Rows that another process holds are waited for as long as its longest default timeout, which is that of 4K.
@@ -33,7 +33,11 @@ export async function batch(spec: BatchSpec, deps: TaskDeps, events: BatchEvents
   const found = await findBatch(output.folder, folders);
   const claims = new BatchClaims(ledger.folder, batchId(connection.identity.baseUrl, found.origin), clock);
   const planDeps = { claims, ledger, resubmitUnknown, retryFailed, countsKey: budgetedKeys(spec) };
-  await askQueueOfAll(deps, () => true);
+  const misfits = spec.rows.flatMap(({ line, checked }) => {
+    const misfit = misfitOf(checked.request, connection);
+    return misfit === null ? [] : [{ line, message: misfit.message }];
+  });
+  if (misfits.length > 0) throw new ManifestError(misfits);
   const { plan, misplaced } = await planWithFiles(spec.rows, output, planDeps);
   if (misplaced.length > 0) throw new ManifestError(misplaced);
   const agree = folderAgreement(plan, spec, events);
@@ -60,7 +64,7 @@ async function runPlanned(
 ): Promise<BatchResult> {
   const { connection, clock, random, signal } = deps;
   const { onOutage = () => {}, onPause = () => {} } = events;
-  const admission = new Admission(connection.service, { clock, random, onOutage, onPause });
+  const admission = new Admission(connection.provider, { clock, random, onOutage, onPause });
   const counts = new BatchCounts(nameOf);
   const result = () => {
     const stopped = admission.stopped ?? (signal.aborted ? interruptedError(signal, "unknown") : null);
@@ -74,8 +78,8 @@ async function runPlanned(
     for (const row of left) begun.has(row) ? counts.abandon(row) : counts.leave(row);
     return result();
   });
-  // What its queue would only keep waiting is not submitted yet: a run that stops leaves it unsubmitted.
-  const places = connection.generator?.concurrency ?? concurrency;
+  // One more than may be under way, so that the next is at hand while an image is saved. What would only wait is not begun.
+  const places = (connection.provider.limits.concurrency ?? concurrency) + 1;
   const options = {
     concurrency: Math.min(concurrency, places),
     patienceMs: PATIENCE_WITH_OTHERS_MS,

@@ -2,13 +2,14 @@ import { ImggenError, UsageError } from "../../lib/error-types.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
-import type { OwnQueue, TaskDeps } from "../deps.ts";
+import type { GeneratorFacts, TaskDeps } from "../deps.ts";
 import { requireFree } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import { type CostRules, checkBudget, checkDailyLimit } from "../limits/budget.ts";
 import type { RequestReferences } from "../references/reference-images.ts";
 import { continueEarlier } from "../task/continue.ts";
 import { dismissTask } from "../task/dismiss.ts";
+import { misfitOf } from "../task/jobs.ts";
 import type { TaskReport } from "../task/report.ts";
 import { submitNew, type TaskSpec } from "../task/submit-and-finish.ts";
 
@@ -38,7 +39,10 @@ export async function generate(
 ): Promise<TaskReport> {
   const { checked, destination, wait, maxCredits, references = null } = spec;
   const { reuse, again, repeated } = spec;
-  if (wait === null && deps.connection.generator) throw noQueueLeft(deps.connection.generator);
+  const { provider, generator } = deps.connection;
+  if (wait === null && generator && !provider.poll) throw noIds(generator);
+  const misfit = misfitOf(checked.request, deps.connection);
+  if (misfit !== null) throw misfit;
   if (reuse && again) throw new UsageError("A request cannot be reused and submitted again: choose one.");
   const warnings = [...checked.warnings];
   const say = async (warning: string) => {
@@ -65,8 +69,8 @@ export async function generate(
   return repeated && isUnknown(repeated) ? settled(repeated, report, deps) : report;
 }
 
-/** The queue of a generator is part of this process: nothing would run a task after the command has ended. */
-function noQueueLeft({ name }: OwnQueue): UsageError {
+/** A generator that answers with the image itself has nothing to come back to after the command has ended. */
+function noIds({ name }: GeneratorFacts): UsageError {
   return new UsageError(
     ({ noWait }) => `${noWait} needs imggen serve: without it the task ends with this command.`,
     {

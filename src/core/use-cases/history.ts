@@ -1,17 +1,24 @@
 import { UsageError } from "../../lib/error-types.ts";
 import { parseSince } from "../../lib/local-time.ts";
+import { matchesWords } from "../../lib/search-words.ts";
 import { resolveModel } from "../../models/find.ts";
 import type { Matrix } from "../../models/matrix.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { UnreadableEntry } from "../../store/ledger-entry.ts";
 import { SANDBOX_SERVICE, type ServiceIdentity } from "../../task/intent.ts";
-import { effectiveState, isResumable, type StateName } from "../../task/lifecycle.ts";
-import { mayBeCharged, type TaskRecord } from "../../task/record.ts";
+import {
+  effectiveState,
+  STATE_WORDS,
+  type StateName,
+  type StateWord,
+  stateWord,
+} from "../../task/lifecycle.ts";
+import { isInHistory, type TaskRecord } from "../../task/record.ts";
 import { type ReportStatus, reportStatus } from "../task/report.ts";
 
 /** Which tasks of the ledger are wanted; a field that is absent asks nothing. */
 export interface HistoryFilter {
-  /** A part of the prompt, in any case. */
+  /** The beginnings of words of the prompt, in any case: each must be there. */
   search?: string | undefined;
   status?: HistoryStatus | undefined;
   /** The canonical id. */
@@ -21,11 +28,12 @@ export interface HistoryFilter {
   isOfService?: ((service: ServiceIdentity) => boolean) | undefined;
 }
 
-/** The status of a task for filters: a charged task that is not saved is `unfinished`, whatever its status at the service. */
-export type HistoryStatus = ReportStatus | "unfinished";
+/** The status of a task for filters: where an open one stands, how another has ended; `unfinished` is every open one. */
+export type HistoryStatus = ReportStatus | StateWord | "unfinished";
 
-export function historyStatus(state: StateName): HistoryStatus {
-  return isResumable(state) ? "unfinished" : reportStatus({ state, isAwaited: true });
+/** Where an open task stands; how another one has ended. */
+export function historyStatus(state: StateName): ReportStatus | StateWord {
+  return stateWord(state) ?? reportStatus({ state, isAwaited: true });
 }
 
 /** The tasks that were or may have been charged, newest first. Reads no more of the ledger than it must. */
@@ -54,7 +62,9 @@ export async function* chargedTasks(
   filter: HistoryFilter,
 ): AsyncGenerator<TaskRecord | UnreadableEntry | "elsewhere"> {
   const { sinceMs = Number.NEGATIVE_INFINITY, isOfService = () => true } = filter;
-  for await (const entry of ledger.newestFirst()) {
+  const isOpenAlone = filter.status === "unfinished";
+  // Open tasks are few, however long the history.
+  for await (const entry of isOpenAlone ? (await ledger.unfinished()).reverse() : ledger.newestFirst()) {
     if (entry.kind !== "task") {
       yield entry;
       continue;
@@ -62,7 +72,7 @@ export async function* chargedTasks(
     const { record } = entry;
     // All that follow are older still.
     if (Date.parse(record.submittedAt) < sinceMs) return;
-    if (!mayBeCharged(record) || !matches(record, filter)) continue;
+    if (!isInHistory(record) || !matches(record, filter)) continue;
     yield isOfService(record.intent.service) ? record : "elsewhere";
   }
 }
@@ -72,13 +82,14 @@ function matches(
   { intent: { request }, state }: TaskRecord,
   { search, status, model }: HistoryFilter,
 ): boolean {
-  if (search !== undefined && !request.prompt.toLowerCase().includes(search.toLowerCase())) return false;
+  if (search !== undefined && !matchesWords(search, request.prompt)) return false;
   if (model !== undefined && request.model !== model) return false;
   return status === undefined || hasStatus(effectiveState(state), status);
 }
 
-/** `running` is the word of the JSON output, for a part of what is unfinished. */
+/** `running` is the word of the JSON output too, for whatever is not made yet. */
 function hasStatus(state: StateName, status: HistoryStatus): boolean {
+  if (status === "unfinished") return stateWord(state) !== null;
   const isRunning = status === "running" && reportStatus({ state, isAwaited: true }) === "running";
   return isRunning || historyStatus(state) === status;
 }
@@ -87,7 +98,7 @@ function hasStatus(state: StateName, status: HistoryStatus): boolean {
 export const HISTORY_LIMIT = 20;
 
 /** The words of `status`. */
-export const STATUSES: readonly HistoryStatus[] = ["completed", "unfinished", "running", "failed", "unknown"];
+export const STATUSES: readonly HistoryStatus[] = ["completed", "unfinished", ...STATE_WORDS, "failed"];
 
 /** What a user asks of the history, as it was given. */
 export interface HistoryQuery {

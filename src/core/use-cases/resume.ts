@@ -89,7 +89,8 @@ async function resumeMany(
   deps: UseCaseDeps,
   onEnd: (report: TaskReport, at: number) => Promise<void>,
 ): Promise<TaskReport[]> {
-  const run = { options, deps: withRateLimitedPolls(deps), saves: new Slots(SAVES_AT_ONCE) };
+  const limited = withRateLimitedPolls(deps);
+  const run = { options, deps: limited, saves: new Slots(SAVES_AT_ONCE), works: new Slots(SAVES_AT_ONCE) };
   const ended = targets.map(async (target, at) => {
     const report = await resumeOne(target, run);
     if (isLeftOut(report, target)) return [];
@@ -116,15 +117,15 @@ export function withRateLimitedPolls(deps: UseCaseDeps): UseCaseDeps {
   const known = new Map<TaskDeps, TaskDeps>();
   const limited = (plain: TaskDeps) => {
     const { connection, clock, random } = plain;
-    const service = () => withLimitedPolls(connection.service, { clock, random });
-    const those = known.get(plain) ?? { ...plain, connection: { ...connection, service: service() } };
-    known.set(plain, those);
-    return those;
+    const provider = () => withLimitedPolls(connection.provider, { clock, random });
+    const shared = known.get(plain) ?? { ...plain, connection: { ...connection, provider: provider() } };
+    known.set(plain, shared);
+    return shared;
   };
   return {
     ...deps,
     current: async () => limited(await deps.current()),
-    depsFor: async (service, taskId) => limited(await deps.depsFor(service, taskId)),
+    depsFor: async (intent, taskId) => limited(await deps.depsFor(intent, taskId)),
   };
 }
 
@@ -132,11 +133,15 @@ interface Run {
   options: ResumeTasksSpec;
   deps: UseCaseDeps;
   saves: Slots;
+  /** For tasks whose requests are sent from here, each in its turn. */
+  works: Slots;
 }
 
 function resumeOne(target: ResumeTarget, run: Run): Promise<TaskReport> {
-  const { options, deps, saves } = run;
+  const { options, deps, saves, works } = run;
   const { id, record } = target;
+  if (record?.intent.work && isResumable(record.state.name))
+    return works.run(() => resumeRecord(record, options, deps));
   if (record && isResumable(record.state.name)) return resumeCharged(record, run);
   if (id === null) return saves.run(() => resumeRecord(target.record, options, deps));
   if (record) return resumeFound(record, options, deps);
@@ -148,11 +153,11 @@ function resumeOne(target: ResumeTarget, run: Run): Promise<TaskReport> {
 async function resumeCharged(record: TaskRecord, { options, deps, saves }: Run): Promise<TaskReport> {
   const { state, intent } = record;
   if (!("acceptedAt" in state)) return reportOf(record);
-  if (deps.ledger.isClaimed(record)) return claimedElsewhere(record);
+  if (deps.ledger.isClaimed(record)) return claimedElsewhere(record, deps.ledger);
   const report = reportOf(record);
   return reported(report, async () => {
     const { taskId } = state;
-    const taskDeps = await deps.depsFor(intent.service, taskId);
+    const taskDeps = await deps.depsFor(intent, taskId);
     const acceptedAtMs = Date.parse(state.acceptedAt);
     if (Math.abs(taskDeps.clock.now() - acceptedAtMs) < WRITTEN_BY_THEN_MS) await deps.ledger.sync(record);
     const task = { taskId, acceptedAtMs, recovering: true };

@@ -1,14 +1,15 @@
 import type { Ledger } from "../../store/ledger.ts";
 import type { OwnedTask } from "../../store/owners.ts";
-import { chargedIn } from "../../task/lifecycle.ts";
-import { isUnknown, type TaskRecord } from "../../task/record.ts";
+import { isResumable } from "../../task/lifecycle.ts";
+import { chargedOf, isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
-import { ofOneAccount, type TaskDeps } from "../deps.ts";
+import { identityOf, ofOneAccount, type TaskDeps } from "../deps.ts";
 import { ClaimedError, interruptedError } from "../errors.ts";
 import { isCopyOf } from "../images/copy-image.ts";
 import { requireFree } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import { pause } from "../polling/wait.ts";
+import { requireRead } from "../task/continue.ts";
 import { recoveryDestination } from "../task/finish-owned.ts";
 import { reportOf, type TaskReport } from "../task/report.ts";
 import { claimedElsewhere, resumeFound } from "../task/resume.ts";
@@ -112,7 +113,7 @@ async function reused(
 ): Promise<TaskReport> {
   const report = reportOf(record);
   const { ledger } = deps;
-  if (ledger.isUnderWay(record)) return claimedElsewhere(record);
+  if (ledger.isUnderWay(record)) return claimedElsewhere(record, ledger);
   if (isUnknown(record) || isSubmitting(record, ledger) || hasFailed(record)) return report;
   if (destination.kind === "file") {
     const [first] = report.files;
@@ -136,8 +137,12 @@ function isSubmitting(record: TaskRecord, ledger: Ledger): boolean {
 }
 
 function isReusable(record: TaskRecord, ledger: Ledger): boolean {
-  const charged = chargedIn(record.state);
-  return charged === "yes" || isUnknown(record) || isSubmitting(record, ledger);
+  return isThere(record) || isUnknown(record) || isSubmitting(record, ledger);
+}
+
+/** Whether a task has its image, or will have it. */
+function isThere(record: TaskRecord): boolean {
+  return record.state.name === "saved" || isResumable(record.state.name) || chargedOf(record) === "yes";
 }
 
 /** Whether it failed. A process that waited for it reports the failure, instead of submitting the request again. */
@@ -152,8 +157,10 @@ async function findReusable(
   sinceMs?: number,
 ): Promise<TaskRecord | null> {
   let maybe: TaskRecord | null = null;
-  for await (const record of ledger.sameRequest(request, connection.identity, sinceMs)) {
-    if (chargedIn(record.state) === "yes") return record;
+  for await (const record of ledger.sameRequest(identityOf(request, connection), sinceMs, (entry) =>
+    requireRead([entry]),
+  )) {
+    if (isThere(record)) return record;
     if (isReusable(record, ledger)) maybe ??= record;
   }
   return maybe;

@@ -1,17 +1,19 @@
-import type { PolledState } from "../../api/schema.ts";
 import { inOrder } from "../../lib/concurrency.ts";
 import type { Charged } from "../../lib/error-types.ts";
+import type { PolledState } from "../../providers/provider.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { Destination } from "../../task/intent.ts";
+import type { TaskRecord } from "../../task/record.ts";
 import type { TaskDeps, UseCaseDeps } from "../deps.ts";
 import { requireFolderForSeveral } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
-import type { WaitSettings } from "../polling/wait.ts";
-import { awaitTask, chargedSoFar, endedReport, leftUnfinished, unseen } from "../task/finish.ts";
+import { pollOnce as pollTask, type WaitSettings } from "../polling/wait.ts";
+import { polledRecord } from "../task/accepted.ts";
+import { awaitTask, endedReport, leftUnfinished, unseen } from "../task/finish.ts";
 import { originOfFile } from "../task/origin.ts";
 import { reportOf, reportOfId, type TaskReport } from "../task/report.ts";
 import { reported, resumeFound } from "../task/resume.ts";
-import { requireId, saveUnknownId } from "../task/save-again.ts";
+import { requireId, requirePolls, saveUnknownId } from "../task/save-again.ts";
 import type { AcceptedTask } from "../task/save-task.ts";
 import { distinct, type NamedTask, withRateLimitedPolls } from "./resume.ts";
 
@@ -95,20 +97,40 @@ async function statusOf(
   // Without a task id there is nothing to poll; the report is what the ledger knows.
   if (record && known.taskId === null) return known;
   const taskId = known.taskId ?? id;
+  if (record?.intent.work) return statusOfWork(record, options, deps);
   return reported(known, async () => {
     requireId(id);
-    const taskDeps = await (record ? deps.depsFor(record.intent.service, taskId) : deps.current());
+    const taskDeps = await (record ? deps.depsFor(record.intent, taskId) : deps.current());
+    if (!record) requirePolls(id, taskDeps);
     const acceptedAtMs = record && Date.parse(record.submittedAt);
     // What the ledger says of a failed task is history: the answer is what the service says now.
     const task = { taskId, acceptedAtMs, recovering: true };
     const report = await pollOrWait(task, { ...known, error: null }, options.wait, taskDeps);
     const { destination, wait } = options;
-    if (destination === null || report.state !== "completed") return report;
+    if (report.state !== "completed") return report;
+    // The service knows nothing of what was saved.
+    if (destination === null) return known.state === "saved" ? { ...report, state: "saved" } : report;
     const once = wait ?? { timeoutMs: 0, schedule: null };
     return record
       ? resumeFound(record, { wait: once, destination }, deps)
       : saveUnknownId(id, destination, once, deps);
   });
+}
+
+/** A task that its provider gave no id for cannot be polled: its file says where it stands, and it is taken further. */
+async function statusOfWork(
+  record: TaskRecord,
+  { wait, destination }: StatusSpec,
+  deps: UseCaseDeps,
+): Promise<TaskReport> {
+  const known = reportOf(record);
+  if (wait === null && destination === null) {
+    if (!record.requests.some(({ name }) => name === "accepted")) return known;
+    return reported(known, async () =>
+      reportOf(await polledRecord(record, await deps.depsFor(record.intent, known.taskId ?? record.id))),
+    );
+  }
+  return resumeFound(record, { wait: wait ?? { timeoutMs: null, schedule: null }, destination }, deps);
 }
 
 async function pollOrWait(
@@ -120,7 +142,7 @@ async function pollOrWait(
   const { taskId } = task;
   if (wait === null) {
     const state = await pollOnce(taskId, known.charged, deps);
-    return state.status === "running" ? running(taskId, known, deps) : endedReport(taskId, state, known);
+    return state.status === "running" ? running(known) : endedReport(taskId, state, known);
   }
   const waited = await awaitTask(task, known, wait, deps);
   switch (waited.outcome) {
@@ -131,14 +153,12 @@ async function pollOrWait(
     case "interrupted":
       throw deps.signal.reason;
     case "timeout":
-      return waited.lastFailure === null
-        ? running(taskId, known, deps)
-        : leftUnfinished(taskId, waited, known, deps);
+      return waited.lastFailure === null ? running(known) : leftUnfinished(taskId, waited, known, deps);
   }
 }
 
-function running(taskId: string, known: TaskReport, { connection }: TaskDeps): TaskReport {
-  return { ...known, state: "accepted", charged: chargedSoFar(taskId, "yes", connection) };
+function running(known: TaskReport): TaskReport {
+  return { ...known, state: "accepted", charged: "yes" };
 }
 
 /** Polls a task once, without a retry. @throws if there is no usable answer, with what is known of the charge */
@@ -147,7 +167,7 @@ async function pollOnce(
   charged: Charged,
   deps: Pick<TaskDeps, "connection" | "signal">,
 ): Promise<PolledState> {
-  const reply = await deps.connection.service.poll(taskId, undefined, deps.signal);
+  const reply = await pollTask(taskId, undefined, deps);
   deps.signal.throwIfAborted();
   if (reply.outcome === "state") return reply.task;
   throw reply.outcome === "refused" ? reply.error : unseen(reply, charged, deps.connection.serviceUrl);

@@ -48,7 +48,7 @@ function examine(file: ByteWindow): Verdict {
     end = box.end;
   }
   const isWhole = types.has("mdat") ? types.has("meta") || types.has("moov") : meta.includes("idat");
-  return isWhole ? whole(largestSize(meta)) : cutShort(file.size + HEADER_BYTES);
+  return isWhole ? whole(largestSize(meta), orientationIn(meta)) : cutShort(file.size + HEADER_BYTES);
 }
 
 /** `null` if there is no room for a header, or if its length or type is invalid. */
@@ -76,4 +76,11 @@ function largestSize(meta: Buffer): Size {
     if (size.width * size.height > largest.width * largest.height) largest = size;
   }
   return largest;
+}
+
+/** Reads the property that turns an image by a multiple of 90° anticlockwise, as an Exif orientation. */
+function orientationIn(meta: Buffer): number {
+  const at = meta.indexOf("irot");
+  const quarters = at === -1 ? 0 : (meta[at + 4] ?? 0) & 3;
+  return [1, 8, 3, 6][quarters] ?? 1;
 }

@@ -2,24 +2,24 @@ import path from "node:path";
 
 export type ImageType = "png" | "jpeg" | "webp" | "gif" | "avif";
 
-/** In pixels. */
+/** A size in pixels. */
 export interface Size {
   width: number;
   height: number;
 }
 
 /**
- * The result of walking the file's structure. `needs`: the file must have at least this many bytes. `at`: where its
+ * The result of walking the file's structure. `size` is that of the stored pixels, `orientation` that of Exif. `needs`: the file must have at least this many bytes. `at`: where its
  * structure becomes invalid.
  */
 export type Verdict =
-  | { kind: "whole"; size: Size }
+  | { kind: "whole"; size: Size; orientation: number }
   | { kind: "cut short"; needs: number }
   | { kind: "damaged"; at: number };
 
 export interface ImageFormat {
   type: ImageType;
-  /** For messages. */
+  /** Name in messages. */
   name: string;
   /** Whether a file that begins with these bytes is of this format, or could be if it were longer. */
   begins(head: Buffer): boolean;
@@ -30,8 +30,8 @@ export interface ImageFormat {
 /** Segments or blocks: far more than a real file has. A hostile one could have tens of millions. */
 export const MOST_PARTS = 1_000_000;
 
-export function whole(size: Size): Verdict {
-  return { kind: "whole", size };
+export function whole(size: Size, orientation = 1): Verdict {
+  return { kind: "whole", size, orientation };
 }
 
 export function cutShort(needs: number): Verdict {
@@ -101,7 +101,7 @@ export class ByteWindow {
     return this.from(position, length)?.subarray(0, length) ?? null;
   }
 
-  /** From `position` to the end of the window: at least `least` bytes, or `null` if the file ends sooner. */
+  /** Bytes from `position` to the end of the window: at least `least` bytes, or `null` if the file ends sooner. */
   from(position: number, least: number): Buffer | null {
     const offset = position - this.#start;
     if (offset >= 0 && offset + least <= this.#bytes.length) return this.#bytes.subarray(offset);

@@ -19,11 +19,13 @@ export type { ImageType } from "./format.ts";
 export interface ImageInfo {
   type: ImageType;
   mediaType: string;
-  /** Without the dot: `png`, `jpg`, `webp`, `gif`, `avif`. */
+  /** Extension without the dot: `png`, `jpg`, `webp`, `gif`, `avif`. */
   extension: string;
-  /** In pixels; 0 if the file does not say. */
+  /** Pixels as the image is seen: a camera may have stored it turned. 0 if the file does not say. */
   width: number;
   height: number;
+  /** Given where a viewer must turn or mirror what is stored. */
+  isTurned?: true;
 }
 
 /** `detail` is a short phrase for an error message: "an HTML page", "PNG cut short at byte 5 of at least 57". */
@@ -52,10 +54,12 @@ export function inspectImage(source: ByteSource): Inspection {
   }
   const { type } = format;
   const names = { type, mediaType: `image/${type}`, extension: EXTENSIONS[type][0] };
-  return { ok: true, image: { ...names, ...verdict.size } };
+  const { size, orientation } = verdict;
+  const seen = orientation < 5 ? size : { width: size.height, height: size.width };
+  return { ok: true, image: { ...names, ...seen, ...(orientation !== 1 && { isTurned: true }) } };
 }
 
-/** As `inspectImage`, for a whole image in memory. */
+/** Does what `inspectImage` does, for a whole image in memory. */
 export function inspectBytes(bytes: Buffer): Inspection {
   return inspectImage({
     size: bytes.length,
@@ -63,7 +67,7 @@ export function inspectBytes(bytes: Buffer): Inspection {
   });
 }
 
-/** As `inspectImage`, for the file of this name. @throws the system's error */
+/** Does what `inspectImage` does, for the file of this name. @throws the system's error */
 export function inspectFileAt(path: string): Inspection {
   const file = DiskFile.openToRead(path);
   try {

@@ -1,3 +1,4 @@
+import { EXIF_PREFIX, orientationIn } from "./exif.ts";
 import {
   type ByteWindow,
   cutShort,
@@ -21,6 +22,7 @@ const RST_LAST = 0xd7;
 const SOI = 0xd8;
 const EOI = 0xd9;
 const SOS = 0xda;
+const APP1 = 0xe1;
 
 export const jpeg: ImageFormat = {
   type: "jpeg",
@@ -35,6 +37,7 @@ export const jpeg: ImageFormat = {
  */
 function examine(file: ByteWindow): Verdict {
   let size: Size | null = null;
+  let orientation: number | null = null;
   let hasScan = false;
   let at = START.length - 1;
   for (let parts = 0; parts < MOST_PARTS; parts += 1) {
@@ -42,7 +45,7 @@ function examine(file: ByteWindow): Verdict {
     if (marker === null) return cutShort(file.size + 1);
     const { code } = marker;
     at = marker.at;
-    if (code === EOI) return size !== null && hasScan ? whole(size) : damaged(at);
+    if (code === EOI) return size !== null && hasScan ? whole(size, orientation ?? 1) : damaged(at);
     if (code === TEM) {
       at += 2;
       continue;
@@ -56,6 +59,7 @@ function examine(file: ByteWindow): Verdict {
     if (end > file.size) return cutShort(end + 2);
     const isFrameHeader = code >= SOF_FIRST && code <= SOF_LAST && !NO_FRAME_HEADER.has(code);
     if (isFrameHeader && length >= 7) size ??= frameSize(file, at);
+    if (code === APP1) orientation ??= orientationAt(file, at + 4, length - 2);
     hasScan ||= code === SOS && size !== null;
     at = end;
   }
@@ -88,4 +92,11 @@ function frameSize(file: ByteWindow, at: number): Size | null {
   if (sides === null) return null;
   const size = { width: sides.readUInt16BE(2), height: sides.readUInt16BE(0) };
   return size.height > 0 && size.width > 0 ? size : null;
+}
+
+/** Reads the orientation from the Exif data in a segment; null if it holds something else. */
+function orientationAt(file: ByteWindow, at: number, length: number): number | null {
+  const data = file.bytes(at, length);
+  const isExif = data?.subarray(0, EXIF_PREFIX.length).equals(EXIF_PREFIX);
+  return data && isExif ? orientationIn(data) : null;
 }

@@ -1,4 +1,5 @@
 import { crc32 } from "node:zlib";
+import { orientationIn } from "./exif.ts";
 import {
   type ByteWindow,
   cutShort,
@@ -21,6 +22,8 @@ const LEAST_BYTES = SIGNATURE.length + HEADER_CHUNK_BYTES + 2 * FRAME_BYTES;
 const LARGEST = 0x7fff_ffff;
 /** Far more than a real file has, whose pixel chunks have some kilobytes each. A hostile one could have millions. */
 const MOST_CHUNKS = 200_000;
+/** The most that a JPEG can hold, whose segments are no longer. */
+const MOST_EXIF_BYTES = 65_535;
 
 export const png: ImageFormat = {
   type: "png",
@@ -40,6 +43,7 @@ function examine(file: ByteWindow): Verdict {
   if (size === null) return damaged(SIGNATURE.length);
 
   let at = SIGNATURE.length + HEADER_CHUNK_BYTES;
+  let orientation = 1;
   let hasPixels = false;
   for (let chunks = 0; chunks < MOST_CHUNKS; chunks += 1) {
     const head = file.bytes(at, HEAD_BYTES);
@@ -51,8 +55,10 @@ function examine(file: ByteWindow): Verdict {
     const end = at + FRAME_BYTES + length;
     if (end > file.size) return cutShort(type === "IEND" ? end : end + FRAME_BYTES);
     if (!matchesChecksum(file, at + 4, end - CHECKSUM_BYTES)) return damaged(at);
+    if (type === "eXIf" && length <= MOST_EXIF_BYTES)
+      orientation = orientationIn(file.bytes(at + HEAD_BYTES, length) ?? Buffer.alloc(0));
     hasPixels ||= type === "IDAT" && length > 0;
-    if (type === "IEND") return hasPixels ? whole(size) : damaged(at);
+    if (type === "IEND") return hasPixels ? whole(size, orientation) : damaged(at);
     at = end;
   }
   return damaged(at);

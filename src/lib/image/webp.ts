@@ -1,8 +1,10 @@
+import { orientationIn } from "./exif.ts";
 import {
   type ByteWindow,
   cutShort,
   damaged,
   type ImageFormat,
+  MOST_PARTS,
   type Size,
   sharesStart,
   type Verdict,
@@ -35,7 +37,8 @@ function examine(file: ByteWindow): Verdict {
   const first = firstBytes < CHUNK_HEADER_BYTES ? null : file.bytes(FILE_HEADER_BYTES, firstBytes);
   const size = first === null ? null : canvasSize(first);
   if (size === null) return damaged(FILE_HEADER_BYTES);
-  return hasPicture(file, end) ? whole(size) : damaged(end);
+  const orientation = orientationOfPicture(file, end);
+  return orientation === null ? damaged(end) : whole(size, orientation);
 }
 
 /** The first chunk, of one of three kinds, has the size. */
@@ -72,15 +75,27 @@ function extendedSize(body: Buffer): Size | null {
   return { width: 1 + body.readUIntLE(4, 3), height: 1 + body.readUIntLE(7, 3) };
 }
 
-function hasPicture(file: ByteWindow, end: number): boolean {
-  for (let at = FILE_HEADER_BYTES; at + CHUNK_HEADER_BYTES <= end; ) {
+/** The orientation that Exif data gives, which is behind the pixels; null without pixels. */
+function orientationOfPicture(file: ByteWindow, end: number): number | null {
+  let hasPicture = false;
+  for (let at = FILE_HEADER_BYTES, parts = 0; at + CHUNK_HEADER_BYTES <= end && parts < MOST_PARTS; parts++) {
     const chunk = file.bytes(at, CHUNK_HEADER_BYTES);
-    if (chunk === null) return false;
+    if (chunk === null) break;
+    const type = chunk.toString("latin1", 0, 4);
     const length = chunk.readUInt32LE(4);
     const dataEnd = at + CHUNK_HEADER_BYTES + length;
-    if (PICTURES.has(chunk.toString("latin1", 0, 4))) return length > 0 && dataEnd <= end;
+    if (dataEnd > end) break;
+    if (PICTURES.has(type) && !hasPicture && length === 0) break;
+    hasPicture ||= PICTURES.has(type);
+    if (type === "EXIF" && hasPicture) return orientationAt(file, at + CHUNK_HEADER_BYTES, length);
     // Chunks of odd length are followed by a byte of padding.
     at = dataEnd + (length % 2);
   }
-  return false;
+  return hasPicture ? 1 : null;
+}
+
+const MOST_EXIF_BYTES = 65_535;
+
+function orientationAt(file: ByteWindow, at: number, length: number): number {
+  return orientationIn(file.bytes(at, Math.min(length, MOST_EXIF_BYTES)) ?? Buffer.alloc(0));
 }

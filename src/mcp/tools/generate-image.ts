@@ -5,16 +5,15 @@ import type { Estimate, TaskSuccess } from "../../client/results.ts";
 import { outputNameProblem } from "../../core/manifest/output-name.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { isBelow, realFolder } from "../../lib/real-folder.ts";
-import type { Matrix } from "../../models/matrix.ts";
 import { isLocalFile } from "../../models/rules/images.ts";
 import { PREVIEW_SCHEMA, withPreviews } from "../answer.ts";
 import type { Call } from "../jobs.ts";
-import { requestSchema, type Toolbox, tool } from "../tool.ts";
+import { type CallSettings, requestSchema, type Toolbox, tool } from "../tool.ts";
 import { jobAnswer, resumedTask, WAIT_SCHEMA } from "../wait.ts";
 
-const inputOf = (matrix: Matrix) =>
+const inputOf = (settings: CallSettings) =>
   z.strictObject({
-    ...requestSchema(matrix),
+    ...requestSchema(settings),
     output: z
       .string()
       .optional()
@@ -37,27 +36,30 @@ const inputOf = (matrix: Matrix) =>
 
 type Input = z.output<ReturnType<typeof inputOf>>;
 
-export const generateImage = (matrix: Matrix) =>
+export const generateImage = (settings: CallSettings) =>
   tool({
     name: "generate_image",
     title: "Generate an image",
     description:
-      "Submits a prompt, waits, saves the image, and returns its path. It costs credits; estimate_cost tells how many. The same call again returns the same task at no charge. If the task takes longer than waitSeconds, the result contains its id: call get_task with it.",
+      "Submits a prompt, waits, saves the image, and returns its path and a small picture of it. It costs credits; estimate_cost tells how many. The same call again returns the same task at no charge, and reused: true; reuse: false makes a new image, at a new charge. If the task takes longer than waitSeconds, the result contains its id: call get_task with it.",
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
-    input: inputOf(matrix),
+    input: inputOf(settings),
     async run({ waitSeconds, preview, ...args }, call, toolbox) {
       const { client, jobs, defaults } = toolbox;
+      const { folder, note } = await toolbox.findOutput();
       const { output: given, reuse, allowUndocumentedCost, ...fields } = args;
-      const place = await placeBelow(toolbox.output, given);
+      const place = await placeBelow(folder, given);
       const output = given === undefined ? undefined : place;
-      const image = fields.image && (await imagesBelow(toolbox.output, fields.image));
+      const image = fields.image && (await imagesBelow(folder, fields.image));
       const request = { ...defaults, ...fields, image };
       const estimate = client.estimate(request);
       const key = JSON.stringify([estimate.request, output ?? null]);
       const running = reuse ? jobs.withKey(key) : undefined;
       const spec = { key, request, estimate, reuse, allowUndocumentedCost, output, place };
       const job = running ?? jobs.start(key, (shared) => taskFor(spec, shared, toolbox));
-      return withPreviews(await jobAnswer(job, waitSeconds, call, toolbox), preview);
+      const answer = await jobAnswer(job, waitSeconds, call, toolbox);
+      const told = note === null ? answer : { ...answer, result: { ...answer.result, folder: note } };
+      return withPreviews(told, preview ?? toolbox.previews);
     },
   });
 

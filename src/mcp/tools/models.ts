@@ -1,6 +1,7 @@
 import { z } from "zod/v4";
-import { KINDS, type Matrix, QUALITIES } from "../../models/matrix.ts";
-import { requestSchema, tool } from "../tool.ts";
+import { unknownToUs } from "../../models/check.ts";
+import { KINDS, QUALITIES } from "../../models/matrix.ts";
+import { type CallSettings, requestSchema, tool } from "../tool.ts";
 
 export const listModels = tool({
   name: "list_models",
@@ -14,19 +15,24 @@ export const listModels = tool({
     quality: z.enum(QUALITIES).optional().describe("Supports this quality."),
     references: z.int().min(0).optional().describe("Takes this many reference images."),
   }),
-  async run(filter, _call, { client }) {
-    return { result: { ok: true, models: client.models(filter) } };
+  async run(filter, _call, { client, generatorModels }) {
+    const known = client.models(filter);
+    const isFiltered = Object.keys(filter).length > 0;
+    // Of a generator's own models only the names are known: none is documented to match.
+    const names = isFiltered ? [] : ((await generatorModels()) ?? []);
+    const others = names.filter((name) => !known.some(({ id }) => id === name)).map(unknownToUs);
+    return { result: { ok: true, models: [...known, ...others] } };
   },
 });
 
-export const estimateCost = (matrix: Matrix) =>
+export const estimateCost = (settings: CallSettings) =>
   tool({
     name: "estimate_cost",
     title: "Estimate a request's cost",
     description:
       "Checks a request against the model matrix and gives its documented cost in credits; null means not documented. Sends nothing, costs nothing.",
     annotations: { readOnlyHint: true, openWorldHint: false },
-    input: z.strictObject(requestSchema(matrix)),
+    input: z.strictObject(requestSchema(settings)),
     async run(fields, _call, { client, defaults }) {
       return { result: { ok: true, ...client.estimate({ ...defaults, ...fields }) } };
     },

@@ -1,7 +1,7 @@
 import { z } from "zod/v4";
 import type { TaskResult } from "../../client/results.ts";
 import { HISTORY_LIMIT, STATUSES } from "../../core/use-cases/history.ts";
-import type { Matrix } from "../../models/matrix.ts";
+import { taskIdOf } from "../../task/record.ts";
 import {
   type Answer,
   failureAnswer,
@@ -12,7 +12,7 @@ import {
   withPreviews,
 } from "../answer.ts";
 import type { Call, Job } from "../jobs.ts";
-import { requestSchema, type Toolbox, tool } from "../tool.ts";
+import { type CallSettings, requestSchema, type Toolbox, tool } from "../tool.ts";
 import { jobAnswer, pollingMs, resumedTask, WAIT_SCHEMA } from "../wait.ts";
 
 export const getTask = tool({
@@ -27,20 +27,20 @@ export const getTask = tool({
     ...PREVIEW_SCHEMA,
   }),
   async run({ taskId, waitSeconds, preview }, call, toolbox) {
-    return withPreviews(await answerFor(taskId, waitSeconds, call, toolbox), preview);
+    return withPreviews(await answerFor(taskId, waitSeconds, call, toolbox), preview ?? toolbox.previews);
   },
 });
 
 async function answerFor(taskId: string, waitSeconds: number, call: Call, toolbox: Toolbox): Promise<Answer> {
-  const { client, jobs, findTask, output } = toolbox;
+  const { client, jobs, findTask, findOutput } = toolbox;
   const record = await findTask(taskId);
-  const whole = record !== null && "taskId" in record.state ? record.state.taskId : taskId;
+  const whole = (record && taskIdOf(record)) ?? taskId;
   const job = jobs.ofTask(whole);
   if (job) return jobAnswer(job, waitSeconds, call, toolbox);
   if (waitSeconds === 0) return taskAnswer(await client.status(taskId, call));
   const timeoutMs = pollingMs(waitSeconds);
   // Where it goes is known of a task that the ledger has.
-  const options = record === null ? { timeoutMs, output: `${output}/` } : { timeoutMs };
+  const options = record === null ? { timeoutMs, output: `${(await findOutput()).folder}/` } : { timeoutMs };
   const resuming = jobs.start(
     JSON.stringify(whole),
     (shared) => resumedTask(taskId, shared, toolbox, options),
@@ -53,7 +53,7 @@ export const resumeTasks = tool({
   name: "resume_tasks",
   title: "Resume tasks",
   description:
-    "Finishes every task that was charged and is not saved, from this session or before it, and saves their images. Costs nothing.",
+    "Finishes every task that is not saved, from this session or before it, and saves their images. Costs nothing.",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({ ...WAIT_SCHEMA }),
   async run({ waitSeconds }, call, toolbox) {
@@ -113,17 +113,20 @@ function endOf(job: Job, waitSeconds: number, call: Call, toolbox: Toolbox): Pro
   return jobAnswer(job, waitSeconds, call, toolbox).catch(failureAnswer);
 }
 
-export const history = (matrix: Matrix) =>
+export const history = (settings: CallSettings) =>
   tool({
     name: "history",
-    title: "List charged tasks",
-    description: "Lists the tasks charged from this machine, newest first, with prompt, cost and file paths.",
+    title: "List tasks",
+    description: "Lists the tasks of this machine, newest first, with prompt, cost and file paths.",
     annotations: { readOnlyHint: true, openWorldHint: false },
     input: z.strictObject({
       limit: z.int().min(1).max(1000).default(HISTORY_LIMIT).describe("How many at most."),
-      search: z.string().optional().describe("A part of the prompt, in any case."),
-      status: z.enum(STATUSES).optional().describe("unfinished: charged and not saved."),
-      model: requestSchema(matrix).model.describe("Only this model."),
+      search: z.string().optional().describe("The beginnings of words of the prompt, in any case."),
+      status: z
+        .enum(STATUSES)
+        .optional()
+        .describe("completed: saved. unfinished: waiting, running, accepted, made or unknown."),
+      model: requestSchema(settings).model.describe("Only this model."),
       since: z.string().optional().describe("A day such as 2026-01-31, or an age such as 12h, 7d, 2w."),
     }),
     async run(filter, { signal }, { client }) {

@@ -16,7 +16,7 @@ export const FLAG_LABELS: Labels = {
   maxImages: "--max-images",
 };
 
-/** For values of a manifest's row, and options of the package. */
+/** Labels for values of a manifest's row, and options of the package. */
 export const FIELD_LABELS: Labels = {
   prompt: "prompt",
   model: "model",

@@ -13,7 +13,7 @@ export function hexes(list: string): [Rgb, ...Rgb[]] {
   return [first ?? [0, 0, 0], ...rest];
 }
 
-/** From `a` (share 0) to `b` (share 1). */
+/** Mixes `a` (share 0) and `b` (share 1). */
 export function mix(a: Rgb, b: Rgb, share: number): Rgb {
   return [a[0] + (b[0] - a[0]) * share, a[1] + (b[1] - a[1]) * share, a[2] + (b[2] - a[2]) * share];
 }

@@ -3,7 +3,7 @@ import { circle, type Outline, type Point } from "./outline.ts";
 
 /** One row of the picture while it is painted. */
 export interface Row {
-  /** In pixels. */
+  /** Width in pixels. */
   readonly width: number;
   /** Red, green, blue of each pixel, 0 to 255, not rounded yet. */
   readonly pixels: Float32Array;
@@ -86,7 +86,7 @@ export function fill(outline: Outline, ink: Rgb | Ink, opacity = 1): Layer {
 interface Side {
   readonly top: number;
   readonly bottom: number;
-  /** At `top`. */
+  /** Position at `top`. */
   readonly x: number;
   readonly slope: number;
   /** Which way it winds, 1 or -1. */

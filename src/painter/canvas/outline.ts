@@ -12,7 +12,7 @@ export function rectangle(x: number, y: number, width: number, height: number): 
   ];
 }
 
-/** As round as it looks at this size in pixels. */
+/** A polygon that looks round at this size in pixels. */
 export function circle(x: number, y: number, radius: number): Point[] {
   return ellipse(x, y, radius, radius, 0, Math.min(96, Math.max(10, Math.ceil(Math.sqrt(radius) * 5))));
 }

@@ -30,7 +30,7 @@ export type LandName = keyof typeof LANDS;
 
 /** A time of day and its weather: the sky, and the light it casts on everything below. */
 export interface Light {
-  /** From the zenith down to the horizon. */
+  /** Colours from the zenith down to the horizon. */
   readonly sky: readonly [Rgb, ...Rgb[]];
   /** The sun or moon. */
   readonly orb: Rgb;

@@ -3,7 +3,7 @@ import path from "node:path";
 import { DiskFile } from "../../lib/disk-file.ts";
 import { removeIfPresent } from "../../lib/durable.ts";
 import { errorCode } from "../../lib/error-text.ts";
-import { isNewTaskId } from "../task-id.ts";
+import { isNewTaskId } from "../../task/task-id.ts";
 
 /** A task as it was submitted. Its status follows from the time; the file is never changed. */
 export interface Task {

@@ -47,6 +47,7 @@ const ARGUMENTS: Readonly<Record<string, readonly string[]>> = {
   compare: ["a fox", "--model", "z-image"],
   rerun: ["fox.png"],
   status: ["task-1"],
+  cancel: ["task-1"],
   history: ["--model", "z-image"],
   show: ["fox.png"],
   login: ["--no-verify"],
@@ -89,11 +90,11 @@ describe("imggen", () => {
   const names = Object.keys(COMMANDS);
   const refuses = (name: string, flag: string) => REFUSED[name]?.includes(flag) === true;
 
-  it.each(names)("%s refuses the global flags that it does not act on, with nothing done", async (name) => {
+  it.each(names)("%s refuses the global flags that it does not take, with nothing done", async (name) => {
     for (const flag of REFUSED[name] ?? []) {
       const words = flag === "--profile" ? [flag, "nope"] : [flag];
       const { code, said, before, after } = await withFlag(name, ...words);
-      expect(said).toContain(`imggen ${name} does not act on ${flag}, so nothing was done.`);
+      expect(said).toContain(`imggen ${name} does not take ${flag}. Nothing was done.`);
       expect([code, after]).toEqual([2, before]);
     }
     const { stdout: help } = await (await commandWorld()).run([name, "--help"]);

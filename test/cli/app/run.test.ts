@@ -28,7 +28,10 @@ it.each([["--version"], ["-V"], ["version"]])("%s prints the version", async (wo
 
 it("a word that is no command is offered as a prompt", async () => {
   expect(await complaint("fox")).toContain("To generate an image: imggen generate fox\n");
-  expect(await complaint("a", "red fox", "--sandbox")).toContain("imggen generate 'a red fox'\n");
+  expect(await complaint("a", "red fox", "--sandbox")).toContain("imggen generate 'a red fox' --sandbox\n");
+  expect(await complaint("--sandbox", "a", "fox", "-m", "z-image")).toContain(
+    "imggen --sandbox generate 'a fox' -m z-image\n",
+  );
 });
 
 it("a misspelled command or flag is answered with the one that was meant", async () => {
@@ -61,6 +64,43 @@ it.each([
   expect(await complaint(...line.split(" "))).toBe(
     `error: The prompt must be one argument: quote it.\n  Run: ${quoted}\n`,
   );
+});
+
+it.each([
+  ["generate|“a|fox”|–model|z-image", "– “ ”", "generate 'a fox' --model z-image"],
+  ["generate|a fox|—model=z-image", "—", "generate 'a fox' --model=z-image"],
+  ["generate|a fox|–m|z-image", "–", "generate 'a fox' -m z-image"],
+  ["generate|a fox|–modle|z-image", "–", "generate 'a fox' --model z-image"],
+  ["generate|a fox|--model\u00a0z-image", "no-break space", "generate 'a fox' --model z-image"],
+  ["generate|–dry-run", "–", "generate --dry-run"],
+  ["generate|a fox|--model|‘z-image’", "‘ ’", "generate 'a fox' --model z-image"],
+  ["generate\u00a0a|red|fox", "no-break space", "generate 'a red fox'"],
+  ["„a|fox“|–sandbox", "– „ “", "generate 'a fox' --sandbox"],
+  ["–sandbox|generate|a fox", "–", "--sandbox generate 'a fox'"],
+  ["batch|“my|prompts.txt”|-o|“out”", "“ ”", "batch 'my prompts.txt' -o out"],
+  ["batch|“prompts.txt”", "“ ”", "batch prompts.txt"],
+  ["generate|a|fox’s|tail|–model|z-image", "–", "generate 'a fox’s tail' --model z-image"],
+])("typographic characters (%s) are named, with the command that was meant", async (line, named, meant) => {
+  expect(await complaint(...line.split("|"))).toBe(
+    `error: The command line has ${named} in place of plain quotes, dashes or blanks.\n  Run: imggen ${meant}\n`,
+  );
+});
+
+it("an option behind one dash is not taken for a short one with a value", async () => {
+  expect(await complaint("generate", "a fox", "-model", "z-image")).toBe(
+    "error: Unknown option '-model'.\n  Did you mean --model?\n  Run: imggen generate 'a fox' --model z-image\n",
+  );
+  expect(await complaint("generate", "a", "fox", "-output=x")).toContain("Did you mean --output?");
+});
+
+it("typographic characters inside a prompt are its own", async () => {
+  const home = await temporaryFolder();
+  for (const prompt of ["a sign “open” – and a fox’s den", "–model of a ship"]) {
+    const { code } = await runCommand(["generate", prompt, "--dry-run", "-m", "z-image", "--sandbox"], {
+      home,
+    });
+    expect(code).toBe(0);
+  }
 });
 
 it("several prompts are answered with the command that takes several", async () => {

@@ -103,7 +103,7 @@ describe("confirmAbove", () => {
     );
     const dry = await world.run([...BATCH, "--dry-run"]);
     expect(dry.stdout).toBe(
-      "5 rows (3 repeat an earlier row), 5 saved already, up to 10 credits already charged, nothing to submit, nothing was sent\n",
+      "5 rows (3 repeat an earlier row), 5 saved already, 10 credits already charged, nothing to submit, nothing was sent\n",
     );
   });
 });

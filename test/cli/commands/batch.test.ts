@@ -168,7 +168,7 @@ describe("columns that no request has", () => {
     await world.manifest("p.csv", "prompt,sku", "a fox,../A-1", "a hen,{slug}");
     const args = ["batch", "p.csv", ...MODEL, "-o", "out", "--name", "{sku}-{quality}"];
     expect((await world.run(args)).code).toBe(0);
-    expect(await imagesIn(path.join(world.cwd, "out"))).toEqual(["A-1-default.png", "slug--default.png"]);
+    expect(await imagesIn(path.join(world.cwd, "out"))).toEqual(["A-1.png", "slug-.png"]);
     expect((await world.batchJson(args.slice(1))).summary).toMatchObject({ saved: 0, skipped: 2 });
   });
 
@@ -229,7 +229,7 @@ describe("--dry-run", () => {
     const args = ["batch", "p.txt", ...TWO_CREDITS, "-o", "out", "--dry-run"];
     const { stdout } = await world.run(args, { env: { IMGGEN_API_KEY: undefined } });
     expect(stdout).toBe(
-      "3 rows, 2 saved already, up to 4 credits already charged, 1 to submit: 2 credits, nothing was sent\n",
+      "3 rows, 2 saved already, 4 credits already charged, 1 to submit: 2 credits, nothing was sent\n",
     );
     expect(await world.listing()).toEqual(before);
     const capped = await world.run([...args, "--max-credits", "5"]);

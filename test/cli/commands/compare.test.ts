@@ -67,7 +67,7 @@ describe("compare", () => {
     const [headings = "", row = ""] = stdout.split("\n");
     expect(headings.split(/ {2,}/)).toEqual(words("MODEL RATIO QUALITY CREDITS SECONDS SIZE FILE"));
     const file = (await imagesIn(world.cwd))[0] ?? "";
-    expect(file).toMatch(/^a-fox-gamma-image-2-default-1K-/);
+    expect(file).toMatch(/^a-fox-gamma-image-2-1K-/);
     expect(row).toMatch(/^gamma-image-2 {2}- {6}1K {7}2 {8}\d+\.\d {6}64×48 {2}/);
     expect(row.endsWith(file)).toBe(true);
   });

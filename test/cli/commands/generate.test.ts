@@ -100,6 +100,14 @@ describe("generate", () => {
     });
   });
 
+  it("shows a person the service's own key of a refusal with --verbose alone", async () => {
+    const key = "my_credits.no_credits_description";
+    const world = await commandWorld({ submit: replies(failure(key)) });
+    const plain = await world.run(["generate", "a fox"]);
+    expect([plain.code, plain.stderr]).toEqual([4, expect.not.stringContaining(key)]);
+    expect((await world.run(["generate", "a fox", "--verbose"])).stderr).toContain(` [${key}]`);
+  });
+
   it("--no-wait returns with the id, before any poll", async () => {
     const world = await commandWorld();
     const { code, document } = await world.json(["generate", "a fox", "--no-wait"]);

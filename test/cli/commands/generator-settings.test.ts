@@ -27,6 +27,31 @@ describe("login --generator", () => {
     expect(stdout).toMatch(/^generatorKey +sk-…2046 +config$/m);
   });
 
+  it("sends a user name and a password of any language as UTF-8", async () => {
+    const world = await generatorWorld();
+    const login = ["login", "--generator", `sdapi:${world.generator.origin}`];
+    expect(await world.run(login, { input: "анна:пароль\n", env: NONE_SET })).toMatchObject({ code: 0 });
+    const [, sent = ""] = /^Basic (.*)$/.exec(world.generator.requests[0]?.headers.authorization ?? "") ?? [];
+    expect(Buffer.from(sent, "base64").toString()).toBe("анна:пароль");
+    const bearer = ["login", "--generator", world.generator.origin];
+    expect(await world.run(bearer, { input: "анна:пароль\n", env: NONE_SET })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("a character beyond Latin-1"),
+    });
+  });
+
+  it.each([
+    ["/v1/images/generations", "/v1"],
+    ["/v1/images/edits/", "/v1"],
+    ["/images/generations", "/v1"],
+    ["/proxy/v1/chat/completions", "/proxy/v1"],
+  ])("takes the address of an operation (%s) for that of its server", async (pasted, base) => {
+    const world = await generatorWorld();
+    const login = ["login", "--generator", `${world.generator.origin}${pasted}`, "--no-verify"];
+    expect((await world.run(login, { input: "\n", env: NONE_SET })).code).toBe(0);
+    expect(await storedSettings(world)).toEqual({ generator: `openai:${world.generator.origin}${base}` });
+  });
+
   it("stores a generator without a key, which a command never has", async () => {
     const world = await generatorWorld();
     expect(
@@ -71,11 +96,13 @@ describe("login --generator", () => {
       generator: "openai",
       generatorKey: "sesame",
       generatorKeyOrigin: "https://api.openai.com",
+      // For the next generator it would be a lie that costs money.
+      generatorFree: "true",
       ratio: "1:1",
     });
-    expect(await world.run(["logout"])).toMatchObject({
+    expect(await world.run(["logout"], { env: NONE_SET })).toMatchObject({
       code: 0,
-      stderr: "Removed the generator and its key.\n",
+      stderr: "Removed the generator openai, the generator's key, the setting generatorFree.\n",
     });
     expect(await storedSettings(world)).toEqual({ ratio: "1:1" });
   });
@@ -153,6 +180,14 @@ describe("doctor", () => {
     expect(world.generator.submits()).toEqual([]);
   });
 
+  it("asks whether the address is right where there is no list of models", async () => {
+    const { check } = await checked(await generatorWorld(undefined, response(404, "nothing here")));
+    expect(check("service")).toMatchObject({
+      status: "warning",
+      message: expect.stringMatching(/its list of models answers 404\. Is the address right\?$/),
+    });
+  });
+
   it("warns of a model that it does not list", async () => {
     const world = await generatorWorld();
     const { check } = await checked(world, ["--generator-model", "sd3"]);
@@ -228,5 +263,54 @@ describe("a flag about a generator", () => {
       code: 2,
     });
     expect(world.service.requests).toEqual([]);
+  });
+});
+
+describe("a key in a query", () => {
+  const IN_QUERY = `https://images.example/v1?api_key=${CANARY}`;
+
+  it.each([
+    ["--generator", ["generate", "a fox", "--generator", IN_QUERY], {}],
+    ["IMGGEN_GENERATOR", ["generate", "a fox"], { IMGGEN_GENERATOR: `sdapi:${IN_QUERY}` }],
+    ["IMGGEN_BASE_URL", ["generate", "a fox"], { ...NONE_SET, IMGGEN_BASE_URL: IN_QUERY }],
+    ["generator", ["config", "set", "generator", IN_QUERY], NONE_SET],
+    ["baseUrl", ["config", "set", "baseUrl", IN_QUERY], NONE_SET],
+    ["--base-url", ["login", "--no-verify", "--base-url", IN_QUERY.slice(8)], NONE_SET],
+  ])("of %s is refused, and is in no output and no file", async (label, args, env) => {
+    const world = await generatorWorld();
+    const { code, document } = await world.json(args, { env });
+    expect([code, document.error?.message]).toEqual([
+      2,
+      expect.stringContaining(`${label} has a key in its query`),
+    ]);
+    expect(document.error?.hint).toMatch(/imggen login/);
+    expect(JSON.stringify(document)).not.toContain(CANARY);
+    expect(await storedSettings(world).catch(() => ({}))).not.toHaveProperty("generator");
+  });
+
+  it("is not shown by config, wherever it comes from", async () => {
+    const world = await generatorWorld();
+    await withConfig(world, { baseUrl: IN_QUERY });
+    const env = { IMGGEN_GENERATOR: IN_QUERY };
+    for (const args of [
+      ["list"],
+      ["list", "--json"],
+      ["get", "generator"],
+      ["get", "baseUrl"],
+      ["set", "generator", "openai"],
+    ]) {
+      const { stdout, stderr } = await world.run(["config", ...args], { env });
+      expect(stdout + stderr).not.toContain(CANARY);
+    }
+    expect((await world.run(["config", "get", "generator"], { env })).stdout).toBe(
+      "https://images.example/v1?…\n",
+    );
+  });
+});
+
+describe("a list of models", () => {
+  it("models lists the names of a generator's models, of which nothing else is known", async () => {
+    const world = await generatorWorld();
+    expect(await world.run(["models"])).toMatchObject({ code: 0, stdout: "flux\n", stderr: "" });
   });
 });

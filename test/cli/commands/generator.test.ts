@@ -1,13 +1,11 @@
-import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { InterruptedError } from "../../../src/core/errors.ts";
-import { generatorWorld, makesImage, refuses } from "../../support/generator-world.ts";
+import { generatorWorld, makesImage, modelList, refuses } from "../../support/generator-world.ts";
 import { PICTURE, png, sha256 } from "../../support/images.ts";
-import { response } from "../../support/scripted-server.ts";
+import { openTasks } from "../../support/left-task.ts";
 import { inTurn } from "../../support/scripts.ts";
-
-const openEnds = async (home: string) => readdir(path.join(home, "state", "tasks", "open"));
 
 describe("generate with the user's own generator", () => {
   it("saves its image, free of charge, and says in the ledger whose it is", async () => {
@@ -16,9 +14,12 @@ describe("generate with the user's own generator", () => {
     expect(code).toBe(0);
     expect(document).toMatchObject({
       ok: true,
+      taskId: expect.stringMatching(/^task_[0-9a-f]{20}$/),
       status: "completed",
       request: { prompt: "a fox", model: "flux" },
       credits: 0,
+      charged: "no",
+      files: [{ url: null }],
       usage: { total_tokens: 12 },
     });
     const image = String(document.files?.[0]?.path);
@@ -32,7 +33,7 @@ describe("generate with the user's own generator", () => {
   });
 
   it("sends what the user says of it, and no key", async () => {
-    const { run, generator } = await generatorWorld();
+    const { run, generator } = await generatorWorld(makesImage, modelList("flux", "sd3"));
     const flags = [
       "--generator-field",
       "steps=20",
@@ -55,15 +56,46 @@ describe("generate with the user's own generator", () => {
     });
   });
 
+  it.each(["status", "resume"])("is not asked by %s for a task that the ledger lacks", async (command) => {
+    const { json, generator } = await generatorWorld();
+    const { code, document } = await json([command, "task_aaaaaaaaaaaaaaaaaaaa"]);
+    expect([code, document.error?.type]).toEqual([2, "usage"]);
+    expect(document.error?.message).toContain("The ledger has no task task_aaaaaaaaaaaaaaaaaaaa");
+    expect(generator.submits()).toEqual([]);
+  });
+
+  it("gets nothing where a damaged record of the ledger may be the same request", async () => {
+    const { json, generator, home } = await generatorWorld();
+    const open = path.join(home, "state", "tasks", "open");
+    await mkdir(open, { recursive: true });
+    await writeFile(path.join(open, "20260131T120000000-0123abcd.jsonl"), "no task\n");
+    for (const flags of [[], ["--reuse"]]) {
+      const { code, document } = await json(["generate", "a fox", ...flags]);
+      expect([code, document.error?.type]).toEqual([8, "save_failed"]);
+    }
+    expect(generator.submits()).toEqual([]);
+    expect((await json(["generate", "a fox", "--again"])).code).toBe(0);
+  });
+
   it("warns of an image of another size than was asked for, and of one that is missing", async () => {
     const { json } = await generatorWorld(
       inTurn(makesImage, refuses(400, "moderation_blocked", "No cats here.")),
     );
-    const { document } = await json(["generate", "a cat", "-r", "16:9", "-n", "2"]);
-    expect(document).toMatchObject({ ok: true, status: "completed" });
-    expect(document.warnings).toEqual([
-      expect.stringMatching(/No cats here\)\. Requested 1024×576 pixels, received 8×6\.$/),
-    ]);
+    const { code, document } = await json(["generate", "a cat", "-r", "16:9", "-n", "2"]);
+    expect({ code, document }).toMatchObject({
+      code: 10,
+      document: {
+        charged: "no",
+        resume: null,
+        files: [{ url: null }],
+        warnings: ["Requested 1024×576 pixels, received 8×6."],
+        error: {
+          type: "partial",
+          message: expect.stringMatching(/^1 of 2 images .*Image 2: .*No cats here/),
+        },
+      },
+    });
+    expect(await json(["resume"])).toMatchObject({ code: 0, document: { tasks: [] } });
   });
 
   it("under --sandbox opens no connection to it", async () => {
@@ -132,15 +164,19 @@ describe("a paid generator", () => {
     const lost = await json(["generate", "a fox", paid]);
     expect(lost).toMatchObject({
       code: 9,
-      document: { charged: "unknown", taskId: expect.any(String), error: { type: "outcome_unknown" } },
+      document: {
+        charged: "unknown",
+        taskId: expect.stringMatching(/^task_/),
+        error: { type: "outcome_unknown", message: expect.stringMatching(/HTTP 524.* kept in .*reply/) },
+      },
     });
     const again = await json(["generate", "a fox", paid]);
     expect(again).toMatchObject({ code: 9, document: { reused: true } });
     expect(await json(["generate", "a fox", paid, "--reuse"])).toMatchObject({ code: 9 });
     expect(await json(["resume", paid])).toMatchObject({ code: 9 });
     expect(generator.submits()).toHaveLength(1);
-    const [task] = await openEnds(home);
-    expect(await json(["resume", task?.replace(".jsonl", "") ?? "", "--dismiss"])).toMatchObject({ code: 0 });
+    const [task = ""] = await openTasks(home);
+    expect(await json(["resume", task, "--dismiss"])).toMatchObject({ code: 0 });
     expect(await json(["generate", "a fox", paid])).toMatchObject({ code: 0 });
     expect(generator.submits()).toHaveLength(2);
   });
@@ -169,40 +205,79 @@ describe("a paid generator", () => {
   });
 
   it.each([[], [paid]])(
-    "that cannot be reached has charged nothing when the wait ends, %s",
+    "that cannot be reached has charged nothing, and leaves nothing open, %s",
     async (...flags) => {
       const world = await generatorWorld();
       await world.generator.close();
-      // Between the attempts 15 and 31 seconds after the first.
-      const wait = ["--timeout", "22s", "-m", "flux"];
-      expect(await world.json(["generate", "a fox", ...flags, ...wait])).toMatchObject({
-        code: 6,
-        document: { charged: "no", resume: expect.any(String), error: { type: "pending" } },
+      const { code, document } = await world.json(["generate", "a fox", "-m", "flux", ...flags]);
+      expect({ code, document }).toMatchObject({
+        code: 7,
+        document: { charged: "no", resume: null, error: { type: "network" } },
       });
+      expect(await openTasks(world.home)).toEqual([]);
     },
   );
 
-  it("that is busy after the first of two images may have charged for it when the wait ends", async () => {
-    const { json } = await generatorWorld(
-      inTurn(makesImage, refuses(429, "rate_limit_exceeded", "Slow down.")),
+  it.each([
+    ["is busy", refuses(429, "rate_limit_exceeded"), 5, "service_error"],
+    ["refuses the key", refuses(401, "invalid_api_key"), 3, "auth_required"],
+  ])(
+    "that %s after the first of two images has charged for that, which is kept",
+    async (_what, answer, code, type) => {
+      const { json, run, generator } = await generatorWorld(inTurn(makesImage, answer));
+      const two = ["generate", "a fox", paid, "-n", "2"];
+      const left = await json(two);
+      expect(left).toMatchObject({
+        code,
+        document: {
+          charged: "yes",
+          resume: expect.stringMatching(/^imggen resume task_/),
+          error: { type, hint: expect.stringMatching(/^What was made before is kept\.\nResume with: /) },
+        },
+      });
+      expect((await run(["resume"])).stderr).not.toContain("Nothing was charged");
+      const bodies = () => generator.submits().length;
+      const before = bodies();
+      expect(await json(["status", String(left.document.taskId)])).toMatchObject({
+        code: 6,
+        document: { charged: "yes", status: "running" },
+      });
+      expect(bodies()).toBe(before);
+    },
+  );
+
+  it("that fails in between makes the missing image alone once it is well again", async () => {
+    const { json, prompts } = await generatorWorld(
+      inTurn(makesImage, refuses(401, "invalid_api_key"), makesImage),
     );
-    const pending = await json(["generate", "a fox", paid, "-n", "2", "--timeout", "22s"]);
-    expect(pending).toMatchObject({
-      code: 6,
-      document: { charged: "unknown", error: { message: expect.stringContaining("Slow down") } },
-    });
-    expect(await json(["status", String(pending.document.taskId), paid])).toMatchObject({
-      code: 6,
-      document: { charged: "unknown" },
-    });
+    expect(await json(["generate", "a fox", paid, "-n", "2"])).toMatchObject({ code: 3 });
+    const { code, document } = await json(["resume", paid]);
+    expect({ code, document }).toMatchObject({ code: 0, document: { tasks: [{ charged: "yes" }] } });
+    expect(document.tasks?.[0]?.files).toHaveLength(2);
+    expect(prompts()).toHaveLength(3);
   });
 
-  it("that refuses the key after the first of two images may have charged for it", async () => {
-    const { json } = await generatorWorld(inTurn(makesImage, refuses(401, "invalid_api_key")));
-    expect(await json(["generate", "a fox", paid, "-n", "2"])).toMatchObject({
-      code: 3,
-      document: { charged: "unknown", resume: expect.any(String), error: { type: "auth_required" } },
+  it("of several images loses one: the others are saved, the lost one is named until it is dismissed", async () => {
+    const { json, run, home, prompts } = await generatorWorld(
+      inTurn(makesImage, refuses(524, "timeout"), makesImage),
+    );
+    const partial = await json(["generate", "a fox", paid, "-n", "3"]);
+    expect(partial).toMatchObject({
+      code: 10,
+      document: {
+        charged: "yes",
+        files: [{ url: null }, { url: null }],
+        error: { type: "partial", message: expect.stringMatching(/^1 of 3 .*Image 2: .*HTTP 524/) },
+      },
     });
+    const [task = ""] = await openTasks(home);
+    expect(partial.document.error?.hint).toContain(`imggen resume ${task} --dismiss`);
+    expect(await json(["resume"])).toMatchObject({ code: 10 });
+    expect(await run(["resume", task, "--dismiss"])).toMatchObject({ code: 0 });
+    expect(await openTasks(home)).toEqual([]);
+    const [known] = [(await json(["history"])).document].flat();
+    expect(known).toMatchObject({ status: "completed", charged: "yes", files: [{}, {}] });
+    expect(prompts()).toHaveLength(3);
   });
 
   it("whose key is like a word of a result URL saves its image all the same", async () => {
@@ -211,43 +286,65 @@ describe("a paid generator", () => {
     expect(await json(["generate", "a fox", paid], { env })).toMatchObject({ code: 0 });
   });
 
-  it("that refuses the key pauses its queue: nothing is charged, and resume finishes the task", async () => {
-    const { json, generator } = await generatorWorld(inTurn(refuses(401, "invalid_api_key"), makesImage));
-    const refused = await json(["generate", "a fox", paid]);
-    expect(refused).toMatchObject({
+  it("that refuses the key has charged nothing, and leaves nothing open", async () => {
+    const { json, home } = await generatorWorld(refuses(401, "invalid_api_key"));
+    expect(await json(["generate", "a fox", paid])).toMatchObject({
       code: 3,
-      document: { charged: "no", taskId: expect.any(String), resume: expect.any(String) },
+      document: { charged: "no", resume: null, error: { type: "auth_required" } },
     });
-    expect(await json(["resume", paid])).toMatchObject({ code: 0 });
-    expect(generator.submits()).toHaveLength(2);
+    expect(await openTasks(home)).toEqual([]);
+  });
+
+  it("that is interrupted sends its image all the same, and resume saves it", async () => {
+    const stop = new AbortController();
+    const { json, prompts } = await generatorWorld((request, socket) => {
+      stop.abort(new InterruptedError("SIGINT"));
+      setTimeout(() => void makesImage(request, socket), 50);
+    });
+    expect(await json(["generate", "a fox", paid], { signal: stop.signal })).toMatchObject({
+      code: 130,
+      document: { charged: "yes", resume: expect.any(String), error: { type: "interrupted" } },
+    });
+    expect(await json(["resume"])).toMatchObject({ code: 0, document: { tasks: [{ charged: "yes" }] } });
+    expect(prompts()).toHaveLength(1);
+  });
+
+  it("whose time is up sends its image all the same, and resume saves it", async () => {
+    const { json, prompts } = await generatorWorld((request, socket) => {
+      setTimeout(() => void makesImage(request, socket), 400);
+    });
+    // The clock goes ten times as fast.
+    expect(await json(["generate", "a fox", paid, "--timeout", "1s"])).toMatchObject({
+      code: 6,
+      document: { charged: "yes", resume: expect.any(String), error: { type: "pending" } },
+    });
+    expect(await json(["resume"])).toMatchObject({ code: 0 });
+    expect(prompts()).toHaveLength(1);
   });
 });
 
 describe("a batch with the user's own generator", () => {
   const rows = (count: number) => Array.from({ length: count }, (_, at) => `fox ${at + 1}`).join("\n");
 
-  it("stops at the first row where the key is refused: one request, and the other rows are not sent", async () => {
+  it("stops at the first row where the key is refused: what is not under way yet is not sent", async () => {
     const { run, generator, cwd } = await generatorWorld(refuses(401, "invalid_api_key"));
     await writeFile(path.join(cwd, "foxes.txt"), rows(30));
     const { code, stdout } = await run(["batch", "foxes.txt", "--json", "--generator-paid", "--yes"]);
     expect(code).toBe(3);
     expect(JSON.parse(stdout.trim().split("\n").at(-1) ?? "")).toMatchObject({
-      pending: 1,
-      waiting: 1,
+      pending: 0,
       notSent: 29,
       credits: 0,
     });
-    expect(generator.submits()).toHaveLength(1);
+    expect(generator.submits().length).toBeLessThanOrEqual(4);
   });
 
-  it("says of the row whose key is refused that it waits, and of nothing that it was charged", async () => {
+  it("says of the row whose key is refused why, and of nothing that it was charged", async () => {
     const { run, cwd } = await generatorWorld(refuses(401, "invalid_api_key"));
     await writeFile(path.join(cwd, "foxes.txt"), rows(2));
     const { stderr } = await run(["batch", "foxes.txt", "--generator-paid", "--yes"]);
-    expect(stderr).toMatch(/^line 1: waiting \(task \w+\): 127\.0\.0\.1:\d+ does not accept the key/m);
-    expect(stderr).toMatch(
-      /^2 rows: 0 saved, 1 waiting in the queue, 1 not sent\. Nothing was charged in this run\.$/m,
-    );
+    expect(stderr).toMatch(/^line [12]: failed: 127\.0\.0\.1:\d+ does not accept the key/m);
+    expect(stderr).toMatch(/^2 rows: 0 saved, 1 failed, 1 not sent\. Nothing was charged in this run\.$/m);
     expect(stderr).toMatch(/^Resume with: imggen batch .*foxes\.txt --generator-paid --yes$/m);
   });
 
@@ -269,8 +366,8 @@ describe("a batch with the user's own generator", () => {
 
 describe("a task of a generator", () => {
   it("is resumed at its own, where another one or a service is configured", async () => {
-    const world = await generatorWorld(inTurn(refuses(401, "invalid_api_key"), makesImage));
-    expect(await world.json(["generate", "a fox"])).toMatchObject({ code: 3 });
+    const world = await generatorWorld(inTurn(() => {}, makesImage));
+    expect(await world.json(["generate", "a fox", "--timeout", "1s"])).toMatchObject({ code: 6 });
     const elsewhere = { IMGGEN_GENERATOR: undefined, IMGGEN_BASE_URL: world.service.baseUrl };
     expect(await world.json(["resume"], { env: elsewhere })).toMatchObject({
       code: 0,
@@ -281,8 +378,8 @@ describe("a task of a generator", () => {
   });
 
   it("is only looked at by status, which runs none", async () => {
-    const world = await generatorWorld(inTurn(refuses(401, "invalid_api_key"), makesImage));
-    const { document } = await world.json(["generate", "a fox"]);
+    const world = await generatorWorld(inTurn(() => {}, makesImage));
+    const { document } = await world.json(["generate", "a fox", "--timeout", "1s"]);
     expect(await world.json(["status", String(document.taskId)])).toMatchObject({ code: 6 });
     expect(world.generator.submits()).toHaveLength(1);
     const waiting = ["status", String(document.taskId), "--wait"];
@@ -344,7 +441,7 @@ describe("reference images that are files", () => {
   });
 
   it("compare takes too", async () => {
-    const { json, generator, cwd } = await generatorWorld();
+    const { json, generator, cwd } = await generatorWorld(makesImage, modelList("flux", "sd3"));
     await writeFile(path.join(cwd, "fox.png"), PICTURE);
     const { code } = await json(["compare", "a fox", "-m", "flux,sd3", "-i", "fox.png"]);
     expect(code).toBe(0);
@@ -352,87 +449,8 @@ describe("reference images that are files", () => {
   });
 });
 
-describe("a request whose process was killed around its submit", () => {
-  type Line = Record<string, unknown> & { owner: object };
-
-  /**
-   * A world with a task in its queue, of whose submit the ledger has only what it had before the reply.
-   * @param differs what its first line says otherwise
-   */
-  async function killed(differs: (intent: Line) => object = () => ({}), command = ["generate", "a fox"]) {
-    const world = await generatorWorld(inTurn(refuses(401, "invalid_api_key"), makesImage));
-    await writeFile(path.join(world.cwd, "foxes.txt"), "a fox\n");
-    const { stdout } = await world.run([...command, "--generator-paid", "--json"]);
-    const document = JSON.parse(stdout.split("\n")[0] ?? "");
-    const folder = path.join(world.home, "state", "tasks", "open");
-    const [name = ""] = (await openEnds(world.home)).filter((each) => each.endsWith(".jsonl"));
-    const file = path.join(folder, name);
-    const [line = ""] = (await readFile(file, "utf8")).split("\n");
-    const intent: Line = JSON.parse(line);
-    const gone = { ...intent, owner: { ...intent.owner, pid: 4_000_000 } };
-    await writeFile(file, `${JSON.stringify({ ...gone, ...differs(gone) })}\n`);
-    const taskId = String(document.taskId);
-    const queue = (await readdir(path.join(world.home, "state", "generators")))[0] ?? "";
-    const forget = () =>
-      rm(path.join(world.home, "state", "generators", queue, "tasks", "open", taskId), { recursive: true });
-    return { ...world, taskId, forget };
-  }
-
-  it.each([["resume"], ["generate", "a fox"]])("is in the queue, and %s finishes it", async (...command) => {
-    const { json, taskId, prompts } = await killed();
-    const { code, document } = await json([...command, "--generator-paid"]);
-    const report = document.tasks?.[0] ?? document;
-    expect({ code, report }).toMatchObject({ code: 0, report: { taskId, status: "completed" } });
-    expect(prompts()).toEqual(["a fox", "a fox"]);
-  });
-
-  it.each([["resume"], ["generate", "a fox"]])(
-    "was never sent where the queue has no task of it: %s says nothing was charged, or submits it",
-    async (...command) => {
-      const { json, forget, taskId } = await killed();
-      await forget();
-      const { code, document } = await json([...command, "--generator-paid"]);
-      expect(code).toBe(0);
-      expect(JSON.stringify(document)).not.toContain(taskId);
-      expect(await json(["resume", "--generator-paid"])).toMatchObject({ code: 0, document: { tasks: [] } });
-    },
-  );
-
-  it("is counted by a batch among what is to be submitted, where it was never sent", async () => {
-    const { run, forget, prompts } = await killed(undefined, ["batch", "foxes.txt"]);
-    await forget();
-    const { code, stderr } = await run(["batch", "foxes.txt", "--generator-paid"]);
-    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining("1 to submit") });
-    expect(prompts()).toEqual(["a fox", "a fox"]);
-  });
-
-  it("is finished by a batch, where the queue has it", async () => {
-    const { run, prompts } = await killed(undefined, ["batch", "foxes.txt"]);
-    const { code, stderr } = await run(["batch", "foxes.txt", "--generator-paid"]);
-    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining("nothing to submit") });
-    expect(prompts()).toEqual(["a fox", "a fox"]);
-  });
-
-  const LONG_AGO = { until: "2020-01-01T00:00:00.000Z" };
-  it.each([
-    ["an earlier release submitted it, without its id", () => ({ queue: undefined })],
-    ["it went to a queue whose folder was removed since", () => ({ queue: "0123456789abcdef" })],
-    [
-      "its process was on another machine, and may only be held up",
-      ({ owner }: Line) => ({ owner: { ...owner, host: "another" }, ...LONG_AGO }),
-    ],
-  ])("may have been sent although the queue has no task of it, where %s", async (_where, differs) => {
-    const { json, forget, prompts } = await killed(differs);
-    await forget();
-    const unknown = { code: 9, document: { charged: "unknown" } };
-    expect(await json(["generate", "a fox", "--generator-paid"])).toMatchObject(unknown);
-    expect(await json(["resume", "--generator-paid"])).toMatchObject({ code: 9 });
-    expect(prompts()).toEqual(["a fox"]);
-  });
-});
-
 it("compare makes the images of several models that only the generator knows", async () => {
-  const { json, generator } = await generatorWorld();
+  const { json, generator } = await generatorWorld(makesImage, modelList("flux", "sd3"));
   const { code, document } = await json(["compare", "a fox", "-m", "flux,sd3", "-q", "1K"]);
   expect(code).toBe(0);
   expect(document.cells).toHaveLength(2);
@@ -441,8 +459,7 @@ it("compare makes the images of several models that only the generator knows", a
 });
 
 it("a generator with several models is not used before one is chosen", async () => {
-  const models = response(200, JSON.stringify({ data: [{ id: "flux" }, { id: "sd3" }] }));
-  const { json, generator } = await generatorWorld(makesImage, models);
+  const { json, generator } = await generatorWorld(makesImage, modelList("flux", "sd3"));
   expect(await json(["generate", "a fox"])).toMatchObject({
     code: 2,
     document: { error: { hint: expect.stringContaining("flux, sd3") } },

@@ -99,7 +99,9 @@ describe("history finds", () => {
       ["task-3", "task-2", "task-1"],
     ],
     [["--since", "2126-01-01"], []],
-    [["--limit", "1", "--search", "r"], ["task-2"]],
+    [["--limit", "1", "--search", "r"], ["task-1"]],
+    [["--search", "ox"], []],
+    [["--search", "fox red"], ["task-1"]],
   ])("%j", async (args, expected) => {
     expect(await taskIds(await threeTasks(), ...args)).toEqual(expected);
   });

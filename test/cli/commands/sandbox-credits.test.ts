@@ -1,7 +1,7 @@
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { startSandbox } from "../../../src/sandbox/server.ts";
-import { batchWorld } from "../../support/batch-world.ts";
+import { batchWorld, foxes } from "../../support/batch-world.ts";
 import { commandWorld } from "../../support/command-world.ts";
 
 const FOX = ["generate", "a fox", "-m", "gamma-image-2", "-q", "2K"];
@@ -24,6 +24,25 @@ describe("the embedded sandbox", () => {
       second.stderr.match(/^The sandbox had too few credits left, and was refilled to 1000\.$/gm),
     ).toHaveLength(1);
     expect((await run("3.png")).stderr).not.toContain("refilled");
+  });
+
+  it("is refilled for a batch too, whose rows are paid for at once", async () => {
+    const world = await batchWorld();
+    await setCredits(world.home, 5);
+    await world.manifest("p.txt", ...foxes(8));
+    const batch = ["batch", "p.txt", "-m", "gamma-image-2", "-q", "2K", "--sandbox", "--concurrency", "8"];
+    const { code, stderr } = await world.run([...batch, "--yes"]);
+    expect(stderr).toMatch(/^8 rows: 8 saved\. The sandbox is free\.$/m);
+    expect([code, stderr.includes("refilled to 1000")]).toEqual([0, true]);
+  });
+
+  it("makes images that are free, never of unknown cost or charged", async () => {
+    const world = await commandWorld();
+    const { stderr } = await world.run(["generate", "a fox", "-m", "z-image", "--sandbox"]);
+    expect(stderr).toMatch(/^Saved 1 image, .*, free \(sandbox\), /m);
+    const failed = await world.run(["generate", "an owl [sandbox:fail]", "--sandbox"]);
+    const lost = await world.run(["generate", "a hen [sandbox:500]", "--sandbox"]);
+    for (const said of [stderr, failed.stderr, lost.stderr]) expect(said).not.toMatch(/charge|cost unknown/);
   });
 
   it("keeps to itself under --quiet that it was refilled", async () => {

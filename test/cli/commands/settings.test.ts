@@ -214,6 +214,38 @@ describe("login", () => {
     expect(run.stderr).toContain("This is not an API key");
   });
 
+  it.each([
+    ["Bearer sk-canary-typed", /a whole header: give the key alone/],
+    ["Authorization: Bearer sk-canary-typed", /a whole header: give the key alone/],
+    ['"sk-canary-typed"', /has quotes around it: give the key without them/],
+    ["“sk-canary-typed”", /has quotes around it: give the key without them/],
+    ["IMGGEN_API_KEY=sk-canary-typed", /begins with the name of a variable: give the key alone/],
+  ])("%s is named for what it is", async (pasted, said) => {
+    const world = await commandWorld();
+    const args = ["login", "--base-url", world.server.baseUrl];
+    const { code, stderr } = await world.run(args, { ...accepted, input: pasted });
+    expect([code, stderr]).toEqual([2, expect.stringMatching(said)]);
+    expect(stderr).not.toContain("canary");
+  });
+
+  it.each([
+    [
+      "https://example.com/api/generate-image",
+      /operation of the service[\s\S]*Did you mean https:\/\/example\.com\/api\?/,
+    ],
+    [
+      "https://example.com/v1/images/generations",
+      /in OpenAI's style, not the service's[\s\S]*imggen login --generator https:\/\/example\.com\/v1$/m,
+    ],
+  ])("the address of an operation (%s) is answered with what is meant", async (address, said) => {
+    const world = await commandWorld();
+    const { code, stderr } = await world.run(["login", "--base-url", address], {
+      ...accepted,
+      input: "sk-canary",
+    });
+    expect([code, stderr]).toEqual([2, expect.stringMatching(said)]);
+  });
+
   it("on a terminal shows the base URL that is set, and how to change it", async () => {
     const world = await commandWorld();
     const typed = { ...accepted, terminal: true, answer: "sk-canary-typed" };
@@ -254,9 +286,12 @@ describe("login", () => {
         })
       ).stderr;
     expect(await login()).toMatch(
-      /Next: the cost of vendor1\/alpha-2 is not documented; gamma-image-2 costs 2 to 8 credits\.\n {2}To make it your default: imggen config set model gamma-image-2\n$/,
+      /Next: the cost of vendor1\/alpha-2 is not documented; gamma-image-2 costs 2 credits in 1K\.\n {2}To make it your default: imggen config set model gamma-image-2\n {2}and its quality: imggen config set quality 1K\n$/,
     );
     await world.run(["config", "set", "model", "gamma-image-2"]);
+    await world.run(["config", "set", "quality", "1K"]);
+    const { stderr } = await world.run(["generate", "a fox", "--dry-run"], accepted);
+    expect(stderr).not.toContain("warning");
     expect(await login()).toMatch(/Stored .*\n$/);
   });
 
@@ -273,7 +308,7 @@ describe("login", () => {
     expect(questions).toEqual([`API key for ${new URL(world.server.baseUrl).host}: `]);
   });
 
-  it("logout removes both, and says where a key still applies", async () => {
+  it("logout removes both, and says what it removes and which variables still apply", async () => {
     const world = await commandWorld();
     await withConfig(world, {
       apiKey: "sk-canary-stored",
@@ -282,9 +317,18 @@ describe("login", () => {
     });
     const { stderr, code } = await world.run(["logout"]);
     expect(code).toBe(0);
-    expect(stderr).toContain("IMGGEN_API_KEY");
+    const still = (name: string) => `warning: ${name} is still set in this environment, and still applies.`;
+    expect(stderr.trim().split("\n")).toEqual([
+      "Removed the API key, the base URL https://service.example/api.",
+      still("IMGGEN_API_KEY"),
+      still("IMGGEN_BASE_URL"),
+    ]);
     expect(await storedSettings(world)).toEqual({ ratio: "1:1" });
-    expect((await world.run(["logout"], { env: { IMGGEN_API_KEY: undefined } })).code).toBe(0);
+    const env = { IMGGEN_API_KEY: undefined, IMGGEN_BASE_URL: undefined, IMGGEN_GENERATOR_KEY: "sesame" };
+    expect(await world.run(["logout"], { env })).toMatchObject({
+      code: 0,
+      stderr: `Nothing was stored: no key, no base URL, no generator.\n${still("IMGGEN_GENERATOR_KEY")}\n`,
+    });
   });
 });
 

@@ -79,7 +79,7 @@ describe("--sheet", () => {
       expect(layOutSheet(entries).rows.every(({ heading }) => heading === null)).toBe(true);
   });
 
-  it("on batch shows every row, those without an image too, and gets a number beside an older sheet", async () => {
+  it("on batch shows every row, those without an image too, and is replaced where the batch is run again", async () => {
     const submit = inTurn(
       (_request, socket) => void socket.write(success({ taskId: "task-1" })),
       (_request, socket) => void socket.write(failure("prompt_rejected")),
@@ -90,10 +90,29 @@ describe("--sheet", () => {
     expect((await world.run(batch)).stderr).toContain(`Contact sheet: ${world.cwd}/made/contact-sheet.png\n`);
     const { width } = await sharp(path.join(world.cwd, "made/contact-sheet.png")).metadata();
     expect(width).toBe(16 + 2 * 336);
+    const sheets = async () =>
+      (await readdir(path.join(world.cwd, "made"))).filter((name) => name.startsWith("contact-sheet")).sort();
+    await writeFile(path.join(world.cwd, "prompts.txt"), "a fox\nan owl\na hare\n");
     await world.run(batch);
-    expect(await readdir(path.join(world.cwd, "made"))).toContain("contact-sheet-2.png");
+    expect(await sheets()).toEqual(["contact-sheet.png"]);
+    const replaced = await sharp(path.join(world.cwd, "made/contact-sheet.png")).metadata();
+    expect(replaced.height).toBeGreaterThan(400);
+    await writeFile(path.join(world.cwd, "made/contact-sheet.png"), "a file of somebody else's");
+    await world.run(batch);
+    expect(await sheets()).toEqual(["contact-sheet-2.png", "contact-sheet.png"]);
     await world.run([...batch, "--overwrite"]);
-    expect(await readdir(path.join(world.cwd, "made"))).not.toContain("contact-sheet-3.png");
+    expect(await sheets()).toEqual(["contact-sheet-2.png", "contact-sheet.png"]);
+  });
+
+  it("of another comparison in the same folder gets a number", async () => {
+    const world = await commandWorld();
+    const made = async () =>
+      (await readdir(path.join(world.cwd, "made"))).filter((name) => name.startsWith("contact-sheet"));
+    await world.run(COMPARE);
+    await world.run(COMPARE);
+    expect(await made()).toHaveLength(1);
+    await world.run(words("compare hares -m z-image,alpha-2 -r 1:1 -o made --sheet"));
+    expect(await made()).toHaveLength(2);
   });
 
   it("that cannot be made is a warning: the images are saved", async () => {

@@ -53,6 +53,48 @@ describe("show", () => {
     expect((await world.run(["show", "moved.png"], elsewhere)).stderr).toBe("moved.png (64×48)\n");
   });
 
+  it("draws several as one grid, and names each below it", async () => {
+    const world = await worldWithFox();
+    await copyFile(path.join(world.cwd, "fox.png"), path.join(world.cwd, "copy.png"));
+    const { stdout, stderr } = await world.run(["show", "fox.png", "copy.png"], TERMINAL);
+    // One picture, as wide as the terminal: the one alone has 64 columns.
+    const lines = stdout
+      .replaceAll(/\u001b\[[\d;]*m/g, "")
+      .trimEnd()
+      .split("\n");
+    expect(new Set(lines.map(({ length }) => length))).toEqual(new Set([80]));
+    expect(stderr).toMatch(/^fox\.png \(64×48\)\n(?:.*\n){2}copy\.png \(64×48\)\n/);
+    const { document } = await world.json(["show", "fox.png", "task-1"]);
+    expect(document).toMatchObject({ ok: true, images: [{ taskId: "task-1" }, { taskId: "task-1" }] });
+  });
+
+  it.each([
+    ["20", 20, 8],
+    ["40x3", 8, 3],
+  ])("--size %s draws no wider and no higher", async (size, columns, rows) => {
+    const { stdout } = await (await worldWithFox()).run(["show", "fox.png", "--size", size], TERMINAL);
+    const lines = stdout
+      .replaceAll(/\u001b\[[\d;]*m/g, "")
+      .trimEnd()
+      .split("\n");
+    expect([lines[0]?.length, lines.length]).toEqual([columns, rows]);
+  });
+
+  it("draws a photograph that a camera has stored turned as it is seen", async () => {
+    const photo = sharp({ create: { width: 60, height: 20, channels: 3, background: "teal" } });
+    const { stdout, stderr } = await shown(
+      await photo.withMetadata({ orientation: 6 }).jpeg().toBuffer(),
+      "a.jpg",
+    );
+    const lines = stdout
+      .replaceAll(/\u001b\[[\d;]*m/g, "")
+      .trimEnd()
+      .split("\n");
+    expect(stderr).toContain("a.jpg (20×60)");
+    // Half as high in characters, and fitted to 20 rows of the terminal's 24.
+    expect(lines.length / (lines[0]?.length ?? 1)).toBeCloseTo(1.5, 0);
+  });
+
   it("off a terminal prints the path, and no picture", async () => {
     const world = await worldWithFox();
     const { stdout, stderr } = await world.run(["show", "task-1"]);

@@ -130,7 +130,7 @@ describe("several tasks", () => {
       (request.target.includes("task_81") ? slow : done)(request, socket),
     );
     const { stdout, stderr } = await world.run(["status", "task_81", "task_3f9", "task_3f0"]);
-    expect(stdout).toBe("task_81ab02cc  completed\ntask_3f9c81aa  completed\ntask_3f0002bb  completed\n");
+    expect(stdout).toBe("task_81ab02cc  made\ntask_3f9c81aa  made\ntask_3f0002bb  made\n");
     expect(stderr).toContain("Not saved; run imggen resume task_3f9c81aa\n");
   });
 

@@ -33,7 +33,7 @@ export async function newRun(script: ServiceScript = {}, { service = {} }: TaskW
   });
   const { deps, clock } = world;
   const claims = new BatchClaims(deps.ledger.folder, "0123456789abcdef", clock);
-  const admission = new Admission(deps.connection.service, { clock, random: () => 0, onOutage: () => {} });
+  const admission = new Admission(deps.connection.provider, { clock, random: () => 0, onOutage: () => {} });
   const run: BatchContext = {
     output: { folder: world.output, template: "{slug}.{ext}", overwrite: false },
     wait: { timeoutMs: 10_000, schedule: fixedSchedule(1000) },

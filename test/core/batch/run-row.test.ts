@@ -115,10 +115,10 @@ describe("a row that is new", () => {
   it("is not sent where a signal ends the wait for a service that is down", async () => {
     const { run, world } = await newRun();
     const row = newRow();
-    const { service } = run.deps.connection;
+    const { provider } = run.deps.connection;
     const pass = await run.admission.admit(run.deps.signal);
     pass?.release();
-    service.submit = async () => {
+    provider.submit = async () => {
       world.interrupt();
       return { outcome: "not_sent", cause: new TransportError("refused", { sent: false }) };
     };
@@ -226,18 +226,6 @@ describe("a row of unknown outcome", () => {
     expect(server.submits()).toHaveLength(2);
     for (const end of ends)
       expect(["saved", undefined]).toContain(end === "elsewhere" ? undefined : end.state);
-  });
-
-  it("is one too whose task the user's own generator has lost the reply of", async () => {
-    const gone = { status: "failed", errorCode: 1001, detail: "HTTP 524.", outcome: "unknown" };
-    const script = { poll: inTurn(taskIs(gone), completedAt("/files/1.png")) };
-    const { run, server } = await newRun(script, { service: { ofGenerator: true } });
-    const row = newRow();
-    expect(await ended(row, run)).toMatchObject({ state: "unknown", error: { type: "outcome_unknown" } });
-    expect(await ended(again(row), run)).toMatchObject({ state: "unknown", isSubmitted: false });
-    expect(server.submits()).toHaveLength(1);
-    expect(await ended(resubmitted(row), run)).toMatchObject({ state: "saved", isSubmitted: true });
-    expect(server.submits()).toHaveLength(2);
   });
 
   it("that the user has dismissed is still none that was saved", async () => {

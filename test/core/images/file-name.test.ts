@@ -8,6 +8,7 @@ import {
   slugOf,
   templateProblem,
 } from "../../../src/core/images/file-name.ts";
+import { printable } from "../../../src/lib/escape.ts";
 import { FLAG_NAMES, worded } from "../../../src/lib/wording.ts";
 
 const FACTS: NameFacts = {
@@ -36,9 +37,19 @@ describe("a name's template", () => {
     expect(renderName(template, FACTS)).toBe(name);
   });
 
-  it("has words for what is not known of a task", () => {
+  it.each([
+    ["{slug}-{model}-{ratio}-{quality}-{task}.{ext}", "a-fox-z-image-456789ab.png"],
+    ["{ratio}_{slug}", "a-fox.png"],
+    ["{quality} {slug}_{ratio}.{ext}", "a-fox.png"],
+    ["_{slug}{ratio}", "_a-fox.png"],
+    ["{ratio}{quality}", "image.png"],
+  ])("%j has no place for a ratio or a quality that is not set: %j", (template, name) => {
+    expect(renderName(template, { ...FACTS, request: { prompt: "a fox", model: "z-image" } })).toBe(name);
+  });
+
+  it("is filled in where nothing is known of a task", () => {
     const facts = { ...FACTS, request: null };
-    expect(renderName("{slug}-{model}-{ratio}-{quality}", facts)).toBe("image-model-default-default.png");
+    expect(renderName("{slug}-{model}-{ratio}-{quality}", facts)).toBe("image-model.png");
   });
 
   it.each([
@@ -69,7 +80,7 @@ describe("a prompt's slug", () => {
     ["🦊🦊", "image"],
     ["...", "image"],
     ["", "image"],
-    ["a\u202eb\u200bc", "a-b-c"],
+    ["a\u202eb\u200bc", "abc"],
     ["\u001b[31mred", "31mred"],
   ])("of %j is %j", (prompt, slug) => {
     expect(slugOf(prompt)).toBe(slug);
@@ -91,7 +102,7 @@ describe("a file's name", () => {
     [".hidden.png", "hidden.png"],
     ["-rf.png", "rf.png"],
     [' <a>:"b|?*.png', "a---b---.png"],
-    ["a\u202egnp.exe", "a-gnp.exe"],
+    ["a\u202egnp.exe", "agnp.exe"],
     ["name. . ", "name"],
     ["...", "image"],
     ["", "image"],
@@ -140,4 +151,37 @@ it("an unknown placeholder is refused with the ones there are, unless a manifest
   const known = "{slug} {model} {ratio} {quality} {task} {index} {date} {time} {ext}";
   expect(templateProblem("{colour}.png")).toBe(`{colour} is unknown; the placeholders are ${known}`);
   expect(templateProblem("{colour}.png", true)).toBeNull();
+});
+
+describe("a name is made of what is seen", () => {
+  const HIDDEN = [
+    "\u{fe0f}",
+    "\u{200d}",
+    "\u{200c}",
+    "\u{200e}",
+    "\u{202e}",
+    "\u{2066}",
+    "\u{ad}",
+    "\u{feff}",
+    "\u{3164}",
+    "\u{e0101}",
+    "\u{e0041}",
+  ];
+
+  it.each(HIDDEN.map((each) => [`U+${each.codePointAt(0)?.toString(16)}`, each]))(
+    "without %s",
+    (_name, hidden) => {
+      expect(slugOf(`a f${hidden}ox${hidden} red`)).toBe("a-fox-red");
+      expect(safeName(`a f${hidden}ox${hidden}.png`)).toBe("a fox.png");
+    },
+  );
+
+  it("and holds nothing that a terminal would be shown escaped", () => {
+    const name = renderName("\u{1f469}\u{200d}\u{1f680} \u{2764}\u{fe0f} {slug}", {
+      ...FACTS,
+      request: { prompt: "\u{2764}\u{fe0f} 1\u{fe0f}\u{20e3} fox\u{fff9}", model: "z-image" },
+    });
+    expect(name).toBe("\u{1f469}\u{1f680} \u{2764} 1\u{20e3}-fox.png");
+    expect(printable(name)).toBe(name);
+  });
 });

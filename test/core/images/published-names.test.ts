@@ -1,4 +1,4 @@
-import { mkdir, readdir, symlink, utimes, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, symlink, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { RunFileNames, reserveName, sweepReservations } from "../../../src/core/images/published-names.ts";
@@ -120,4 +120,15 @@ it("a reservation that cannot be read is left in place, and is no error", async 
   await mkdir(path.join(folder, ".imggen-0123456789abcdef.claim-1.0123abcd"));
   await sweepReservations(folder, processes.as(1));
   expect(await readdir(folder)).toHaveLength(1);
+});
+
+it("a reservation of another machine is respected for half a day, even if its process is dead", async () => {
+  const { folder, claim } = await newFolder();
+  const elsewhere = { self: { ...identity(3), host: "elsewhere" }, isAlive: () => false };
+  await reserveName(path.join(folder, "fox.png"), elsewhere);
+  const [name = ""] = await readdir(folder);
+  const lease = JSON.parse(await readFile(path.join(folder, name), "utf8"));
+  expect(Date.parse(lease.until) - Date.now()).toBeGreaterThan(11 * 3_600_000);
+  await writeFile(path.join(folder, name), JSON.stringify({ ...lease, until: new Date().toISOString() }));
+  expect(await claim(1)).not.toBeNull();
 });

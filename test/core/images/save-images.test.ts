@@ -3,6 +3,7 @@ import { hostname } from "node:os";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import type { TaskDeps } from "../../../src/core/deps.ts";
+import { atUrls } from "../../../src/core/images/image-source.ts";
 import { ownedName } from "../../../src/core/images/owned-name.ts";
 import { saveImages } from "../../../src/core/images/save-images.ts";
 import type { SaveResult, SaveSpec } from "../../../src/core/images/save-spec.ts";
@@ -19,8 +20,10 @@ import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const EARLIER = new Date(2026, 0, 30, 23, 59);
 
-interface Saving extends Partial<Omit<SaveSpec, "destination">> {
+interface Saving extends Partial<Omit<SaveSpec, "destination" | "sources">> {
   images?: Buffer[];
+  /** Where they are, if not at the test's own server. */
+  urls?: string[];
   destination?: Partial<Destination>;
   /** What lies in the output folder beforehand. */
   existing?: Record<string, string | Buffer>;
@@ -28,6 +31,8 @@ interface Saving extends Partial<Omit<SaveSpec, "destination">> {
   result?: SaveResult;
   deps?: Partial<TaskDeps>;
 }
+
+const newResult = (): SaveResult => ({ files: [], warnings: [], bad: [] });
 
 /** Saves a task's images, `/0`, `/1`, …, into a folder of its own. */
 async function saving({
@@ -37,7 +42,7 @@ async function saving({
   deps = {},
   ...rest
 }: Saving = {}) {
-  const { result = { files: [], warnings: [] }, saved: before = [], ...spec } = rest;
+  const { result = newResult(), saved: before = [], urls, ...spec } = rest;
   const server = await liveServer(({ target }, socket) => {
     const image = images[Number(target.slice(1))];
     socket.write(image?.length ? response(200, image) : response(404, ""));
@@ -53,9 +58,11 @@ async function saving({
     {
       taskId: "task-1",
       request: { prompt: "a fox", model: "gamma-image-2" },
-      urls: images.map((_, at) => `${server.origin}/${at}`),
+      sources: atUrls(urls ?? images.map((_, at) => `${server.origin}/${at}`), async () => null),
       copies: [],
-      saved: before.map((file) => file && { ...file, url: file.url.replace("PORT", `${server.port}`) }),
+      saved: before.map(
+        (file) => file && { ...file, url: file.url?.replace("PORT", `${server.port}`) ?? null },
+      ),
       facts: null,
       stem: "stem",
       date: new Date(2026, 0, 31),
@@ -221,7 +228,7 @@ describe("an image that cannot be downloaded", () => {
 
   it("does not keep the others from being saved, under the names that are theirs", async () => {
     const folder = await temporaryFolder();
-    const result: SaveResult = { files: [], warnings: [] };
+    const result = newResult();
     const images = [png(0), missing, png(2), missing];
     await expect(saving({ images, destination: { folder }, result })).rejects.toMatchObject({
       type: "save_failed",
@@ -239,11 +246,13 @@ describe("an image that cannot be downloaded", () => {
 
   it("is all that is downloaded by the next run, while the files of the others are whole", async () => {
     const folder = await temporaryFolder();
-    const result: SaveResult = { files: [], warnings: [] };
+    const result = newResult();
     await saving({ images: [png(0), missing, png(2)], destination: { folder }, result }).catch(() => {});
     const next = { images: [missing, png(1), missing], destination: { folder }, recovering: true };
     // The service has moved, and all URLs but the second have expired.
-    const moved = result.files.map((file) => file && { ...file, url: file.url.replace(/:\d+/, ":PORT") });
+    const moved = result.files.map(
+      (file) => file && { ...file, url: file.url?.replace(/:\d+/, ":PORT") ?? null },
+    );
     const { files } = await saving({ ...next, saved: moved });
     expect(files.map((file) => path.basename(file.path ?? ""))).toEqual([
       "a-fox.png",
@@ -263,7 +272,7 @@ describe("an image that cannot be downloaded", () => {
   it("because the disk fails ends it at once", async () => {
     const folder = path.join(await temporaryFolder(), "file");
     await writeFile(folder, "");
-    const result: SaveResult = { files: [], warnings: [] };
+    const result = newResult();
     const images = [png(0), png(1)];
     const { events } = await saving({ images, destination: { folder }, result }).catch(() => ({
       events: [],
@@ -373,11 +382,11 @@ it("two that save one task at once, neither owning it, never write into each oth
   const world = await taskWorld(server.baseUrl);
   const folder = await temporaryFolder();
   const save = async () => {
-    const result: SaveResult = { files: [], warnings: [] };
+    const result = newResult();
     const spec = {
       taskId: "task-1",
       request: null,
-      urls: [`${server.origin}/0`],
+      sources: atUrls([`${server.origin}/0`], async () => null),
       saved: [],
       copies: [],
       facts: null,

@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
-import type { ImageService, PollReply, SubmitReply } from "../../../src/api/service.ts";
 import { TransportError } from "../../../src/api/transport.ts";
 import { BudgetExceededError, InterruptedError } from "../../../src/core/errors.ts";
-import { Admission, AdmittedService } from "../../../src/core/limits/admission.ts";
+import { Admission, AdmittedRequests } from "../../../src/core/limits/admission.ts";
+import type { PollReply, Provider, SubmitReply } from "../../../src/providers/provider.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
+import { HOW, jobFor } from "../../support/jobs.ts";
 
-const REQUEST = { prompt: "a fox", model: "z-image" };
+const JOB = jobFor({ prompt: "a fox", model: "z-image" });
 const TAKEN: SubmitReply = { outcome: "accepted", taskId: "task-1" };
 const LOST: SubmitReply = { outcome: "unknown", why: "reset", excerpt: null };
 const RUNNING: PollReply = { outcome: "state", task: { status: "running", word: "processing" } };
@@ -26,8 +27,10 @@ function newGate(submits: SubmitReply[], polls: PollReply[] = [RUNNING]) {
   const sentAtMs: number[] = [];
   const outages: boolean[] = [];
   const next = <Reply>(replies: Reply[]) => (replies.length > 1 ? replies.shift() : replies[0]) as Reply;
-  const service: ImageService = {
-    submitTimeoutMs: 120_000,
+  const service: Provider = {
+    version: 1,
+    limits: { concurrency: null, submitMs: 120_000 },
+    async close() {},
     async submit() {
       sentAtMs.push(clock.monotonicMs());
       return next(submits);
@@ -45,7 +48,7 @@ function newGate(submits: SubmitReply[], polls: PollReply[] = [RUNNING]) {
   return { admission, clock, sentAtMs, outages };
 }
 
-async function admitted(admission: Admission): Promise<AdmittedService> {
+async function admitted(admission: Admission): Promise<AdmittedRequests> {
   const pass = await admission.admit(never());
   if (pass === null) throw new Error("not admitted");
   return pass;
@@ -55,14 +58,14 @@ describe("a pass through the admission", () => {
   it("submits at once, and its place is given back after it", async () => {
     const { admission, sentAtMs } = newGate([TAKEN]);
     const pass = await admitted(admission);
-    expect(await pass.submit(REQUEST, never())).toEqual(TAKEN);
+    expect(await pass.submit(JOB, HOW)).toEqual(TAKEN);
     pass.release();
     expect(sentAtMs).toEqual([0]);
   });
 
   it("gives its place back where nothing was submitted, once however often it is released", async () => {
     const { admission } = newGate([busy(null), TAKEN]);
-    await (await admitted(admission)).submit(REQUEST, never());
+    await (await admitted(admission)).submit(JOB, HOW);
     // One at a time from here on.
     const unused = await admitted(admission);
     unused.release();
@@ -74,7 +77,7 @@ describe("a pass through the admission", () => {
     });
     await new Promise(setImmediate);
     expect(isIn).toBe(false);
-    await used.submit(REQUEST, never());
+    await used.submit(JOB, HOW);
     await new Promise(setImmediate);
     expect(isIn).toBe(true);
   });
@@ -82,24 +85,35 @@ describe("a pass through the admission", () => {
   it("is no way to send while the service is down: who is admitted next tries, after longer and longer waits", async () => {
     const { admission, sentAtMs, outages } = newGate([notSent(), notSent(), notSent(), TAKEN]);
     const first = await admitted(admission);
-    expect(await first.submit(REQUEST, never())).toMatchObject({ outcome: "not_sent" });
-    expect(await first.submit(REQUEST, never())).toMatchObject({ outcome: "not_sent" });
-    for (let tries = 0; tries < 2; tries++) await (await admitted(admission)).submit(REQUEST, never());
-    expect(await (await admitted(admission)).submit(REQUEST, never())).toEqual(TAKEN);
+    expect(await first.submit(JOB, HOW)).toMatchObject({ outcome: "not_sent" });
+    expect(await first.submit(JOB, HOW)).toMatchObject({ outcome: "not_sent" });
+    for (let tries = 0; tries < 2; tries++) await (await admitted(admission)).submit(JOB, HOW);
+    expect(await (await admitted(admission)).submit(JOB, HOW)).toEqual(TAKEN);
     expect(sentAtMs).toEqual([0, 500, 1500, 3500]);
     expect(outages).toEqual([true, false]);
   });
 
+  it("downloads with the headers that its provider's own origin asks for", async () => {
+    const { admission } = newGate([TAKEN]);
+    expect((await admitted(admission)).downloadHeaders).toEqual({});
+    const downloadHeaders = { authorization: "Bearer key" };
+    const own = new Admission(
+      { ...admission.provider, downloadHeaders },
+      { clock: fakeClock(), random: () => 0, onOutage: () => {} },
+    );
+    expect(new AdmittedRequests(own, null).downloadHeaders).toBe(downloadHeaders);
+  });
+
   it("never sends again what may have arrived", async () => {
     const { admission, sentAtMs } = newGate([LOST, TAKEN]);
-    expect(await (await admitted(admission)).submit(REQUEST, never())).toEqual(LOST);
+    expect(await (await admitted(admission)).submit(JOB, HOW)).toEqual(LOST);
     expect(sentAtMs).toHaveLength(1);
   });
 
   it("gives up with what was never sent where the service stays away", async () => {
     const { admission, sentAtMs } = newGate([notSent()]);
     for (let pass = await admission.admit(never()); pass; pass = await admission.admit(never()))
-      expect(await pass.submit(REQUEST, never())).toMatchObject({ outcome: "not_sent" });
+      expect(await pass.submit(JOB, HOW)).toMatchObject({ outcome: "not_sent" });
     expect(sentAtMs.length).toBeGreaterThanOrEqual(4);
   });
 
@@ -112,16 +126,16 @@ describe("a pass through the admission", () => {
       connectionError: null,
     };
     const { admission, sentAtMs } = newGate([TAKEN], [poll, RUNNING]);
-    await new AdmittedService(admission, null).poll("task-1", 60_000, never());
-    await new AdmittedService(admission, null).poll("task-2", 60_000, never());
-    await (await admitted(admission)).submit(REQUEST, never());
+    await new AdmittedRequests(admission, null).poll("task-1", 60_000, never());
+    await new AdmittedRequests(admission, null).poll("task-2", 60_000, never());
+    await (await admitted(admission)).submit(JOB, HOW);
     expect(sentAtMs).toEqual([0, 4000, 4000]);
   });
 
   it("polls no task whose wait would be over by then, and says how long it would take", async () => {
     const { admission, sentAtMs } = newGate([busy(60_000)]);
-    await (await admitted(admission)).submit(REQUEST, never());
-    expect(await new AdmittedService(admission, null).poll("task-1", 5000, never())).toMatchObject({
+    await (await admitted(admission)).submit(JOB, HOW);
+    expect(await new AdmittedRequests(admission, null).poll("task-1", 5000, never())).toMatchObject({
       outcome: "retry",
       rateLimited: true,
       retryAfterMs: 60_000,
@@ -134,7 +148,9 @@ describe("a pass through the admission", () => {
     const controller = new AbortController();
     const pass = await admitted(admission);
     controller.abort(new InterruptedError("SIGINT"));
-    expect(await pass.submit(REQUEST, controller.signal)).toMatchObject({ outcome: "not_sent" });
+    expect(await pass.submit(JOB, { ...HOW, signal: controller.signal })).toMatchObject({
+      outcome: "not_sent",
+    });
     expect(sentAtMs).toEqual([]);
     pass.release();
     await expect(admission.admit(never())).resolves.not.toBeNull();
@@ -149,13 +165,13 @@ describe("an admission that was stopped", () => {
     admission.stop(new BudgetExceededError("second"));
     expect(admission.stopped).toBe(first);
     expect(await admission.admit(never())).toBeNull();
-    expect(await new AdmittedService(admission, null).poll("task-1", undefined, never())).toEqual(RUNNING);
+    expect(await new AdmittedRequests(admission, null).poll("task-1", undefined, never())).toEqual(RUNNING);
     expect(sentAtMs).toHaveLength(1);
   });
 
   it("turns away those who were waiting at it", async () => {
     const { admission } = newGate([busy(null), TAKEN]);
-    await (await admitted(admission)).submit(REQUEST, never());
+    await (await admitted(admission)).submit(JOB, HOW);
     const used = await admitted(admission);
     const waiting = admission.admit(never());
     admission.stop(new BudgetExceededError("first"));

@@ -1,5 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { describe, expect, it } from "vitest";
+import { AuthRequiredError } from "../../../src/api/errors.ts";
 import { InterruptedError } from "../../../src/core/errors.ts";
 import { CircuitBreaker, type Ticket } from "../../../src/core/limits/circuit-breaker.ts";
 import { fakeClock, steppedClock } from "../../support/fake-clock.ts";
@@ -205,5 +206,55 @@ describe("while submits are lost, each of which may have been charged", () => {
       breaker.lost(ticket, "reset");
     }
     expect(risked).toBe(4);
+  });
+});
+
+describe("for a server", () => {
+  const WAITS = { unsent: [1_000, 2_000], account: [30_000], lost: [2_000] };
+  const newServerBreaker = () => {
+    const clock = fakeClock();
+    const outages: string[] = [];
+    const onOutage = (outage: { down: true; why: string } | { down: false }) =>
+      outages.push(outage.down ? outage.why : "over");
+    return { breaker: new CircuitBreaker({ clock, onOutage, waits: WAITS }), clock, outages };
+  };
+  const refused = () => new AuthRequiredError("The key was refused.");
+
+  it("attempts never end, with the last wait between them", async () => {
+    const { breaker, clock } = newServerBreaker();
+    breaker.unreachable(await entered(breaker), "refused");
+    const waits: number[] = [];
+    for (let each = 0; each < 5; each++) {
+      const before = clock.monotonicMs();
+      breaker.unreachable(await entered(breaker), "refused");
+      waits.push(clock.monotonicMs() - before);
+    }
+    expect(waits).toEqual([1_000, 2_000, 2_000, 2_000, 2_000]);
+  });
+
+  it("a refused account is an outage that ends with an answer", async () => {
+    const { breaker, clock, outages } = newServerBreaker();
+    breaker.accountRefused(await entered(breaker), refused());
+    expect(breaker.outage?.refusal?.message).toBe("The key was refused.");
+    const before = clock.monotonicMs();
+    await entered(breaker);
+    expect(clock.monotonicMs() - before).toBe(30_000);
+    breaker.answered();
+    expect(breaker.outage).toBeNull();
+    expect(outages).toEqual(["The key was refused.", "over"]);
+  });
+
+  it("a reason to try again ends the wait for a refused account, at the earliest five seconds later", async () => {
+    const clock = steppedClock();
+    const breaker = new CircuitBreaker({ clock, onOutage: () => {}, waits: WAITS });
+    breaker.accountRefused(await entered(breaker), refused());
+    const inside = crowd(breaker, 1);
+    breaker.retryAccount();
+    await turn();
+    expect(inside).toEqual([]);
+    clock.advance(5_000);
+    breaker.retryAccount();
+    await turn();
+    expect(inside).toEqual([{ probe: true }]);
   });
 });

@@ -1,8 +1,8 @@
 import { setMaxListeners } from "node:events";
 import { describe, expect, it } from "vitest";
-import type { ImageService, PollReply } from "../../../src/api/service.ts";
 import { InterruptedError } from "../../../src/core/errors.ts";
 import { RateLimiter, withLimitedPolls } from "../../../src/core/limits/rate-limiter.ts";
+import type { PollReply, Provider } from "../../../src/providers/provider.ts";
 import { steppedClock } from "../../support/fake-clock.ts";
 
 const never = new AbortController().signal;
@@ -154,12 +154,16 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 function limited() {
   const open: { taskId: string; answer: (reply: PollReply) => void }[] = [];
   const clock = steppedClock();
-  const service: ImageService = {
-    submitTimeoutMs: 1,
+  const service: Provider = {
+    version: 1,
+    limits: { concurrency: null, submitMs: 1 },
+    close: async () => {},
     submit: () => Promise.reject(new Error("nothing is submitted here")),
     poll: (taskId) => new Promise((answer) => open.push({ taskId, answer })),
   };
-  return { open, clock, polls: withLimitedPolls(service, { clock, random: () => 0 }) };
+  const { poll } = withLimitedPolls(service, { clock, random: () => 0 });
+  if (poll === undefined) throw new Error("it cannot be polled");
+  return { open, clock, polls: { poll } };
 }
 
 const ids = (count: number) => Array.from({ length: count }, (_, at) => `task-${at}`);

@@ -74,7 +74,7 @@ describe("a manifest in CSV", () => {
   });
 
   it.each([";", "\t"])("is separated by %j where its header is", async (separator) => {
-    const text = ["Prompt,model", '"a fox, red","z-image"', "an owl,z-image,"].join("\n");
+    const text = ["Prompt,model", '"a fox, red","z-image"', "an owl,z-image,x"].join("\n");
     const quotedComma = text.replaceAll(/,(?! )/g, separator);
     expect(await csv(`\n${quotedComma}`)).toEqual([
       [3, { prompt: "a fox, red", model: "z-image" }],
@@ -112,7 +112,6 @@ describe("a manifest in CSV", () => {
     ["\n\n", "1: the manifest has no rows"],
     ["model\nz-image\n", "1: there is no column prompt"],
     ["prompt,prompt,prompt\na,b,c\n", "1: the column prompt is there more than once"],
-    ["prompt,model\na\n", "2: 1 cell where the header has 2"],
     [
       "prompt,model\na,b,c\n",
       "2: 3 cells where the header has 2; a cell with a comma in it is put in quotes",
@@ -120,7 +119,7 @@ describe("a manifest in CSV", () => {
     ["prompt,maxImages\na,two\n", '2: maxImages is "two", not a whole number'],
     ["prompt,maxImages\na,1.0\n", '2: maxImages is "1.0", not a whole number'],
     ["prompt,output\na,../b\n", '2: output "../b": it must not leave the output folder'],
-    ["prompt\n   \n", "2: the prompt is empty"],
+    ["prompt,model\n   ,z-image\n", "2: the prompt is empty"],
     ["\n\na fox,z-image\n", /^3: the first record names no known column; known are prompt, model/],
     [
       "prompt|model\na|b\n",
@@ -137,6 +136,25 @@ describe("a manifest in CSV", () => {
       "1: there is no column prompt",
       '1: there is no column "ratios"; did you mean "ratio"? If not, rename it',
       "1: the column model is there more than once",
+    ]);
+  });
+
+  it.each([
+    ["sep=;\nprompt;model\na, b;z-image\n", 3],
+    ['"sep=;"\r\nprompt;model\r\na, b;z-image\r\n', 3],
+    ["\ufeffsep=\t\nprompt\tmodel\na, b\tz-image\n", 3],
+    ["SEP=|\nprompt|model\na, b|z-image\n", 3],
+    ["sep=;;;\nprompt;model;;\na, b;z-image;;\n;;;\n", 3],
+    ["prompt;model;ratio\n;;\n \n;;\na, b;z-image\n;;;\n", 5],
+    ["prompt;model;;\na, b;z-image;;;;\n", 2],
+  ])("is read as a spreadsheet writes it: %j", async (text, line) => {
+    expect(await csv(text)).toEqual([[line, { prompt: "a, b", model: "z-image" }]]);
+  });
+
+  it("has the lines of its rows after rows of separators", async () => {
+    expect(await csv('sep=,\nprompt,model\n,\n"a\nb",\n,\n,z-image\n')).toEqual([
+      [4, { prompt: "a\nb" }],
+      "7: the prompt is empty",
     ]);
   });
 

@@ -11,6 +11,10 @@ describe("a manifest's format", () => {
     ["FOXES.CSV", "csv"],
     ["in.a.folder.txt/foxes.v2.JsonL", "jsonl"],
     ["-", "detect"],
+    ["/dev/stdin", "detect"],
+    ["/dev/fd/63", "detect"],
+    ["/proc/self/fd/0", "detect"],
+    ["/dev/null", "detect"],
   ])("of %s is %s", (file, format) => {
     expect(manifestFormat(file)).toBe(format);
   });

@@ -45,6 +45,27 @@ describe("waiting for a task", () => {
     expect(pollTimes).toEqual([1000, 2000, 3000]);
   });
 
+  it("polls at once, and once, where its provider says that it has ended", async () => {
+    const server = await liveServer((_request, socket) => void socket.write(RUNNING));
+    const { deps } = await taskWorld(server.baseUrl);
+    const pauses: number[] = [];
+    const stop = new AbortController();
+    // Time stands still.
+    const sleep = (ms: number, signal?: AbortSignal) =>
+      new Promise<void>((_resolve, reject) => {
+        if (pauses.push(ms) === 2) stop.abort();
+        signal?.addEventListener("abort", () => reject(signal.reason));
+        if (signal?.aborted) reject(signal.reason);
+      });
+    const clock = { ...deps.clock, sleep };
+    const spec = { schedule: fixedSchedule(1000), timeoutMs: 10_000, ageMs: 0, pollAtOnce: false };
+    const ended = Promise.resolve();
+    const result = await waitForTask("task-1", spec, { ...deps, clock, signal: stop.signal, ended });
+    expect(result).toEqual({ outcome: "interrupted" });
+    expect(pauses).toEqual([1000, 1000]);
+    expect(server.requests.length).toBe(1);
+  });
+
   it("is in time where the clock was set back since the task began", async () => {
     const { pollTimes } = await waiting([RUNNING, COMPLETED], {
       schedule: defaultSchedule,
@@ -224,56 +245,6 @@ describe("a signal while waiting", () => {
   it("ends it in the middle of a poll", async () => {
     const { result } = await waiting([() => {}], {}, { interruptAfter: 1 });
     expect(result).toEqual({ outcome: "interrupted" });
-  });
-});
-
-describe("a task in the queue before the user's own generator", () => {
-  const queued = success({ status: "queued", errorCode: 0, ahead: 2 });
-  const ofGenerator = { service: { ofGenerator: true } };
-
-  it("is waited for until it begins, and from then on for as long as the user says", async () => {
-    const answers = [...Array(30).fill(queued), RUNNING];
-    const { result, clock } = await waiting(answers, { timeoutMs: 10_000 }, ofGenerator);
-    expect(result).toMatchObject({ outcome: "timeout", wasSeen: true });
-    expect(clock.monotonicMs()).toBe(40_000);
-  });
-
-  it("is polled once where only its status is asked for", async () => {
-    const { result } = await waiting([queued], { timeoutMs: 0, pollAtOnce: true }, ofGenerator);
-    expect(result).toMatchObject({ outcome: "timeout", wasSeen: true });
-  });
-
-  it("at any other service has no more time than a task that runs", async () => {
-    const { clock } = await waiting([queued], { timeoutMs: 10_000 });
-    expect(clock.monotonicMs()).toBe(10_000);
-  });
-
-  it("tells how many are before it, how far it is and what holds it up", async () => {
-    const slow = success({ status: "processing", errorCode: 0, progress: 0.5, detail: "It is loading." });
-    const { events } = await waiting([queued, slow, COMPLETED], {}, ofGenerator);
-    const facts = { type: "progress", taskId: "task-1" };
-    expect(events).toEqual([
-      { ...facts, isWaiting: true, ahead: 2, share: null, why: null },
-      { ...facts, isWaiting: false, ahead: null, share: 0.5, why: "It is loading." },
-    ]);
-  });
-
-  it("is left in it where the generator refuses the account, at no charge", async () => {
-    const paused = response(
-      200,
-      '{"code":-1,"message":"login_required","detail":"Set IMGGEN_GENERATOR_KEY."}',
-    );
-    const { result } = await waiting([queued, paused], {}, ofGenerator);
-    expect(result).toMatchObject({
-      outcome: "refused",
-      error: { type: "auth_required", message: "Set IMGGEN_GENERATOR_KEY.", charged: "no" },
-    });
-  });
-
-  it("ends as lost where its reply is, with the generator's words", async () => {
-    const lost = success({ status: "failed", errorCode: 1001, detail: "HTTP 524.", outcome: "unknown" });
-    const { result } = await waiting([lost], {}, ofGenerator);
-    expect(result).toMatchObject({ task: { status: "lost", why: "HTTP 524." } });
   });
 });
 

@@ -44,7 +44,7 @@ describe("a request that is submitted again", () => {
     const { again, output, events } = await leftAt([accepted]);
     const files = [{ path: path.join(output, "a-fox.png") }, { path: path.join(output, "a-fox-2.png") }];
     expect(await again()).toMatchObject({ taskId: "task-1", state: "saved", reused: true, files });
-    expect(events[0]).toEqual({ type: "continuing", taskId: "task-1" });
+    expect(events[0]).toEqual({ type: "continuing", taskId: "task-1", charged: "yes" });
   });
 
   it("is left as it is where nothing is waited for, even where the disk does not release it cleanly", async () => {
@@ -86,6 +86,12 @@ describe("a request that is submitted again", () => {
     await expect(again()).rejects.toMatchObject({ type: "save_failed", charged: "no" });
     await unlink(file);
     await writeFile(file, "no task\n");
+    await expect(again()).rejects.toMatchObject({
+      type: "save_failed",
+      message: expect.stringContaining("cannot be read"),
+    });
+    await unlink(file);
+    await writeFile(path.join(stateFolder, "tasks", "open", "notes.txt"), "no task\n");
     expect(await again()).toBeNull();
   });
 

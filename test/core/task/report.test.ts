@@ -1,15 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { reportOf, reportOfId, reportStatus } from "../../../src/core/task/report.ts";
-import { advance, isResumable, type TaskEvent, type TaskState } from "../../../src/task/lifecycle.ts";
-import { AT, EVENTS, INTENT } from "../../support/records.ts";
-import { identity } from "../../support/some-processes.ts";
+import { isResumable, type TaskEvent, type TaskState } from "../../../src/task/lifecycle.ts";
+import { EVENTS, recordOf } from "../../support/records.ts";
 
-const { rate_limited, submitting, not_sent, refused, unknown, accepted, completed, lost, failed, saved } =
-  EVENTS;
+const { rate_limited, submitting, not_sent, refused, unknown, accepted, completed, failed, saved } = EVENTS;
 
 function reportAfter(...events: TaskEvent[]) {
-  const state = events.reduce(advance, { name: "intent", until: null } as TaskState);
-  return reportOf({ id: "x", intent: INTENT, owner: identity(1), submittedAt: AT, state });
+  return reportOf(recordOf(events));
 }
 
 describe("a report on a task of the ledger", () => {
@@ -30,7 +27,6 @@ describe("a report on a task of the ledger", () => {
       false,
       "generation_failed",
     ],
-    [[accepted, lost], "unknown", "unknown", false, "outcome_unknown"],
     [[accepted, completed, saved], "completed", "yes", false, undefined],
   ])("after %j is %s, charged %s, resumable %s", (events, status, charged, resumable, error) => {
     const report = reportAfter(...events);
@@ -43,7 +39,7 @@ describe("a report on a task of the ledger", () => {
   it("that will not be submitted again after a 429 says that it cost nothing", () => {
     const until = EVENTS.rate_limited.until;
     const state: TaskState = { name: "rate_limited", why: "busy", until, isOwnerGone: true };
-    const report = reportOf({ id: "x", intent: INTENT, owner: identity(1), submittedAt: AT, state });
+    const report = reportOf({ ...recordOf([]), state });
     expect(report).toMatchObject({ state: "not_sent", charged: "no", error: { type: "network" } });
   });
 

@@ -22,7 +22,7 @@ import { someProcesses } from "../../support/some-processes.ts";
 import { type TaskWorldOptions, taskWorld, testIdentity } from "../../support/task-world.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
-const { not_sent, refused, unknown, accepted, completed, lost, failed } = EVENTS;
+const { not_sent, refused, unknown, accepted, completed, failed } = EVENTS;
 const WAIT = { timeoutMs: 5000, schedule: fixedSchedule(1000) };
 
 interface Left {
@@ -66,7 +66,7 @@ async function leftBehind({
   const fallback = { ...world.destination, folder: await temporaryFolder() } as Destination;
   const deps: UseCaseDeps = {
     ...ofOneAccount(world.deps),
-    async depsFor(service, taskId) {
+    async depsFor({ service }, taskId) {
       requireSameAccount(service, world.deps.connection.identity, taskId);
       return world.deps;
     },
@@ -358,7 +358,7 @@ describe("resuming a task of another account", () => {
     const elsewhere = { baseUrl: "https://other.example/api", keyId: "0" };
     const refusing: UseCaseDeps = {
       ...ofOneAccount(deps),
-      async depsFor(service, taskId) {
+      async depsFor({ service }, taskId) {
         requireSameAccount(service, elsewhere, taskId);
         return deps;
       },
@@ -377,7 +377,7 @@ describe("resuming a task of another account", () => {
     const { resume, id, deps, fallback } = await leftBehind({ events: [accepted] });
     const refusing: UseCaseDeps = {
       ...ofOneAccount(deps),
-      async depsFor(service, taskId) {
+      async depsFor({ service }, taskId) {
         requireSameAccount(service, testIdentity("https://other.example/api"), taskId);
         return deps;
       },
@@ -413,40 +413,9 @@ describe("resuming a task that the ledger does not hold", () => {
   });
 });
 
-describe("resuming a task of the user's own generator", () => {
-  const refusedByIt = { status: "failed", errorCode: 1001, detail: "No cats.", outcome: "refused" };
-  const lostByIt = { status: "failed", errorCode: 1001, detail: "HTTP 524.", outcome: "unknown" };
-  const ofGenerator = { service: { ofGenerator: true } };
-
-  it("that it refused costs nothing, and says why", async () => {
-    const left = { events: [accepted], script: { poll: taskIs(refusedByIt) }, world: ofGenerator };
-    const { resume, lines } = await leftBehind(left);
-    expect(await resume()).toMatchObject({
-      state: "failed",
-      charged: "no",
-      error: { type: "generation_failed", message: expect.stringContaining("No cats.") },
-    });
-    expect(await lines()).toMatchObject({ folder: "done" });
-  });
-
-  it("whose reply was lost leaves it to the user, and asks no more", async () => {
-    const left = { events: [accepted], script: { poll: taskIs(lostByIt) }, world: ofGenerator };
-    const { resume, lines, server } = await leftBehind(left);
-    const report = await resume();
-    expect(report).toMatchObject({
-      taskId: "task-1",
-      state: "lost",
-      charged: "unknown",
-      error: { type: "outcome_unknown", message: expect.stringContaining("HTTP 524.") },
-    });
-    expect(await lines()).toMatchObject({ folder: "open" });
-    const polls = server.requests.length;
-    expect(await resume()).toMatchObject({ state: "lost", error: { type: "outcome_unknown" } });
-    expect(server.requests).toHaveLength(polls);
-  });
-
-  it("is dismissed as one whose submit was lost", async () => {
-    const { deps, id } = await leftBehind({ events: [accepted, lost] });
+describe("a request of unknown outcome", () => {
+  it("is dismissed once that is on the disk", async () => {
+    const { deps, id } = await leftBehind({ events: [unknown] });
     const record = await deps.ledger.find(id);
     if (record === null) throw new Error("no task");
     const dismissing = () => dismissTask(record, { why: "by the user", replacement: null }, deps.ledger);
@@ -454,7 +423,7 @@ describe("resuming a task of the user's own generator", () => {
     const recording = vi.spyOn(TaskFile.prototype, "record").mockRejectedValue(full);
     // What is not on the disk is not done: the next resume finds it again.
     await expect(dismissing()).rejects.toMatchObject({ type: "save_failed" });
-    expect(await deps.ledger.unfinished()).toMatchObject([{ record: { state: { name: "lost" } } }]);
+    expect(await deps.ledger.unfinished()).toMatchObject([{ record: { state: { name: "unknown" } } }]);
     recording.mockRestore();
     expect(await dismissing()).toMatchObject({ state: "dismissed", charged: "unknown" });
     expect(await deps.ledger.unfinished()).toEqual([]);

@@ -1,28 +1,41 @@
 import { createServer } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { InterruptedError } from "../../../src/core/errors.ts";
-import { submitOnce } from "../../../src/core/task/submit.ts";
-import type { TaskWriter } from "../../../src/core/task/task-writer.ts";
+import { type AttemptLog, type SubmitSpec, submitOnce } from "../../../src/core/task/submit.ts";
 import { steppedClock } from "../../support/fake-clock.ts";
+import { jobFor } from "../../support/jobs.ts";
 import { deadPort, liveServer } from "../../support/live-server.ts";
 import { type Behaviour, failure, json, response, success } from "../../support/scripted-server.ts";
 import { type TaskWorldOptions, taskWorld } from "../../support/task-world.ts";
 
-const REQUEST = { prompt: "a fox", model: "gamma-image-2" };
 const ACCEPTED = success({ taskId: "task-1" });
 const BUSY = response(429, "");
 
-type Recorded = Pick<TaskWriter, "id" | "beginAttempt" | "rateLimited">;
-
 /** Records nothing. */
-const UNRECORDED: Recorded = { id: "an-id", beginAttempt: async () => null, rateLimited: async () => {} };
+const UNRECORDED: AttemptLog = {
+  begin: async () => null,
+  rateLimited: async () => {},
+  again: async () => {},
+};
+
+/** As a request to the hosted service is submitted. */
+const SPEC: SubmitSpec = {
+  job: jobFor({ prompt: "a fox", model: "gamma-image-2" }),
+  log: UNRECORDED,
+  turn: null,
+  patienceMs: 180_000,
+  lostRetries: 0,
+  limitMs: null,
+  timeoutMs: null,
+  graceMs: 10_000,
+};
 
 /** Submits to a service that answers each time in turn, the last answer for ever. */
 async function submitting(
   answers: (Buffer | Behaviour)[],
-  options: TaskWorldOptions & { patienceMs?: number; writer?: Recorded } = {},
+  options: TaskWorldOptions & { patienceMs?: number; log?: AttemptLog } = {},
 ) {
-  const { writer = UNRECORDED } = options;
+  const { log = UNRECORDED, patienceMs = 180_000 } = options;
   let at = 0;
   const server = await liveServer((request, socket) => {
     const answer = answers[Math.min(at++, answers.length - 1)] ?? BUSY;
@@ -30,7 +43,7 @@ async function submitting(
     socket.write(answer);
   });
   const world = await taskWorld(server.baseUrl, options);
-  const purchasing = submitOnce(REQUEST, options.patienceMs ?? 180_000, writer, world.deps);
+  const purchasing = submitOnce({ ...SPEC, log, patienceMs }, world.deps);
   return { purchasing, server, ...world };
 }
 
@@ -78,7 +91,7 @@ describe("a submit", () => {
 describe("a submit that never left", () => {
   it("is tried four times, with longer and longer waits, and cost nothing", async () => {
     const world = await taskWorld(`http://127.0.0.1:${await deadPort()}/api`);
-    expect(await submitOnce(REQUEST, 0, UNRECORDED, world.deps)).toMatchObject({
+    expect(await submitOnce(SPEC, world.deps)).toMatchObject({
       outcome: "not_sent",
       error: { type: "network", charged: "no", message: expect.stringContaining("refused") },
     });
@@ -95,7 +108,7 @@ describe("a submit that never left", () => {
     onTestFinished(() => void service.close());
     const sleep = () => new Promise<void>((resolve) => service.listen(port, "127.0.0.1", resolve));
     const clock = { ...world.clock, sleep };
-    expect(await submitOnce(REQUEST, 0, UNRECORDED, { ...world.deps, clock })).toEqual({
+    expect(await submitOnce(SPEC, { ...world.deps, clock })).toEqual({
       outcome: "accepted",
       taskId: "task-1",
     });
@@ -144,7 +157,7 @@ describe("a signal", () => {
   it("before the submit keeps it from being sent", async () => {
     const world = await taskWorld((await liveServer(silence)).baseUrl);
     world.interrupt("SIGTERM");
-    expect(await submitOnce(REQUEST, 0, UNRECORDED, world.deps)).toMatchObject({
+    expect(await submitOnce(SPEC, world.deps)).toMatchObject({
       outcome: "not_sent",
       error: { type: "interrupted", signal: "SIGTERM", charged: "no" },
     });
@@ -209,8 +222,8 @@ it("Retry-After counts against the whole patience, not against each answer separ
 
 it("a bug on the way out is a request that was not sent", async () => {
   const { deps } = await taskWorld("http://127.0.0.1:9/api");
-  deps.connection.service.submit = () => Promise.reject(new TypeError("a bug"));
-  expect(await submitOnce(REQUEST, 0, UNRECORDED, deps)).toMatchObject({
+  deps.connection.provider.submit = () => Promise.reject(new TypeError("a bug"));
+  expect(await submitOnce(SPEC, deps)).toMatchObject({
     outcome: "not_sent",
     error: { charged: "no" },
   });
@@ -218,10 +231,7 @@ it("a bug on the way out is a request that was not sent", async () => {
 
 describe("the record of a submit's attempts", () => {
   /** Notes what is recorded among what is sent. */
-  async function recorded(
-    answers: (Buffer | Behaviour)[],
-    begin: () => ReturnType<TaskWriter["beginAttempt"]> = async () => null,
-  ) {
+  async function recorded(answers: (Buffer | Behaviour)[], begin: AttemptLog["begin"] = async () => null) {
     const steps: string[] = [];
     const seen = answers.map((answer): Behaviour => {
       return (request, socket) => {
@@ -229,15 +239,15 @@ describe("the record of a submit's attempts", () => {
         return typeof answer === "function" ? answer(request, socket) : void socket.write(answer);
       };
     });
-    const writer: Recorded = {
-      id: "an-id",
-      beginAttempt: () => {
+    const log: AttemptLog = {
+      ...UNRECORDED,
+      begin: (submitMs) => {
         steps.push("begin");
-        return begin();
+        return begin(submitMs);
       },
       rateLimited: async (_why, waitMs) => void steps.push(`429, up to ${waitMs} ms`),
     };
-    const { purchasing, clock } = await submitting(seen, { writer, patienceMs: 9_000 });
+    const { purchasing, clock } = await submitting(seen, { log, patienceMs: 9_000 });
     const purchase = await purchasing;
     return { steps, purchase, clock };
   }

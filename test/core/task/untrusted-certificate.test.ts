@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { download } from "../../../src/api/download.ts";
 import { fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
 import { waitForTask } from "../../../src/core/polling/wait.ts";
-import { submitOnce } from "../../../src/core/task/submit.ts";
+import { submitNew } from "../../../src/core/task/submit-and-finish.ts";
 import { batchWorld } from "../../support/batch-world.ts";
 import { type Certificate, selfSigned } from "../../support/certificate.ts";
 import { PICTURE } from "../../support/images.ts";
@@ -18,10 +18,10 @@ const untrusted = () => liveService(PICTURE, {}, certificate);
 
 describe("a certificate that is not accepted is no reason to try again", () => {
   it("at the submit", async () => {
-    const { deps, events, clock } = await taskWorld((await untrusted()).baseUrl);
-    const writer = { id: "an-id", beginAttempt: async () => null, rateLimited: async () => {} };
-    const result = await submitOnce({ prompt: "a fox", model: "z-image" }, 180_000, writer, deps);
-    expect(result).toMatchObject({ outcome: "not_sent", error: { type: "network" } });
+    const { deps, events, clock, destination } = await taskWorld((await untrusted()).baseUrl);
+    const checked = { request: { prompt: "a fox", model: "z-image" }, credits: 1, warnings: [] };
+    const report = await submitNew({ checked, destination, wait: null }, deps);
+    expect(report).toMatchObject({ state: "not_sent", error: { type: "network" } });
     expect(events).toEqual([{ type: "submitting" }]);
     expect(clock.monotonicMs()).toBe(0);
   });

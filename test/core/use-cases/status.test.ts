@@ -66,6 +66,11 @@ describe("a poll of a task", () => {
     expect(events).toContainEqual({ type: "waiting", taskId: "task-1", usualMs: null });
   });
 
+  it("that was saved keeps it saved, whatever the service still has of it", async () => {
+    const { report } = await looking({}, {}, [accepted, completed, saved]);
+    expect(report).toMatchObject({ state: "saved", charged: "yes", error: null });
+  });
+
   it("reports that it is running, and is no error", async () => {
     const { report } = await looking(answering(success({ status: "queued" })));
     expect(report).toMatchObject({ state: "accepted", charged: "yes", error: null });

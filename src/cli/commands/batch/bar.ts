@@ -5,7 +5,7 @@ export interface BatchView {
   rows: number;
   /** Rows that have ended, those that were saved before included. */
   ended: number;
-  /** Of these, the rows that this run had something to do for. */
+  /** The rows among these that this run had something to do for. */
   endedNow: number;
   /** Rows that this run has still something to do for. */
   left: number;
@@ -81,7 +81,7 @@ function fitting(parts: readonly Part[], columns: number): string {
   return lines.find((line) => line.length <= columns) ?? "";
 }
 
-/** To 5 s below a minute, to 10 s below ten, else to a minute. */
+/** Rounds to 5 s below a minute, to 10 s below ten minutes, else to a minute. */
 function rounded(ms: number): number {
   const stepMs = ms < 60_000 ? 5_000 : ms < 600_000 ? 10_000 : 60_000;
   return Math.max(5_000, Math.round(ms / stepMs) * stepMs);

@@ -10,6 +10,7 @@ import type { Session } from "../../session/session.ts";
 import type { Paint, TextStyle } from "../../text/colors.ts";
 import { hasSymbols } from "../../text/colors.ts";
 import type { Console } from "../../text/console.ts";
+import { stoppingText } from "../../text/phrases.ts";
 import { BAR, type BatchView, batchLines } from "./bar.ts";
 import { rowNotes } from "./row-notes.ts";
 
@@ -40,8 +41,7 @@ export async function createBatchProgress(
       tellLedgerWarning(event, console);
       if (event.type !== "submit_interrupted" || isStopping) return;
       isStopping = true;
-      const patience = formatDuration(event.waitMs);
-      void console.note(`Stopping. Waiting up to ${patience} for the task ids of requests under way…`);
+      void console.note(stoppingText(event.waitMs, 2));
     },
     onOutage(outage) {
       void console.note(outage.down ? `Submitting is paused: ${outage.why}.` : "The service is back.");

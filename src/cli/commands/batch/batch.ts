@@ -8,7 +8,7 @@ import type { RowResult } from "../../../core/batch/row-result.ts";
 import { parseShard } from "../../../core/batch/shard.ts";
 import { MANIFEST_COLUMNS, unknownName } from "../../../core/manifest/columns.ts";
 import type { ManifestEntry, ReadOptions } from "../../../core/manifest/entry.ts";
-import { MANIFEST_HINT, manifestFormat } from "../../../core/manifest/format.ts";
+import { isStream, MANIFEST_HINT, manifestFormat } from "../../../core/manifest/format.ts";
 import { readManifest } from "../../../core/manifest/read.ts";
 import type { PrivateCopies } from "../../../core/references/private-copies.ts";
 import { openInput } from "../../../lib/disk-file.ts";
@@ -62,7 +62,11 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
   const { template, name } = flags;
   const matrix = await session.matrix();
   const { validate } = flags;
-  const generator = await session.generatorTerms({ model: values.model, dryRun: flags.dryRun });
+  const generator = await session.generatorTerms({
+    model: values.model,
+    dryRun: flags.dryRun,
+    validate: flags.validate,
+  });
   const copies = generator && (await rowCopies(manifest, session));
   const checks = { matrix, generator, validate, copies };
   const given = copies ? { ...values, image: absolute(values.image, session.context) } : values;
@@ -99,8 +103,9 @@ function absolute(images: readonly string[] | undefined, { resolvePath }: Contex
 async function rowCopies(manifest: string, session: Session): Promise<PrivateCopies | null> {
   const { resolvePath } = session.context;
   const { copiesForGenerator } = await import("../../../client/service-in-effect.ts");
-  const besideManifest = (file: string) =>
-    manifest === "-" ? resolvePath(file) : path.resolve(path.dirname(resolvePath(manifest)), file);
+  const place = resolvePath(manifest);
+  const folder = isStream(manifest, place) ? "." : path.dirname(place);
+  const besideManifest = (file: string) => path.resolve(resolvePath(folder), file);
   return copiesForGenerator(session, "image", { resolvePath: besideManifest });
 }
 
@@ -148,7 +153,7 @@ export function manifestSource(
   if (name === "-") return readManifest(standardInput(context), "detect", options);
   const file = context.resolvePath(name);
   if (isFolder(file)) throw new UsageError(`${name} is a folder, not a manifest.`, { hint: MANIFEST_HINT });
-  const format = manifestFormat(name);
+  const format = manifestFormat(name, file);
   const complaint = `The manifest ${name} cannot be read`;
   const chunks = inputChunks(() => openInput(file), complaint, context.signal);
   return readManifest(chunks, format, options);

@@ -26,7 +26,7 @@ export async function dryRun(spec: BatchSpec, session: Session): Promise<number>
   const submitted = plan.rows.filter(({ state, resubmit }) => state === "new" || resubmit !== null);
   const kinds = kindsOf(submitted);
   if (!session.options.json) {
-    await session.console.result(`${planText(plan)}, nothing was sent`);
+    await session.console.result(`${planText(plan, session.isSandbox)}, nothing was sent`);
     await showKinds(kinds, session);
     const estimate = estimateText(toSubmit, spec.matrix);
     if (estimate !== "") await session.console.note(estimate);

@@ -1,6 +1,7 @@
 import type { RowState } from "../../../core/batch/attempts.ts";
 import { isWaiting } from "../../../core/batch/counts.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
+import { stateWord } from "../../../task/lifecycle.ts";
 
 /** This many failures of one kind are printed as they happen; the rest is counted at the end. */
 export const MOST_SHOWN = 5;
@@ -37,6 +38,6 @@ const WORDS: Readonly<Record<RowState, string>> = {
 
 /** How a row ended, for a person. */
 export function rowWord(end: RowResult): string {
-  if (isWaiting(end)) return "waiting";
+  if (isWaiting(end)) return (end.report && stateWord(end.report.state)) ?? "waiting";
   return end.isSkipped ? "saved before" : WORDS[end.state];
 }

@@ -35,7 +35,7 @@ export async function runShown(
     async onPlan(plan) {
       progress.plan(plan);
       const estimate = estimateText(plan.toSubmit, matrix);
-      await console.note(`${planText(plan)}.${estimate && ` ${estimate}`}`);
+      await console.note(`${planText(plan, session.isSandbox)}.${estimate && ` ${estimate}`}`);
     },
     onOutage,
     onPause,
@@ -56,7 +56,7 @@ export async function runShown(
   });
   if (!sheet) return result;
   const { makeSheet } = await import("./sheet.ts");
-  return { ...result, sheet: await makeSheet(ends, spec.output, session) };
+  return { ...result, sheet: await makeSheet(ends, spec, session) };
 }
 
 async function agreed(doubt: Doubt, session: Session): Promise<boolean> {

@@ -1,11 +1,13 @@
-import { existsSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { existsSync, lstatSync } from "node:fs";
 import path from "node:path";
-import type { OutputFolder } from "../../../core/batch/row-files.ts";
+import type { BatchSpec } from "../../../core/batch/batch-spec.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { numberedPath } from "../../../core/images/file-name.ts";
-import { contactSheet, type SheetRow } from "../../../graphics/contact-sheet.ts";
+import { contactSheet, isContactSheet, type SheetRow } from "../../../graphics/contact-sheet.ts";
 import { UndecodableError } from "../../../graphics/decoder.ts";
 import { errorText } from "../../../lib/error-text.ts";
+import { readHead } from "../../../lib/read-file.ts";
 import { createWhole, replaceWhole } from "../../../lib/write-whole.ts";
 import { withFacts } from "../../output/render.ts";
 import type { Session } from "../../session/session.ts";
@@ -28,7 +30,7 @@ export async function showSheet(sheet: string, { console, context }: Session): P
  */
 export async function makeSheet(
   ends: readonly RowResult[],
-  { folder, overwrite }: OutputFolder,
+  { output: { folder, overwrite }, budgetOf }: Pick<BatchSpec, "output" | "budgetOf">,
   session: Session,
 ): Promise<string | null> {
   const { console, context } = session;
@@ -36,9 +38,11 @@ export async function makeSheet(
   if (shown.length === 0) return null;
   if (ends.length > MOST_CELLS) await console.warn(`The contact sheet shows the first ${MOST_CELLS} rows.`);
   try {
-    const sheet = await contactSheet(layOutSheet(shown.map(entryOf)));
+    // A folder has one batch, and any number of comparisons.
+    const of = budgetOf === "folder" ? "batch" : digestOf(shown);
+    const sheet = await contactSheet({ ...layOutSheet(shown.map(entryOf)), of });
     const target = path.join(folder, NAME);
-    if (!overwrite) return await createNumbered(target, sheet, context.fileMode);
+    if (!overwrite) return await writeNumbered(target, sheet, of, context.fileMode);
     await replaceWhole(target, sheet, context.fileMode);
     return target;
   } catch (error) {
@@ -48,11 +52,26 @@ export async function makeSheet(
   }
 }
 
-async function createNumbered(target: string, sheet: Uint8Array, mode: number): Promise<string> {
+/** Digest of what the rows ask for. */
+function digestOf(rows: readonly RowResult[]): string {
+  const keys = rows.map(({ row }) => row.key).join("\n");
+  return createHash("sha256").update(keys).digest("hex").slice(0, 16);
+}
+
+/** Replaces the sheet of an earlier run of the same rows, and nothing else. */
+async function writeNumbered(target: string, sheet: Buffer, of: string, mode: number): Promise<string> {
   for (let number = 1; ; number++) {
     const file = numberedPath(target, number);
     if (!existsSync(file) && (await createWhole(file, sheet, mode))) return file;
+    if (!isFile(file) || !isContactSheet(readHead(file), of)) continue;
+    await replaceWhole(file, sheet, mode);
+    return file;
   }
+}
+
+/** Whether it is a file itself, and not a link to one. */
+function isFile(file: string): boolean {
+  return lstatSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
 }
 
 function entryOf(end: RowResult): SheetEntry {
@@ -68,12 +87,12 @@ function entryOf(end: RowResult): SheetEntry {
     model,
     ratio,
     quality,
-    cost: creditsText(credits),
+    cost: creditsText(credits, end.report?.free),
     end: [seconds, word].flat().join(" · "),
   };
 }
 
-/** What a picture of a contact sheet may be told from the others by. */
+/** Facts that may distinguish a picture of a contact sheet from the others. */
 const FACTS = ["prompt", "model", "ratio", "quality", "cost"] as const;
 type Fact = (typeof FACTS)[number];
 

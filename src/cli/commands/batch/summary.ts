@@ -15,22 +15,27 @@ import { creditsText } from "../../text/phrases.ts";
 import { MOST_SHOWN } from "./row-notes.ts";
 
 /** `1160 credits`, with the undocumented costs. */
-export function costText({ rows, credits, undocumented }: TotalCost): string {
+export function costText({ rows, credits, undocumented }: TotalCost, isSandbox = false): string {
   if (undocumented === 0) return creditsText(credits);
-  if (undocumented === rows) return "cost unknown";
+  if (isSandbox) return creditsText(null, "sandbox");
+  if (undocumented === rows) return creditsText(null);
   return `${creditsText(credits)}, and ${counted(undocumented, "row")} of unknown cost`;
 }
 
-/** `3 rows, 2 saved already, up to 4 credits already charged, 1 to submit: 2 credits`. */
-export function planText({ rows, toSubmit, charged }: BatchPlan): string {
+/** `3 rows, 2 saved already, 4 credits already charged, 1 to submit: 2 credits`. */
+export function planText({ rows, toSubmit, charged }: BatchPlan, isSandbox = false): string {
   const count = (state: string) => rows.filter((row) => row.state === state).length;
   const repeats = rows.filter(({ key }) => isRepeat(key)).length;
   const repeating = ` (${counted(repeats, "repeats", "repeat")} an earlier row)`;
   const parts = [counted(rows.length, "row") + (repeats === 0 ? "" : repeating)];
   if (count("saved") > 0) parts.push(`${count("saved")} saved already`);
   if (count("unfinished") > 0) parts.push(`${count("unfinished")} unfinished`);
-  if (charged.credits > 0) parts.push(`up to ${creditsText(charged.credits)} already charged`);
-  parts.push(toSubmit.rows === 0 ? "nothing to submit" : `${toSubmit.rows} to submit: ${costText(toSubmit)}`);
+  // A row whose outcome is unknown, or that failed, may not have been charged.
+  const isCertain = charged.rows === count("saved") + count("unfinished");
+  if (charged.credits > 0 && !isSandbox)
+    parts.push(`${isCertain ? "" : "up to "}${creditsText(charged.credits)} already charged`);
+  const costs = costText(toSubmit, isSandbox);
+  parts.push(toSubmit.rows === 0 ? "nothing to submit" : `${toSubmit.rows} to submit: ${costs}`);
   return parts.join(", ");
 }
 
@@ -61,16 +66,20 @@ export async function showSummary(result: ShownResult, session: Session): Promis
 
 /** How a batch ended, and what the user can do next. */
 function summaryLines({ counts, rows, stopped }: BatchResult, session: Session): string[] {
-  const { saved, skipped, failed, unknown, pending, waiting, notSent } = counts;
+  const { saved, skipped, failed, unknown, pending, waiting, underWay, notSent } = counts;
+  const { isSandbox } = session;
   const parts = [
     savedText(saved, skipped),
     failed > 0 && `${failed} failed`,
     unknown > 0 && `${unknown} of unknown outcome`,
-    pending > waiting && `${pending - waiting} charged and unfinished`,
-    waiting > 0 && `${waiting} waiting in the queue`,
+    pending > waiting && `${pending - waiting} ${isSandbox ? "" : "charged and "}unfinished`,
+    waiting > underWay && `${waiting - underWay} waiting to be sent`,
+    underWay > 0 && `${underWay} unfinished, free`,
     notSent > 0 && `${notSent} not sent`,
   ].filter(Boolean);
-  const lines = [`${counted(rows, "row")}: ${parts.join(", ")}. ${spentText(counts)}`];
+  const lines = [
+    `${counted(rows, "row")}: ${parts.join(", ")}. ${isSandbox ? "The sandbox is free." : spentText(counts)}`,
+  ];
   // The others were printed as they happened.
   for (const { error, names, count } of counts.errors.filter(({ count }) => count > MOST_SHOWN))
     lines.push(`  ${count} × ${error.message} (${names.join(", ")}, …)`);
@@ -110,17 +119,19 @@ function remedies(stopped: ImggenError): string[] {
 const AGAIN = ["--retry-failed", "--resubmit-unknown"];
 
 function nextSteps(counts: BatchCounts, session: Session): string[] {
-  const { failed, refused, unknown, pending, notSent } = counts;
+  const { failed, refused, freeFailed, unknown, pending, notSent } = counts;
   const steps: string[] = [];
   // Each command charges again only what its line speaks of.
   const command = (flag?: string) => session.commandLine(flag, AGAIN);
   if (pending + notSent + refused > 0) steps.push(`Resume with: ${command()}`);
   if (unknown > 0)
     steps.push(
-      `Rows of unknown outcome may have been charged. To submit them again: ${command("--resubmit-unknown")}`,
+      `Rows of unknown outcome may have been ${session.isSandbox ? "accepted" : "charged"}. To submit them again: ${command("--resubmit-unknown")}`,
     );
   if (failed > refused)
-    steps.push(`To submit failed rows again, at a new charge: ${command("--retry-failed")}`);
+    steps.push(
+      `To submit failed rows again${freeFailed === failed ? "" : ", at a new charge"}: ${command("--retry-failed")}`,
+    );
   return steps;
 }
 

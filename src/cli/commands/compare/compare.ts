@@ -51,7 +51,7 @@ async function runCompare(session: Session, given: string, flags: CompareOptions
   };
   const matrix = await session.matrix();
   const [model] = axes.models;
-  const generator = await session.generatorTerms({ model, dryRun: flags.dryRun });
+  const generator = await session.generatorTerms({ model, dryRun: flags.dryRun, validate: flags.validate });
   // What a generator has beside those, only it knows.
   if (flags.validate && generator === null) requireKnownValues(axes, matrix);
   const prompt = await readPrompt(given, undefined, session.context);

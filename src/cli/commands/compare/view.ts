@@ -40,7 +40,7 @@ export async function showPlan(comparison: Comparison, terms: BatchTerms, sessio
   if (terms.cap !== null) checkBatchBudget(batch, terms.cap, terms);
   if (!session.options.json) {
     await showTable(PLAN_COLUMNS, comparison.rows.map(costCells), session);
-    await session.console.note(`${costText(toSubmit)}, nothing was sent`);
+    await session.console.note(`${costText(toSubmit, session.isSandbox)}, nothing was sent`);
     return 0;
   }
   await session.console.json({

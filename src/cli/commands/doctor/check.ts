@@ -14,6 +14,8 @@ export interface CheckResult {
   hint: string | null;
   /** The result for programs: values by name. Empty if the check could not be made. */
   facts: Facts;
+  /** It says nothing that a person could use: only `--verbose` shows it, and JSON. */
+  isNoNews?: true;
 }
 
 type Facts = Readonly<Record<string, string | number | boolean | null>>;
@@ -42,6 +44,11 @@ export function warning(message: string, hint: string, facts: Facts = {}): Check
 
 export function failed(message: string, hint: string | null, facts: Facts = {}): CheckResult {
   return { status: "failed", message, hint, facts };
+}
+
+/** A result that a person needs not see. */
+export function noNews(result: CheckResult): CheckResult {
+  return { ...result, isNoNews: true };
 }
 
 export function skipped(message: string, facts: Facts = {}): CheckResult {

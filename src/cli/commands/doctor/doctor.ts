@@ -28,7 +28,7 @@ export function register(command: Command, runWith: RunWith): void {
   command
     .description(
       "Check the installation, the account and the network, and say what to do about what is wrong.\n" +
-        "It costs nothing and changes nothing. The exit code is 0 if all is well or there are only warnings, and 2 if something must be fixed.",
+        "It costs nothing and changes nothing. With --verbose, what is as usual is shown too. The exit code is 0 if all is well or there are only warnings, and 2 if something must be fixed.",
     )
     .addHelpText("after", EXAMPLES)
     .action(runWith(runDoctor));
@@ -85,8 +85,9 @@ async function runDoctor(session: Session): Promise<number> {
   }));
   try {
     const made = await inOrder(results, async (result) => {
-      if (!options.json) await showResult(result, session);
-      return result;
+      const { isNoNews, ...facts } = result;
+      if (!options.json && (!isNoNews || options.verbose)) await showResult(result, session);
+      return facts;
     });
     context.signal.throwIfAborted();
     const names = (status: CheckStatus) =>
@@ -127,7 +128,7 @@ async function showResult({ name, status, message, hint }: NamedResult, session:
   await console.result(linesOf(head, parts, roomOn(stdout)), paint);
 }
 
-/** Where there is room, all of it in one line; otherwise the next step begins a line. */
+/** Puts all of it in one line where there is room; otherwise the next step begins a line. */
 function linesOf(head: string, parts: readonly string[], columns: number): string[] {
   const beside = head.length + 2;
   // A part that ends in a command has no full stop of its own.
@@ -137,7 +138,7 @@ function linesOf(head: string, parts: readonly string[], columns: number): strin
 }
 
 function ended(sentence: string): string {
-  return sentence.endsWith(".") ? sentence : `${sentence}.`;
+  return /[.?]$/.test(sentence) ? sentence : `${sentence}.`;
 }
 
 /** Where something must be fixed, the document is that of a failure. */
@@ -150,7 +151,7 @@ function documentOf(failed: readonly string[]): object {
 
 function summaryOf(failures: number, warnings: number): string {
   const counts = [
-    ...(failures > 0 ? [`${failures} to fix`] : []),
+    ...(failures > 0 ? [counted(failures, "problem to fix", "problems to fix")] : []),
     ...(warnings > 0 ? [counted(warnings, "warning")] : []),
   ];
   return counts.length === 0 ? "No problems found." : `${counts.join(", ")}.`;

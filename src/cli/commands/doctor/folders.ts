@@ -10,13 +10,14 @@ import { shellWord } from "../../../lib/shell-word.ts";
 import { counted } from "../../../lib/whole-number.ts";
 import { StateFolderError } from "../../../store/errors.ts";
 import { mayBeTask } from "../../../store/ledger-entry.ts";
-import { isUnknown, mayBeCharged } from "../../../task/record.ts";
+import { effectiveState, STATE_WORDS, stateWord } from "../../../task/lifecycle.ts";
+import { isInHistory } from "../../../task/record.ts";
 import type { Session } from "../../session/session.ts";
-import { type CheckResult, failed, needed, ok, warning } from "./check.ts";
+import { type CheckResult, failed, needed, noNews, ok, warning } from "./check.ts";
 
 const WRITABLE_BY_OTHERS = 0o022;
 const MIB = 1024 ** 2;
-/** With less a task's file and the reserve beside it may not fit, and nothing is submitted. */
+/** The least free space: a task's file and the reserve beside it must fit, or nothing is submitted. */
 const LEAST_FREE_BYTES = MIB;
 /** Images take a few MiB each. */
 const LITTLE_FREE_BYTES = 100 * MIB;
@@ -67,7 +68,7 @@ export async function checkCache(session: Session): Promise<CheckResult> {
   if (folder !== null) return ok(folder, { folder });
   const { state } = await knownFolders(session);
   const why = await whyNoCache(state, session.context.env.NODE_DISABLE_COMPILE_CACHE);
-  if (why !== null) return ok(`none (${why})`, { folder });
+  if (why !== null) return noNews(ok(`none (${why})`, { folder }));
   return warning(
     `No compiled code is kept, so each start takes longer: other users may be able to replace ${state}.`,
     "It and every folder above it must belong to you or root, and no other user may write to them.",
@@ -75,7 +76,7 @@ export async function checkCache(session: Session): Promise<CheckResult> {
   );
 }
 
-/** Without the folder in it for this release of Node. The types of the oldest supported Node do not know it. */
+/** The cache without the folder in it for this release of Node. The types of the oldest supported Node do not know it. */
 function cacheInUse(): string | null {
   if (!("getCompileCacheDir" in module) || typeof module.getCompileCacheDir !== "function") return null;
   const folder: unknown = module.getCompileCacheDir();
@@ -109,22 +110,26 @@ export async function checkTasks(session: Session): Promise<CheckResult> {
   const { context, isSandbox } = session;
   const ledger = openLedger({ folders: await knownFolders(session), context });
   const { targets, unreadable: entries } = await tasksToResume([], isSandbox, ledger);
-  const records = targets.flatMap(({ record }) => (record !== null && mayBeCharged(record) ? record : []));
+  const records = targets.flatMap(({ record }) => (record !== null && isInHistory(record) ? record : []));
   const left = records.filter((record) => !ledger.isClaimed(record));
   const inProgress = records.length - left.length;
-  const unknown = left.filter(isUnknown).length;
-  const unfinished = left.length - unknown;
+  const words = left.map(({ state }) => stateWord(effectiveState(state)));
+  const unknown = words.filter((word) => word === "unknown").length;
+  const unfinished = words.filter((word) => word !== null && word !== "unknown").length;
+  const byWord = STATE_WORDS.filter((word) => word !== "unknown" && words.includes(word)).map(
+    (word) => `${words.filter((each) => each === word).length} ${word}`,
+  );
   const unreadable = entries.filter(mayBeTask).length;
   const facts = { inProgress, unfinished, unknown, unreadable };
   const found = [
-    unfinished > 0 && `${counted(unfinished, "task is", "tasks are")} charged and not saved.`,
+    unfinished > 0 && `${counted(unfinished, "task is", "tasks are")} unfinished (${byWord.join(", ")}).`,
     unknown > 0 && `The outcome of ${counted(unknown, "request")} is unknown.`,
     unreadable > 0 && `${counted(unreadable, "file")} of the ledger cannot be read.`,
   ].filter((message) => message !== false);
   if (found.length === 0)
-    return ok(inProgress === 0 ? "none unfinished" : `${inProgress} in progress`, facts);
-  const isAllCharged = unfinished > 0 && found.length === 1;
-  const purpose = isAllCharged ? "To finish them" : "To see what to do about each";
+    return inProgress === 0 ? noNews(ok("none unfinished", facts)) : ok(`${inProgress} in progress`, facts);
+  const canFinish = unfinished > 0 && found.length === 1;
+  const purpose = canFinish ? "To finish them" : "To see what to do about each";
   return warning(found.join(" "), `${purpose}: imggen resume${isSandbox ? " --sandbox" : ""}`, facts);
 }
 
@@ -133,7 +138,7 @@ export interface FolderFacts {
   exists: boolean;
   /** Its permission bits; null if it does not exist, or the platform has none. */
   mode: number | null;
-  /** Of its disk, for this user; null if the system does not say. */
+  /** Free space of its disk, for this user; null if the system does not say. */
   freeBytes: number | null;
   /** What keeps this user from creating files there, as the system says it; null if nothing does. */
   problem: unknown;

@@ -5,7 +5,7 @@ import { ImggenError } from "../../../lib/error-types.ts";
 import { maskKey, withoutQuery } from "../../../lib/redact.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
 import type { Session } from "../../session/session.ts";
-import { type CheckResult, failed, ok, skipped, type Target, warning } from "./check.ts";
+import { type CheckResult, failed, noNews, ok, skipped, type Target, warning } from "./check.ts";
 
 // Loaded only where there is a generator.
 
@@ -17,19 +17,19 @@ type Reply = Models | ImggenError;
 /** The user's own generator, asked for its models, which costs nothing. */
 export async function askGenerator(own: OwnGenerator, session: Session): Promise<Target> {
   const startMs = performance.now();
-  const reply = await modelNames(own, session.context).catch(asFailure);
+  const reply = await modelNames(own, session).catch(asFailure);
   const elapsedMs = performance.now() - startMs;
   return {
     service: () => checkReachable(own, reply, elapsedMs),
     key: () => checkKey(own, reply),
-    clock: () => skipped("a generator is not asked for its time"),
+    clock: () => noNews(skipped("a generator is not asked for its time")),
   };
 }
 
 /** Whether the generator can be reached, and has the model that is set. */
 function checkReachable(own: OwnGenerator, reply: Reply, elapsedMs: number): CheckResult {
   const { spec, options } = own;
-  const name = withoutQuery(spec.name);
+  const name = spec.kind === "command" ? spec.name : withoutQuery(spec.name);
   const facts = { generator: name, paid: options.isPaid };
   const cost = options.isPaid ? "paid" : "free";
   if (spec.kind === "command") {
@@ -44,11 +44,16 @@ function checkReachable(own: OwnGenerator, reply: Reply, elapsedMs: number): Che
       return warning(`It answers, but: ${reply.message}`, LIST_MODELS, facts);
     return ok(answers, facts);
   }
+  if (reply === null && WITH_LIST.has(spec.kind))
+    return warning(`${name}: its list of models answers 404. Is the address right?`, LIST_MODELS, facts);
   const { model } = options;
   if (model !== null && reply?.includes(model) === false)
     return warning(`It answers, and does not list the model ${model}.`, SEE_MODELS, facts);
   return ok(`${answers}${modelsText(reply)}`, facts);
 }
+
+/** Kinds of servers that list their models, most of them. */
+const WITH_LIST: ReadonlySet<string> = new Set(["openai", "sdapi"]);
 
 function modelsText(models: Models): string {
   if (models === null) return "";
@@ -61,7 +66,7 @@ const LIST_MODELS = "Some servers have no list of models. If it makes images, no
 
 /** Whether the generator takes the key. */
 function checkKey({ spec, options }: OwnGenerator, reply: Reply): CheckResult {
-  if (spec.kind === "command") return ok("none, for a command", { key: null });
+  if (spec.kind === "command") return noNews(ok("none, for a command", { key: null }));
   const key = options.key === null ? null : maskKey(options.key);
   const store = `imggen login --generator ${shellWord(spec.name)}`;
   if (reply instanceof ImggenError) {

@@ -2,34 +2,41 @@ import { promises as dns, lookup } from "node:dns";
 import { once } from "node:events";
 import { promises } from "node:fs";
 import { createServer, type LookupFunction } from "node:net";
-import { proxiesFromEnvironment, proxyFor } from "../../../api/proxies.ts";
+import { parseNoProxy } from "../../../api/no-proxy.ts";
+import { type ProxyInUse, proxiesFromEnvironment, proxyFor } from "../../../api/proxies.ts";
 import { errorCode, errorText } from "../../../lib/error-text.ts";
 import { withoutQuery } from "../../../lib/redact.ts";
 import type { Session } from "../../session/session.ts";
-import { type CheckResult, failed, NotChecked, ok, skipped, type Target, warning } from "./check.ts";
+import { type CheckResult, failed, NotChecked, noNews, ok, skipped, type Target, warning } from "./check.ts";
 import { generatorOf, settingOf } from "./settings.ts";
 
 /** The proxy that the service is reached through. */
 export async function checkProxy(session: Session): Promise<CheckResult> {
-  if (session.isSandbox) return ok("none for the embedded sandbox", { url: null });
-  if (proxiesFromEnvironment(session.context.env) === undefined) return ok("none", { url: null });
+  if (session.isSandbox) return noNews(ok("none for the embedded sandbox", { url: null }));
+  const proxies = proxiesFromEnvironment(session.context.env);
+  if (proxies === undefined) return noNews(ok("none", { url: null }));
   const baseUrl = await settingOf("baseUrl", session);
   const own = await generatorOf(session);
-  if (own?.spec.kind === "command") return ok("none for a command", { url: null });
+  if (own?.spec.kind === "command") return noNews(ok("none for a command", { url: null }));
   const address = own?.spec.url ?? baseUrl?.value;
   if (address === undefined || !URL.canParse(address))
     throw new NotChecked("there is no base URL to reach through it");
-  const url = new URL(address);
-  const proxy = proxyInUse(url, session);
-  if (proxy === null) return ok(`none for ${url.host}`, { url: null });
-  return ok(`${proxy.url} (${proxy.variable})`, { url: proxy.url });
+  const proxy = proxyInUse(new URL(address), session);
+  const facts = { url: proxy?.url ?? null };
+  const result = proxy === null ? `none for ${new URL(address).host}` : `${proxy.url} (${proxy.variable})`;
+  const { unknown } = parseNoProxy(proxies.except);
+  if (unknown.length === 0) return ok(result, facts);
+  const variable = proxies.variables?.except ?? "NO_PROXY";
+  return warning(`${result}. In ${variable} this is ignored: ${unknown.join(" ")}.`, NO_PROXY_FORMS, facts);
 }
 
+const NO_PROXY_FORMS =
+  "Write names, addresses and networks, such as .example.com, 10.0.0.1:8080, 10.0.0.0/8, fd00::/8, or * for all.";
+
 /** The proxy that a URL is reached through, without the user name and password in it. */
-export function proxyInUse(url: URL, { context }: Session): { url: string; variable: string } | null {
+export function proxyInUse(url: URL, { context }: Session): ProxyInUse | null {
   const proxy = proxyFor(url, proxiesFromEnvironment(context.env));
-  const variable = url.protocol === "https:" ? "HTTPS_PROXY" : "HTTP_PROXY";
-  return proxy === null ? null : { url: withoutQuery(proxy), variable };
+  return proxy && { ...proxy, url: withoutQuery(proxy.url) };
 }
 
 /** Which certificates are trusted. */
@@ -42,7 +49,7 @@ export async function checkTls({ context }: Session): Promise<CheckResult> {
       "Unset it, and name the certificates to trust in NODE_EXTRA_CA_CERTS.",
       facts,
     );
-  if (!extra) return ok("Node's own certificates", facts);
+  if (!extra) return noNews(ok("Node's own certificates", facts));
   try {
     await promises.readFile(extra);
     return ok(`Node's own certificates, and those in ${extra}`, facts);
@@ -58,8 +65,8 @@ export async function checkTls({ context }: Session): Promise<CheckResult> {
 /** The embedded sandbox. It is not running, and to start it would create files. */
 export const SANDBOX: Target = {
   service: checkLoopback,
-  key: () => ok("the sandbox's own", { key: null }),
-  clock: () => skipped("the embedded sandbox has this machine's clock"),
+  key: () => noNews(ok("the sandbox's own", { key: null })),
+  clock: () => noNews(skipped("the embedded sandbox has this machine's clock")),
 };
 
 /** The sandbox needs a port of this machine. */

@@ -1,5 +1,4 @@
 import { connectionErrorText, describeConnectionError, isUntrusted } from "../../../api/connection-errors.ts";
-import { describeForeign, type ProbeReply, probe, verdictOf } from "../../../api/probe.ts";
 import { proxiesFromEnvironment } from "../../../api/proxies.ts";
 import { TransportError } from "../../../api/transport.ts";
 import { apiKeyFor, requireApiKey, requireBaseUrl } from "../../../client/account.ts";
@@ -7,8 +6,9 @@ import type { Effective } from "../../../client/effective-settings.ts";
 import { formatDuration } from "../../../lib/duration.ts";
 import { ImggenError } from "../../../lib/error-types.ts";
 import { maskKey } from "../../../lib/redact.ts";
+import { describeForeign, type ProbeReply, probe, verdictOf } from "../../../providers/service/probe.ts";
 import type { Session } from "../../session/session.ts";
-import { type CheckResult, failed, NotChecked, ok, skipped, type Target, warning } from "./check.ts";
+import { type CheckResult, failed, NotChecked, noNews, ok, skipped, type Target, warning } from "./check.ts";
 import { lookupIfAnswered, proxyInUse } from "./network.ts";
 import { settingOf, storeKey } from "./settings.ts";
 
@@ -125,7 +125,7 @@ function checkClock({ dateMs, elapsedMs }: ProbeReply, { context }: Session): Ch
   // The Date header was set about halfway through the exchange, and has whole seconds.
   const aheadMs = Math.round(context.clock.now() - elapsedMs / 2 - dateMs - 500);
   const skewMs = Math.abs(aheadMs);
-  if (skewMs <= MOST_SKEW_MS) return ok("agrees with the service's", { aheadMs });
+  if (skewMs <= MOST_SKEW_MS) return noNews(ok("agrees with the service's", { aheadMs }));
   return warning(
     `This machine's clock is ${formatDuration(skewMs)} ${aheadMs > 0 ? "ahead of" : "behind"} the service's.`,
     "Set it: certificates, the daily limit and the history depend on it.",

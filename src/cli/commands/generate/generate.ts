@@ -36,7 +36,7 @@ export function register(command: Command, runWith: RunWith): void {
     .option("--edit", "write the prompt in $EDITOR, beginning with what was given");
   addGenerateOptions(command)
     .optionsGroup(OPTION_GROUPS.cost)
-    .option("--reuse", "reuse an identical request that was already charged")
+    .option("--reuse", "reuse the task of an identical earlier request")
     .option("--again", "submit a new task even if an identical request is unfinished")
     .addHelpText("after", EXAMPLES)
     .action(runWith(runGenerate));
@@ -50,7 +50,11 @@ async function runGenerate(
   const { values, labels } = readRequestFlags(flags, session);
   const text = await promptOf(session, prompt, flags);
   const uploads = canUpload(values.image, session);
-  const generator = await session.generatorTerms({ model: values.model, dryRun: flags.dryRun });
+  const generator = await session.generatorTerms({
+    model: values.model,
+    dryRun: flags.dryRun,
+    validate: flags.validate,
+  });
   const options = { validate: flags.validate, labels, uploads, generator };
   const checked = checkRequest({ ...values, prompt: text }, await session.matrix(), options);
   return runRequest(checked, flags, session);

@@ -1,10 +1,12 @@
 import { requireFree, resolveDestination } from "../../../core/images/destination.ts";
 import type { RequestReferences } from "../../../core/references/reference-images.ts";
 import { UsageError } from "../../../lib/error-types.ts";
+import { shellWord } from "../../../lib/shell-word.ts";
 import { resolveModel } from "../../../models/find.ts";
 import { isLocalFile } from "../../../models/rules/images.ts";
+import type { SentRequest } from "../../../providers/provider.ts";
 import type { TaskRecord } from "../../../task/record.ts";
-import type { CheckedRequest } from "../../../task/request.ts";
+import type { CheckedRequest, GenerationRequest } from "../../../task/request.ts";
 import { type GenerateFlags, maxCreditsOf, type ReferenceFlags } from "../../flags/generate-flags.ts";
 import { viewingOf } from "../../flags/view-flags.ts";
 import { requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
@@ -87,21 +89,36 @@ async function showDryRun(
   const plan = await references?.plan(checked.request, session.context.clock.now());
   const { request, uploads } = plan ?? { request: checked.request, uploads: [] };
   if (checkImages) await session.console.warn("--check-images was skipped: --dry-run opens no connection.");
+  const sent = await sentToGenerator(checked.request, session);
   if (session.options.json) {
     const said = warnings.length > 0 ? { warnings } : {};
     const files = uploads.map(({ path: file, bytes, sha256 }) => ({ file, bytes, sha256 }));
     const uploading = files.length > 0 ? { uploads: files } : {};
-    await session.console.json({ ok: true, dryRun: true, request, credits, ...uploading, ...said });
+    const facts = { request, ...(sent && { sent }), credits, ...uploading, ...said };
+    await session.console.json({ ok: true, dryRun: true, ...facts });
     return 0;
   }
-  const body = JSON.stringify(request, null, 2).split("\n");
   await session.console.result([
-    "POST /generate-image",
-    ...body,
+    ...sentLines(sent ?? { method: "POST", url: "/generate-image", body: request }),
     ...uploads.map(({ given }) => `${given} would be uploaded first, and its URL sent`),
-    `${creditsText(credits)}, nothing was sent`,
+    `${creditsText(credits, session.isSandbox ? "sandbox" : null)}, nothing was sent`,
   ]);
   return 0;
+}
+
+/** What the user's own generator would be sent; null for a service, which is sent the request as it is. */
+async function sentToGenerator(request: GenerationRequest, session: Session): Promise<SentRequest | null> {
+  const own = await session.ownGenerator();
+  if (own === null) return null;
+  const { describedRequest } = await import("../../../client/described-request.ts");
+  return describedRequest(request, own, session);
+}
+
+function sentLines(sent: SentRequest): string[] {
+  if ("command" in sent) return [sent.command.map((word) => shellWord(word)).join(" ")];
+  // A workflow is long, and what it is given is what the user wants to see.
+  if (sent.workflow) return [`${sent.method} ${sent.url}`, ...sent.workflow];
+  return [`${sent.method} ${sent.url}`, ...JSON.stringify(sent.body, null, 2).split("\n")];
 }
 
 /**

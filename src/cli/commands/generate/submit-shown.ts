@@ -23,7 +23,10 @@ interface CommandSpec extends GenerateSpec {
  */
 export async function submitShown(spec: CommandSpec, session: Session): Promise<number> {
   const { requestTimeoutMs } = spec;
-  const progress = await createProgress(session, spec.checked);
+  const progress = await createProgress(session, {
+    ...spec.checked,
+    free: session.isSandbox ? "sandbox" : null,
+  });
   const report = await withTasksShown(session, { requestTimeoutMs }, progress, async ({ current }) =>
     generate(spec, await current(), (message) => session.console.warn(message)),
   );
@@ -36,7 +39,12 @@ async function showReused(report: TaskReport, spec: CommandSpec, session: Sessio
   const { folder } = spec;
   if (reportStatus(report) !== "unknown") {
     const which = report.taskId ?? report.ledgerId ?? "";
-    await session.console.note(`Already charged as task ${which}: nothing was charged now.`);
+    const isFree = report.free !== undefined || report.charged === "no";
+    await session.console.note(
+      isFree
+        ? `Made already as task ${which}: nothing was sent now.`
+        : `Already charged as task ${which}: nothing was charged now.`,
+    );
   }
   const places = report.files.flatMap((file) => (file.path === null ? [] : path.dirname(file.path)));
   const isElsewhere = folder !== null && places.length > 0 && !places.includes(folder);

@@ -21,12 +21,14 @@ interface HistoryFlags extends HistoryQuery {
   limit?: string;
   all?: boolean;
   summary?: boolean;
+  unfinished?: boolean;
 }
 
 const EXAMPLES = `
 Examples:
   $ imggen history
   $ imggen history --search fox --since 7d
+  $ imggen history --unfinished
   $ imggen history --status unfinished --limit 5
   $ imggen history --summary --since 2026-01-01
   $ imggen history --all --json | jq '[.[].credits] | add'`;
@@ -35,8 +37,9 @@ export function register(command: Command, runWith: RunWith): void {
   command
     .option("--limit <n>", `how many to show (default: ${HISTORY_LIMIT})`)
     .option("--all", "show every task")
+    .option("--unfinished", "show what is open: waiting, running, accepted, made or unknown")
     .option("--summary", "show credits and images by day and model")
-    .option("--search <text>", "only prompts that contain this text")
+    .option("--search <text>", "only prompts with words that begin like these")
     .option("--status <status>", `only this status: ${STATUSES.join(", ")}`)
     .option("--model <id>", "only this model")
     .option("--since <when>", "only since a day such as 2026-01-31 or yesterday, or an age: 12h, 7d, 2w")
@@ -44,7 +47,8 @@ export function register(command: Command, runWith: RunWith): void {
     .action(runWith(runHistory));
 }
 
-async function runHistory(session: Session, flags: HistoryFlags): Promise<number> {
+async function runHistory(session: Session, given: HistoryFlags): Promise<number> {
+  const flags = withStatus(given);
   const limit = limitOf(flags);
   const reading = { filter: await filterOf(flags, session), elsewhere: 0, isCounting: false };
   const tasks = tasksFrom(reading, session);
@@ -55,6 +59,14 @@ async function runHistory(session: Session, flags: HistoryFlags): Promise<number
       : listTable(tasks, limit, reading, session));
   if (shown === 0) await showNone(reading.elsewhere, flags, session);
   return 0;
+}
+
+/** `--unfinished` is a status. @throws UsageError where another one is given too */
+function withStatus(flags: HistoryFlags): HistoryFlags {
+  const { unfinished, status } = flags;
+  if (!unfinished) return flags;
+  if (status !== undefined) throw new UsageError("--unfinished and --status were both given.");
+  return { ...flags, status: "unfinished" };
 }
 
 interface Reading {

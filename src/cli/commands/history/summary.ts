@@ -1,6 +1,6 @@
 import { factsOf } from "../../../core/task/report.ts";
 import { localDay } from "../../../lib/local-time.ts";
-import type { TaskRecord } from "../../../task/record.ts";
+import { spentCredits, type TaskRecord } from "../../../task/record.ts";
 import type { Session } from "../../session/session.ts";
 import { showTable, type TableColumn } from "../../text/table.ts";
 
@@ -13,6 +13,8 @@ interface Totals {
   credits: number;
   /** Tasks whose cost is not documented. */
   undocumented: number;
+  /** Tasks of free generators; absent for none. */
+  free?: number;
   /** What the user's own generators said of cost and tokens, each name added up; absent where they said nothing. */
   usage?: Record<string, number>;
 }
@@ -44,9 +46,11 @@ function noTotals(): Totals {
 }
 
 function count(record: TaskRecord, totals: Totals): void {
-  const { credits, files, usage = {} } = factsOf(record);
+  const { files, usage = {}, free } = factsOf(record);
+  const credits = free === "generator" ? 0 : spentCredits(record);
   totals.tasks += 1;
   totals.images += files.length;
+  if (free === "generator") totals.free = (totals.free ?? 0) + 1;
   if (credits === null) totals.undocumented += 1;
   else totals.credits += credits;
   for (const [name, value] of Object.entries(usage)) {
@@ -82,12 +86,13 @@ function usageLine(usage: Readonly<Record<string, number>>): string {
   return `Usage of your own generators: ${parts.join(", ")}`;
 }
 
-function figures({ tasks, images, credits, undocumented }: Totals): string[] {
-  return [String(tasks), String(images), totalCell(credits, undocumented, tasks)];
+function figures(totals: Totals): string[] {
+  return [String(totals.tasks), String(totals.images), totalCell(totals)];
 }
 
-/** `12`, `?` where no cost is documented, `12 + ?` where some are not. */
-function totalCell(credits: number, undocumented: number, tasks: number): string {
+/** `12`, `free`, `?` where no cost is documented, `12 + ?` where some are not. */
+function totalCell({ tasks, credits, undocumented, free = 0 }: Totals): string {
+  if (free === tasks) return "free";
   if (undocumented === 0) return String(credits);
-  return undocumented === tasks ? "?" : `${credits} + ?`;
+  return undocumented + free === tasks ? "?" : `${credits} + ?`;
 }

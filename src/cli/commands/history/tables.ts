@@ -1,7 +1,9 @@
 import { reportOf, type TaskReport } from "../../../core/task/report.ts";
 import { historyStatus } from "../../../core/use-cases/history.ts";
 import { ageText, localMinute } from "../../../lib/local-time.ts";
+import { withoutQuerySecret } from "../../../lib/query-secret.ts";
 import { GENERATOR_KEY_ID } from "../../../task/intent.ts";
+import { STATE_WORDS } from "../../../task/lifecycle.ts";
 import type { TaskRecord } from "../../../task/record.ts";
 import { shortTaskIds } from "../../../task/short-task-id.ts";
 import type { Session } from "../../session/session.ts";
@@ -27,7 +29,8 @@ interface TaskRow {
   submittedAt: string | null;
   id: string;
   status: string;
-  credits: number | null;
+  /** `free`, a number, or `?`. */
+  credits: string;
   /** The user's own generator, in short; null for a task of a service. */
   generator: string | null;
   prompt: string;
@@ -36,24 +39,31 @@ interface TaskRow {
 
 export function taskRow(record: TaskRecord, context: Session["context"]): TaskRow {
   const report = reportOf(record);
-  const { submittedAt, taskId, ledgerId, state, credits, request } = report;
+  const { submittedAt, taskId, ledgerId, state, request } = report;
   const { keyId, baseUrl } = record.intent.service;
   return {
     submittedAt,
     id: taskId ?? ledgerId ?? "",
     status: historyStatus(state),
-    credits,
+    credits: creditsCell(report),
     generator: keyId === GENERATOR_KEY_ID ? shortName(baseUrl) : null,
     prompt: request?.prompt ?? "",
     file: fileCell(report, context),
   };
 }
 
+/** The sandbox's credits are play money, and counted. */
+function creditsCell({ credits, free }: TaskReport): string {
+  if (free === "generator") return "free";
+  if (credits === null) return free === "sandbox" ? "free" : "?";
+  return String(credits);
+}
+
 /** A server's host, or a command's program. */
 function shortName(name: string): string {
   const [, kind, rest = ""] = /^(\w+):(.*)$/s.exec(name) ?? [];
   if (kind === "command") return rest.split(" ", 1)[0]?.replace(/^.*[\\/]/, "") ?? "";
-  return URL.canParse(rest) ? new URL(rest).host : name;
+  return URL.canParse(rest) ? new URL(rest).host : withoutQuerySecret(name);
 }
 
 /** Shows tasks as a table. On a terminal times and ids are shortened, in a pipe they are complete. */
@@ -68,7 +78,7 @@ export async function showTasks(tasks: readonly TaskRow[], session: Session): Pr
     submittedAt === null ? "" : timeText(new Date(submittedAt)),
     shown[at] ?? "",
     status,
-    credits === null ? "?" : String(credits),
+    credits,
     ...(hasGenerators ? [generator ?? ""] : []),
     prompt,
     file,
@@ -84,15 +94,14 @@ function fileCell({ files, state, error }: TaskReport, context: Session["context
   return { path: others.length === 0 ? name : `${name} +${others.length}` };
 }
 
-/** Of a message that names its task, which the row does already. */
+/** Shortens a message that names its task, which the row does already. */
 function reasonOf(message: string): string {
   return /error code [^)]+/.exec(message)?.[0] ?? message;
 }
 
 const STYLES: Readonly<Record<string, TextStyleName>> = {
   completed: "saved",
-  unfinished: "warning",
-  unknown: "warning",
+  ...Object.fromEntries(STATE_WORDS.map((word) => [word, "warning"] as const)),
   failed: "error",
 };
 

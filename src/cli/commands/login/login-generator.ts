@@ -1,9 +1,11 @@
 import { ServiceError } from "../../../api/errors.ts";
-import { checkSecret } from "../../../client/generator-values.ts";
-import { generatorNamed } from "../../../client/own-generator.ts";
-import { type GeneratorSpec, mayCarryKey, parseGeneratorSpec } from "../../../generators/spec.ts";
+import { checkGeneratorKey } from "../../../client/generator-values.ts";
+import { generatorNamed, knownSpec } from "../../../client/own-generator.ts";
 import { UsageError } from "../../../lib/error-types.ts";
+import { withoutQuerySecret } from "../../../lib/query-secret.ts";
 import { maskKey } from "../../../lib/redact.ts";
+import type { GeneratorSpec } from "../../../providers/kinds.ts";
+import { mayCarryKey } from "../../../providers/spec.ts";
 import type { Settings } from "../../../store/settings-file.ts";
 import { readSecret } from "../../input/input-stream.ts";
 import type { Session } from "../../session/session.ts";
@@ -17,7 +19,7 @@ import type { Session } from "../../session/session.ts";
 export async function loginGenerator(given: string, verify: boolean, session: Session): Promise<number> {
   const store = await session.settingsStore();
   const stored = await store.read();
-  const spec = parseGeneratorSpec(given, "--generator");
+  const spec = knownSpec(given, "--generator", session);
   const origin = spec.kind === "command" ? null : new URL(spec.url).origin;
   const key = spec.kind === "command" ? null : await askKey(spec, session);
   const isUsed = stored.baseUrl === undefined;
@@ -40,20 +42,23 @@ export async function loginGenerator(given: string, verify: boolean, session: Se
   await session.console.note(`Stored ${what} in ${store.file}`);
   if (!isUsed)
     await session.console.note(
-      `This profile is for ${stored.baseUrl}: to use the generator, add --generator.`,
+      `This profile is for ${withoutQuerySecret(stored.baseUrl ?? "")}: to use the generator, add --generator.`,
     );
   return 0;
 }
 
 /** @returns null where none is needed @throws UsageError for one that cannot be sent */
-async function askKey(server: { url: string }, { context }: Session): Promise<string | null> {
+async function askKey(
+  server: Exclude<GeneratorSpec, { kind: "command" }>,
+  { context }: Session,
+): Promise<string | null> {
   const key = await readSecret(`Key for ${new URL(server.url).host}, empty for none: `, context);
   if (key === "") return null;
   if (!mayCarryKey(server))
     throw new UsageError("A key is only sent to https:// addresses, and within this machine.", {
       hint: "Nothing was stored. A server that needs no key works over http.",
     });
-  return checkSecret(key, "This key");
+  return checkGeneratorKey(key, "This key", server.kind);
 }
 
 /** Asks for the names of the models, which costs nothing. @returns whether they came */
@@ -61,7 +66,7 @@ async function isAccepted(spec: GeneratorSpec, key: string | null, session: Sess
   const { modelNames } = await import("../../../client/generator-terms.ts");
   const { options } = generatorNamed(spec.name, session);
   try {
-    return (await modelNames({ spec, options: { ...options, key } }, session.context)) !== null;
+    return (await modelNames({ spec, options: { ...options, key } }, session)) !== null;
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     await session.console.warn(`The key could not be checked. ${error.message}`);

@@ -1,16 +1,17 @@
 import type { Command } from "commander";
 import { describeConnectionError } from "../../../api/connection-errors.ts";
 import { AuthRequiredError, NetworkError, ServiceError } from "../../../api/errors.ts";
-import { describeForeign, probe, verdictOf } from "../../../api/probe.ts";
 import { proxiesFromEnvironment } from "../../../api/proxies.ts";
 import { TransportError } from "../../../api/transport.ts";
 import { checkApiKey, checkBaseUrl, requireBaseUrl, withScheme } from "../../../client/account.ts";
 import { EffectiveSettings } from "../../../client/effective-settings.ts";
 import { UsageError } from "../../../lib/error-types.ts";
+import { withoutQuerySecret } from "../../../lib/query-secret.ts";
 import { maskKey } from "../../../lib/redact.ts";
-import { costRange } from "../../../models/cost.ts";
+import { costRange, documentedCost, estimateCost } from "../../../models/cost.ts";
 import { resolveModel } from "../../../models/find.ts";
-import { DEFAULT_MODEL, MODELS } from "../../../models/matrix.ts";
+import { DEFAULT_MODEL, MODELS, type Model } from "../../../models/matrix.ts";
+import { describeForeign, probe, verdictOf } from "../../../providers/service/probe.ts";
 import { canAsk, readSecret } from "../../input/input-stream.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
@@ -53,9 +54,12 @@ async function runLogin(session: Session, options: LoginOptions): Promise<number
   // A damaged settings file is reported before anything is typed. The profile need not be there yet.
   const stored = await store.read();
   if (stored.generator !== undefined)
-    throw new UsageError(`This profile is for a generator (${stored.generator}), not for a service.`, {
-      hint: `Nothing was stored. To use a service instead: ${session.inProfile("imggen config unset generator")}\nTo keep both, make a profile: add --profile <name>`,
-    });
+    throw new UsageError(
+      `This profile is for a generator (${withoutQuerySecret(stored.generator)}), not for a service.`,
+      {
+        hint: `Nothing was stored. To use a service instead: ${session.inProfile("imggen config unset generator")}\nTo keep both, make a profile: add --profile <name>`,
+      },
+    );
   const settings = new EffectiveSettings(session.context.env, () => stored);
   const { baseUrl, isNew } = await baseUrlOf(options, settings, session);
   const apiKey = await askKey(baseUrl, session);
@@ -83,11 +87,22 @@ async function showNextStep(settings: EffectiveSettings, session: Session): Prom
   if (resolveModel(name, matrix)?.credits !== null) return;
   const next = matrix.find(({ credits, kinds }) => credits !== null && kinds?.includes("text-to-image"));
   if (next === undefined) return;
-  const set = session.inProfile(`imggen config set model ${next.id}`);
-  await session.console.note(
-    `Next: the cost of ${name} is not documented; ${next.id} costs ${costRange(next)}.`,
-  );
-  await session.console.note(`  To make it your default: ${set}`);
+  const quality = cheapestQuality(next);
+  const cost =
+    quality === undefined ? costRange(next) : `${documentedCost(next, quality)} credits in ${quality}`;
+  await session.console.note(`Next: the cost of ${name} is not documented; ${next.id} costs ${cost}.`);
+  const set = (setting: string, value: string) => session.inProfile(`imggen config set ${setting} ${value}`);
+  await session.console.note([
+    `  To make it your default: ${set("model", next.id)}`,
+    ...(quality === undefined ? [] : [`  and its quality: ${set("quality", quality)}`]),
+  ]);
+}
+
+/** The quality to name in each request, because the price without one is an estimate; undefined if it is not. */
+function cheapestQuality(model: Model): string | undefined {
+  if (!estimateCost(model, undefined).estimate) return undefined;
+  const { credits } = estimateCost(model, undefined);
+  return model.qualities?.find((quality) => documentedCost(model, quality) === credits);
 }
 
 /** Where the key will be checked; null only where it is not. @throws UsageError */

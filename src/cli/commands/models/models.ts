@@ -42,7 +42,8 @@ async function runModels(
 ): Promise<number> {
   const own = await session.ownGenerator();
   const known = await session.matrix();
-  const matrix = own === null ? known : [...known, ...(await othersOf(own, known, session))];
+  const others = own === null ? [] : await othersOf(own, known, session);
+  const matrix = [...known, ...others];
   const { matching, undocumented } = findModels(filterOf(options), matrix);
   const chosen = name === undefined ? null : requireModel(name, matrix);
   const models = chosen ? matching.filter(({ id }) => id === chosen.id) : matching;
@@ -51,9 +52,15 @@ async function runModels(
     return 0;
   }
   const { showModel, showOverview } = await import("./model-table.ts");
+  // Of the others only the name is known.
+  const described = models.filter((model) => !others.includes(model));
+  const names = models.filter((model) => others.includes(model)).map(({ id }) => id);
   if (chosen && models.length > 0) await showModel(chosen, session);
-  else if (models.length > 0) await showOverview(models, session);
-  else if (own !== null && matrix.length === 0) await session.console.note(NO_LIST);
+  else if (models.length > 0) {
+    if (described.length > 0) await showOverview(described, session);
+    if (described.length > 0 && names.length > 0) await session.console.result("");
+    if (names.length > 0) await session.console.result(names);
+  } else if (own !== null && matrix.length === 0) await session.console.note(NO_LIST);
   else await session.console.note("No model is documented to do this.");
   const open = chosen ? [] : undocumented.map(({ id }) => id);
   if (open.length > 0) await session.console.note(`Not documented, so it may work: ${open.join(", ")}`);
@@ -63,7 +70,7 @@ async function runModels(
 /** The models that the user's own generator lists and nothing else is known of. @throws ImggenError */
 async function othersOf(own: OwnGenerator, known: Matrix, session: Session): Promise<Model[]> {
   const { modelNames } = await import("../../../client/generator-terms.ts");
-  const names = await modelNames(own, session.context).catch(async (error) => {
+  const names = await modelNames(own, session).catch(async (error) => {
     if (!(error instanceof ImggenError) || known.length === 0) throw error;
     await session.console.warn(`Its own list is left out. ${error.message}`);
     return null;

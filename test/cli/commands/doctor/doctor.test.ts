@@ -57,11 +57,11 @@ describe("imggen doctor", () => {
 
   it("has a line for each check and the next step beside what is wrong, or is a failure's document", async () => {
     const world = await healthy();
-    const { code, stdout, stderr } = await world.run(["doctor"], { env: NO_ACCOUNT });
+    const { code, stdout, stderr } = await world.run(["doctor", "--verbose"], { env: NO_ACCOUNT });
     const { document, checks } = await examined(world, { env: NO_ACCOUNT });
     const lines = stdout.trimEnd().split("\n");
     expect(code).toBe(2);
-    expect([lines.pop(), stderr]).toEqual(["2 to fix.", ""]);
+    expect([lines.pop(), stderr]).toEqual(["2 problems to fix.", ""]);
     expect(lines.map((line) => line.split(/ +/)[1])).toEqual(checks.map(({ name }) => name));
     expect(lines.find((line) => line.includes(" key "))).toMatch(
       /^failed +key +No API key is set\. To store one \(or set IMGGEN_API_KEY\): imggen login/,
@@ -71,6 +71,27 @@ describe("imggen doctor", () => {
       error: { type: "usage", message: "Something must be fixed: service, key.", exitCode: 2 },
       ...{ taskId: null, charged: "no", resume: null },
     });
+  });
+
+  it("leaves out what is as usual, but in JSON and with --verbose", async () => {
+    const world = await healthy();
+    const rows = async (...flags: string[]) =>
+      (await world.run(["doctor", "--sandbox", ...flags], { env: NO_ACCOUNT })).stdout
+        .split("\n")
+        .map((line) => line.split(/ +/)[1] ?? "");
+    const usual = ["profile", "tasks", "terminal", "proxy", "key", "clock"];
+    expect((await rows()).filter((name) => usual.includes(name))).toEqual([]);
+    expect(await rows()).toEqual(expect.arrayContaining(["imggen", "node", "config", "models", "service"]));
+    expect(await rows("--verbose")).toEqual(expect.arrayContaining(usual));
+    const { checks, stdout } = await examined(world, { env: NO_ACCOUNT }, ["--sandbox"]);
+    expect(checks.map(({ name }) => name)).toEqual(expect.arrayContaining(usual));
+    expect(stdout).not.toContain("isNoNews");
+  });
+
+  it("shows a command as it was given", async () => {
+    const spec = "command:/bin/cat {promptFile} {output}";
+    const { check } = await examined(await healthy(), { ...PATIENT, env: NO_ACCOUNT }, ["--generator", spec]);
+    expect(check("service")?.message).toBe(`${spec}, free`);
   });
 
   it("needs no service for the embedded sandbox, and starts none", async () => {
@@ -94,8 +115,8 @@ describe("imggen doctor", () => {
   });
 
   it("does not count built-in models where the user's own generator has others", async () => {
-    const spec = "command:cat {promptFile} {output}";
-    const { check } = await examined(await healthy(), { env: NO_ACCOUNT }, ["--generator", spec]);
+    const spec = "command:/bin/cat {promptFile} {output}";
+    const { check } = await examined(await healthy(), { ...PATIENT, env: NO_ACCOUNT }, ["--generator", spec]);
     expect(check("models")).toMatchObject({ status: "ok", message: "the generator's own, without prices" });
   });
 
@@ -265,10 +286,10 @@ describe("the settings", () => {
 describe("the ledger", () => {
   it.each([
     [
-      "tasks that are charged and not saved",
+      "tasks that are not saved",
       { poll: replies(UNKNOWN_TASK) },
       {
-        message: "1 task is charged and not saved.",
+        message: "1 task is unfinished (1 accepted).",
         hint: "To finish them: imggen resume",
         facts: { unfinished: 1, unknown: 0 },
       },
@@ -306,12 +327,26 @@ describe("the ledger", () => {
 
 it("the proxy is shown without its password, and is none where NO_PROXY leaves the service out", async () => {
   const world = await healthy();
-  const HTTP_PROXY = "http://ada:secret@127.0.0.1:1";
-  const behind = await examined(world, { env: { HTTP_PROXY, IMGGEN_BASE_URL: "http://127.0.0.1:2/api" } });
-  expect(behind.check("proxy")?.message).toBe("http://127.0.0.1:1/ (HTTP_PROXY)");
+  const HTTPS_PROXY = "http://ada:secret@127.0.0.1:1";
+  const env = { HTTPS_PROXY, IMGGEN_BASE_URL: "https://service.example/api" };
+  const behind = await examined(world, { env });
+  expect(behind.check("proxy")?.message).toBe("http://127.0.0.1:1/ (HTTPS_PROXY)");
   expect(behind.stdout).not.toContain("secret");
-  const { code, check } = await examined(world, { env: { HTTP_PROXY, NO_PROXY: "127.0.0.1" } });
+  const { check } = await examined(world, { env: { ...env, NO_PROXY: "example" } });
+  expect(check("proxy")?.message).toBe("none for service.example");
+});
+
+it("the proxy is none for a service on this machine", async () => {
+  const world = await healthy();
+  const { code, check } = await examined(world, { env: { HTTP_PROXY: "http://127.0.0.1:1" } });
   expect([code, check("proxy")?.message]).toEqual([0, `none for 127.0.0.1:${world.server.port}`]);
+});
+
+it("what is not understood in NO_PROXY is named", async () => {
+  const env = { HTTP_PROXY: "http://127.0.0.1:1", no_proxy: "<local>,example" };
+  const { code, check } = await examined(await healthy(), { env });
+  expect([code, check("proxy")?.status]).toEqual([0, "warning"]);
+  expect(check("proxy")?.message).toContain("In no_proxy this is ignored: <local>.");
 });
 
 describe("the terminal", () => {

@@ -1,0 +1,76 @@
+import { BlockList, isIP } from "node:net";
+import { bareHost } from "./address.ts";
+
+/** One entry of `NO_PROXY`: hosts, and the one port of them that it is for; null for all. */
+interface Entry {
+  matches: (host: string) => boolean;
+  port: number | null;
+}
+
+/**
+ * The hosts that `NO_PROXY` names, as people write it: separated by commas, semicolons or spaces; `*` for all; names with
+ * all names below them (`example.com`, `.example.com`, `*.example.com`), or with `*` anywhere; addresses, IPv6 with
+ * brackets or without; networks (`10.0.0.0/8`, `fd00::/8`). Each but a network may have a port.
+ */
+export interface NoProxy {
+  /** Whether a URL is reached without a proxy. */
+  covers(url: URL): boolean;
+  /** The entries that could not be understood, as they stand. */
+  unknown: string[];
+}
+
+export function parseNoProxy(text: string): NoProxy {
+  const entries: Entry[] = [];
+  const unknown: string[] = [];
+  for (const part of text.split(/[,;\s]+/)) {
+    if (part === "") continue;
+    const entry = parseEntry(part);
+    if (entry === null) unknown.push(part);
+    else entries.push(entry);
+  }
+  const covers = (url: URL) => {
+    const host = bareHost(url.hostname);
+    const port = Number(url.port || (url.protocol === "https:" ? 443 : 80));
+    return entries.some((entry) => (entry.port ?? port) === port && entry.matches(host));
+  };
+  return { covers, unknown };
+}
+
+function parseEntry(text: string): Entry | null {
+  if (isIP(text) !== 0) return { matches: network(text), port: null };
+  const [, host = text, port] = /^(\[.*\]|[^:]*):(\d+)$/.exec(text) ?? [];
+  const matches = parseHost(host);
+  return matches && { matches, port: port === undefined ? null : Number(port) };
+}
+
+/** A `/` stands in networks only. A number of bits that the family does not have is none. */
+function parseHost(text: string): Entry["matches"] | null {
+  const [, address = text, bits] = /^(.*)\/(\d{1,3})$/.exec(text) ?? [];
+  const bare = address.replace(/^\[(.*)\]$/, "$1");
+  if (isIP(bare) !== 0) return Number(bits ?? 0) > (isIP(bare) === 6 ? 128 : 32) ? null : network(bare, bits);
+  return bits === undefined ? parseName(text) : null;
+}
+
+/** An address, or all addresses that begin with as many of its bits. */
+function network(address: string, bits?: string): Entry["matches"] {
+  const list = new BlockList();
+  const family = familyOf(address);
+  if (bits === undefined) list.addAddress(address, family);
+  else list.addSubnet(address, Number(bits), family);
+  return (host) => isIP(host) !== 0 && list.check(host, familyOf(host));
+}
+
+const familyOf = (address: string) => (isIP(address) === 6 ? "ipv6" : "ipv4");
+
+/** A name also stands for all names below it, with a dot before it or without. `*` stands for any characters. */
+function parseName(text: string): Entry["matches"] | null {
+  if (text === "*") return () => true;
+  const name = text.replace(/^\*?\./, "");
+  const url = `http://${name}/`;
+  if (!URL.canParse(url) || !/^[^\s/:?#@\\[\]]+$/.test(name)) return null;
+  // As a URL has it: in small letters, what is not ASCII encoded.
+  const host = bareHost(new URL(url).hostname);
+  const pattern = host.replace(/[.+^${}()|]/g, "\\$&").replaceAll("*", ".*");
+  const whole = new RegExp(`^(?:.*\\.)?${pattern}$`);
+  return (given) => whole.test(given);
+}

@@ -1,0 +1,83 @@
+import type { Command } from "commander";
+import { worstOf } from "../../client/exit-codes.ts";
+import { resumeCommand } from "../../client/failure.ts";
+import { cancelJson } from "../../client/report-json.ts";
+import type { CancelReport } from "../../core/task/cancel-task.ts";
+import { reportStatus } from "../../core/task/report.ts";
+import { cancel } from "../../core/use-cases/cancel.ts";
+import type { Charged } from "../../lib/error-types.ts";
+import { counted } from "../../lib/whole-number.ts";
+import { FLAG_NAMES } from "../../lib/wording.ts";
+import { addWaitOptions, requestTimeout, type WaitFlags, waitSettings } from "../flags/wait-flags.ts";
+import { exitCodeOfReport, renderReport } from "../output/render.ts";
+import { createProgress, withTasksShown } from "../output/task-progress.ts";
+import type { RunWith } from "../session/command.ts";
+import type { Session } from "../session/session.ts";
+
+interface CancelFlags extends WaitFlags {
+  wait?: boolean;
+}
+
+const MORE = [
+  "What waits is not sent, at no charge. What runs at a free generator is given up.",
+  "A generator that can cancel is asked to stop what it has accepted. Only it can say whether that is charged.",
+  "A paid request that is on its way is left, unless --wait is given. Tasks of the hosted service cannot be cancelled.",
+];
+
+const EXAMPLES = `
+Examples:
+  $ imggen cancel task_3f9c
+  $ imggen cancel task_3f9c task_81ab --json
+  $ imggen cancel task_3f9c --wait`;
+
+export function register(command: Command, runWith: RunWith): void {
+  command
+    .description([command.description(), ...MORE].join("\n"))
+    .argument("<taskId...>", "ids of tasks that are not finished")
+    .option("--wait", "wait for paid requests that are on their way");
+  addWaitOptions(command, "how long to wait", "with --wait: ")
+    .addHelpText("after", EXAMPLES)
+    .action(runWith(runCancel));
+}
+
+async function runCancel(session: Session, ids: string[], flags: CancelFlags): Promise<number> {
+  const settings = waitSettings(flags, session);
+  const spec = { ids, wait: flags.wait ? settings : null };
+  const timeouts = { requestTimeoutMs: requestTimeout(flags) };
+  const progress = await createProgress(session, null, { isBesideResults: ids.length > 1 });
+  const reports = await withTasksShown(session, timeouts, progress, (deps) =>
+    cancel(spec, deps, async (report) => {
+      progress.stop();
+      await show(report, session);
+    }),
+  );
+  return worstOf(reports.map(exitCodeOfReport));
+}
+
+async function show(report: CancelReport, session: Session): Promise<void> {
+  if (session.options.json) return session.console.json(cancelJson(report, FLAG_NAMES));
+  for (const warning of report.warnings) await session.console.warn(warning);
+  if (report.error) return renderReport({ ...report, warnings: [], files: [] }, session);
+  const id = report.taskId ?? report.ledgerId ?? "";
+  await session.console.resultLine(id, outcomeText(report));
+  if (report.state === "completed") await session.console.note(`To save what is made: ${resumeCommand(id)}`);
+}
+
+/** What happened to a task that is over, or whose images are made, and what it cost. */
+function outcomeText({ cancelled, requests, ...report }: CancelReport): string {
+  const isMade = report.state === "completed";
+  if (cancelled === 0 && !isMade) return `not cancelled: it is over already (${endWord(report)})`;
+  const part = requests === 1 ? "" : ` (${cancelled} of ${counted(requests, "request")})`;
+  if (cancelled === 0) return `not cancelled: made already, ${costText(report.charged)}`;
+  return `cancelled${part}, ${costText(report.charged)}`;
+}
+
+function endWord(report: Omit<CancelReport, "cancelled" | "requests">): string {
+  if (report.state === "saved" || report.state === "dismissed") return report.state;
+  return report.state === "not_sent" ? "never sent" : reportStatus(report);
+}
+
+function costText(charged: Charged): string {
+  if (charged === "no") return "nothing was charged";
+  return charged === "yes" ? "what was made is charged" : "it may have been charged";
+}

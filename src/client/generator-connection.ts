@@ -1,0 +1,117 @@
+import { createHash } from "node:crypto";
+import path from "node:path";
+import { guardedLookup, isLoopbackHost } from "../api/address.ts";
+import { HttpClient } from "../api/client.ts";
+import { proxiesFromEnvironment } from "../api/proxies.ts";
+import type { GeneratorConnection } from "../core/deps.ts";
+import { Line } from "../core/turns/line.ts";
+import { keyMasker } from "../lib/redact.ts";
+import { pictureDimensions } from "../models/dimensions.ts";
+import { errorOf } from "../providers/failures.ts";
+import { type GeneratorSpec, openProvider } from "../providers/kinds.ts";
+import type { GeneratorOptions } from "../providers/options.ts";
+import { type Prepared, ProviderError } from "../providers/provider.ts";
+import { placeOf } from "../providers/spec.ts";
+import { GENERATOR_KEY_ID } from "../task/intent.ts";
+import { ANY_MODEL, type GenerationRequest } from "../task/request.ts";
+import { newTaskId } from "../task/task-id.ts";
+import type { Work } from "../task/work.ts";
+import { workflowsFolder } from "./folders.ts";
+import { type OwnGenerator, requireKey } from "./own-generator.ts";
+import type { ClientSession } from "./session.ts";
+
+// Loaded only where there is a generator.
+
+/** For how much longer than a request may take its turn is respected. */
+const TURN_MARGIN_MS = 60_000;
+
+/** A lease lasts a day at most, and a request's turn a little longer than the request. */
+const LONGEST_REQUEST_MS = 23 * 3_600_000;
+
+/** Opens the user's own generator. Nothing is sent or run. @throws AuthRequiredError without a key that is needed */
+export async function openGenerator(
+  own: OwnGenerator,
+  session: ClientSession,
+): Promise<{ connection: GeneratorConnection; close: () => Promise<void> }> {
+  requireKey(own);
+  const { spec, options } = own;
+  const { env, clock } = session.context;
+  const { onExchange } = session;
+  const proxies = proxiesFromEnvironment(env);
+  const cacheFolder = path.join(session.folders.state, "models");
+  const workflows = workflowsFolder(session.folders);
+  const provider = await openProvider(spec, options, {
+    env,
+    clock,
+    proxies,
+    onExchange,
+    cacheFolder,
+    workflows,
+  });
+  const serviceUrl = new URL(spec.kind === "command" ? "http://localhost" : spec.url);
+  const downloads = new HttpClient({
+    proxies: isLoopbackHost(serviceUrl.hostname) ? undefined : proxies,
+    onExchange,
+    lookup: guardedLookup(serviceUrl.hostname),
+  });
+  let prepared: Prepared = { isPaid: false };
+  const prepare = async (signal: AbortSignal) => {
+    prepared = (await provider.prepare?.(signal).catch(asNamed)) ?? prepared;
+  };
+  const connection: GeneratorConnection = {
+    identity: { baseUrl: spec.name, keyId: GENERATOR_KEY_ID },
+    provider,
+    downloads,
+    serviceUrl,
+    maskKey: keyMasker(options.key ?? ""),
+    generator: {
+      name: spec.name,
+      package: options.package,
+      ...(provider.prepare && { prepare }),
+      workFor: (request) => workFor(request, options, prepared),
+      line: lineOf(spec, options, session),
+    },
+  };
+  return { connection, close: async () => void (await Promise.all([provider.close(), downloads.close()])) };
+}
+
+/** A provider's error as one for the user; any other is thrown as it is. */
+function asNamed(error: unknown): never {
+  throw error instanceof ProviderError ? errorOf(error) : error;
+}
+
+/** The line before one server or command, over all processes of this state folder. */
+function lineOf(
+  spec: GeneratorSpec,
+  { concurrency, timeoutMs }: GeneratorOptions,
+  { folders, context }: ClientSession,
+): Line {
+  const digest = createHash("sha256").update(placeOf(spec)).digest("hex").slice(0, 16);
+  const limits = { concurrency, forMs: timeoutMs + TURN_MARGIN_MS };
+  return new Line(path.join(folders.state, "turns", digest), limits, context);
+}
+
+/** What a new task is worth as the generator is set up now, and what makes its images. */
+export function workFor(
+  request: GenerationRequest,
+  options: GeneratorOptions,
+  prepared: Prepared = { isPaid: false },
+): Work {
+  const { ratio, quality, model, maxImages = 1 } = request;
+  const { timeoutMs, sidePx, sizeForm, fields, package: made } = options;
+  const { workflow } = prepared;
+  return {
+    taskId: newTaskId(),
+    isPaid: options.isPaid || prepared.isPaid,
+    requests: maxImages,
+    requestMs: Math.min(timeoutMs, LONGEST_REQUEST_MS),
+    options: {
+      model: model === ANY_MODEL ? null : model,
+      ...pictureDimensions(ratio, quality, sidePx),
+      sizeForm,
+      fields,
+      ...(made !== undefined && { package: made }),
+      ...(workflow !== undefined && { workflow }),
+    },
+  };
+}

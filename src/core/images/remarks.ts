@@ -1,0 +1,22 @@
+import type { TaskRecord } from "../../task/record.ts";
+import type { SavedFile } from "../../task/saved-file.ts";
+
+/** What is remarkable about the images of a task, in sentences: sizes that were not asked for, and equal images. */
+export function remarksOn({ intent }: Pick<TaskRecord, "intent">, files: readonly SavedFile[]): string[] {
+  const { work, request } = intent;
+  if (!work) return [];
+  const { width, height, sizeForm } = work.options;
+  // Any size will do where a request names neither a ratio nor a quality, or leaves the ratio to the provider.
+  const isAnySize =
+    request.ratio === "auto" || (request.ratio === undefined && request.quality === undefined);
+  const wanted = `${width}×${height}`;
+  const sizes = new Set(files.map((file) => `${file.width}×${file.height}`));
+  const others = isAnySize || sizeForm === "aspect_ratio" ? [] : [...sizes].filter((size) => size !== wanted);
+  const remarks = others.map((size) => `Requested ${wanted} pixels, received ${size}.`);
+  const different = new Set(files.map(({ sha256 }) => sha256)).size;
+  if (different < files.length)
+    remarks.push(
+      `${files.length - different + 1} of the ${files.length} images are identical: is the seed fixed?`,
+    );
+  return remarks;
+}

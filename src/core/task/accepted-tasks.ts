@@ -1,0 +1,53 @@
+import type { Provider } from "../../providers/provider.ts";
+
+/** A request that its provider has accepted, and can be asked to stop. */
+interface Accepted {
+  /** Our id of its task. */
+  taskId: string;
+  /** The provider, for people. */
+  name: string;
+  cancel: (signal: AbortSignal) => Promise<boolean | null>;
+}
+
+/** What came of asking a provider to stop. `isStopped`: its answer; null where it gave none in time. */
+export interface Stopped extends Pick<Accepted, "taskId" | "name"> {
+  isStopped: boolean | null;
+}
+
+/**
+ * The requests that this process waits for at providers that can cancel. Where a second signal ends it, they are asked to
+ * stop; nothing is recorded of that, so that `resume` finds out what has become of each.
+ */
+export class AcceptedTasks {
+  readonly #open = new Set<Accepted>();
+
+  /** The providers' names, each once. */
+  get names(): string[] {
+    return [...new Set([...this.#open].map(({ name }) => name))];
+  }
+
+  /** @param id the provider's own id @returns takes it out again: it is not waited for any more */
+  add(task: Pick<Accepted, "taskId" | "name">, id: string, provider: Provider): () => void {
+    if (!provider.cancel) return () => {};
+    const entry = {
+      ...task,
+      cancel: async (signal: AbortSignal) => (await provider.cancel?.(id, signal)) ?? null,
+    };
+    this.#open.add(entry);
+    return () => void this.#open.delete(entry);
+  }
+
+  /** Asks for all of them to be stopped. Never throws. @param signal ends it */
+  stopAll(signal: AbortSignal): Promise<Stopped[]> {
+    const givenUp = new Promise<null>((resolve) => {
+      if (signal.aborted) resolve(null);
+      else signal.addEventListener("abort", () => resolve(null), { once: true });
+    });
+    return Promise.all(
+      [...this.#open].map(async ({ taskId, name, cancel }) => {
+        const isStopped = await Promise.race([cancel(signal).catch(() => null), givenUp]);
+        return { taskId, name, isStopped };
+      }),
+    );
+  }
+}

@@ -1,0 +1,152 @@
+import { isoTime } from "../../lib/clock.ts";
+import type { ImggenError } from "../../lib/error-types.ts";
+import type { PolledState } from "../../providers/provider.ts";
+import type { TaskEvent, TaskState } from "../../task/lifecycle.ts";
+import { type TaskRecord, taskIdOf, withEvent } from "../../task/record.ts";
+import type { TaskDeps } from "../deps.ts";
+import { interruptedError, PendingError } from "../errors.ts";
+import { pollOnce, type WaitResult, type WaitSettings, waitForTask } from "../polling/wait.ts";
+import type { ProgressFacts } from "./progress-events.ts";
+import type { TaskWriter } from "./task-writer.ts";
+
+/** Long enough for a server that has lost its network for a moment. */
+const DEFAULT_WAIT_MS = 600_000;
+
+/**
+ * Waits for the requests of a task that its provider has accepted, together, and records how each ends.
+ * @returns why they are not waited for any longer; null where all have ended
+ */
+export async function awaitAccepted(
+  writer: TaskWriter,
+  { timeoutMs, schedule }: WaitSettings,
+  deps: TaskDeps,
+): Promise<ImggenError | null> {
+  const waiting = acceptedIn(writer.record).map(async ({ state, index }) => {
+    const { record } = writer;
+    const acceptedMs = Date.parse(state.acceptedAt);
+    const usualMs = schedule ? null : await deps.schedules.usualMs(record.intent.request);
+    const taskId = taskIdOf(record) ?? state.taskId;
+    deps.onProgress({ type: "waiting", taskId, usualMs });
+    // Users know the task by our id: the provider's may be a whole address.
+    const onProgress: TaskDeps["onProgress"] = (event) =>
+      deps.onProgress("taskId" in event ? { ...event, taskId } : event);
+    const options = {
+      schedule: schedule ?? (await deps.schedules.of(record.intent.request)),
+      timeoutMs: timeoutMs ?? record.intent.work?.requestMs ?? DEFAULT_WAIT_MS,
+      ageMs: deps.clock.now() - acceptedMs,
+      pollAtOnce: false,
+    };
+    const unlist = listed(writer.record, state.taskId, deps);
+    const followed = { ...deps, onProgress };
+    const waited = await whileFollowed(state.taskId, followed, (at) =>
+      waitForTask(state.taskId, options, at),
+    );
+    // After a signal it may still be asked to stop.
+    if (waited.outcome !== "interrupted") unlist();
+    return recordWait(writer, index, waited, deps);
+  });
+  const stops = await Promise.all(waiting);
+  return stops.find((stop) => stop !== null) ?? null;
+}
+
+/** Does work, and meanwhile has the provider say how far a task is. @param work says how many others are before it */
+async function whileFollowed<Result>(
+  taskId: string,
+  deps: TaskDeps,
+  work: (deps: TaskDeps & { onAhead: (ahead: number) => void; ended: Promise<void> }) => Promise<Result>,
+): Promise<Result> {
+  const { provider, serviceUrl } = deps.connection;
+  const over = new AbortController();
+  const signal = AbortSignal.any([deps.signal, over.signal]);
+  const say = (facts: ProgressFacts) => deps.onProgress({ type: "progress", taskId, ...facts });
+  const onAhead = (ahead: number) => say({ share: null, waiting: { ahead, holder: serviceUrl.host } });
+  const onProgress = (share: number) => say({ share, waiting: null });
+  const following = provider.follow?.(taskId, { signal, onProgress });
+  const ended = new Promise<void>((resolve) => {
+    void following?.then((hasEnded) => hasEnded && resolve());
+  });
+  try {
+    return await work({ ...deps, onAhead, ended });
+  } finally {
+    over.abort();
+    await following;
+  }
+}
+
+/** Lists a request among those that can be asked to stop. @returns takes it off the list */
+function listed(
+  { id, intent }: TaskRecord,
+  providersId: string,
+  { accepted, connection }: TaskDeps,
+): () => void {
+  const name = connection.generator?.name ?? "its provider";
+  const task = { taskId: intent.work?.taskId ?? id, name };
+  return accepted?.add(task, providersId, connection.provider) ?? (() => {});
+}
+
+type Accepted = Extract<TaskState, { name: "accepted" }>;
+
+function acceptedIn({ requests }: TaskRecord): { state: Accepted; index: number }[] {
+  return requests.flatMap((state, index) => (state.name === "accepted" ? [{ state, index }] : []));
+}
+
+async function recordWait(
+  writer: TaskWriter,
+  request: number,
+  waited: WaitResult,
+  deps: TaskDeps,
+): Promise<ImggenError | null> {
+  switch (waited.outcome) {
+    case "ended": {
+      const { task, seenMs, pendingMs } = waited;
+      await writer.write(endEvent(task, request, isoTime(deps.clock.now()), { seenMs, pendingMs }));
+      if (task.status === "completed") await deps.schedules.learn(writer.record.intent.request, waited);
+      return null;
+    }
+    case "refused":
+      return waited.error;
+    case "interrupted":
+      return interruptedError(deps.signal, writer.charged);
+    case "timeout":
+      return stillRunning(writer, waited.lastFailure?.why ?? null, deps);
+  }
+}
+
+function stillRunning(writer: TaskWriter, why: string | null, { connection }: TaskDeps): PendingError {
+  const taskId = writer.record.intent.work?.taskId;
+  const name = connection.generator?.name ?? "its provider";
+  const seen = why === null ? "still running" : `not seen to finish: ${why}`;
+  return new PendingError(`Task ${taskId} is accepted by ${name}, ${seen}.`, { charged: writer.charged });
+}
+
+export function endEvent(
+  task: Exclude<PolledState, { status: "running" }>,
+  request: number,
+  at: string,
+  times: { seenMs: number | null; pendingMs: number | null },
+): TaskEvent {
+  if (task.status === "failed") {
+    const { status: _, ...facts } = task;
+    return { type: "failed", at, ...facts, request };
+  }
+  const { urls, usage } = task;
+  const seen = { seenMs: whole(times.seenMs), pendingMs: whole(times.pendingMs) };
+  return { type: "completed", at, urls, ...seen, ...(usage && { usage }), request };
+}
+
+function whole(ms: number | null): number | null {
+  return ms !== null && Number.isFinite(ms) ? Math.round(ms) : null;
+}
+
+/** A task as one poll of each of its accepted requests shows it. Nothing is recorded. @throws what a poll is refused with */
+export async function polledRecord(record: TaskRecord, deps: TaskDeps): Promise<TaskRecord> {
+  const at = isoTime(deps.clock.now());
+  let polled = record;
+  for (const { state, index } of acceptedIn(record)) {
+    const reply = await pollOnce(state.taskId, undefined, deps);
+    if (reply.outcome === "refused") throw reply.error;
+    if (reply.outcome === "retry" || reply.task.status === "running") continue;
+    polled = withEvent(polled, endEvent(reply.task, index, at, { seenMs: null, pendingMs: null }));
+  }
+  return polled;
+}

@@ -1,0 +1,150 @@
+import { isoTime } from "../../lib/clock.ts";
+import type { ImggenError } from "../../lib/error-types.ts";
+import type { OwnedTask } from "../../store/owners.ts";
+import { STATES } from "../../task/lifecycle.ts";
+import { isUnknown, type TaskRecord } from "../../task/record.ts";
+import type { TaskDeps, UseCaseDeps } from "../deps.ts";
+import { interruptedError, PendingError } from "../errors.ts";
+import type { WaitSettings } from "../polling/wait.ts";
+import { awaitAccepted } from "./accepted.ts";
+import { askToStop, CANCELLED } from "./ask-to-stop.ts";
+import { jobOf } from "./jobs.ts";
+import { errorOf, factsOf, type TaskReport } from "./report.ts";
+import { recordEnd, recoverRequest } from "./requests.ts";
+import { TaskWriter } from "./task-writer.ts";
+
+/** What became of a task that was to be cancelled. */
+export interface CancelReport extends TaskReport {
+  /** How many of its requests were ended now. */
+  cancelled: number;
+  /** How many requests it has. */
+  requests: number;
+}
+
+/**
+ * Ends what can be ended of a task that this process owns: what waits is not sent, what runs at a free provider is given
+ * up, and what a provider has accepted it is asked to stop. What may have been paid for is never given up.
+ * @param wait how what is paid and on its way is waited for; null: it is left
+ */
+export async function cancelOwned(
+  owned: OwnedTask,
+  wait: WaitSettings | null,
+  deps: UseCaseDeps,
+): Promise<CancelReport> {
+  const warnings: string[] = [];
+  const writer = new TaskWriter(deps.ledger, owned, (message) => warnings.push(message));
+  const before = owned.record;
+  let left: string | null = null;
+  try {
+    await endWaiting(writer, deps);
+    if (isUnderWay(writer.record)) left = await endUnderWay(writer, wait, deps);
+    // What had never left after all waits again.
+    await endWaiting(writer, deps);
+  } finally {
+    if (STATES[writer.record.state.name].isOpen) await writer.release();
+    else await writer.finish();
+  }
+  const error = stillOpen(writer, left, deps);
+  const cancelled = writer.record.requests.filter((state, at) => {
+    const isOver = state.name === "not_sent" || state.name === "failed";
+    return isOver && state.name !== before.requests[at]?.name;
+  }).length;
+  return { ...factsOf(writer.record), warnings, error, cancelled, requests: before.requests.length };
+}
+
+function isUnderWay({ requests }: TaskRecord): boolean {
+  return requests.some(({ name }) => name === "started" || name === "accepted");
+}
+
+/** Ends the requests that wait, at no charge. One that was paid for may have been sent before: that is not known. */
+async function endWaiting(writer: TaskWriter, { ledger }: Pick<UseCaseDeps, "ledger">): Promise<void> {
+  const isPaid = writer.record.intent.work?.isPaid !== false;
+  for (const [request, state] of writer.record.requests.entries()) {
+    if (state.name !== "waiting") continue;
+    const type = isPaid && state.tries > 0 ? "unknown" : "not_sent";
+    await writer.write({ type, at: isoTime(ledger.clock.now()), why: CANCELLED, request });
+  }
+}
+
+/** @returns why what is under way goes on; null where nothing does */
+async function endUnderWay(
+  writer: TaskWriter,
+  wait: WaitSettings | null,
+  deps: UseCaseDeps,
+): Promise<string | null> {
+  const { intent } = writer.record;
+  const isPaid = intent.work?.isPaid !== false;
+  let taskDeps: TaskDeps;
+  try {
+    taskDeps = await deps.depsFor(intent, intent.work?.taskId ?? writer.id);
+  } catch (error) {
+    // What is free can be given up without asking its provider.
+    if (isPaid || hasAccepted(writer.record)) throw error;
+    for (const [index, { name }] of writer.record.requests.entries())
+      if (name === "started") await recordGivenUp(writer, index, deps);
+    return null;
+  }
+  let left: string | null = null;
+  for (const [index, { name }] of writer.record.requests.entries()) {
+    if (name === "accepted") left = (await askToStop(writer, index, taskDeps)) ?? left;
+    if (name !== "started") continue;
+    if (!isPaid) await giveUp(writer, index, taskDeps);
+    else if (wait) await patiently(wait, taskDeps, (limited) => recoverRequest(writer, index, limited));
+    else left = "its request is on its way, and may be paid for";
+  }
+  if (wait && hasAccepted(writer.record)) await awaitAccepted(writer, wait, taskDeps);
+  return left;
+}
+
+/** Work whose signal ends when nothing is to be waited for any longer. It is no time limit: nothing is ended by it. */
+async function patiently(
+  { timeoutMs }: WaitSettings,
+  deps: TaskDeps,
+  work: (deps: TaskDeps) => Promise<unknown>,
+): Promise<void> {
+  if (timeoutMs === null) return void (await work(deps));
+  const [limit, over] = [new AbortController(), new AbortController()];
+  const end = () => limit.abort(new Error("not waited for any longer"));
+  void deps.clock.sleep(timeoutMs, over.signal).then(end, () => {});
+  try {
+    await work({ ...deps, signal: AbortSignal.any([deps.signal, limit.signal]) });
+  } finally {
+    over.abort();
+  }
+}
+
+function hasAccepted({ requests }: TaskRecord): boolean {
+  return requests.some(({ name }) => name === "accepted");
+}
+
+/** Gives up what a free provider was at when its process ended. An image that is there all the same is kept. */
+async function giveUp(writer: TaskWriter, index: number, deps: TaskDeps): Promise<void> {
+  const { connection, ledger } = deps;
+  const job = jobOf(writer.record, index, ledger.work);
+  const how = { signal: AbortSignal.abort(new Error(CANCELLED)), onProgress: () => {} };
+  const reply = await connection.provider.recover?.(job, how);
+  if (reply?.outcome === "made" || reply?.outcome === "accepted") await recordEnd(writer, index, reply, deps);
+  else await recordGivenUp(writer, index, deps);
+  if (reply?.outcome === "accepted") await askToStop(writer, index, deps);
+}
+
+function recordGivenUp(writer: TaskWriter, request: number, { ledger }: Pick<UseCaseDeps, "ledger">) {
+  const at = isoTime(ledger.clock.now());
+  return writer.write({ type: "failed", at, errorCode: null, why: `${CANCELLED}.`, charged: "no", request });
+}
+
+/** Why the task is not over; null where it is, or only its images are to be saved. */
+function stillOpen(
+  { record, charged }: TaskWriter,
+  left: string | null,
+  { signal }: UseCaseDeps,
+): ImggenError | null {
+  if (isUnderWay(record)) {
+    if (signal.aborted) return interruptedError(signal, charged);
+    const why = left ?? "it is still at work";
+    return new PendingError(`Task ${record.intent.work?.taskId ?? record.id} was not cancelled: ${why}.`, {
+      charged,
+    });
+  }
+  return isUnknown(record) ? errorOf(record) : null;
+}

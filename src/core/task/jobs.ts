@@ -1,0 +1,50 @@
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { typeNamed } from "../../lib/image/format.ts";
+import { InvalidRequestError } from "../../models/errors.ts";
+import type { Job, Reference } from "../../providers/provider.ts";
+import type { WorkFolders } from "../../store/work-folders.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import type { GenerationRequest } from "../../task/request.ts";
+import type { WorkOptions } from "../../task/work.ts";
+import type { Connection } from "../deps.ts";
+
+/** What the hosted service is sent has none of it. */
+const NO_OPTIONS: WorkOptions = { model: null, width: 0, height: 0, sizeForm: null, fields: {} };
+
+/** What one of a task's requests is made from, as its file says. @param index from 0 */
+export function jobOf(
+  { id, intent }: Pick<TaskRecord, "id" | "intent">,
+  index: number,
+  work: WorkFolders,
+): Job {
+  return {
+    request: intent.request,
+    taskId: intent.work?.taskId ?? id,
+    index,
+    isPaid: intent.work?.isPaid ?? true,
+    options: intent.work?.options ?? NO_OPTIONS,
+    references: referencesOf(intent.request),
+    folder: work.of(id, index),
+  };
+}
+
+/** What of a request its provider has no place for, before anything is recorded or sent; null for nothing. */
+export function misfitOf(
+  request: GenerationRequest,
+  { provider, generator }: Pick<Connection, "provider" | "generator">,
+): InvalidRequestError | null {
+  if (!generator || !provider.check) return null;
+  const { isPaid, options } = generator.workFor(request);
+  const why = provider.check({ request, isPaid, options, references: referencesOf(request) });
+  return why === null ? null : new InvalidRequestError(why, { hint: "Nothing was sent." });
+}
+
+/** The reference images of a request: a `file:` URL is one of a private copy that the program made. */
+export function referencesOf({ image = [] }: GenerationRequest): Reference[] {
+  return [image].flat().map((url) => {
+    if (!/^file:/i.test(url)) return { url };
+    const file = fileURLToPath(url);
+    return { file, mediaType: `image/${typeNamed(path.basename(file)) ?? "png"}` };
+  });
+}

@@ -1,0 +1,269 @@
+import { readdirSync } from "node:fs";
+import path from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { DiskFile } from "./disk-file.ts";
+import { removeIfPossible, removeIfPresent } from "./durable.ts";
+import { errorCode } from "./error-text.ts";
+import { jsonOrNull } from "./json.ts";
+import { isHeld, type Lease, leaseEnd, leaseIn } from "./lease.ts";
+import type { Processes } from "./processes.ts";
+import { publishOnce, readPublished } from "./publish.ts";
+import { isFolder } from "./read-file.ts";
+import { randomDigits, replaceUnsynced } from "./write-whole.ts";
+
+/** The lease that somebody has on the resource, or the claim that this process now has on it. */
+export type LeaseResult = { isTaken: true; by: Lease } | { isTaken: false; claim: Claim };
+
+export interface Claim {
+  /**
+   * Whether nobody else has had a claim since: any process may take one once this claim's time is up, and where a dead
+   * one's was swept away at just that moment.
+   */
+  isKept(): Promise<boolean>;
+  release(): Promise<void>;
+}
+
+export interface LeaseOptions {
+  /** For how long the claim is respected, milliseconds. Default: while its process lives, by this machine alone. */
+  forMs?: number;
+  /**
+   * Takes the resource from living owners too, because a time limit that they have recorded has passed. A claim that is
+   * taken meanwhile is respected all the same, so that only one of several callers gets it.
+   */
+  ignoresLiving?: boolean;
+  /** Wall-clock time, milliseconds since the epoch. Default: the system's. */
+  now?: () => number;
+}
+
+/** What claims are read with. */
+interface Reading {
+  processes: Processes;
+  now: () => number;
+}
+
+/**
+ * Takes over a resource (a task, the settings) whose owner is gone, or that had none. Claims are numbered files, each
+ * created exclusively: of two processes that both find the last owner dead, only one can create the next number.
+ */
+export async function takeLease(
+  folder: string,
+  id: string,
+  firstOwner: Lease | null,
+  processes: Processes,
+  { forMs, ignoresLiving = false, now = Date.now }: LeaseOptions = {},
+): Promise<LeaseResult> {
+  if (firstOwner !== null && !ignoresLiving && isHeld(firstOwner, processes, now()))
+    return { isTaken: true, by: firstOwner };
+  const reading = { processes, now };
+  const ignored = ignoresLiving ? await leasesOn(folder, id) : new Map<string, Lease | "gone" | null>();
+  for (let generation = 1; ; generation++) {
+    const file = path.join(folder, `${id}.claim-${generation}`);
+    const lease = { ...processes.self, ...(forMs !== undefined && { until: leaseEnd(forMs, now()) }) };
+    if (await createClaim(file, lease)) {
+      return {
+        isTaken: false,
+        claim: new NumberedClaim({ folder, id, generation, lease }, ignored, reading),
+      };
+    }
+    const owner = await livingOwnerOf(file, reading);
+    // Released a moment ago: the number is free again, and skipping it could give it two owners.
+    if (owner === "gone") generation -= 1;
+    else if (owner && !isDeepStrictEqual(owner, ignored.get(file))) return { isTaken: true, by: owner };
+  }
+}
+
+/** What every claim on a resource records. */
+async function leasesOn(folder: string, id: string): Promise<Map<string, Lease | "gone" | null>> {
+  const files = claimsOn(folder, id);
+  return new Map(await Promise.all(files.map(async (file) => [file, await readOwner(file)] as const)));
+}
+
+class NumberedClaim implements Claim {
+  readonly #own: { folder: string; id: string; generation: number; lease: Lease };
+  readonly #file: string;
+  /** Claims of living processes that were ignored when this one was taken. */
+  readonly #ignored: ReadonlyMap<string, unknown>;
+  readonly #reading: Reading;
+
+  constructor(
+    own: { folder: string; id: string; generation: number; lease: Lease },
+    ignored: ReadonlyMap<string, unknown>,
+    reading: Reading,
+  ) {
+    this.#own = own;
+    this.#file = path.join(own.folder, `${own.id}.claim-${own.generation}`);
+    this.#ignored = ignored;
+    this.#reading = reading;
+  }
+
+  async isKept(): Promise<boolean> {
+    const { folder, id, lease } = this.#own;
+    const others = claimsOn(folder, id).filter((file) => file !== this.#file);
+    // Once its time is up, whoever took the next number may have come and died.
+    const mayBeOvertaken = !isHeld(lease, this.#reading.processes, this.#reading.now());
+    if (mayBeOvertaken && others.some((file) => this.#isLater(file))) return false;
+    // Whoever releases a claim removes all others first.
+    return !(await this.#areHeld(others)) && (await this.#isOurs());
+  }
+
+  /**
+   * Releases the claim. While it is held no other process can claim the resource, so all other claims are of dead
+   * processes. They are removed first: a process that finds their numbers free takes the resource as released. A claim
+   * whose time was up may have been overtaken: then it keeps its number, because to free it would be to release the
+   * later claim.
+   */
+  async release(): Promise<void> {
+    if (!(await this.#isOurs())) return;
+    const { folder, id } = this.#own;
+    const others = claimsOn(folder, id).filter((file) => file !== this.#file);
+    if (await this.#areHeld(others.filter((file) => this.#isLater(file)))) {
+      replaceUnsynced(this.#file, NOBODY, 0o600);
+      return;
+    }
+    for (const file of others) removeIfPresent(file);
+    removeIfPresent(this.#file);
+  }
+
+  #isLater(file: string): boolean {
+    return Number(/\d+$/.exec(file)?.[0]) > this.#own.generation;
+  }
+
+  async #areHeld(files: readonly string[]): Promise<boolean> {
+    const owners = await Promise.all(files.map((file) => livingOwnerOf(file, this.#reading)));
+    return owners.some((owner, at) => {
+      return owner !== null && !isDeepStrictEqual(owner, this.#ignored.get(files[at] ?? ""));
+    });
+  }
+
+  /** Whether the file is still this claim's, and not gone, or that of a process that has the number since. */
+  async #isOurs(): Promise<boolean> {
+    return isDeepStrictEqual(await readOwner(this.#file), this.#own.lease);
+  }
+}
+
+/** A lease that nobody has. */
+const NOBODY = JSON.stringify({ by: null });
+
+/** How long a claim that processes have in turn is respected: much longer than it is needed. */
+const TURN_MS = 10_000;
+
+/** How long to wait for a claim, milliseconds, and what ends the wait earlier. */
+export interface LeaseLimits {
+  mostMs: number;
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Claims a resource that processes have in turn, each for a short time. It has no owner beside its claims.
+ * @throws Error that names the process that still has it after `mostMs`; or the signal's reason
+ */
+export async function takeLeaseInTurn(
+  folder: string,
+  id: string,
+  processes: Processes,
+  { mostMs, signal }: LeaseLimits,
+  now: () => number = Date.now,
+): Promise<Claim> {
+  for (const end = performance.now() + mostMs; ; ) {
+    signal?.throwIfAborted();
+    const turn = await takeLease(folder, id, null, processes, { forMs: TURN_MS, now });
+    if (!turn.isTaken) return turn.claim;
+    if (performance.now() > end) throw new Error(`${nameOf(turn.by)} is using it`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}
+
+function nameOf(lease: Lease): string {
+  return "by" in lease ? "another process" : `process ${lease.pid}`;
+}
+
+/**
+ * The owner of a claim; null if it died without releasing the claim. A process may release its claim and end between the
+ * moment the claim is read and the moment the process is found dead, and another process may have its id by then. So the
+ * claim is read again: it was never released only if it still names the dead process.
+ */
+async function livingOwnerOf(file: string, { processes, now }: Reading): Promise<Lease | "gone" | null> {
+  const owner = await readOwner(file);
+  if (owner === "gone" || isHeld(owner, processes, now())) return owner;
+  return isDeepStrictEqual(await readOwner(file), owner) ? null : "gone";
+}
+
+/**
+ * Removes what killed processes left behind: drafts, and claims on tasks that no longer exist. A file that cannot be
+ * read or removed is left in place: no other process needs it.
+ * @param isTask whether there is a task with this id: a claim on it is removed by the next process that claims it
+ */
+export async function sweepLeases(
+  folder: string,
+  names: readonly string[],
+  isTask: (id: string) => Promise<boolean>,
+  processes: Processes,
+  now: () => number = Date.now,
+): Promise<void> {
+  for (const name of names) {
+    const [, id, draft] = /^(.+)\.claim-\d+(\.\w+)?$/.exec(name) ?? [];
+    if (id === undefined || (draft === undefined && (await isTask(id)))) continue;
+    const file = path.join(folder, name);
+    const owner = await livingOwnerOf(file, { processes, now }).catch(() => "unknown");
+    if (owner === null) removeIfPossible(file);
+  }
+}
+
+/** Removes what is left of a finished task's claims. */
+export async function removeLeases(folder: string, id: string): Promise<void> {
+  for (const file of claimFilesOf(folder, id)) removeIfPresent(file);
+}
+
+/** The claim that a living process has on a resource; null if none has one. */
+export async function leaseOn(folder: string, id: string, processes: Processes): Promise<Lease | null> {
+  const reading = { processes, now: Date.now };
+  const owners = await Promise.all(claimsOn(folder, id).map((file) => livingOwnerOf(file, reading)));
+  return owners.find((owner): owner is Lease => owner !== null && owner !== "gone") ?? null;
+}
+
+/** Whether a resource was claimed after its first owner. */
+export function hasClaims(folder: string, id: string): boolean {
+  return claimsOn(folder, id).length > 0;
+}
+
+/** The files of all claims on a resource. */
+function claimsOn(folder: string, id: string): string[] {
+  return claimFilesOf(folder, id).filter((file) => /\.claim-\d+$/.test(file));
+}
+
+/** The files of all claims on a resource, drafts included. */
+function claimFilesOf(folder: string, id: string): string[] {
+  return readdirSync(folder)
+    .filter((name) => name.startsWith(`${id}.claim-`))
+    .map((name) => path.join(folder, name));
+}
+
+/** Creates a claim with its owner in it, or none at all. */
+async function createClaim(file: string, lease: Lease): Promise<boolean> {
+  const draft = `${file}.${randomDigits()}`;
+  try {
+    const written = DiskFile.createExclusive(draft, 0o600);
+    try {
+      written.write(Buffer.from(JSON.stringify(lease)));
+    } finally {
+      written.close();
+    }
+    return (await publishOnce(draft, file)) !== "exists";
+  } catch (error) {
+    // It was removed as a leftover before its owner was written into it: create another one.
+    if (errorCode(error) !== "ENOENT" || !isFolder(path.dirname(file))) throw error;
+    return createClaim(file, lease);
+  } finally {
+    removeIfPossible(draft);
+  }
+}
+
+/** The lease written in a claim; null if it cannot be read. */
+async function readOwner(file: string): Promise<Lease | "gone" | null> {
+  try {
+    return leaseIn(await readPublished(file, (whole) => jsonOrNull(whole) !== null));
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return "gone";
+    throw error;
+  }
+}

@@ -1,0 +1,117 @@
+import path from "node:path";
+import { fieldsOf, jsonOrNull } from "../lib/json.ts";
+import type { ProviderDeps } from "./deps.ts";
+import type { ProviderServer } from "./http.ts";
+import {
+  isJobId,
+  type JobContext,
+  type JobForm,
+  jobService,
+  serverOf,
+  urlsIn,
+  wordsOf,
+} from "./job-service.ts";
+import type { ServerSetup } from "./kind.ts";
+import { sizeFields } from "./openai/size.ts";
+import type { Fields, Polls } from "./polls.ts";
+import type { Job, PolledState, Provider } from "./provider.ts";
+import { base64Of, referenceFiles } from "./reference-files.ts";
+import { usageIn } from "./usage.ts";
+
+/** Black Forest Labs. A job is polled at the address that its reply gives, on one of the service's own hosts. */
+export function bflProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
+  const server = serverOf(setup, deps, ".bfl.ai");
+  return jobService(setup, server, formOf(server), deps);
+}
+
+function formOf(server: ProviderServer): JobForm {
+  return {
+    check: problemOf,
+    async request(job, context) {
+      const { model, fields } = job.options;
+      const images = await referenceFields(job, context);
+      return {
+        path: `/${model}`,
+        fields: { prompt: job.request.prompt, ...sizeOf(job), ...images, ...fields },
+      };
+    },
+    idIn({ id, polling_url: given, cost }) {
+      if (!isJobId(id)) return null;
+      const url = server.ownUrl(given ?? server.urlBelow(`/get_result?id=${id}`));
+      if (url === null) return null;
+      // The price is said here alone. What follows # is never sent.
+      return typeof cost === "number" ? `${withoutFragment(url)}#${COST}${cost}` : url.href;
+    },
+    poll: (id, look, polls) => {
+      const [address, cost] = id.split(`#${COST}`);
+      const usage = usageIn({ ...(cost && { cost: Number(cost) }) }, server.mask);
+      return look(
+        server.ownUrl(address),
+        (said) => stateOf(said, usage, polls),
+        ({ status, body }) => (status === 404 ? null : stateOf(fieldsOf(jsonOrNull(body)), usage, polls)),
+      );
+    },
+  };
+}
+
+const COST = "cost=";
+
+function withoutFragment({ href }: URL): string {
+  return href.replace(/#.*$/s, "");
+}
+
+/** Those that end a job without an image. */
+const ENDS: ReadonlySet<unknown> = new Set([
+  "Error",
+  "Failed",
+  "Request Moderated",
+  "Content Moderated",
+  "Task not found",
+]);
+
+function stateOf(said: Fields, usage: ReturnType<typeof usageIn>, polls: Polls): PolledState | null {
+  const { status, result, details } = said;
+  if (status === "Pending" || status === "Processing" || status === "Preview")
+    return { status: "running", word: status };
+  if (status === "Ready") {
+    const urls = urlsIn(fieldsOf(result).sample ?? []);
+    if (urls.length === 0) return polls.failed("it is ready, and has no image");
+    return { status: "completed", urls, ...(usage && { usage }) };
+  }
+  if (typeof status !== "string" || !ENDS.has(status)) return null;
+  const more = wordsOf(details ?? fieldsOf(result).error);
+  return polls.failed(more === null ? status : `${status}: ${more}`);
+}
+
+/** Models that know no pixels. */
+const BY_RATIO = /kontext|ultra/;
+/** Sides are multiples of this. */
+const STEP_PX = 32;
+
+function sizeOf({ options, request: { ratio } }: Job): Fields {
+  const { model, sizeForm } = options;
+  const asked = ratio === "auto" ? undefined : ratio;
+  const [width, height] = [stepped(options.width), stepped(options.height)];
+  if (sizeForm !== null) return sizeFields({ ratio: asked, width, height }, null, sizeForm);
+  if (BY_RATIO.test(model ?? "")) return asked === undefined ? {} : { aspect_ratio: asked };
+  return ratio === "auto" ? {} : { width, height };
+}
+
+function stepped(px: number): number {
+  return Math.max(1, Math.round(px / STEP_PX)) * STEP_PX;
+}
+
+/** `input_image`, `input_image_2`, …, in base64. @throws ProviderError for one that cannot be used */
+async function referenceFields(job: Job, context: JobContext): Promise<Fields> {
+  const files = await referenceFiles(job, path.join(job.folder, "reference"), context);
+  const entries = files.map(async (file, at) => {
+    const name = at === 0 ? "input_image" : `input_image_${at + 1}`;
+    return [name, await base64Of(file)] as const;
+  });
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+function problemOf({ options: { model } }: Pick<Job, "options">): string | null {
+  if (model !== null && /^[\w-][\w.-]*$/.test(model)) return null;
+  return "A model of Black Forest Labs is named like flux-2-pro.";
+}

@@ -1,0 +1,177 @@
+import { fieldsOf } from "../../lib/json.ts";
+import type { ProviderDeps } from "../deps.ts";
+import { clauseOf, settled } from "../failures.ts";
+import { ProviderServer } from "../http.ts";
+import type { ServerSetup } from "../kind.ts";
+import {
+  type Job,
+  type Prepared,
+  type Provider,
+  ProviderError,
+  type SubmitHow,
+  type SubmitReply,
+  type UnknownReply,
+} from "../provider.ts";
+import { isSuccess, jsonIn } from "../reply-file.ts";
+import { cancelJob } from "./cancel.ts";
+import { checkpointNamed } from "./checkpoint.ts";
+import { ComfyServer, jsonBody } from "./comfy-server.ts";
+import { followJob } from "./follow.ts";
+import { type Graph, graphJson } from "./graph.ts";
+import { jobIdOf } from "./job-id.ts";
+import { factsOf, requireOneOutput } from "./node-facts.ts";
+import { type Placement, placed, placementLines, placementsIn } from "./placements.ts";
+import { pollJob } from "./poll.ts";
+import { uploadReferences } from "./references.ts";
+import { workflowRefusal } from "./refusal.ts";
+import { wantedOf } from "./wanted.ts";
+import { Workflows } from "./workflows.ts";
+
+/** How long a poll or a question of another kind may take where nobody says, in milliseconds. */
+const ASK_MS = 15_000;
+const GIVEN_UP_MS = 5_000;
+
+/** Makes images with a ComfyUI server: a job gets an id of ours, waits in the server's queue, and is polled. */
+export function comfyUiProvider({ url, keyHeaders, options }: ServerSetup, deps: ProviderDeps): Provider {
+  const { key, headers, concurrency, timeoutMs, workflow } = options;
+  const http = new ProviderServer({ key, headers, url, keyHeaders }, deps);
+  const context = {
+    http,
+    server: new ComfyServer(http, deps.clock),
+    workflows: new Workflows(workflow, deps.workflows),
+    deps: { ...deps, generatorUrl: new URL(url) },
+  };
+  const { server, workflows } = context;
+  return {
+    version: 1,
+    limits: { concurrency, submitMs: timeoutMs },
+    prepare: (signal) => prepared(context, signal),
+    // Without the seed, which the id of the task decides.
+    describe: async ({ request, options: work, references }) => {
+      const job = { request, options: work, references };
+      const template = workflows.of(job.options);
+      const placements = placementsFor(template, job);
+      const body = { prompt: graphJson(placed(template, placements)) };
+      return { ...http.shown("/prompt", body), workflow: placementLines(template, placements) };
+    },
+    check: (job) => problemOf(job, workflows),
+    submit: (job, how) => submitted(job, how, context),
+    recover: (job, { signal }) => recovered(job, signal, server),
+    poll: (taskId, ms = ASK_MS, signal) =>
+      pollJob(taskId, server, AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(ms))]), http.mask),
+    follow: (taskId, how) => followJob(taskId, how, http, server),
+    cancel: (taskId, signal) => cancelJob(taskId, server, signal),
+    downloadHeaders: http.downloadHeaders,
+    models: (signal) => server.checkpoints(signal),
+    close: () => http.close(),
+  };
+}
+
+interface Context {
+  http: ProviderServer;
+  server: ComfyServer;
+  workflows: Workflows;
+  deps: ProviderDeps & { generatorUrl: URL };
+}
+
+/** Reads the workflow, and asks the server about its nodes. @throws ProviderError, UsageError */
+async function prepared({ workflows, server }: Context, signal: AbortSignal | null): Promise<Prepared> {
+  const given = await workflows.given();
+  const named = given === null ? {} : { workflow: given.sha256 };
+  if (given === null || signal === null) return { isPaid: false, ...named };
+  const facts = await factsOf(given.graph, server, signal);
+  requireOneOutput(given.graph, facts);
+  return { isPaid: [...facts.values()].some(({ isPaid }) => isPaid), ...named };
+}
+
+type Parts = Pick<Job, "request" | "options" | "references"> & Partial<Pick<Job, "taskId" | "index">>;
+
+/** What goes where. @param images names of the reference images at the server @throws ProviderError */
+function placementsFor(graph: Graph, job: Parts, images = namesBefore(job)): Placement[] {
+  return placementsIn(graph, wantedOf(job, images));
+}
+
+/** Before they are uploaded, they have no names. */
+function namesBefore({ references }: Parts): string[] {
+  return references.map((_, at) => `<reference image ${at + 1}>`);
+}
+
+/** What is wrong with a request, as a sentence; null for nothing. */
+function problemOf(job: Parts, workflows: Workflows): string | null {
+  const { model, workflow } = job.options;
+  if (workflow === undefined && job.references.length > 0)
+    return "Without --workflow, a ComfyUI server takes no reference images: give it a workflow with a Load Image node.";
+  if (workflow === undefined && model === null)
+    return "Without --workflow, a ComfyUI server needs the name of a checkpoint: add --model <name>.";
+  try {
+    placementsFor(workflows.of(job.options), job);
+    return null;
+  } catch (error) {
+    if (error instanceof ProviderError) return error.message;
+    throw error;
+  }
+}
+
+/** Sends a job. One whose reply was lost is looked for. Never throws. */
+async function submitted(job: Job, how: SubmitHow, context: Context): Promise<SubmitReply> {
+  const reply = await settled((onSent) => sent(job, { ...how, onSent }, context), how.onSent);
+  return reply.outcome === "unknown" ? afterLoss(reply, job, context.server) : reply;
+}
+
+/** @throws ProviderError, or the signal's reason */
+async function sent(job: Job, how: SubmitHow, context: Context): Promise<SubmitReply> {
+  const { server, http, deps } = context;
+  const { signal } = how;
+  const id = jobIdOf(job);
+  // The same id twice is queued twice. An earlier process may have sent it without reading the reply.
+  if (await found(id, server, signal)) return { outcome: "accepted", taskId: id };
+  const model = await checkpointNamed(job.options.model, server, signal);
+  const images = await uploadReferences(job, server, { ...deps, signal });
+  const template = context.workflows.of(job.options);
+  const graph = placed(
+    template,
+    placementsFor(template, { ...job, options: { ...job.options, model } }, images),
+  );
+  const body = { prompt: graphJson(graph), prompt_id: id, client_id: id };
+  const reply = await http.post("/prompt", jsonBody(body), job, how);
+  const { host, mask } = http;
+  if (!isSuccess(reply))
+    throw workflowRefusal(reply, graph, { host, mask, isPaid: job.isPaid, nowMs: deps.clock.now() });
+  const { prompt_id } = fieldsOf(jsonIn(reply));
+  if (typeof prompt_id !== "string" || !/^[\w-]{1,100}$/.test(prompt_id))
+    throw http.lost(reply.cut ?? "it names no job");
+  return { outcome: "accepted", taskId: prompt_id };
+}
+
+async function found(id: string, server: ComfyServer, signal: AbortSignal): Promise<boolean> {
+  try {
+    return (await server.find(id, signal)) !== null;
+  } catch (cause) {
+    if (!signal.aborted || cause instanceof ProviderError) throw cause;
+    const message = `Nothing was sent to ${server.host}: it was not waited for.`;
+    throw new ProviderError(message, { kind: "unsent" }, { cause });
+  }
+}
+
+/** What became of a job whose reply was lost: the server knows. */
+async function afterLoss(lost: UnknownReply, job: Job, server: ComfyServer): Promise<SubmitReply> {
+  const known = await whereabouts(job, AbortSignal.timeout(ASK_MS), server);
+  if (known === null) return lost;
+  return known.outcome === "unknown" ? { ...lost, isAskable: true } : known;
+}
+
+/** What became of a job whose process ended. One that is given up is looked for all the same, to be stopped then. */
+function recovered(job: Job, signal: AbortSignal, server: ComfyServer): Promise<SubmitReply | null> {
+  return whereabouts(job, signal.aborted ? AbortSignal.timeout(GIVEN_UP_MS) : signal, server);
+}
+
+/** Asks for a job: null where the server does not know it, `unknown` where it cannot be asked. Never throws. */
+async function whereabouts(job: Job, signal: AbortSignal, server: ComfyServer): Promise<SubmitReply | null> {
+  const id = jobIdOf(job);
+  try {
+    return (await server.find(id, signal)) === null ? null : { outcome: "accepted", taskId: id };
+  } catch (error) {
+    const why = error instanceof Error ? clauseOf(error.message) : String(error);
+    return { outcome: "unknown", why, excerpt: null, isAskable: true, cause: error };
+  }
+}

@@ -1,0 +1,34 @@
+import { fieldsOf } from "../../lib/json.ts";
+import type { ProviderServer } from "../http.ts";
+import type { SubmitHow } from "../provider.ts";
+import type { ComfyServer } from "./comfy-server.ts";
+import { JobProgress } from "./progress.ts";
+
+/**
+ * Says how far a job is, by the server's messages to its client: the job's id is the client's too. Ends with the job, or
+ * where the server has no messages. Never throws. @returns whether the job has ended
+ */
+export async function followJob(
+  jobId: string,
+  { signal, onProgress }: Pick<SubmitHow, "signal" | "onProgress">,
+  http: ProviderServer,
+  server: ComfyServer,
+): Promise<boolean> {
+  const over = new AbortController();
+  try {
+    const found = await server.find(jobId, signal);
+    if (found === null) return false;
+    if (found.place === "ended") return true;
+    const progress = new JobProgress(jobId, Object.keys(fieldsOf(found.graph)));
+    const until = AbortSignal.any([signal, over.signal]);
+    await http.listen(`/ws?clientId=${encodeURIComponent(jobId)}`, until, (text) => {
+      const share = progress.after(text);
+      if (share !== null) onProgress(share);
+      if (progress.isOver) over.abort();
+    });
+    return progress.isOver;
+  } catch {
+    // The image is what counts.
+    return false;
+  }
+}

@@ -1,0 +1,154 @@
+import { type Graph, type GraphNode, isLink, nodesTitled } from "./graph.ts";
+
+/** An input of a node. */
+export interface Place {
+  id: string;
+  input: string;
+}
+
+/** Inputs of nodes that hold what a name stands for, whatever their nodes are called. */
+const INPUTS: ReadonlyMap<string, readonly string[]> = new Map([
+  ["prompt", ["text", "prompt", "string", "value"]],
+  ["negative", ["text", "negative_prompt", "prompt", "string", "value"]],
+  ["seed", ["seed", "noise_seed", "value"]],
+  ["model", ["ckpt_name", "unet_name", "model_name", "value"]],
+]);
+const IMAGE = /^image\d*$/;
+
+function inputsFor(name: string): readonly string[] {
+  return INPUTS.get(name) ?? [IMAGE.test(name) ? "image" : name, "value"];
+}
+
+/**
+ * Inputs of the nodes with this name as their title: a title survives every export. Of a node that has several inputs that
+ * fit, all are given.
+ */
+export function titledPlaces(graph: Graph, name: string): Place[] {
+  return nodesTitled(graph, name).flatMap(([id, node]) =>
+    fittingInputs(node, name).map((input) => ({ id, input })),
+  );
+}
+
+/** The inputs of a titled node that a value may go to: those of the usual names, else its only value. */
+function fittingInputs(node: GraphNode, name: string): string[] {
+  const free = Object.keys(node.inputs).filter((input) => !isLink(node.inputs[input]));
+  const usual = inputsFor(name).filter((input) => free.includes(input));
+  return usual.length > 0 ? usual : free.length === 1 ? free : [];
+}
+
+/** Where a value goes by the links of the graph: several places where that is not certain. */
+export function linkedPlaces(graph: Graph, name: string): Place[] {
+  if (IMAGE.test(name)) return name === "image" ? loadImages(graph) : [];
+  switch (name) {
+    case "prompt":
+      return prompts(graph);
+    case "negative":
+      return distinct(behindSamplers(graph, "negative", (id) => textsBehind(graph, id, "negative")));
+    case "seed":
+      return seeds(graph);
+    case "width":
+    case "height":
+      return distinct(behindSamplers(graph, "latent_image", (id) => sizesBehind(graph, id, name)));
+    case "model":
+      return valuesNamed(graph, ["ckpt_name"], "string");
+    default:
+      return samplers(graph).flatMap(([id, { inputs }]) =>
+        Object.hasOwn(inputs, name) && !isLink(inputs[name]) ? [{ id, input: name }] : [],
+      );
+  }
+}
+
+/** Inputs that could be meant, for a message. */
+export function candidates(graph: Graph, name: string): Place[] {
+  const isText = name === "prompt" || name === "negative";
+  const usual = inputsFor(name).filter((input) => input !== "value");
+  return valuesNamed(graph, usual, isText ? "string" : null);
+}
+
+const SEEDS = ["seed", "noise_seed"];
+const TEXTS = ["text", "prompt", "string", "value"];
+
+/** The nodes that make an image from a prompt. */
+function samplers(graph: Graph): [string, GraphNode][] {
+  return [...graph].filter(
+    ([, { inputs }]) => isLink(inputs.positive) && SEEDS.some((input) => Object.hasOwn(inputs, input)),
+  );
+}
+
+function prompts(graph: Graph): Place[] {
+  const found = distinct(behindSamplers(graph, "positive", (id) => textsBehind(graph, id, "positive")));
+  // Where no sampler leads to it, the only text of the workflow is no guess.
+  return found.length > 0 ? found : valuesNamed(graph, ["text", "prompt"], "string");
+}
+
+function seeds(graph: Graph): Place[] {
+  const own = samplers(graph).flatMap(([id]) => numbersAt(graph, id, SEEDS));
+  return own.length > 0 ? distinct(own) : valuesNamed(graph, SEEDS, "number");
+}
+
+function loadImages(graph: Graph): Place[] {
+  return [...graph].flatMap(([id, { class_type, inputs }]) =>
+    class_type === "LoadImage" && typeof inputs.image === "string" ? [{ id, input: "image" }] : [],
+  );
+}
+
+function behindSamplers(graph: Graph, input: string, find: (id: string) => Place[]): Place[] {
+  return samplers(graph).flatMap(([, { inputs }]) => {
+    const link = inputs[input];
+    return isLink(link) ? find(link[0]) : [];
+  });
+}
+
+type Role = "positive" | "negative";
+
+/** The texts that a conditioning is made from. One that passes through another node keeps its role there. */
+function textsBehind(graph: Graph, id: string, role: Role, seen = new Set<string>()): Place[] {
+  const node = graph.get(id);
+  if (node === undefined || seen.has(id)) return [];
+  seen.add(id);
+  const { inputs } = node;
+  const own = TEXTS.filter((input) => typeof inputs[input] === "string");
+  if (own.length > 0) return own.map((input) => ({ id, input }));
+  const named = [...TEXTS, role].map((input) => inputs[input]).find(isLink);
+  if (named !== undefined) return textsBehind(graph, named[0], role, seen);
+  const others = Object.entries(inputs).filter(([input]) => input !== "positive" && input !== "negative");
+  return others.flatMap(([, value]) => (isLink(value) ? textsBehind(graph, value[0], role, seen) : []));
+}
+
+/** The side of the empty picture that a sampler begins with, behind nodes that only change it. */
+function sizesBehind(graph: Graph, id: string, side: string, seen = new Set<string>()): Place[] {
+  const node = graph.get(id);
+  if (node === undefined || seen.has(id)) return [];
+  seen.add(id);
+  if (["width", "height"].every((each) => Object.hasOwn(node.inputs, each)))
+    return numbersAt(graph, id, [side]);
+  const link = ["latent_image", "samples", "latent"].map((input) => node.inputs[input]).find(isLink);
+  return link === undefined ? [] : sizesBehind(graph, link[0], side, seen);
+}
+
+/** The numbers at a node's inputs: its own, or those of a node that does nothing but hold one. */
+function numbersAt(graph: Graph, id: string, names: readonly string[]): Place[] {
+  const inputs = graph.get(id)?.inputs ?? {};
+  return names.flatMap((input) => {
+    const value = inputs[input];
+    if (typeof value === "number") return [{ id, input }];
+    const behind = isLink(value) ? graph.get(value[0])?.inputs : undefined;
+    if (!isLink(value) || behind === undefined) return [];
+    const held = [...names, "value", "int"].filter((name) => typeof behind[name] === "number");
+    return held.map((name) => ({ id: value[0], input: name }));
+  });
+}
+
+function valuesNamed(graph: Graph, names: readonly string[], type: "string" | "number" | null): Place[] {
+  return [...graph].flatMap(([id, { inputs }]) =>
+    names
+      .filter((input) => Object.hasOwn(inputs, input) && !isLink(inputs[input]))
+      .filter((input) => type === null || typeof inputs[input] === type)
+      .map((input) => ({ id, input })),
+  );
+}
+
+function distinct(places: readonly Place[]): Place[] {
+  const byName = new Map(places.map((place) => [JSON.stringify([place.id, place.input]), place]));
+  return [...byName.values()];
+}

@@ -1,0 +1,143 @@
+import { constants } from "node:fs";
+import { access, writeFile } from "node:fs/promises";
+import { platform } from "node:os";
+import path from "node:path";
+import { errorText } from "../../lib/error-text.ts";
+import type { ProviderDeps } from "../deps.ts";
+import { settled } from "../failures.ts";
+import type { GeneratorOptions } from "../options.ts";
+import { type Job, type Provider, ProviderError, type SubmitHow, type SubmitReply } from "../provider.ts";
+import { referenceFiles, shownContext } from "../reference-files.ts";
+import { filledCommand, missingPlace, shownCommand } from "./command-words.ts";
+import { recoverCommand } from "./left-command.ts";
+import { failureOf, hasEndedWell, runCommand } from "./run-command.ts";
+import {
+  hasImage,
+  imageOf,
+  keepImage,
+  makeScratch,
+  OUTPUT,
+  removeScratch,
+  scratchOf,
+  writtenFile,
+} from "./scratch.ts";
+
+/** Makes images with a program of the user's. */
+export function commandProvider(
+  words: readonly string[],
+  { concurrency, timeoutMs }: Pick<GeneratorOptions, "concurrency" | "timeoutMs">,
+  deps: ProviderDeps,
+): Provider {
+  const closing = new AbortController();
+  return {
+    version: 1,
+    limits: { concurrency, submitMs: timeoutMs },
+    check: (job) => missingPlace(job, words),
+    submit: (job, how) =>
+      settled(
+        (onSent) => submitted(words, job, { ...how, onSent, killSignal: closing.signal }, deps),
+        how.onSent,
+      ),
+    async describe(job) {
+      const images = await referenceFiles(job, "reference", shownContext(deps, new URL("http://localhost")));
+      return { command: shownCommand(words, job, images) };
+    },
+    recover: (job, { signal }) =>
+      settled(async (hasStarted) => {
+        hasStarted();
+        return recoverCommand(job, signal, deps.clock);
+      }),
+    async images(job) {
+      if (!hasImage(job)) throw new Error("the image that was kept is gone");
+      return [{ kind: "file", file: imageOf(job) }];
+    },
+    models: () => noModels(words, deps.env.PATH),
+    close: async () => closing.abort(),
+  };
+}
+
+interface RunHow extends Pick<SubmitHow, "signal" | "onSent"> {
+  killSignal: AbortSignal;
+}
+
+/** Runs a job's command. Of one that may have been paid for and left no image, the scratch folder is kept. @throws ProviderError */
+async function submitted(
+  words: readonly string[],
+  job: Job,
+  how: RunHow,
+  deps: ProviderDeps,
+): Promise<SubmitReply> {
+  const problem = missingPlace(job, words);
+  if (problem !== null) throw new ProviderError(problem, { kind: "invalid" });
+  const scratch = scratchOf(job);
+  await makeScratch(scratch);
+  let isKept = false;
+  try {
+    const filled = await wordsFor(words, job, how.signal, deps);
+    isKept = job.isPaid;
+    await run(filled, job, how, deps);
+    isKept = false;
+    return { outcome: "made", usage: null };
+  } catch (error) {
+    if (error instanceof ProviderError && error.failure.kind !== "lost") isKept = false;
+    throw error;
+  } finally {
+    if (!isKept) await removeScratch(scratch);
+  }
+}
+
+/** A job's command, with the files that it is given in its scratch folder. @throws ProviderError for a reference image */
+async function wordsFor(
+  words: readonly string[],
+  job: Job,
+  signal: AbortSignal,
+  deps: ProviderDeps,
+): Promise<string[]> {
+  const scratch = scratchOf(job);
+  const promptFile = path.join(scratch, "prompt.txt");
+  await writeFile(promptFile, job.request.prompt);
+  // A program of this machine may be given what this machine can reach.
+  const context = { ...deps, signal, generatorUrl: new URL("http://localhost") };
+  const images = await referenceFiles(job, path.join(scratch, "reference"), context);
+  const output = path.join(scratch, OUTPUT);
+  return filledCommand(words, job, { promptFile, output, images: images.map(({ file }) => file) });
+}
+
+/** Runs a command until its image is in its place. @throws ProviderError */
+async function run(words: readonly string[], job: Job, how: RunHow, deps: ProviderDeps): Promise<void> {
+  const scratch = scratchOf(job);
+  const { aborted, reason: cause } = how.signal;
+  if (aborted) throw new ProviderError("The command was not started.", { kind: "unsent" }, { cause });
+  const end = await runCommand(words, { ...how, env: deps.env, cwd: scratch });
+  const written = hasEndedWell(end) ? await writtenFile(scratch) : null;
+  if (written === null) throw failureOf(end, words[0] ?? "", { isPaid: job.isPaid, scratch });
+  await keepImage(written, job);
+}
+
+/** A command has no models. @throws ProviderError if its program cannot be started */
+async function noModels([program = ""]: readonly string[], searchPath: string | undefined): Promise<null> {
+  await findProgram(program, searchPath).catch((cause) => {
+    const message = `The command cannot be started: ${program}: ${errorText(cause)}.`;
+    throw new ProviderError(message, { kind: "unsent" }, { cause });
+  });
+  return null;
+}
+
+/**
+ * Checks that a program can be started: by its path, or in one of the folders of PATH. Windows finds programs by rules
+ * of its own, and is not asked.
+ * @throws the system's error
+ */
+async function findProgram(program: string, searchPath: string | undefined): Promise<void> {
+  if (platform() === "win32") return;
+  const folders = program.includes("/") ? [""] : (searchPath ?? "").split(path.delimiter);
+  let problem: unknown;
+  for (const folder of folders) {
+    try {
+      return await access(path.join(folder, program), constants.X_OK);
+    } catch (error) {
+      problem = error;
+    }
+  }
+  throw problem;
+}

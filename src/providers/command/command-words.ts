@@ -1,0 +1,120 @@
+import path from "node:path";
+import { filledWords, isInShellScript, programWords, shellOperator } from "../../lib/command-line.ts";
+import { UsageError } from "../../lib/error-types.ts";
+import type { Job } from "../provider.ts";
+import type { LocalReference } from "../reference-files.ts";
+import { seedOf } from "../seed.ts";
+
+/** What stands for a part of a job in a command, without the braces. */
+const PLACEHOLDERS = ["promptFile", "prompt", "model", "width", "height", "seed", "image", "output"];
+
+/**
+ * The words of a command that makes an image.
+ * @param label names the option in messages @throws UsageError if it cannot be what it is for
+ */
+export function parseGeneratorCommand(text: string, label: string): readonly string[] {
+  const words = programWords(text);
+  if (typeof words === "string") throw refused(`${label} cannot be read: ${words}`);
+  const problem = problemOf(words);
+  if (problem !== null) throw refused(`${label} ${problem}`);
+  return words;
+}
+
+/** What is wrong with a command, as a phrase; null for nothing. */
+function problemOf(words: readonly string[]): string | null {
+  const [program = ""] = words;
+  const misspelt = misspeltIn(words);
+  if (misspelt !== undefined) return misspelt;
+  if (!holds(words, "output")) return "has no {output}, which stands for the file that the image goes to";
+  if (!holds(words, "promptFile") && !holds(words, "prompt"))
+    return "has no {promptFile}, which stands for a file that holds the prompt";
+  const foreign = shellOperator(words);
+  if (foreign !== undefined)
+    return `holds ${foreign}, and no shell runs it: put the steps into a script, with the placeholders as its arguments`;
+  if (isInShellScript("{prompt}", words))
+    return "puts {prompt} inside a shell script, where it could be run as code: take {promptFile}";
+  if (/[\\/]/.test(program) && !path.isAbsolute(program))
+    return `names the program by a relative path, ${program}, and runs in a folder of its own: write its whole path`;
+  return null;
+}
+
+function holds(words: readonly string[], name: string): boolean {
+  return words.some((word) => word.includes(`{${name}}`));
+}
+
+/** A placeholder that only its spelling keeps from being one: `{prompt-file}`, `{OUTPUT}`. */
+function misspeltIn(words: readonly string[]): string | undefined {
+  const plain = (name: string) => name.replace(/[\W_]/g, "").toLowerCase();
+  for (const [given, name = ""] of words.join(" ").matchAll(/\{([\w-]+)\}/g)) {
+    const meant = PLACEHOLDERS.find((each) => plain(each) === plain(name));
+    if (meant !== undefined && meant !== name) return `holds ${given}: it is spelled {${meant}}`;
+  }
+  return undefined;
+}
+
+function refused(message: string): UsageError {
+  return new UsageError(`${message}.`, {
+    hint: "For example: command:/home/ada/bin/paint {promptFile} {width} {height} {output}. More: imggen help generators",
+  });
+}
+
+/** The files that a command is given. */
+interface CommandFiles {
+  promptFile: string;
+  /** Where its image goes. */
+  output: string;
+  /** Reference images. */
+  images: readonly string[];
+}
+
+/** Placeholder of a reference image: a word with it is repeated for each image, and left out without one. */
+export const IMAGE = "{image}";
+
+/** A command's words for a job. */
+export function filledCommand(words: readonly string[], job: Job, files: CommandFiles): string[] {
+  const { images, ...paths } = files;
+  const { model, width, height, fields } = job.options;
+  const values = {
+    ...textsOf(fields),
+    ...paths,
+    prompt: job.request.prompt,
+    model: model ?? "",
+    width: String(width),
+    height: String(height),
+    seed: String(fields.seed ?? seedOf(job)),
+  };
+  return words.flatMap((word) => {
+    if (!word.includes(IMAGE)) return filledWords([word], values);
+    return images.flatMap((image) => filledWords([word], { ...values, image }));
+  });
+}
+
+/** A command's words for people to read: names stand for its files, and for a number of its own. */
+export function shownCommand(
+  words: readonly string[],
+  job: Job,
+  images: readonly Pick<LocalReference, "shown">[],
+): string[] {
+  const fields = { seed: "<seed>", ...job.options.fields };
+  const files = { promptFile: "<file with the prompt>", output: "<file for the image>" };
+  const shown = images.map((image) => image.shown ?? "<file>");
+  return filledCommand(words, { ...job, options: { ...job.options, fields } }, { ...files, images: shown });
+}
+
+function textsOf(fields: Job["options"]["fields"]): Record<string, string> {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value)]));
+}
+
+/** What a job asks for that a command has no place for, as a sentence; null for nothing. */
+export function missingPlace(
+  { references, options: { model, fields } }: Pick<Job, "references" | "options">,
+  words: readonly string[],
+): string | null {
+  if (references.length > 0 && !holds(words, "image"))
+    return `The command takes no reference images: write ${IMAGE} where their files belong.`;
+  if (model !== null && !holds(words, "model"))
+    return "The command has no place for a model: write {model} where its name belongs.";
+  const stray = Object.keys(fields).find((name) => name !== "seed" && !holds(words, name));
+  if (stray === undefined) return null;
+  return `The command has no place for the field ${stray}: write {${stray}} where its value belongs.`;
+}

@@ -1,0 +1,69 @@
+import { chmod, lstat, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import path from "node:path";
+import { isPresent, syncFolder } from "../../lib/durable.ts";
+import { errorText } from "../../lib/error-text.ts";
+import { inspectFileAt } from "../../lib/image/inspect.ts";
+import { type Job, ProviderError } from "../provider.ts";
+
+/** The name of the file that a command is asked to write, in its scratch folder. */
+export const OUTPUT = "output.png";
+
+/** The working folder of a job's command, in the job's folder. It is gone when the command has ended, or is kept and named. */
+export function scratchOf({ folder }: Pick<Job, "folder">): string {
+  return path.join(folder, "scratch");
+}
+
+export async function makeScratch(scratch: string): Promise<void> {
+  await rm(scratch, { recursive: true, force: true, maxRetries: 5 });
+  await mkdir(scratch, { mode: 0o700 });
+}
+
+/** What is being killed may still write. What cannot be removed does no harm. */
+export async function removeScratch(scratch: string): Promise<void> {
+  await rm(scratch, { recursive: true, force: true, maxRetries: 5 }).catch(() => {});
+}
+
+/** The image of a command that ended well, outside its scratch folder. */
+export function imageOf({ folder }: Pick<Job, "folder">): string {
+  return path.join(folder, "image");
+}
+
+/** Whether a job's image is in its place, to its last byte. */
+export function hasImage(job: Pick<Job, "folder">): boolean {
+  return isPresent(imageOf(job));
+}
+
+/**
+ * The file that a command has written: the one that it was asked for, or the only other image that is named `output.*`,
+ * as programs write that choose the extension themselves. Null for none.
+ */
+export async function writtenFile(scratch: string): Promise<string | null> {
+  const asked = path.join(scratch, OUTPUT);
+  if (await isFilled(asked)) return asked;
+  const names = (await readdir(scratch)).filter((name) => name.startsWith("output.") && name !== OUTPUT);
+  const images = [];
+  for (const file of names.map((name) => path.join(scratch, name)))
+    if ((await isFilled(file)) && inspectFileAt(file).ok) images.push(file);
+  const [only = null, ...others] = images;
+  return others.length === 0 ? only : null;
+}
+
+async function isFilled(file: string): Promise<boolean> {
+  const stats = await lstat(file).catch(() => null);
+  return stats?.isFile() === true && stats.size > 0;
+}
+
+/** Gives a command's image its place, once it is on disk to its last byte. @throws ProviderError (lost) */
+export async function keepImage(written: string, job: Pick<Job, "folder" | "isPaid">): Promise<void> {
+  try {
+    await chmod(written, 0o600);
+    const opened = await open(written, "r+");
+    await opened.sync().finally(() => opened.close());
+    await rename(written, imageOf(job));
+    await syncFolder(job.folder);
+  } catch (cause) {
+    const kept = job.isPaid ? scratchOf(job) : null;
+    const message = `The command's image cannot be kept: ${errorText(cause)}.`;
+    throw new ProviderError(message, { kind: "lost", kept, isStopped: true }, { cause });
+  }
+}

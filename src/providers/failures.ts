@@ -1,0 +1,79 @@
+import {
+  AuthRequiredError,
+  GenerationFailedError,
+  InsufficientCreditsError,
+  NetworkError,
+  RejectedRequestError,
+  ServiceError,
+} from "../api/errors.ts";
+import { errorText } from "../lib/error-text.ts";
+import type { ImggenError } from "../lib/error-types.ts";
+import { ProviderError, type SubmitReply } from "./provider.ts";
+
+/** The error for a failure, after which nothing was charged: for a task, and for a list of models. */
+export function errorOf(error: ProviderError): ImggenError {
+  const { failure, message, hint = "Nothing was charged." } = error;
+  const facts = { charged: "no", hint, cause: error } as const;
+  switch (failure.kind) {
+    case "unsent":
+      return new NetworkError(message, facts);
+    case "account": {
+      const Refusal = failure.key === "login_required" ? AuthRequiredError : InsufficientCreditsError;
+      return new Refusal(message, { ...facts, key: failure.key });
+    }
+    case "invalid":
+      return new RejectedRequestError(message, facts);
+    case "refused":
+      return new GenerationFailedError(message, facts);
+    case "busy":
+    case "lost":
+      return new ServiceError(message, facts);
+  }
+}
+
+/** What a failure means for its task. */
+function replyFor(error: ProviderError): SubmitReply {
+  const { failure } = error;
+  switch (failure.kind) {
+    case "unsent":
+      return { outcome: "not_sent", cause: error.cause ?? error, error: errorOf(error) };
+    case "busy":
+      return { outcome: "rate_limited", retryAfterMs: failure.retryAfterMs, error: errorOf(error) };
+    case "account":
+    case "invalid":
+    case "refused":
+      return { outcome: "refused", error: errorOf(error) };
+    case "lost": {
+      const { kind: _, ...known } = failure;
+      return { outcome: "unknown", excerpt: null, ...known, why: clauseOf(error.message), cause: error };
+    }
+  }
+}
+
+/**
+ * What came of a request. Never throws: an error that nobody expected leaves it unknown once it was sent.
+ * @param work calls its parameter at the last moment before the request can reach the other side
+ */
+export async function settled<Reply extends SubmitReply | null>(
+  work: (onSent: () => void) => Promise<Reply>,
+  onSent = () => {},
+): Promise<Reply | SubmitReply> {
+  let isSent = false;
+  try {
+    return await work(() => {
+      if (isSent) return;
+      isSent = true;
+      onSent();
+    });
+  } catch (error) {
+    if (error instanceof ProviderError) return replyFor(error);
+    const failure = { kind: isSent ? "lost" : "unsent" } as const;
+    const message = isSent ? errorText(error) : `Nothing was sent: ${clauseOf(errorText(error))}.`;
+    return replyFor(new ProviderError(message, failure, { cause: error }));
+  }
+}
+
+/** A sentence as a part of another one. */
+export function clauseOf(sentence: string): string {
+  return sentence.replace(/\.$/, "").replace(/^(?:The|A|No)\b/, (word) => word.toLowerCase());
+}

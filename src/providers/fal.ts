@@ -1,0 +1,117 @@
+import type { HttpReply } from "../api/client.ts";
+import type { ProviderDeps } from "./deps.ts";
+import { readErrorBody } from "./failed-reply.ts";
+import type { ProviderServer } from "./http.ts";
+import { isJobId, type JobContext, type JobForm, jobService, serverOf, urlsIn } from "./job-service.ts";
+import type { ServerSetup } from "./kind.ts";
+import { sizeFields } from "./openai/size.ts";
+import type { Fields, Look, Polls } from "./polls.ts";
+import type { Job, PolledState, PollReply, Provider } from "./provider.ts";
+import { referenceUrls } from "./reference-files.ts";
+import { usageIn } from "./usage.ts";
+
+/** fal's queue. The addresses of a request are used as its reply gives them: a model's sub-path is not in them. */
+export function falProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
+  const server = serverOf(setup, deps, ".fal.run");
+  return jobService(setup, server, formOf(server), deps);
+}
+
+function formOf(server: ProviderServer): JobForm {
+  return {
+    check: problemOf,
+    async request(job, context) {
+      const { model, fields } = job.options;
+      const body = {
+        prompt: job.request.prompt,
+        ...sizeOf(job),
+        ...(await referenceFields(job, context)),
+        ...fields,
+      };
+      return { path: `/${model}`, fields: body };
+    },
+    idIn: ({ request_id: id, response_url, status_url, cancel_url }) => {
+      if (!isJobId(id)) return null;
+      const [response, status] = [server.ownUrl(response_url), server.ownUrl(status_url)];
+      const cancel = cancel_url === undefined ? null : server.ownUrl(cancel_url);
+      if (response === null || status === null || (cancel_url !== undefined && cancel === null)) return null;
+      return idOf({ response: response.href, status: status.href, cancel: cancel?.href ?? "" });
+    },
+    poll: (id, look, polls) => poll(id, server, look, polls),
+    async cancelAt(id) {
+      const url = server.ownUrl(addressesOf(id).cancel);
+      return url && { method: "PUT", url };
+    },
+  };
+}
+
+/** Where a request's result and status are, and where it is cancelled. */
+interface Addresses {
+  response: string;
+  status: string;
+  cancel: string;
+}
+
+/** The result's address alone, where the others follow from it; else all three. */
+function idOf({ response, status, cancel }: Addresses): string {
+  const usual = addressesOf(response);
+  return status === usual.status && cancel === usual.cancel ? response : [response, status, cancel].join(" ");
+}
+
+function addressesOf(id: string): Addresses {
+  const [response = "", status = `${response}/status`, cancel = `${response}/cancel`] = id.split(" ");
+  return { response, status, cancel };
+}
+
+async function poll(id: string, server: ProviderServer, look: Look, polls: Polls): Promise<PollReply> {
+  const { response, status } = addressesOf(id);
+  let isDone = false;
+  let metrics: unknown;
+  const seen = await look(server.ownUrl(status), (said) => {
+    isDone = said.status === "COMPLETED";
+    metrics = said.metrics;
+    const isRunning = isDone || said.status === "IN_QUEUE" || said.status === "IN_PROGRESS";
+    return isRunning ? { status: "running", word: String(said.status) } : null;
+  });
+  if (!isDone) return seen;
+  const ofFailure = (reply: HttpReply) => failedIn(reply, server, polls);
+  return look(server.ownUrl(response), (said) => resultIn(said, metrics, server, polls), ofFailure);
+}
+
+function resultIn(said: Fields, metrics: unknown, { mask }: ProviderServer, polls: Polls): PolledState {
+  const urls = urlsIn(said.images ?? said.image ?? []);
+  const usage = usageIn(metrics, mask);
+  if (urls.length > 0) return { status: "completed", urls, ...(usage && { usage }) };
+  return polls.failed("it was completed, and has no image");
+}
+
+/** What says nothing of the job itself: the key, too many polls, and a server before fal's own that is in trouble. */
+const NOT_OF_THE_JOB: ReadonlySet<number> = new Set([401, 403, 404, 408, 410, 425, 429, 502, 503, 504]);
+
+/** A job that has failed is `COMPLETED`, and its result an error with a `detail`. */
+function failedIn({ status, body }: HttpReply, { mask }: ProviderServer, polls: Polls): PolledState | null {
+  if (NOT_OF_THE_JOB.has(status)) return null;
+  const { isJson, words } = readErrorBody(mask(body));
+  return isJson && words !== null ? polls.failed(`HTTP ${status}: ${words}`) : null;
+}
+
+function sizeOf({ options, request, references }: Job): Fields {
+  const { width, height, sizeForm } = options;
+  if (sizeForm !== null) return sizeFields({ ratio: request.ratio, width, height }, null, sizeForm);
+  // Beside an image that is edited, its own size is the usual one.
+  const isAsked = request.ratio !== undefined || request.quality !== undefined;
+  const isFree = request.ratio === "auto" || (references.length > 0 && !isAsked);
+  return isFree ? {} : { image_size: { width, height } };
+}
+
+/** The models that edit several images take a list, also of one. */
+async function referenceFields({ references, options }: Job, context: JobContext): Promise<Fields> {
+  if (references.length === 0) return {};
+  const urls = await referenceUrls(references, context);
+  const isList = urls.length > 1 || options.model?.endsWith("/edit");
+  return isList ? { image_urls: urls } : { image_url: urls[0] };
+}
+
+function problemOf({ options: { model } }: Pick<Job, "options">): string | null {
+  if (model !== null && /^[\w-][\w.-]*(?:\/[\w-][\w.-]*){1,4}$/.test(model)) return null;
+  return "A model of fal is named like fal-ai/flux/dev.";
+}

@@ -1,0 +1,116 @@
+import path from "node:path";
+import { fieldsOf, isJsonObject } from "../lib/json.ts";
+import { type Answer, base64Image } from "./answer.ts";
+import type { ProviderDeps } from "./deps.ts";
+import { ProviderServer } from "./http.ts";
+import type { ServerSetup } from "./kind.ts";
+import type { Job, Provider } from "./provider.ts";
+import { base64Of, type ReferenceDeps, referenceFiles, shownContext } from "./reference-files.ts";
+import { jsonIn, type StoredReply } from "./reply-file.ts";
+import { ServerReplies } from "./server-replies.ts";
+
+/** Gemini in its own form: `POST <base>/models/<model>:generateContent`, which answers with the image. */
+export function geminiProvider({ url, keyHeaders, options }: ServerSetup, deps: ProviderDeps): Provider {
+  const { key, headers, concurrency, timeoutMs } = options;
+  const server = new ProviderServer({ key, headers, url, keyHeaders }, deps);
+  const form = { readAnswer, modelsPath: "/models?pageSize=1000", modelsIn: modelNames };
+  const replies = new ServerReplies(server, form, deps.clock);
+  return {
+    version: 1,
+    limits: { concurrency, submitMs: timeoutMs },
+    check: problemOf,
+    submit: (job, how) =>
+      replies.submit(job, how, async (sending) => {
+        const context = { ...deps, generatorUrl: new URL(url), signal: how.signal };
+        const body = { type: "application/json", bytes: JSON.stringify(await fieldsFor(job, context)) };
+        return server.post(`/models/${nameOf(job)}:generateContent`, body, job, sending);
+      }),
+    async describe(job) {
+      const body = await fieldsFor(job, shownContext(deps, new URL(url)));
+      return server.shown(`/models/${nameOf(job)}:generateContent`, body);
+    },
+    recover: (job) => replies.recover(job),
+    images: (job) => replies.images(job),
+    models: (signal) => replies.models(signal),
+    close: () => server.close(),
+  };
+}
+
+/** @throws ProviderError for a reference image that cannot be used */
+async function fieldsFor(job: Job, context: ReferenceDeps): Promise<Record<string, unknown>> {
+  const { prompt, ratio, quality } = job.request;
+  const files = await referenceFiles(job, path.join(job.folder, "reference"), context);
+  const images = files.map(async (file) => ({
+    inlineData: { mimeType: file.mediaType, data: await base64Of(file) },
+  }));
+  const imageConfig = {
+    ...(ratio !== undefined && ratio !== "auto" && { aspectRatio: ratio }),
+    ...(SIZES.test(quality ?? "") && takesSize(nameOf(job)) && { imageSize: quality }),
+  };
+  return {
+    contents: [{ role: "user", parts: [{ text: prompt }, ...(await Promise.all(images))] }],
+    generationConfig: {
+      responseModalities: ["IMAGE"],
+      ...(Object.keys(imageConfig).length > 0 && { imageConfig }),
+      ...job.options.fields,
+    },
+  };
+}
+
+function nameOf({ options }: Pick<Job, "options">): string {
+  return (options.model ?? "").replace(/^models\//, "");
+}
+
+const SIZES = /^[124]K$/;
+
+function takesSize(name: string): boolean {
+  return !name.startsWith("gemini-2.5-");
+}
+
+function problemOf(job: Pick<Job, "options">): string | null {
+  if (/^[\w-][\w.-]*$/.test(nameOf(job))) return null;
+  return "A model of Gemini is named like gemini-3-pro-image.";
+}
+
+function modelNames(json: unknown): string[] | null {
+  const { models } = fieldsOf(json);
+  if (!Array.isArray(models)) return null;
+  const names = models.map((each) => fieldsOf(each).name).filter((name) => typeof name === "string");
+  return names.map((name) => name.replace(/^models\//, "")).filter((name) => /^gemini-.*image/.test(name));
+}
+
+/** The first image that is the result: those of the model's thoughts are not. */
+function readAnswer(reply: StoredReply): Answer {
+  const json = jsonIn(reply);
+  if (json === undefined) return { kind: "cut" };
+  const said = fieldsOf(json);
+  const candidate = fieldsOf([said.candidates].flat()[0]);
+  const parts = [fieldsOf(candidate.content).parts].flat().filter(isJsonObject);
+  const results = parts.filter(({ thought }) => thought !== true);
+  for (const { inlineData } of results) {
+    const bytes = base64Image(fieldsOf(inlineData).data);
+    if (bytes !== null) return { kind: "bytes", bytes, usage: said.usageMetadata };
+  }
+  const texts = results.map(({ text }) => text).filter((text) => typeof text === "string");
+  return { kind: "none", body: whyNone(said, candidate, texts.join(" ")) ?? reply.body.toString("utf8") };
+}
+
+/** Reasons of the service's rules: the same would come of every try. */
+const RULES = /SAFETY|PROHIBITED|BLOCKLIST|SPII|RECITATION/;
+
+/** Why there is no image, in the usual form of an error; null where nothing says so. */
+function whyNone(
+  { promptFeedback }: Record<string, unknown>,
+  { finishReason, finishMessage }: Record<string, unknown>,
+  text: string,
+): string | null {
+  const { blockReason, blockReasonMessage } = fieldsOf(promptFeedback);
+  const reason = blockReason ?? finishReason;
+  if (typeof reason !== "string") return null;
+  const isRefused = blockReason !== undefined || RULES.test(reason);
+  const more = [blockReasonMessage, finishMessage, text].find(
+    (each) => typeof each === "string" && each !== "",
+  );
+  const message = more === undefined ? reason : `${reason}: ${more}`;
+  return JSON.stringify({ error: { message, code: isRefused ? "moderation" : "no_image" } });
+}

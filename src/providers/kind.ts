@@ -1,0 +1,54 @@
+import type { Matrix } from "../models/matrix.ts";
+import type { ProviderDeps } from "./deps.ts";
+import { bearer, type KeyHeaders } from "./key-headers.ts";
+import type { GeneratorOptions } from "./options.ts";
+import type { Provider } from "./provider.ts";
+
+/** A kind of server, as data: a new one is an entry in `KINDS` and the file that it opens. */
+export interface ServerKind {
+  /** For messages. */
+  title: string;
+  /** Its own address, where the spec is the kind's name alone; null for a kind that has none. */
+  url: string | null;
+  /** Added to an address without a path. */
+  basePath: string;
+  /** Variables that hold the key for its own address, and for no other: the first that is set. Empty: it needs none. */
+  keyVariables: readonly string[];
+  keyHeaders: KeyHeaders;
+  /** Default of `--generator-concurrency`: how many requests it takes at once. */
+  concurrency: number;
+  /** How many it takes at most, whatever is set. */
+  mostConcurrency: number;
+  /** Whether its images are paid for; absent: by its address. */
+  isPaid?: boolean;
+  /** Whether every request must name a model. */
+  needsModel: boolean;
+  /** The models that the server at a URL is known to have, and the one for requests that name none, if there is one. */
+  modelsAt(server: { url: string }): { known: Matrix; default: string | null } | null;
+  /** Loads its code, and makes it. */
+  open(setup: ServerSetup, deps: ProviderDeps): Promise<Provider>;
+}
+
+/** What a server's provider is made from. */
+export interface ServerSetup {
+  /** Its base. */
+  url: string;
+  /** The headers that carry its key; empty without one. */
+  keyHeaders: Readonly<Record<string, string>>;
+  options: GeneratorOptions;
+}
+
+/** A server of one's own: it works on one image at a time, and has whatever model it has loaded. */
+export const LOCAL = {
+  url: null,
+  basePath: "",
+  keyVariables: [],
+  keyHeaders: bearer,
+  concurrency: 1,
+  mostConcurrency: Number.POSITIVE_INFINITY,
+  needsModel: false,
+  modelsAt: () => null,
+} as const satisfies Partial<ServerKind>;
+
+/** A service on the internet: it works on several images at once, with the model that each request names. */
+export const SERVICE = { ...LOCAL, concurrency: 4, needsModel: true } as const satisfies Partial<ServerKind>;

@@ -1,0 +1,179 @@
+import type { Matrix } from "../models/matrix.ts";
+import type { ProviderDeps } from "./deps.ts";
+import { GEMINI_MATRIX } from "./gemini-models.ts";
+import { basicOrBearer } from "./key-headers.ts";
+import { LOCAL, SERVICE, type ServerKind } from "./kind.ts";
+import { modelsAt } from "./openai/servers.ts";
+import type { GeneratorOptions } from "./options.ts";
+import { isPrivateHost } from "./private-hosts.ts";
+import type { Provider } from "./provider.ts";
+
+const TABLE = {
+  openai: {
+    ...LOCAL,
+    title: "OpenAI",
+    url: "https://api.openai.com/v1",
+    basePath: "/v1",
+    keyVariables: ["OPENAI_API_KEY"],
+    modelsAt,
+    open: async (setup, deps) =>
+      new (await import("./openai/openai-provider.ts")).OpenAiProvider(setup, deps),
+  },
+  sdapi: {
+    ...LOCAL,
+    title: "sdapi",
+    keyHeaders: basicOrBearer,
+    open: async (setup, deps) => (await import("./sdapi.ts")).sdapiProvider(setup, deps),
+  },
+  comfyui: {
+    ...LOCAL,
+    title: "ComfyUI",
+    // ComfyUI has no login; a proxy before it may have one.
+    keyHeaders: basicOrBearer,
+    open: async (setup, deps) => (await import("./comfyui/comfyui-provider.ts")).comfyUiProvider(setup, deps),
+  },
+  replicate: {
+    ...SERVICE,
+    title: "Replicate",
+    url: "https://api.replicate.com/v1",
+    basePath: "/v1",
+    keyVariables: ["REPLICATE_API_TOKEN"],
+    open: async (setup, deps) => (await import("./replicate/replicate.ts")).replicateProvider(setup, deps),
+  },
+  fal: {
+    ...SERVICE,
+    title: "fal",
+    url: "https://queue.fal.run",
+    keyVariables: ["FAL_KEY"],
+    keyHeaders: (key) => ({ authorization: `Key ${key}` }),
+    open: async (setup, deps) => (await import("./fal.ts")).falProvider(setup, deps),
+  },
+  bfl: {
+    ...SERVICE,
+    title: "Black Forest Labs",
+    url: "https://api.bfl.ai/v1",
+    basePath: "/v1",
+    keyVariables: ["BFL_API_KEY"],
+    keyHeaders: (key) => ({ "x-key": key }),
+    mostConcurrency: 24,
+    open: async (setup, deps) => (await import("./bfl.ts")).bflProvider(setup, deps),
+  },
+  gemini: {
+    ...SERVICE,
+    title: "Gemini",
+    url: "https://generativelanguage.googleapis.com/v1beta",
+    basePath: "/v1beta",
+    keyVariables: ["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+    keyHeaders: (key) => ({ "x-goog-api-key": key }),
+    modelsAt: () => ({ known: GEMINI_MATRIX, default: null }),
+    open: async (setup, deps) => (await import("./gemini.ts")).geminiProvider(setup, deps),
+  },
+} as const satisfies Record<string, ServerKind>;
+
+export type ServerKindName = keyof typeof TABLE;
+
+/** Every kind of server. */
+export const KINDS: Readonly<Record<ServerKindName, ServerKind>> = TABLE;
+
+export function isServerKind(name: string): name is ServerKindName {
+  return Object.hasOwn(KINDS, name);
+}
+
+/** A generator as it is written: of a package nothing but its name is known. */
+export type GivenSpec = ServerSpec | CommandSpec | PackageName;
+
+/** Which generator: its kind, and where it is. */
+export type GeneratorSpec = ServerSpec | CommandSpec | PackageSpec;
+
+export interface ServerSpec {
+  kind: ServerKindName;
+  /** The spec in its canonical spelling, without a user name or password: it identifies the generator in the ledger. */
+  name: string;
+  /** Its base, with its kind's path where the given URL had none, without a slash at its end; a query is kept. */
+  url: string;
+}
+
+interface CommandSpec {
+  kind: "command";
+  /** The command line as it was given. */
+  name: string;
+  /** The program and its arguments, with placeholders. */
+  words: readonly string[];
+}
+
+export interface PackageName {
+  kind: "npm";
+  name: string;
+  package: string;
+  /** null: the package's own. */
+  url: string | null;
+}
+
+/** A package that is installed for imggen. */
+export interface PackageSpec extends PackageName {
+  url: string;
+  /** `name@version` */
+  version: string;
+  server: ServerKind;
+}
+
+/** What is known of a generator's kind; null of a command. */
+export function kindOf(spec: GeneratorSpec): ServerKind | null {
+  if (spec.kind === "command") return null;
+  return spec.kind === "npm" ? spec.server : KINDS[spec.kind];
+}
+
+/** Loads a generator's code, and makes it. Nothing is sent or run. A command that uses no generator loads none of it. */
+export async function openProvider(
+  spec: GeneratorSpec,
+  options: GeneratorOptions,
+  deps: ProviderDeps,
+): Promise<Provider> {
+  if (spec.kind === "command")
+    return (await import("./command/command-provider.ts")).commandProvider(spec.words, options, deps);
+  const kind = spec.kind === "npm" ? spec.server : KINDS[spec.kind];
+  const keyHeaders = options.key === null ? {} : kind.keyHeaders(options.key);
+  return kind.open({ url: spec.url, keyHeaders, options }, deps);
+}
+
+/** Whether images are paid for, where the user does not say: all but a command's, and those of a private network. */
+export function isPaidByDefault(spec: GeneratorSpec): boolean {
+  if (spec.kind === "command") return false;
+  return kindOf(spec)?.isPaid ?? !isPrivateHost(new URL(spec.url).hostname);
+}
+
+/**
+ * The kind of a server that is at its kind's own address: there a key is needed, and the kind's variables hold one. Null
+ * for any other.
+ */
+export function kindAtHome(spec: GeneratorSpec): ServerKind | null {
+  const kind = kindOf(spec);
+  if (kind === null || spec.kind === "command" || kind.url === null || kind.keyVariables.length === 0)
+    return null;
+  return new URL(spec.url).origin === new URL(kind.url).origin ? kind : null;
+}
+
+/** How many requests it takes at once, unless the user says so; and at most. */
+export function concurrencyOf(spec: GeneratorSpec): { usual: number; most: number } {
+  const { concurrency: usual, mostConcurrency: most } = kindOf(spec) ?? LOCAL;
+  return { usual, most };
+}
+
+/** Whether a generator makes nothing unless a model is named. */
+export function needsModel(spec: GeneratorSpec): boolean {
+  return kindOf(spec)?.needsModel ?? false;
+}
+
+/** The models that a generator is known to have; it may have others. */
+export function knownModels(spec: GivenSpec): Matrix {
+  return modelsOf(spec)?.known ?? [];
+}
+
+/** What it makes images with where no model is named, if that is known. */
+export function defaultModelOf(spec: GivenSpec): string | null {
+  return modelsOf(spec)?.default ?? null;
+}
+
+function modelsOf(spec: GivenSpec) {
+  return spec.kind === "command" || spec.kind === "npm" ? null : KINDS[spec.kind].modelsAt(spec);
+}

@@ -1,0 +1,136 @@
+import { fieldsOf, isJsonObject, jsonOrNull } from "../../lib/json.ts";
+import type { ProviderDeps } from "../deps.ts";
+import { isModeration, readErrorBody } from "../failed-reply.ts";
+import { ProviderServer } from "../http.ts";
+import type { ServerSetup } from "../kind.ts";
+import type { Job, MadeImage, Provider, SentRequest, SubmitHow, SubmitReply } from "../provider.ts";
+import { shownContext } from "../reference-files.ts";
+import { isSuccess, type StoredReply } from "../reply-file.ts";
+import { ServerReplies } from "../server-replies.ts";
+import { readAnswer } from "./answer.ts";
+import { bodyOf, type ImageRequest, imageRequest } from "./request.ts";
+import { type ServerForm, serverFormOf } from "./servers.ts";
+
+/** An OpenAI-compatible server: `POST <base>/images/generations`, and `/images/edits` with reference images. */
+export class OpenAiProvider implements Provider {
+  readonly version = 1;
+  readonly limits: Provider["limits"];
+  readonly #url: URL;
+  #form: ServerForm;
+  readonly #deps: ProviderDeps;
+  readonly #server: ProviderServer;
+  readonly #replies: ServerReplies;
+  /** Fields that this server, asked for a model, has refused: not sent for that model again. */
+  readonly #refused = new Set<string>();
+
+  constructor({ url, keyHeaders, options }: ServerSetup, deps: ProviderDeps, form = serverFormOf(url)) {
+    const { key, headers, concurrency, timeoutMs } = options;
+    this.limits = { concurrency, submitMs: timeoutMs };
+    this.#url = new URL(url);
+    this.#form = form;
+    this.#deps = deps;
+    this.#server = new ProviderServer({ key, headers, url, keyHeaders }, deps);
+    const modelsIn = (json: unknown) => modelNames(json, form);
+    const replies = { readAnswer, modelsPath: "/models", modelsIn };
+    this.#replies = new ServerReplies(this.#server, replies, deps.clock);
+  }
+
+  submit(job: Job, how: SubmitHow): Promise<SubmitReply> {
+    return this.#replies.submit(job, how, (sending) => this.#send(job, sending));
+  }
+
+  async describe(job: Job): Promise<SentRequest> {
+    const context = shownContext(this.#deps, this.#url);
+    const { path, fields, files } = await imageRequest(job, { ...context, form: this.#form });
+    const names = files.map(({ shown }) => shown);
+    const body = { ...fields, ...(names.length > 0 && { image: names.length === 1 ? names[0] : names }) };
+    return this.#server.shown(path, body);
+  }
+
+  recover(job: Job): Promise<SubmitReply | null> {
+    return this.#replies.recover(job);
+  }
+
+  images(job: Job): Promise<MadeImage[]> {
+    return this.#replies.images(job);
+  }
+
+  models(signal: AbortSignal): Promise<string[] | null> {
+    return this.#replies.models(signal);
+  }
+
+  close(): Promise<void> {
+    return this.#server.close();
+  }
+
+  /** @throws ProviderError, or the disk's error where a reference image cannot be read */
+  async #send(job: Job, how: SubmitHow): Promise<StoredReply> {
+    const { signal } = how;
+    const context = { ...this.#deps, form: this.#form, generatorUrl: this.#url, signal };
+    const request = await imageRequest(job, context);
+    let reply = await this.#post(request, job, how);
+    // The server says which field it does not take, so it has made nothing. Each is left out once.
+    while (this.#learnsFrom(reply, request, job)) reply = await this.#post(request, job, how);
+    if (request.files.length > 0 && reply.status === 404 && (await this.#isLocalAi(signal))) {
+      this.#form = { ...this.#form, references: "ref_images" };
+      return this.#send(job, how);
+    }
+    return reply;
+  }
+
+  async #post(request: ImageRequest, job: Job, how: SubmitHow): Promise<StoredReply> {
+    const left = Object.entries(request.fields).filter(
+      ([name]) => Object.hasOwn(job.options.fields, name) || !this.#refused.has(key(request, name)),
+    );
+    const body = await bodyOf({ ...request, fields: Object.fromEntries(left) });
+    return this.#server.post(request.path, body, job, how);
+  }
+
+  /** Whether it is a LocalAI, which has no `/images/edits`, but a list of what its models can do, as no other server has. */
+  async #isLocalAi(signal: AbortSignal): Promise<boolean> {
+    const reply = await this.#server.get("/models/capabilities", signal).catch(() => null);
+    return reply !== null && isSuccess(reply) && Array.isArray(fieldsOf(jsonOrNull(reply.body)).data);
+  }
+
+  /** Whether a server that refused a field of ours may be asked again without it. */
+  #learnsFrom(reply: StoredReply, request: ImageRequest, { options: { fields } }: Job): boolean {
+    if (reply.status !== 400 && reply.status !== 422) return false;
+    const said = readErrorBody(reply.body.toString("utf8"));
+    if (isModeration(said)) return false;
+    const refused = OPTIONAL.filter((name) => name in request.fields && !Object.hasOwn(fields, name))
+      .filter((name) => !this.#refused.has(key(request, name)))
+      .find((name) => (said.field === null ? saysOf(name, said.words ?? "") : said.field === name));
+    if (refused === undefined) return false;
+    for (const name of TOGETHER[refused]) this.#refused.add(key(request, name));
+    return true;
+  }
+}
+
+function modelNames(json: unknown, { isOpenAi }: ServerForm): string[] | null {
+  const list = Array.isArray(json) ? json : fieldsOf(json).data;
+  if (!Array.isArray(list)) return null;
+  const models = list.filter(isJsonObject).filter(({ type = "image" }) => type === "image");
+  const names = models.map(({ id }) => id).filter((id) => typeof id === "string");
+  return isOpenAi ? names.filter((name) => /image/.test(name)) : names;
+}
+
+/** Fields of ours that a server may refuse: without them its reply has another form, which is read as well. */
+const OPTIONAL = ["response_format", "partial_images", "stream"] as const;
+const TOGETHER = {
+  response_format: ["response_format"],
+  partial_images: ["partial_images"],
+  stream: ["stream", "partial_images"],
+} as const;
+
+const NOT_TAKEN =
+  /\b(?:unknown|un?supported|unrecogni[sz]ed|unexpected|invalid|extra|not (?:supported|permitted|allowed|recogni[sz]ed)|must be verified)\b/i;
+
+/** Whether a sentence says of a field that the server does not take it. */
+function saysOf(name: string, words: string): boolean {
+  const named = new RegExp(`\\b${name}\\b`);
+  return words.split(/[.;] /).some((clause) => named.test(clause) && NOT_TAKEN.test(clause));
+}
+
+function key({ fields }: ImageRequest, name: string): string {
+  return `${name} ${fields.model}`;
+}

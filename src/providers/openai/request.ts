@@ -1,0 +1,96 @@
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import type { PostBody } from "../http.ts";
+import type { Job } from "../provider.ts";
+import {
+  type LocalReference,
+  type ReferenceDeps,
+  referenceFiles,
+  referenceUrls,
+} from "../reference-files.ts";
+import { OPENAI_DEFAULT_MODEL, openAiName, type ServerForm } from "./servers.ts";
+import { isGptImage, sizeFields } from "./size.ts";
+
+/** A request for one image. */
+export interface ImageRequest {
+  path: "/images/generations" | "/images/edits";
+  fields: Readonly<Record<string, unknown>>;
+  /** Sent as files of a form, with the fields beside them; none: the fields are sent as JSON. */
+  files: readonly LocalReference[];
+}
+
+/** What a request is made from. */
+export interface RequestContext extends ReferenceDeps {
+  form: ServerForm;
+}
+
+/**
+ * The request for a job: what the server's form and the user ask for, and nothing else.
+ * @throws ProviderError for a reference image that cannot be used
+ */
+export async function imageRequest(job: Job, context: RequestContext): Promise<ImageRequest> {
+  const { form } = context;
+  const fields = plainFields(job, form);
+  if (job.references.length === 0) return { path: "/images/generations", fields, files: [] };
+  if (form.references === "files") {
+    const files = await referenceFiles(job, path.join(job.folder, "reference"), context);
+    return { path: "/images/edits", fields, files };
+  }
+  const isUsual = form.references === "image_url" || form.references === "ref_images";
+  const to = isUsual ? "/images/generations" : "/images/edits";
+  const urls = await referenceUrls(job.references, context);
+  return { path: to, fields: { ...referenceFields(urls, form), ...fields }, files: [] };
+}
+
+/** The body of a request. */
+export async function bodyOf({ fields, files }: Pick<ImageRequest, "fields" | "files">): Promise<PostBody> {
+  if (files.length === 0) return { type: "application/json", bytes: JSON.stringify(fields) };
+  const data = new FormData();
+  for (const [name, value] of Object.entries(fields)) data.append(name, String(value));
+  for (const { file, mediaType } of files) {
+    const blob = new Blob([await readFile(file)], { type: mediaType });
+    data.append(files.length === 1 ? "image" : "image[]", blob, path.basename(file));
+  }
+  const encoded = new Response(data);
+  const bytes = Buffer.from(await encoded.arrayBuffer());
+  return { type: encoded.headers.get("content-type") ?? "multipart/form-data", bytes };
+}
+
+function plainFields({ request, options }: Job, form: ServerForm): ImageRequest["fields"] {
+  const model = modelOf(options.model, form);
+  const sized = { ratio: request.ratio, width: options.width, height: options.height };
+  return {
+    ...(model !== null && { model }),
+    prompt: request.prompt,
+    ...sizeFields(sized, model, options.sizeForm ?? form.sizeForm),
+    ...(form.hasResolution && resolutionOf(request.quality)),
+    ...(!isGptImage(model) && { response_format: form.responseFormat }),
+    ...(form.streams && { stream: true, partial_images: 0 }),
+    ...options.fields,
+  };
+}
+
+/** The model as the server names it; null: whatever it has. */
+function modelOf(model: string | null, { isOpenAi }: ServerForm): string | null {
+  return isOpenAi ? openAiName(model ?? OPENAI_DEFAULT_MODEL) : model;
+}
+
+function resolutionOf(quality: string | undefined): { resolution?: string } {
+  if (quality === "1K") return { resolution: "1k" };
+  return quality === "2K" || quality === "4K" ? { resolution: "2k" } : {};
+}
+
+function referenceFields(urls: readonly string[], { references }: ServerForm): Record<string, unknown> {
+  const [first] = urls;
+  switch (references) {
+    case "images":
+      return { images: urls.map((url) => ({ image_url: url })) };
+    case "image":
+      return urls.length === 1 ? { image: { url: first } } : { images: urls.map((url) => ({ url })) };
+    case "ref_images":
+      // Those that are no address are base64 without anything before it.
+      return { ref_images: urls.map((url) => url.replace(/^data:[^,]*,/, "")) };
+    default:
+      return urls.length === 1 ? { image_url: first } : { reference_images: urls };
+  }
+}

@@ -1,0 +1,29 @@
+import type { SizeForm, WorkOptions } from "../task/work.ts";
+
+/**
+ * How a generator is used. What makes an image, and whether it is paid for, is settled with the intent of its task; here it is
+ * what the user has set for new ones.
+ */
+export interface GeneratorOptions {
+  /** `--generator-model` */
+  model: string | null;
+  /** `--generator-side`: the longest side in pixels for 1K or no quality; 2K is twice, 4K four times as long. Default 1024. */
+  sidePx: number;
+  /** `--generator-size`: how a size is sent; null: as its kind does. */
+  sizeForm: SizeForm | null;
+  /** `--generator-concurrency`. Default: by the kind. */
+  concurrency: number;
+  /** `--generator-timeout`. Default 600 000. */
+  timeoutMs: number;
+  /** `--generator-field` */
+  fields: WorkOptions["fields"];
+  /** `--workflow`: the user's file, and how messages name the option; undefined for none. */
+  workflow?: { path: string; label: string } | undefined;
+  /** `--generator-header`, with the variables' values in place. */
+  headers: Readonly<Record<string, string>>;
+  /** By the kind and the address, unless `--generator-paid` or `--generator-free` says otherwise. */
+  isPaid: boolean;
+  key: string | null;
+  /** `name@version` of the package that makes the images, where one does. */
+  package?: string;
+}

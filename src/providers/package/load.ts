@@ -1,0 +1,81 @@
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+import { errorText } from "../../lib/error-text.ts";
+import { UsageError } from "../../lib/error-types.ts";
+import { fieldsOf } from "../../lib/json.ts";
+import { shellWord } from "../../lib/shell-word.ts";
+import { bearer } from "../key-headers.ts";
+import { SERVICE, type ServerKind } from "../kind.ts";
+import type { PackageName, PackageSpec } from "../kinds.ts";
+import type { ProviderPackage } from "./interface.ts";
+
+/** Where packages are installed: in this folder's `node_modules`. */
+export function packagesFolder(configFolder: string): string {
+  return path.join(configFolder, "providers");
+}
+
+/**
+ * The package of a spec, as it is installed for imggen: never from the current folder, or one above it.
+ * @throws UsageError where it is not there, or is none
+ */
+export function installedPackage(given: PackageName, configFolder: string): PackageSpec {
+  const folder = packagesFolder(configFolder);
+  const modules = path.join(folder, "node_modules");
+  if (!existsSync(path.join(modules, given.package, "package.json")))
+    throw new UsageError(`The package ${given.package} is not installed for imggen.`, {
+      hint: `Nothing was sent. Install it: npm install --prefix ${shellWord(folder)} ${given.package}`,
+    });
+  // Of a file in it, so that nothing else is looked in before it.
+  const load = createRequire(path.join(modules, "imggen.cjs"));
+  const { definition, version } = loaded(given.package, load, modules);
+  const url = given.url ?? definition.url.replace(/\/+$/, "");
+  return { ...given, url, version: `${given.package}@${version}`, server: kindOf(definition) };
+}
+
+function loaded(
+  name: string,
+  load: NodeJS.Require,
+  modules: string,
+): { definition: ProviderPackage; version: string } {
+  let exported: unknown;
+  let version: unknown;
+  try {
+    version = fieldsOf(load(path.join(modules, name, "package.json"))).version;
+    exported = load(name);
+  } catch (cause) {
+    throw new UsageError(`The package ${name} cannot be loaded: ${errorText(cause)}.`, {
+      hint: "Nothing was sent. A package is one CommonJS or ES module without a top-level await.",
+      cause,
+    });
+  }
+  const { default: byDefault = exported } = fieldsOf(exported);
+  const problem = problemOf(byDefault);
+  if (problem === null) return { definition: byDefault as ProviderPackage, version: String(version) };
+  throw new UsageError(`The package ${name} makes no images for this imggen: ${problem}.`, {
+    hint: "Nothing was sent. What a package must export: imggen help generators",
+  });
+}
+
+function problemOf(exported: unknown): string | null {
+  const { version, url, title, create } = fieldsOf(exported);
+  if (version !== 1) return `its version is ${JSON.stringify(version)}, and 1 is known`;
+  if (typeof url !== "string" || !/^https?:/.test(url) || !URL.canParse(url)) return "it has no url";
+  return typeof title === "string" && typeof create === "function" ? null : "it has no title, or no create";
+}
+
+function kindOf(definition: ProviderPackage): ServerKind {
+  const { title, url, keyVariables = [], isPaid, needsModel = false } = definition;
+  return {
+    ...SERVICE,
+    title,
+    url,
+    keyVariables,
+    keyHeaders: (key) => definition.keyHeaders?.(key) ?? bearer(key),
+    ...(isPaid !== undefined && { isPaid }),
+    concurrency: definition.concurrency ?? SERVICE.concurrency,
+    needsModel,
+    open: async (setup, deps) =>
+      (await import("./package-provider.ts")).packageProvider(setup, definition, deps),
+  };
+}

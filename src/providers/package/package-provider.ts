@@ -1,0 +1,204 @@
+import { errorText } from "../../lib/error-text.ts";
+import { fieldsOf } from "../../lib/json.ts";
+import { type Answer, base64Image } from "../answer.ts";
+import type { ProviderDeps } from "../deps.ts";
+import { clauseOf } from "../failures.ts";
+import type { ProviderServer } from "../http.ts";
+import { type JobContext, type JobForm, jobService, serverOf } from "../job-service.ts";
+import type { ServerSetup } from "../kind.ts";
+import { lenientJson } from "../lenient-json.ts";
+import type { Look, Polls } from "../polls.ts";
+import * as port from "../provider.ts";
+import { referenceUrls, shownContext } from "../reference-files.ts";
+import { isSuccess, jsonIn, type StoredReply } from "../reply-file.ts";
+import { ServerReplies } from "../server-replies.ts";
+import { usageIn } from "../usage.ts";
+import type { Fetch, ImageRequest, Job, JobState, Provider, ProviderPackage } from "./interface.ts";
+
+/** Makes images with a package: what it says is done by the same code as for every other service. */
+export function packageProvider(
+  setup: ServerSetup,
+  definition: ProviderPackage,
+  deps: ProviderDeps,
+): port.Provider {
+  const { key, model, isPaid, concurrency, timeoutMs } = setup.options;
+  const { url } = setup;
+  const server = serverOf(setup, deps, definition.otherHosts);
+  const options = { model, isPaid };
+  const provider = definition.create({ url, key, options, fetch: fetchFrom(server) });
+  const check = (job: CheckedJob) => problemOf(job, definition, provider);
+  if (provider.poll) return jobService(setup, server, formOf(provider, server, check), deps);
+  const form = {
+    readAnswer: (reply: StoredReply) => answerIn(reply, provider),
+    modelsPath: "/",
+    modelsIn: () => null,
+  };
+  const replies = new ServerReplies(server, form, deps.clock);
+  return {
+    version: 1,
+    limits: { concurrency, submitMs: timeoutMs },
+    check,
+    submit: (job, how) =>
+      replies.submit(job, how, async (sending) => {
+        const context = { ...deps, generatorUrl: new URL(url), signal: how.signal };
+        const { path, body } = await requestOf(job, provider, context);
+        return server.post(path, { type: "application/json", bytes: JSON.stringify(body) }, job, sending);
+      }),
+    async describe(job) {
+      const { path, body } = await requestOf(job, provider, shownContext(deps, new URL(url)));
+      return server.shown(path, body);
+    },
+    recover: (job) => replies.recover(job),
+    images: (job) => replies.images(job),
+    models: () => modelsOf(provider),
+    close: () => server.close(),
+  };
+}
+
+type CheckedJob = Parameters<NonNullable<port.Provider["check"]>>[0];
+
+function problemOf(job: CheckedJob, { title, settings }: ProviderPackage, provider: Provider): string | null {
+  const stray = Object.keys(job.options.fields).find((name) => settings && !settings.includes(name));
+  if (stray !== undefined)
+    return `${title} has no setting ${stray}. It has: ${settings?.join(", ") || "none"}.`;
+  const urls = job.references.map((reference) => ("url" in reference ? reference.url : "data:"));
+  return provider.check?.(plainJob({ ...job, taskId: "" }, urls)) ?? null;
+}
+
+function formOf(provider: Provider, server: ProviderServer, check: JobForm["check"]): JobForm {
+  return {
+    check,
+    async request(job, context) {
+      const { path, body } = await requestOf(job, provider, context);
+      return { path, fields: fieldsOf(body) };
+    },
+    idIn(said) {
+      const read = provider.read(said);
+      return read !== null && "id" in read && isId(read.id) ? read.id : null;
+    },
+    poll: (id, look, polls) => polled(id, provider, { look, polls, server }),
+    ...(provider.cancel && {
+      async cancelAt(id: string) {
+        const at = provider.cancel?.(id);
+        const url = at ? server.ownUrl(server.urlBelow(at.path)) : null;
+        return at && url ? { method: at.method, url } : null;
+      },
+    }),
+    models: () => modelsOf(provider),
+  };
+}
+
+const LONGEST_ID = 2000;
+
+function isId(id: unknown): id is string {
+  return typeof id === "string" && id !== "" && id.length <= LONGEST_ID && !/\p{Cc}/u.test(id);
+}
+
+/** @throws ProviderError (invalid) where the package cannot make a request of a job */
+async function requestOf(job: port.Job, provider: Provider, context: JobContext): Promise<ImageRequest> {
+  const images = await referenceUrls(job.references, context);
+  try {
+    const request = await provider.request(plainJob(job, images));
+    if (typeof request.path !== "string" || !request.path.startsWith("/"))
+      throw new Error("it names no path");
+    return request;
+  } catch (cause) {
+    const message = `The package makes no request of it: ${clauseOf(errorText(cause))}.`;
+    throw new port.ProviderError(message, { kind: "invalid" }, { cause });
+  }
+}
+
+function plainJob(job: Pick<port.Job, "taskId" | "request" | "options">, images: readonly string[]): Job {
+  const { taskId, request, options } = job;
+  const { prompt, ratio, quality } = request;
+  const { model, width, height, fields } = options;
+  return { taskId, prompt, model, ratio, quality, width, height, images, fields };
+}
+
+/** What a poll was answered with that is no success: it says itself what it means. */
+class Unanswered extends Error {
+  readonly reply: port.PollReply;
+
+  constructor(reply: port.PollReply) {
+    super("no usable reply");
+    this.reply = reply;
+  }
+}
+
+async function polled(
+  id: string,
+  provider: Provider,
+  { look, polls, server }: { look: Look; polls: Polls; server: ProviderServer },
+): Promise<port.PollReply> {
+  const fetch: Fetch = async (at) => {
+    const got: unknown[] = [];
+    const reply = await look(urlOf(at, server), (said) => {
+      got.push(said);
+      return { status: "running", word: null };
+    });
+    if (got.length === 0) throw new Unanswered(reply);
+    return { status: 200, json: async () => got[0] };
+  };
+  try {
+    if (!provider.poll) throw new TypeError("the package cannot poll");
+    return { outcome: "state", task: stateOf(await provider.poll(id, { fetch }), polls, server) };
+  } catch (error) {
+    if (error instanceof Unanswered) return error.reply;
+    const why = clauseOf(server.mask(errorText(error)));
+    return { outcome: "retry", why, rateLimited: false, retryAfterMs: null, connectionError: null };
+  }
+}
+
+function stateOf(said: JobState, polls: Polls, { mask }: ProviderServer): port.PolledState {
+  switch (said.status) {
+    case "running":
+      return { status: "running", word: null };
+    case "failed":
+      return polls.failed(clauseOf(said.why));
+    case "done": {
+      const urls = said.urls.filter((url) => /^https?:\/\//i.test(url));
+      if (urls.length === 0) return polls.failed("it is done, and has no image");
+      const usage = usageIn(said.usage, mask);
+      return { status: "completed", urls, ...(usage && { usage }) };
+    }
+    default:
+      throw new Error("the package says nothing of the job");
+  }
+}
+
+function answerIn(reply: StoredReply, provider: Provider): Answer {
+  const json = jsonIn(reply);
+  if (json === undefined) return { kind: "cut" };
+  const none = { kind: "none", body: reply.body.toString("utf8") } as const;
+  const read = provider.read(json);
+  if (read === null || "id" in read) return none;
+  if ("refused" in read) return { ...none, body: refusal(read.refused) };
+  if ("url" in read) return { kind: "url", url: read.url, usage: read.usage };
+  const bytes = base64Image(read.base64);
+  return bytes === null ? none : { kind: "bytes", bytes, usage: read.usage };
+}
+
+function refusal(message: string): string {
+  return JSON.stringify({ error: { message, code: "moderation" } });
+}
+
+async function modelsOf(provider: Provider): Promise<string[] | null> {
+  const names = (await provider.models?.()) ?? null;
+  return names === null ? null : names.filter((name) => typeof name === "string");
+}
+
+const FETCH_MS = 15_000;
+
+function fetchFrom(server: ProviderServer): Fetch {
+  return async (at) => {
+    const url = urlOf(at, server);
+    if (url === null) throw new Error(`${at} is none of ${server.host}, and the key does not go there`);
+    const { status, body } = await server.get(url, AbortSignal.timeout(FETCH_MS));
+    if (!isSuccess({ status })) throw new Error(`${server.host} answered with HTTP ${status}`);
+    return { status, json: async () => lenientJson(body) };
+  };
+}
+
+function urlOf(at: string, server: ProviderServer) {
+  return server.ownUrl(at.startsWith("/") ? server.urlBelow(at) : at);
+}

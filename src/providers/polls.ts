@@ -1,0 +1,102 @@
+import type { HttpReply } from "../api/client.ts";
+import { AuthRequiredError, RejectedRequestError } from "../api/errors.ts";
+import { isPassing, parseRetryAfter } from "../api/retry.ts";
+import type { Clock } from "../lib/clock.ts";
+import { fieldsOf } from "../lib/json.ts";
+import { readErrorBody } from "./failed-reply.ts";
+import { clauseOf } from "./failures.ts";
+import type { OwnUrl, ProviderServer } from "./http.ts";
+import { lenientJson } from "./lenient-json.ts";
+import { type PolledState, type PollReply, ProviderError } from "./provider.ts";
+import { isSuccess } from "./reply-file.ts";
+
+/** The fields of a reply. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** Asks for one address of a job. @param read what its reply says of the job; null if it is not understood */
+export type Look = (
+  at: OwnUrl | null,
+  read: (said: Fields) => PolledState | null,
+  /** What a reply that is no success says of the job, where that is something; else it is as any other failure. */
+  ofFailure?: (reply: HttpReply) => PolledState | null,
+) => Promise<PollReply>;
+
+/** So many polls in a row must say that there is no such job: right after its submit not every server knows it yet. */
+const GONE_AFTER = 3;
+
+/** Polls of a service's jobs. A poll that fails never ends a job; only what the service says of it does. */
+export class Polls {
+  readonly #server: ProviderServer;
+  readonly #clock: Pick<Clock, "now">;
+  /** How often in a row a job was not known, by its id. */
+  readonly #missing = new Map<string, number>();
+
+  constructor(server: ProviderServer, clock: Pick<Clock, "now">) {
+    this.#server = server;
+    this.#clock = clock;
+  }
+
+  /** One poll. Never throws. @param id of the job, as it is recorded */
+  look(id: string, timeoutMs: number | undefined, signal: AbortSignal): Look {
+    return async (at, read, ofFailure = () => null) => {
+      if (at === null) return { outcome: "refused", error: this.#elsewhere() };
+      try {
+        const reply = await this.#server.get(at, signal, timeoutMs);
+        if (!isSuccess(reply)) {
+          const task = ofFailure(reply);
+          return task === null ? this.#unusable(reply, id) : { outcome: "state", task };
+        }
+        this.#missing.delete(id);
+        const task = read(fieldsOf(lenientJson(reply.body)));
+        return task === null ? retry("its reply says nothing of the job") : { outcome: "state", task };
+      } catch (error) {
+        return this.#failed(error);
+      }
+    };
+  }
+
+  /** How a job ended that the service has no image of. @param words its own; null for none */
+  failed(words: string | null, code: string | null = null): PolledState {
+    const why = `${this.#server.host} says: ${this.#server.mask(words ?? "it failed")}.`;
+    return { status: "failed", errorCode: code, why };
+  }
+
+  #unusable({ status, headers, body }: HttpReply, id: string): PollReply {
+    const said = readErrorBody(this.#server.mask(body)).words;
+    const words = `HTTP ${status}${said === null ? "" : `: ${said}`}`;
+    if (status === 401 || status === 403) return { outcome: "refused", error: this.#noKey(words) };
+    if (status === 404 || status === 410) return this.#gone(id, words);
+    if (!isPassing(status)) return retry(words);
+    const retryAfterMs = parseRetryAfter(headers["retry-after"], this.#clock.now());
+    return { ...retry(words), rateLimited: status === 429, retryAfterMs };
+  }
+
+  #gone(id: string, words: string): PollReply {
+    const times = (this.#missing.get(id) ?? 0) + 1;
+    this.#missing.set(id, times);
+    if (times < GONE_AFTER) return retry(words);
+    return { outcome: "state", task: this.failed(`it does not know the job any more (${words})`) };
+  }
+
+  #failed(error: unknown): PollReply {
+    if (!(error instanceof ProviderError)) return retry("it was given up");
+    const { cause } = error;
+    return { ...retry(clauseOf(error.message)), connectionError: cause instanceof Error ? cause : error };
+  }
+
+  #noKey(words: string): AuthRequiredError {
+    return new AuthRequiredError(`${this.#server.host} does not accept the key (${words}).`, {
+      charged: "yes",
+      hint: "The job goes on there. With a key that it accepts, imggen resume saves its image.",
+    });
+  }
+
+  #elsewhere(): RejectedRequestError {
+    const message = `The job's address is none of ${this.#server.host}, and the key does not go there.`;
+    return new RejectedRequestError(message, { charged: "unknown" });
+  }
+}
+
+function retry(why: string): Extract<PollReply, { outcome: "retry" }> {
+  return { outcome: "retry", why, rateLimited: false, retryAfterMs: null, connectionError: null };
+}

@@ -1,0 +1,193 @@
+import type { ImggenError } from "../lib/error-types.ts";
+import type { Usage } from "../task/lifecycle.ts";
+import type { GenerationRequest } from "../task/request.ts";
+import type { WorkOptions } from "../task/work.ts";
+
+/** What one request to a provider is made from. */
+export interface Job {
+  /** As the user made it. The hosted service is sent this, and nothing else. */
+  request: GenerationRequest;
+  /** Our id of the task: a paid provider gets it as `X-Client-Request-Id`, so that a request can be looked up. */
+  taskId: string;
+  /** Which of the task's requests, from 0. */
+  index: number;
+  /** As it was settled with the intent. */
+  isPaid: boolean;
+  /** As they were settled with the intent. */
+  options: WorkOptions;
+  references: readonly Reference[];
+  /** A private folder of this request alone, which exists: what arrives is kept in it. Only the engine removes it. */
+  folder: string;
+}
+
+/** A reference image: a private copy on this disk, or a URL. */
+export type Reference = { file: string; mediaType: string } | { url: string };
+
+/** How a submit goes on while it runs. */
+export interface SubmitHow {
+  /** Gives the request up. What has arrived by then is kept, and counts where it is whole. */
+  signal: AbortSignal;
+  /** Called at the last moment before the request can reach the other side. */
+  onSent: () => void;
+  /** How far the image is, from 0 to 1, where the provider says that. */
+  onProgress: (share: number) => void;
+  /** Called with what of the request is left out, because the model has no place for it, as a sentence. */
+  onWarning?: ((message: string) => void) | undefined;
+}
+
+/** How one submit ended. Only `accepted`, `made` and `unknown` may have been charged. */
+export type SubmitReply =
+  /** The provider has the task, under an id to poll. */
+  | { outcome: "accepted"; taskId: string }
+  /** Its image is in the job's folder, or the reply there says where it is: `images` hands it over. */
+  | { outcome: "made"; usage: Usage | null }
+  | { outcome: "refused"; error: ImggenError }
+  | { outcome: "rate_limited"; retryAfterMs: number | null; error: ImggenError }
+  /** Nothing has reached the other side. `error`: in the provider's own words, where it is no matter of connections. */
+  | { outcome: "not_sent"; cause: unknown; error?: ImggenError }
+  | UnknownReply;
+
+/** The request may have been charged. */
+export interface UnknownReply {
+  outcome: "unknown";
+  /** A clause, without a full stop. */
+  why: string;
+  /** The beginning of a reply that could not be used; null if there was none. */
+  excerpt: string | null;
+  /** Where the reply is kept, if it is; absent or null where nothing is. */
+  kept?: string | null;
+  /** Whether the other side has certainly stopped working on it. */
+  isStopped?: boolean;
+  /** Whether the other side could not be asked now, and can tell later what became of it: `recover` asks again. */
+  isAskable?: boolean;
+  cause?: unknown;
+}
+
+/** A task as polling shows it. */
+export type PolledState =
+  /** `ahead`: how many others run or wait before it there, where that is known. */
+  | { status: "running"; word: string | null; ahead?: number }
+  | { status: "completed"; urls: string[]; usage?: Usage }
+  /** `why`: the provider's words. `charged`: what is known for certain, if anything is. */
+  | { status: "failed"; errorCode: string | null; why?: string; charged?: "no" };
+
+/** The result of one poll. */
+export type PollReply =
+  | { outcome: "state"; task: PolledState }
+  | { outcome: "refused"; error: ImggenError }
+  | FailedPoll;
+
+/** A poll without a usable answer, which may be sent again. */
+export interface FailedPoll {
+  outcome: "retry";
+  why: string;
+  rateLimited: boolean;
+  retryAfterMs: number | null;
+  /** The network error, if there was no answer at all. */
+  connectionError: Error | null;
+}
+
+/** An image that a request has made, before it is checked. */
+export type MadeImage =
+  | { kind: "bytes"; bytes: Buffer }
+  /** A file of the job's folder. */
+  | { kind: "file"; file: string }
+  /** Absolute. `headers` go to this URL's own origin if that is the provider's, and never along a redirect. */
+  | { kind: "url"; url: string; headers?: Readonly<Record<string, string>> };
+
+/** A request as `--dry-run` shows it: names stand for files, and no key is in it. */
+export type SentRequest =
+  /** `url`: without a query. `workflow`: what it sets in a workflow, a line each, where the body is one. */
+  | { method: "POST"; url: string; body: unknown; workflow?: string[] }
+  /** The words of a command. */
+  | { command: readonly string[] };
+
+/** What new requests to a provider are made with. */
+export interface Prepared {
+  /** Whether it costs money whatever its address says. */
+  isPaid: boolean;
+  workflow?: string;
+}
+
+/** Makes images. One request for each call of `submit`, which nothing here sends again by itself. */
+export interface Provider {
+  readonly version: 1;
+  readonly limits: {
+    /** How many requests may be under way at once, over all processes of one state folder; null: any number. */
+    concurrency: number | null;
+    /** How long a submit may take, connecting included, in milliseconds: until the id, or until the image. */
+    submitMs: number;
+  };
+  /**
+   * Finds out what new requests are made with, and what they are worth beside that: their workflow is read, and the other
+   * side asked about it. Costs nothing. @param signal null: nobody is to be asked
+   * @throws ProviderError or UsageError where no request can be sent
+   */
+  prepare?(signal: AbortSignal | null): Promise<Prepared>;
+  /** What the provider has no place for, as a sentence; null for nothing. Asked before a task is begun. */
+  check?(job: Omit<Job, "folder" | "taskId" | "index">): string | null;
+  /** The request that `submit` would send, for people to read. Opens no connection. @throws ProviderError */
+  describe?(job: Job): Promise<SentRequest>;
+  /** Sends the request: the only function that may cost money. Never throws. */
+  submit(job: Job, how: SubmitHow): Promise<SubmitReply>;
+  /** Polls a task that it accepted, once, for at most `timeoutMs`. Costs nothing. Never throws. Absent: it gives no ids. */
+  poll?(taskId: string, timeoutMs: number | undefined, signal: AbortSignal): Promise<PollReply>;
+  /**
+   * Says how far a task is that it accepted, as long as the signal lets it. Never throws.
+   * @returns whether the task has ended; false where it does not say
+   */
+  follow?(taskId: string, how: Pick<SubmitHow, "signal" | "onProgress">): Promise<boolean>;
+  /**
+   * What came of a request whose process ended, as far as it had arrived, or is still at work. Sends nothing that costs
+   * money. Never throws. @returns null if nothing is known of it
+   */
+  recover?(job: Job, how: Omit<SubmitHow, "onSent">): Promise<SubmitReply | null>;
+  /** The images of a request that ended as `made`, read from the job's folder. @throws Error where they are gone */
+  images?(job: Job): Promise<MadeImage[]>;
+  /**
+   * Asks it to stop working on a task that it accepted. Never throws.
+   * @returns whether it says that it has stopped it, or will; null where it does not answer
+   */
+  cancel?(taskId: string, signal: AbortSignal): Promise<boolean | null>;
+  /** Headers for downloads from its own origin alone: its key. */
+  readonly downloadHeaders?: Readonly<Record<string, string>>;
+  /** The names of its models; null where it cannot be asked. @throws ProviderError */
+  models?(signal: AbortSignal): Promise<string[] | null>;
+  close(): Promise<void>;
+}
+
+/**
+ * How a request to a provider failed, as a closed set. `failures.ts` says what each means for the task, for the run and
+ * for the charge.
+ */
+export type Failure =
+  /** Certainly never sent. */
+  | { kind: "unsent" }
+  /** Key, credit or limit of the account: no other request would fare better until the user has fixed it. */
+  | { kind: "account"; key: "login_required" | "my_credits.no_credits_description" }
+  /** Nothing was made now. The same request may be sent again after this time, in milliseconds. */
+  | { kind: "busy"; retryAfterMs: number | null }
+  /** This request is wrong: a model that is not there, a field that it does not take. */
+  | { kind: "invalid" }
+  /** The provider will not make this image, or could not. */
+  | { kind: "refused" }
+  /** It may have been paid for, and there is no image. */
+  | { kind: "lost"; kept?: string | null; excerpt?: string | null; isStopped?: boolean };
+
+/** `message` is a sentence for the user, with the provider's own words in it where it said any. */
+export class ProviderError extends Error {
+  override readonly name = "ProviderError";
+  readonly failure: Failure;
+  readonly hint: string | undefined;
+
+  constructor(message: string, failure: Failure, options: ErrorOptions & { hint?: string } = {}) {
+    super(message, options);
+    this.failure = failure;
+    this.hint = options.hint;
+  }
+}
+
+/** The reason of a job's signal where its time is over. */
+export class TimeLimitError extends Error {
+  override readonly name = "TimeLimitError";
+}

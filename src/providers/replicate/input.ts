@@ -1,0 +1,96 @@
+import type { JobContext } from "../job-service.ts";
+import { sizeFields } from "../openai/size.ts";
+import { type Job, ProviderError } from "../provider.ts";
+import { referenceUrls } from "../reference-files.ts";
+import type { ModelInput, ModelInputs } from "./model.ts";
+
+type Input = Readonly<Record<string, unknown>>;
+
+/**
+ * The input of a prediction, by what its model can be given. A field of the user's that the model does not have is left
+ * out, and said. @throws ProviderError (invalid) for a ratio or a reference image that it has no place for
+ */
+export async function inputFor(job: Job, known: ModelInputs, context: JobContext): Promise<Input> {
+  const onWarning = (message: string) => context.onWarning?.(message);
+  const { fields, model } = job.options;
+  const unknown = Object.keys(fields).filter((name) => known?.has(name) === false);
+  if (unknown.length > 0) onWarning(`${model} has no input ${unknown.join(", ")}: it was not sent.`);
+  const sent = Object.entries(fields).filter(([name]) => !unknown.includes(name));
+  return {
+    prompt: job.request.prompt,
+    ...sizeInput(job, known),
+    ...qualityInput(job, known, onWarning),
+    ...(await referenceInput(job, known, context)),
+    ...Object.fromEntries(sent),
+  };
+}
+
+/** A size as the model takes it; nothing where none was asked for. */
+function sizeInput(job: Job, known: ModelInputs): Input {
+  const { options, request } = job;
+  const { width, height, sizeForm, model } = options;
+  const sized = { ratio: ratioOf(job), width, height };
+  if (sizeForm !== null) return sizeFields(sized, null, sizeForm);
+  const hasPixels = (known?.has("width") && known.has("height")) ?? false;
+  const shape = known?.get("aspect_ratio");
+  const { ratio } = sized;
+  if (ratio === undefined) return hasPixels && !shape && request.quality ? { width, height } : {};
+  if (known === null || (shape && takes(shape, ratio))) return { aspect_ratio: ratio };
+  if (shape && hasPixels && shape.values?.includes("custom"))
+    return { aspect_ratio: "custom", width, height };
+  if (hasPixels) return { width, height };
+  const has = shape?.values ? `It has: ${shape.values.join(", ")}.` : "It has none.";
+  throw new ProviderError(`${model} has no ratio ${ratio}. ${has}`, { kind: "invalid" });
+}
+
+function ratioOf({ request: { ratio } }: Job): string | undefined {
+  return ratio === "auto" ? undefined : ratio;
+}
+
+function takes({ values }: ModelInput, value: string): boolean {
+  return values === null || values.includes(value);
+}
+
+/** Inputs in which models are told 1K, 2K or 4K. */
+const QUALITY_INPUTS = ["resolution", "size"] as const;
+
+function qualityInput(
+  { request: { quality }, options: { model, width, height } }: Job,
+  known: ModelInputs,
+  onWarning: (message: string) => void,
+): Input {
+  if (quality === undefined || known === null) return {};
+  const name = QUALITY_INPUTS.find((each) => known.get(each)?.values?.includes(quality));
+  if (name !== undefined) return { [name]: quality };
+  const hasPixels = known.has("width") && known.has("height") && width > 0 && height > 0;
+  if (!hasPixels && quality !== "1K")
+    onWarning(`${model} has no input for the quality ${quality}: it was not sent.`);
+  return {};
+}
+
+/** Inputs in which models take one image or several, the usual first. */
+const IMAGE_INPUTS = [
+  "input_image",
+  "image",
+  "input_images",
+  "image_input",
+  "images",
+  "image_prompt",
+] as const;
+
+async function referenceInput(job: Job, known: ModelInputs, context: JobContext): Promise<Input> {
+  const { references, options } = job;
+  if (references.length === 0) return {};
+  const names = known === null ? ["image"] : IMAGE_INPUTS.filter((name) => known.has(name));
+  const list = names.find((name) => known?.get(name)?.isList);
+  const single = names.find((name) => !known?.get(name)?.isList);
+  const name = references.length > 1 ? list : (single ?? list);
+  if (name === undefined) {
+    const most = names.length === 0 ? "no reference image" : "one reference image";
+    throw new ProviderError(`${options.model} takes ${most}, and there are ${references.length}.`, {
+      kind: "invalid",
+    });
+  }
+  const urls = await referenceUrls(references, context);
+  return { [name]: name === list ? urls : urls[0] };
+}

@@ -1,0 +1,71 @@
+import { fieldsOf, jsonOrNull } from "../../lib/json.ts";
+import type { ProviderDeps } from "../deps.ts";
+import type { ProviderServer } from "../http.ts";
+import { isJobId, type JobForm, jobService, serverOf, urlsIn, wordsOf } from "../job-service.ts";
+import type { ServerSetup } from "../kind.ts";
+import type { Fields, Polls } from "../polls.ts";
+import type { Job, PolledState, Provider } from "../provider.ts";
+import { usageIn } from "../usage.ts";
+import { inputFor } from "./input.ts";
+import { isModelName, modelInputs, submitPath, versionOf } from "./model.ts";
+
+/** Replicate: a request is a prediction, whose inputs differ by model. */
+export function replicateProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
+  const server = serverOf(setup, deps);
+  return jobService(setup, server, formOf(server, deps), deps);
+}
+
+function formOf(server: ProviderServer, deps: ProviderDeps): JobForm {
+  const urlOf = (id: string) => server.ownUrl(isJobId(id) ? server.urlBelow(`/predictions/${id}`) : id);
+  return {
+    check: problemOf,
+    async request(job, context) {
+      const model = job.options.model ?? "";
+      const known = await modelInputs(model, server, { ...deps, ...context });
+      const input = await inputFor(job, known, context);
+      const version = versionOf(model);
+      return { path: submitPath(model), fields: { ...(version !== null && { version }), input } };
+    },
+    idIn({ id, urls }) {
+      if (!isJobId(id)) return null;
+      const { get = server.urlBelow(`/predictions/${id}`) } = fieldsOf(urls);
+      const url = server.ownUrl(get);
+      return url && (url.href === urlOf(id)?.href ? id : url.href);
+    },
+    poll: (id, look, polls) => look(urlOf(id), (said) => stateOf(said, polls, server.mask)),
+    async cancelAt(id, signal) {
+      const url = urlOf(id);
+      if (url === null) return null;
+      const { urls } = fieldsOf(jsonOrNull((await server.get(url, signal)).body));
+      const at = server.ownUrl(fieldsOf(urls).cancel ?? `${url.href}/cancel`);
+      return at && { method: "POST", url: at };
+    },
+  };
+}
+
+function stateOf(said: Fields, polls: Polls, mask: (text: string) => string): PolledState | null {
+  const { status, output, error, metrics } = said;
+  switch (status) {
+    case "starting":
+    case "processing":
+    case "queued":
+      return { status: "running", word: status };
+    case "succeeded": {
+      const urls = urlsIn(output);
+      const usage = usageIn(metrics, mask);
+      if (urls.length === 0) return polls.failed("it succeeded, and has no image");
+      return { status: "completed", urls, ...(usage && { usage }) };
+    }
+    case "failed":
+    case "canceled":
+    case "aborted":
+      return polls.failed(wordsOf(error) ?? status);
+    default:
+      return null;
+  }
+}
+
+function problemOf({ options: { model } }: Pick<Job, "options">): string | null {
+  if (model !== null && isModelName(model)) return null;
+  return "A model of Replicate is named owner/name or owner/name:version.";
+}

@@ -1,0 +1,169 @@
+import { readFileSync, renameSync } from "node:fs";
+import { statfs } from "node:fs/promises";
+import path from "node:path";
+import { decoded } from "../api/decode.ts";
+import type { ReplyHeaders, ReplyReceiver } from "../api/transport.ts";
+import { DiskFile } from "../lib/disk-file.ts";
+import { isPresent, removeIfPresent, syncFolder, whileInUse } from "../lib/durable.ts";
+import { fieldsOf, jsonOrNull } from "../lib/json.ts";
+import { lenientJson } from "./lenient-json.ts";
+
+/** A reply as it is on disk. */
+export interface StoredReply {
+  status: number;
+  headers: ReplyHeaders;
+  body: Buffer;
+  /** Why the body may not be whole, as a clause; null for one that is. */
+  cut: string | null;
+}
+
+interface ReplyFileOptions {
+  /** Whether a power cut must not lose it either. */
+  isSynced: boolean;
+  /** Hides the key. */
+  mask: (text: string) => string;
+}
+
+/** An image of 64 MiB in base64, and what is around it. */
+const LARGEST_REPLY_BYTES = 128 * 1024 * 1024;
+/** A large image in base64, and the image itself. */
+const LEAST_FREE_BYTES = 64 * 1024 * 1024;
+const SYNC_EVERY_BYTES = 4 * 1024 * 1024;
+const END_OF_LINE = 10;
+
+/** Headers by which a reply is read: what is masked in others could be a word of theirs. */
+const READ: ReadonlySet<string> = new Set([
+  "content-type",
+  "content-length",
+  "content-encoding",
+  "retry-after",
+]);
+
+export function isSuccess({ status }: { status: number }): boolean {
+  return status >= 200 && status < 300;
+}
+
+function freeName(file: string): string {
+  for (let number = 1; ; number++) if (!isPresent(`${file}-${number}`)) return `${file}-${number}`;
+}
+
+/** What is paid for must find room. @throws Error */
+async function requireSpace(folder: string): Promise<void> {
+  const { bavail, bsize } = await statfs(folder);
+  if (bavail * bsize < LEAST_FREE_BYTES) throw new Error("less than 64 MiB of the disk is free");
+}
+
+/**
+ * A reply that is written to a private file while it arrives: its status and headers in the first line, its body after
+ * that. What has arrived is in the file before anything reads it, so a process that is killed after the last byte has
+ * lost nothing.
+ */
+export class ReplyFile implements ReplyReceiver {
+  readonly #file: DiskFile;
+  readonly #isSynced: boolean;
+  readonly #mask: (text: string) => string;
+  #isSuccess = false;
+  /** The body of an error, which may repeat the key: it is written when its end has come. */
+  readonly #error: Buffer[] = [];
+  #bytes = 0;
+  #unsynced = 0;
+  #syncing: Promise<void> = Promise.resolve();
+
+  private constructor(file: DiskFile, { isSynced, mask }: ReplyFileOptions) {
+    this.#file = file;
+    this.#isSynced = isSynced;
+    this.#mask = mask;
+  }
+
+  /**
+   * Nothing of an earlier reply is read after this; one that is a success stays under another name.
+   * @throws the disk's error, or one that says that too little of it is free for a reply that is paid for
+   */
+  static async create(file: string, options: ReplyFileOptions): Promise<ReplyFile> {
+    const earlier = await readReplyFile(file);
+    if (earlier !== null && isSuccess(earlier)) await whileInUse(() => renameSync(file, freeName(file)));
+    removeIfPresent(file);
+    if (options.isSynced) await requireSpace(path.dirname(file));
+    const created = DiskFile.createExclusive(file, 0o600);
+    if (options.isSynced) await syncFolder(path.dirname(file));
+    return new ReplyFile(created, options);
+  }
+
+  onHead(status: number, headers: ReplyHeaders): void {
+    this.#isSuccess = isSuccess({ status });
+    const masked = Object.entries(headers).map(([name, value]) => [
+      name,
+      value === undefined || READ.has(name) ? value : this.#mask(String(value)),
+    ]);
+    const head = { status, headers: Object.fromEntries(masked) };
+    this.#file.write(Buffer.from(`${JSON.stringify(head)}\n`));
+  }
+
+  onData(chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    if (this.#bytes > LARGEST_REPLY_BYTES) throw new Error("it is larger than 128 MiB");
+    if (!this.#isSuccess) {
+      this.#error.push(chunk);
+      return;
+    }
+    this.#file.write(chunk);
+    this.#unsynced += chunk.length;
+    if (!this.#isSynced || this.#unsynced < SYNC_EVERY_BYTES) return;
+    // What is on the disk early shortens the sync at the end.
+    this.#unsynced = 0;
+    this.#syncing = this.#file.sync().catch(() => {});
+  }
+
+  /** Waits until the disk has it, where that was asked for. */
+  async close(): Promise<void> {
+    await this.#syncing;
+    try {
+      const error = Buffer.concat(this.#error);
+      const masked = this.#mask(error.toString("utf8"));
+      // One that is compressed is no text, and has no key that could be read in it.
+      this.#file.write(masked === error.toString("utf8") ? error : Buffer.from(masked));
+      if (this.#isSynced) await this.#file.sync();
+    } catch {
+      // What is there can still be read.
+    } finally {
+      this.#file.close();
+    }
+  }
+}
+
+/**
+ * The reply in a file; null if there is none, or not even its head is whole.
+ * @param cut why it may not be whole; absent: as its Content-Length says
+ */
+export async function readReplyFile(file: string, cut?: string | null): Promise<StoredReply | null> {
+  if (!isPresent(file)) return null;
+  const bytes = readFileSync(file);
+  const end = bytes.indexOf(END_OF_LINE);
+  if (end === -1) return null;
+  const head = fieldsOf(jsonOrNull(bytes.toString("utf8", 0, end)));
+  if (typeof head.status !== "number") return null;
+  const headers = fieldsOf(head.headers) as ReplyHeaders;
+  const raw = bytes.subarray(end + 1);
+  const isCounted = headers["content-length"] === String(raw.length);
+  return {
+    status: head.status,
+    headers,
+    body: await unpacked(raw, headers["content-encoding"]),
+    cut: cut !== undefined ? cut : isCounted ? null : "the process ended while it arrived",
+  };
+}
+
+/**
+ * The JSON of a reply; null for another text, undefined for JSON that was cut short. The end of a connection is all that
+ * ends some replies: whether one is whole, only its JSON can tell, whatever the connection did.
+ */
+export function jsonIn({ body, cut }: StoredReply): unknown {
+  const text = body.toString("utf8").replace(/^\uFEFF/, "");
+  const json = lenientJson(text);
+  return json === null && (cut !== null || /^\s*([{[]|$)/.test(text)) ? undefined : json;
+}
+
+/** None is asked for, but some proxies compress anyway. A body that cannot be decompressed stays as it is. */
+function unpacked(body: Buffer, encoding: string | string[] | undefined): Promise<Buffer> {
+  return decoded(body, encoding, { mostBytes: LARGEST_REPLY_BYTES, mayBeCut: true }).catch(() => body);
+}

@@ -1,0 +1,144 @@
+import path from "node:path";
+import type { Clock } from "../lib/clock.ts";
+import { fieldsOf, isJsonObject, jsonOrNull } from "../lib/json.ts";
+import { type Answer, base64Image } from "./answer.ts";
+import type { ProviderDeps } from "./deps.ts";
+import { ProviderServer } from "./http.ts";
+import type { ServerSetup } from "./kind.ts";
+import { type Job, type Provider, ProviderError, type SubmitHow } from "./provider.ts";
+import { base64Of, type ReferenceDeps, referenceFiles, shownContext } from "./reference-files.ts";
+import { jsonIn, type StoredReply } from "./reply-file.ts";
+import { ServerReplies } from "./server-replies.ts";
+
+/** A server of AUTOMATIC1111's form: `POST <base>/sdapi/v1/txt2img`, and `/img2img` with reference images. */
+export function sdapiProvider({ url, keyHeaders, options }: ServerSetup, deps: ProviderDeps): Provider {
+  const { key, headers, concurrency, timeoutMs } = options;
+  // Some copy the address of the interface's own documentation.
+  const base = new URL(url);
+  base.pathname = base.pathname.replace(/\/sdapi\/v1$/, "");
+  const server = new ProviderServer({ key, headers, url: base.href, keyHeaders }, deps);
+  const replies = new ServerReplies(server, FORM, deps.clock);
+  return {
+    version: 1,
+    limits: { concurrency, submitMs: timeoutMs },
+    check: problemOf,
+    submit: (job, how) =>
+      replies.submit(job, how, async (sending) => {
+        const request = await imageRequest(job, { ...deps, generatorUrl: base, signal: how.signal });
+        const body = { type: "application/json", bytes: JSON.stringify(request.fields) };
+        return whileFollowed(server, deps.clock, sending, () =>
+          server.post(request.path, body, job, sending),
+        );
+      }),
+    async describe(job) {
+      const request = await imageRequest(job, shownContext(deps, base));
+      return server.shown(request.path, request.fields);
+    },
+    recover: (job) => replies.recover(job),
+    images: (job) => replies.images(job),
+    models: (signal) => replies.models(signal),
+    close: () => server.close(),
+  };
+}
+
+const FORM = {
+  readAnswer,
+  modelsPath: "/sdapi/v1/sd-models",
+  modelsIn: modelNames,
+  stopPath: "/sdapi/v1/interrupt",
+} as const;
+
+function modelNames(list: unknown): string[] | null {
+  if (!Array.isArray(list)) return null;
+  const names = list.filter(isJsonObject).map(({ model_name, title }) => model_name ?? title);
+  return names.filter((name) => typeof name === "string");
+}
+
+function readAnswer(reply: StoredReply): Answer {
+  const json = jsonIn(reply);
+  if (json === undefined) return { kind: "cut" };
+  const [image] = [fieldsOf(json).images].flat();
+  const bytes = base64Image(image);
+  return bytes === null
+    ? { kind: "none", body: reply.body.toString("utf8") }
+    : { kind: "bytes", bytes, usage: null };
+}
+
+/** Of several reference images, some of these servers refuse all, and some ignore all but the first. */
+function problemOf({ references: { length } }: Pick<Job, "references">): string | null {
+  return length > 1 ? `An sdapi server takes one reference image, and there are ${length}.` : null;
+}
+
+/** Where a request for an image goes, and its body. */
+interface SdapiRequest {
+  path: "/sdapi/v1/txt2img" | "/sdapi/v1/img2img";
+  fields: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * What a server of AUTOMATIC1111's form is asked for: nothing but what the request says and the user has set, so that
+ * the server's own defaults rule the rest.
+ * @throws ProviderError for a reference image that cannot be used
+ */
+async function imageRequest(job: Job, deps: ReferenceDeps): Promise<SdapiRequest> {
+  const problem = problemOf(job);
+  if (problem !== null) throw new ProviderError(problem, { kind: "invalid" });
+  const { model, width, height, fields } = job.options;
+  const { prompt } = job.request;
+  const plain = { prompt, width, height, ...(model !== null && modelFields(model)) };
+  const [image] = await referenceFiles(job, path.join(job.folder, "reference"), deps);
+  if (image === undefined) return { path: "/sdapi/v1/txt2img", fields: { ...plain, ...fields } };
+  const images = { init_images: [await base64Of(image)] };
+  return { path: "/sdapi/v1/img2img", fields: { ...plain, ...images, ...fields } };
+}
+
+/** The model stays loaded after the request: to load another one can take longer than an image. */
+function modelFields(model: string): Record<string, unknown> {
+  return { override_settings: { sd_model_checkpoint: model }, override_settings_restore_afterwards: false };
+}
+
+const EVERY_MS = 1_000;
+
+/** Without the picture as it is so far, which the server would have to encode. */
+const PROGRESS = "/sdapi/v1/progress?skip_current_image=true";
+
+/** Does work, and meanwhile asks the server how far it is, as long as it says that. */
+async function whileFollowed<Result>(
+  server: Pick<ProviderServer, "get">,
+  clock: Pick<Clock, "sleep">,
+  { signal, onProgress }: Pick<SubmitHow, "signal" | "onProgress">,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const done = new AbortController();
+  const until = AbortSignal.any([signal, done.signal]);
+  const following = followProgress(server, clock, { onProgress, signal: until });
+  try {
+    return await work();
+  } finally {
+    done.abort();
+    await following;
+  }
+}
+
+/**
+ * Asks the server how far it is, every second until the signal. A server that does not say is not asked again. Never
+ * throws.
+ */
+async function followProgress(
+  server: Pick<ProviderServer, "get">,
+  clock: Pick<Clock, "sleep">,
+  { signal, onProgress }: Pick<SubmitHow, "signal" | "onProgress">,
+): Promise<void> {
+  try {
+    for (;;) {
+      await clock.sleep(EVERY_MS, signal);
+      const { status, body } = await server.get(PROGRESS, signal);
+      const { progress } = fieldsOf(jsonOrNull(body));
+      if (status !== 200 || typeof progress !== "number") return;
+      // It says 0 before it has begun, and while it loads a model.
+      if (progress > 0 && progress <= 1) onProgress(progress);
+    }
+  } catch {
+    // The image is what counts.
+  }
+}

@@ -1,0 +1,112 @@
+import { type HttpClient, type HttpReply, wholeReply } from "../../api/client.ts";
+import { connectionErrorText } from "../../api/connection-errors.ts";
+import { type HttpRequest, TransportError } from "../../api/transport.ts";
+import type { Clock } from "../../lib/clock.ts";
+import { noteTask } from "../../lib/error-types.ts";
+import { keyMasker } from "../../lib/redact.ts";
+import type { Job, PollReply, Provider, SubmitHow, SubmitReply } from "../provider.ts";
+import { excerptOf, refusedBody } from "./excerpt.ts";
+import { type ReplyContext, readPoll, readSubmit } from "./replies.ts";
+
+export interface ServiceOptions {
+  http: HttpClient;
+  clock: Pick<Clock, "now">;
+  /** The service's base address with its `/api` prefix, without a slash at the end. */
+  baseUrl: string;
+  apiKey: string;
+  /** Ends a submit (default 120 s: a short one would turn slow answers into unknown outcomes) or a poll (15 s). */
+  requestTimeoutMs?: number | undefined;
+}
+
+const SUBMIT_TIMEOUT_MS = 120_000;
+const POLL_TIMEOUT_MS = 15_000;
+
+/**
+ * The hosted service over HTTP: its two operations (sections 4.1 and 4.2), one request each; the caller retries. It has a
+ * task's request whole, however many images that asks for.
+ */
+export class HttpImageService implements Provider {
+  readonly version = 1;
+  readonly #options: ServiceOptions;
+  readonly #maskKey: (text: string) => string;
+
+  constructor(options: ServiceOptions) {
+    this.#options = options;
+    this.#maskKey = keyMasker(options.apiKey);
+  }
+
+  get limits(): Provider["limits"] {
+    return { concurrency: null, submitMs: this.#submitMs };
+  }
+
+  get #submitMs(): number {
+    return this.#options.requestTimeoutMs ?? SUBMIT_TIMEOUT_MS;
+  }
+
+  async submit({ request }: Pick<Job, "request">, how?: Partial<SubmitHow>): Promise<SubmitReply> {
+    try {
+      const reply = await this.#exchange({
+        method: "POST",
+        url: new URL(`${this.#options.baseUrl}/generate-image`),
+        body: JSON.stringify(request),
+        timeoutMs: this.#submitMs,
+        signal: how?.signal,
+        onSent: how?.onSent,
+      });
+      return readSubmit(reply, this.#reading);
+    } catch (error) {
+      if (!(error instanceof TransportError)) throw error;
+      if (!error.sent) return { outcome: "not_sent", cause: error };
+      return {
+        outcome: "unknown",
+        why: this.#maskKey(connectionErrorText(error)),
+        excerpt: excerptOf(refusedBody(error), this.#maskKey),
+        cause: error,
+      };
+    }
+  }
+
+  async poll(taskId: string, timeoutMs = Infinity, signal?: AbortSignal): Promise<PollReply> {
+    noteTask();
+    try {
+      const reply = await this.#exchange({
+        method: "GET",
+        url: taskUrl(this.#options.baseUrl, taskId),
+        timeoutMs: Math.min(timeoutMs, this.#options.requestTimeoutMs ?? POLL_TIMEOUT_MS),
+        signal,
+      });
+      return readPoll(reply, this.#reading);
+    } catch (error) {
+      if (!(error instanceof TransportError)) throw error;
+      return {
+        outcome: "retry",
+        why: this.#maskKey(connectionErrorText(error)),
+        rateLimited: false,
+        retryAfterMs: null,
+        connectionError: error,
+      };
+    }
+  }
+
+  get #reading(): ReplyContext {
+    return { maskKey: this.#maskKey, nowMs: this.#options.clock.now() };
+  }
+
+  /** Its connections are shared, and closed by whoever opened them. */
+  async close(): Promise<void> {}
+
+  /** @throws TransportError if not even the head of a reply arrived */
+  #exchange(request: HttpRequest): Promise<HttpReply> {
+    const headers: Record<string, string> = {
+      ...request.headers,
+      authorization: `Bearer ${this.#options.apiKey}`,
+    };
+    if (request.body !== undefined) headers["content-type"] = "application/json";
+    return wholeReply(this.#options.http, { ...request, headers });
+  }
+}
+
+/** The address that a task is polled at (section 4.2). */
+export function taskUrl(baseUrl: string, taskId: string): URL {
+  return new URL(`${baseUrl}/generate-image?taskId=${encodeURIComponent(taskId)}`);
+}

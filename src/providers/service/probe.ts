@@ -1,0 +1,104 @@
+import { HttpClient, type HttpClientOptions, wholeReply } from "../../api/client.ts";
+import { AuthRequiredError, refusedPoll } from "../../api/errors.ts";
+import { isPassing } from "../../api/retry.ts";
+import { keyMasker } from "../../lib/redact.ts";
+import { shellWord } from "../../lib/shell-word.ts";
+import { taskUrl } from "./http-service.ts";
+import { type Envelope, HTML_PAGE, isPage, parseEnvelope } from "./schema.ts";
+
+/** What a check of the key polls: no task has this id. */
+const NO_SUCH_TASK = "imggen-key-check";
+
+export interface Probe {
+  /** How the service is connected to. */
+  options?: HttpClientOptions;
+  baseUrl: string;
+  /** null asks without one, which the service refuses. */
+  apiKey: string | null;
+  timeoutMs: number;
+  signal: AbortSignal;
+}
+
+/** What a service answers to a probe. */
+export interface ProbeReply {
+  status: number;
+  envelope: Envelope;
+  /** What came, for people: `HTTP 404, an HTML page`. */
+  said: string;
+  /** Whether it came from an API in OpenAI's style, as many image generators have. */
+  isOpenAiStyle: boolean;
+  /** The service's clock in milliseconds since the epoch, to the second; null if it does not tell. */
+  dateMs: number | null;
+  elapsedMs: number;
+}
+
+/**
+ * Polls a task that does not exist. That costs nothing: only a submit is charged (section 1), and a key that is missing
+ * or invalid is answered with `login_required` (section 5).
+ * @throws TransportError without a whole reply
+ */
+export async function probe({ options, baseUrl, apiKey, timeoutMs, signal }: Probe): Promise<ProbeReply> {
+  const http = new HttpClient(options);
+  const start = performance.now();
+  try {
+    const { status, headers, body, cut } = await wholeReply(http, {
+      method: "GET",
+      url: taskUrl(baseUrl, NO_SUCH_TASK),
+      headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` },
+      timeoutMs,
+      signal,
+    });
+    const text = keyMasker(apiKey ?? "")(body);
+    const envelope = parseEnvelope(text);
+    if (cut && envelope.kind === "invalid") throw cut;
+    const dateMs = Date.parse(String(headers.date));
+    return {
+      status,
+      envelope,
+      said: `HTTP ${status}, ${described(text)}`,
+      isOpenAiStyle: baseUrl.endsWith("/v1") || /^\s*{\s*"error"\s*:\s*{/.test(text),
+      dateMs: Number.isNaN(dateMs) ? null : dateMs,
+      elapsedMs: performance.now() - start,
+    };
+  } finally {
+    await http.close();
+  }
+}
+
+const LONGEST_TEXT = 80;
+
+/** A body in a few words, or its own beginning. */
+function described(body: string): string {
+  const text = body.trim().replace(/\s+/g, " ");
+  if (text === "") return "an empty reply";
+  if (isPage(text)) return HTML_PAGE;
+  return text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text;
+}
+
+/**
+ * What a reply says of the key. Only the service's own error for a task that does not exist means that it took the key:
+ * any other server answers in a way of its own. `busy`: it may answer otherwise in a moment.
+ */
+export function verdictOf({ status, envelope }: ProbeReply): "accepted" | "refused" | "busy" | "foreign" {
+  if (isPassing(status)) return "busy";
+  if (envelope.kind !== "error") return "foreign";
+  return refusedPoll(envelope.key, status) instanceof AuthRequiredError ? "refused" : "accepted";
+}
+
+/** A base URL without what only the service's own has. */
+function generatorAddress({ origin, pathname }: URL): string {
+  return `${origin}${pathname.replace(/\/(?:api)?\/?$/, "")}`;
+}
+
+/** What is wrong where another server than the service has answered, and a question that leads on. */
+export function describeForeign(
+  { said, isOpenAiStyle }: ProbeReply,
+  url: URL,
+): { message: string; hint: string } {
+  const message = `${url.href} answers, but not as the service does (${said}).`;
+  if (isOpenAiStyle) {
+    const hint = `That is an address in OpenAI's style. To use it as your own generator: imggen login --generator ${shellWord(generatorAddress(url))}`;
+    return { message, hint };
+  }
+  return { message, hint: "Is the base URL right? It includes the service's /api." };
+}

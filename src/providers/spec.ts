@@ -1,0 +1,101 @@
+import { bareHost, isLoopbackHost } from "../api/address.ts";
+import { UsageError } from "../lib/error-types.ts";
+import { withoutOperation } from "../lib/operation-path.ts";
+import { refuseQuerySecret } from "../lib/query-secret.ts";
+import { parseGeneratorCommand } from "./command/command-words.ts";
+import {
+  type GeneratorSpec,
+  type GivenSpec,
+  isServerKind,
+  KINDS,
+  type ServerKindName,
+  type ServerSpec,
+} from "./kinds.ts";
+import { isPrivateHost } from "./private-hosts.ts";
+
+// The user's own generator as it is written on the command line.
+
+/**
+ * A generator as it is written: the name of a kind that has an address of its own, the URL of an OpenAI-compatible
+ * server, `<kind>:<url>`, `npm:<package>` or `command:<command line>`. The `name` of the result is read as the same generator again.
+ * @param label names the option in messages @throws UsageError
+ */
+export function parseGeneratorSpec(given: string, label: string): GivenSpec {
+  const text = given.trim();
+  if (!text.startsWith("command:")) refuseQuerySecret(text, label, KEY_ELSEWHERE);
+  if (/^https?:/i.test(text)) return serverSpec("openai", text, label);
+  const [, kind = "", rest] = /^([a-z]+)(?::(.*))?$/s.exec(text) ?? [];
+  if (kind === "command" && rest !== undefined)
+    return { kind, name: `command:${rest.trim()}`, words: parseGeneratorCommand(rest, label) };
+  if (kind === "npm") return packageSpec(text, rest ?? "", label);
+  if (isServerKind(kind)) {
+    const url = rest ?? KINDS[kind].url;
+    if (url !== null) return serverSpec(kind, url.trim(), label);
+  }
+  throw refused(`${label} ${JSON.stringify(text)} is not a generator`, hintFor(text));
+}
+
+const KEY_ELSEWHERE =
+  "Store the key with imggen login --generator <url without it>, set IMGGEN_GENERATOR_KEY, or send it as a header: --generator-header <name>=<variable>";
+const OWN = Object.entries(KINDS).flatMap(([name, { url }]) => (url === null ? [] : [name]));
+const FORMS = `Write ${OWN.join(", ")}, a URL such as http://gpubox:1234, sdapi:<url>, comfyui:<url>, npm:<package> or command:<command line>. More: imggen help generators`;
+
+/** An address that lacks only its scheme: `gpubox:1234`. */
+function hintFor(text: string): string {
+  const whole = `http://${text}`;
+  return /^[a-z0-9.-]+:\d+(\/|$)/i.test(text) && URL.canParse(whole) ? `Did you mean ${whole}?` : FORMS;
+}
+
+/** `@scope/name`, and an address in place of the package's own. */
+const PACKAGE = /^((?:@[a-z0-9-][\w.-]*\/)?[a-z0-9-][\w.-]*)(?::(https?:.*))?$/is;
+
+function packageSpec(text: string, given: string, label: string): GivenSpec {
+  const [, name, address] = PACKAGE.exec(given.trim()) ?? [];
+  if (name === undefined)
+    throw refused(`${label} ${JSON.stringify(text)} names no package`, "Write npm:<name of the package>.");
+  if (address === undefined) return { kind: "npm", name: `npm:${name}`, package: name, url: null };
+  const { url } = serverSpec("sdapi", address, label);
+  return { kind: "npm", name: `npm:${name}:${url}`, package: name, url };
+}
+
+function serverSpec(kind: ServerKindName, text: string, label: string): ServerSpec {
+  if (!URL.canParse(text)) throw refused(`${label} ${JSON.stringify(text)} is not a URL`);
+  const { protocol, origin, hostname, username, password, pathname, search, hash } = new URL(text);
+  if (protocol !== "https:" && protocol !== "http:") throw refused(`${label} is not an http(s) URL`);
+  if (username !== "" || password !== "")
+    throw refused(
+      `${label} holds a user name or a password, which other users of this machine could see`,
+      "Set IMGGEN_GENERATOR_KEY=<user>:<password>, or store it: imggen login --generator <url without it>",
+    );
+  if (hash !== "") throw refused(`${label} has a fragment (#…), which no server is sent`);
+  if (protocol === "http:" && !isPrivateHost(hostname))
+    throw refused(
+      `${label} must begin with https:// (plain http: only for this machine and private networks)`,
+      "Prompts and images would be sent unencrypted over the internet.",
+    );
+  const path = withoutOperation(pathname).replace(/\/+$/, "");
+  const { url: own, basePath } = KINDS[kind];
+  const url = `${origin}${path === "" ? basePath : path}${search}`;
+  return { kind, name: url === own ? kind : `${kind}:${url}`, url };
+}
+
+/**
+ * One text for one server, however it is spelled and whatever is asked of it: requests to it take turns. Of a command its
+ * command line.
+ */
+export function placeOf(spec: GeneratorSpec | GivenSpec): string {
+  if (spec.kind === "command" || spec.url === null) return spec.name;
+  const { protocol, hostname, port } = new URL(spec.url);
+  const host = isLoopbackHost(hostname) ? "localhost" : bareHost(hostname);
+  return `${host}:${port || (protocol === "https:" ? 443 : 80)}`;
+}
+
+/** Whether a key may be sent there: not over an unencrypted network. */
+export function mayCarryKey({ url }: { url: string }): boolean {
+  const { protocol, hostname } = new URL(url);
+  return protocol === "https:" || isLoopbackHost(hostname);
+}
+
+function refused(message: string, hint = FORMS): UsageError {
+  return new UsageError(`${message}.`, { hint });
+}

@@ -1,0 +1,41 @@
+import { fieldsOf, isJsonObject, jsonOrNull } from "../lib/json.ts";
+import type { Usage } from "../task/lifecycle.ts";
+
+/** What is recorded of it at most. */
+const MOST_BYTES = 16 * 1024;
+const MOST_LEVELS = 8;
+
+/**
+ * What a provider says of cost and tokens. What is too large or too deep is left out, so that it never costs the image.
+ * @param mask hides the key
+ */
+export function usageIn(said: unknown, mask: (text: string) => string): Usage | null {
+  if (!isJsonObject(said)) return null;
+  const kept = fieldsOf(fitting(said, MOST_LEVELS, { bytes: MOST_BYTES }));
+  if (Object.keys(kept).length === 0) return null;
+  const masked = jsonOrNull(mask(JSON.stringify(kept)));
+  return isJsonObject(masked) ? masked : null;
+}
+
+/** A JSON value without what there is no room for; undefined for nothing. */
+function fitting(value: unknown, levels: number, room: { bytes: number }): unknown {
+  if (typeof value !== "object" || value === null)
+    return takesRoom(JSON.stringify(value), room) ? value : undefined;
+  if (levels === 0 || !takesRoom("{}", room)) return undefined;
+  if (Array.isArray(value))
+    return value.map((each) => fitting(each, levels - 1, room)).filter((each) => each !== undefined);
+  const entries = Object.entries(value).flatMap(([name, each]) => {
+    if (!takesRoom(JSON.stringify(name), room)) return [];
+    const kept = fitting(each, levels - 1, room);
+    return kept === undefined ? [] : [[name, kept] as const];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** Whether a piece of JSON, with what parts it from the next, still has room. */
+function takesRoom(json: string, room: { bytes: number }): boolean {
+  const bytes = Buffer.byteLength(json) + 1;
+  if (bytes > room.bytes) return false;
+  room.bytes -= bytes;
+  return true;
+}

@@ -1,0 +1,34 @@
+import { createHash } from "node:crypto";
+import { type Begun, begin, type NotBegun, type Order } from "./begin.ts";
+import type { Service } from "./service.ts";
+
+const OTHER_BODY: { refused: NotBegun } = {
+  refused: {
+    kind: "other body",
+    field: null,
+    detail: "This Idempotency-Key was used for another request. Use a new key for each request.",
+  },
+};
+
+/** As `begin`; with a key, the same request is the same task for a week, whatever crashed in between. */
+export async function beginOnce(order: Order, service: Service, key: string | undefined): Promise<Begun> {
+  if (key === undefined) return begin(order, service);
+  const { keys, ledger } = service;
+  return keys.inTurn(key, async () => {
+    const digest = digestOf(order);
+    const { known, isNew } = await keys.claim(key, digest);
+    if (known.digest !== digest) return OTHER_BODY;
+    const isThere = async () => (await ledger.read(known.id)) !== null;
+    if (!isNew && (await isThere())) return { taskId: known.taskId };
+    const begun = await begin(order, service, known);
+    if ("refused" in begun && isNew && !(await isThere())) keys.forget(key);
+    return begun;
+  });
+}
+
+function digestOf({ input, options, copies }: Order): string {
+  const ordered = Object.entries({ ...input }).sort(([a], [b]) => (a < b ? -1 : 1));
+  return createHash("sha256")
+    .update(JSON.stringify([ordered, options, copies]))
+    .digest("hex");
+}

@@ -1,0 +1,60 @@
+import { readdirSync } from "node:fs";
+import path from "node:path";
+import type { Clock } from "../lib/clock.ts";
+import { DiskFile } from "../lib/disk-file.ts";
+import { removeIfPossible } from "../lib/durable.ts";
+import { randomDigits } from "../lib/write-whole.ts";
+
+/** For how long an image is kept that a client has all of, in case it could not save it. */
+export const KEPT_MS = 30 * 24 * 3_600_000;
+/** At once, so that others are served in between. */
+const MOST_REMOVED = 200;
+
+/** Which image of a task. */
+export interface ImageId {
+  taskId: string;
+  index: number;
+}
+
+const MARK = /^(\d{15})-(task_[0-9a-f]{20})-(\d{1,2})-[0-9a-f]{8}$/;
+
+/**
+ * Images that a client has downloaded to the end: a mark for each, whose name sorts by time. An image that nobody has
+ * fetched is kept for good, because it may be paid for.
+ */
+export class CollectedImages {
+  readonly #folder: string;
+  readonly #clock: Pick<Clock, "now">;
+
+  constructor(folder: string, clock: Pick<Clock, "now">) {
+    this.#folder = folder;
+    this.#clock = clock;
+  }
+
+  /** Without a mark the image is only kept for longer. */
+  note({ taskId, index }: ImageId): void {
+    const time = String(this.#clock.now()).padStart(15, "0");
+    const name = `${time}-${taskId}-${index}-${randomDigits()}`;
+    try {
+      DiskFile.createExclusive(path.join(this.#folder, name), 0o600).close();
+    } catch {
+      // The disk refuses it.
+    }
+  }
+
+  /**
+   * Removes images that were collected long ago; what is known of their tasks stays.
+   * @param fileOf where an image is; null where there is none
+   * @throws the disk's error
+   */
+  async removeOld(fileOf: (image: ImageId) => Promise<string | null>): Promise<void> {
+    const oldestKept = this.#clock.now() - KEPT_MS;
+    for (const name of readdirSync(this.#folder).sort().slice(0, MOST_REMOVED)) {
+      const [, time, taskId = "", index] = MARK.exec(name) ?? [];
+      if (time === undefined || Number(time) > oldestKept) return;
+      const file = await fileOf({ taskId, index: Number(index) });
+      if (file !== null) removeIfPossible(file);
+      removeIfPossible(path.join(this.#folder, name));
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import { remarksOn } from "../core/images/remarks.ts";
+import { reportOf } from "../core/task/report.ts";
+import type { Usage } from "../task/lifecycle.ts";
+import { isUnknown, type TaskRecord } from "../task/record.ts";
+import type { SavedFile } from "../task/saved-file.ts";
+
+/** How a task ended, for clients. */
+export type TaskEnd =
+  /** `missing`: what became of images that there are not. `remarks`: what is not as it was asked for. */
+  | { name: "completed"; files: SavedFile[]; usage: Usage | null; missing: string[]; remarks: string[] }
+  /** `unknown`: it may have been charged. */
+  | { name: "failed"; outcome: "refused" | "unknown"; detail: string };
+
+/** How a task has ended; null while there is something to do for it. */
+export function endOf(record: TaskRecord): TaskEnd | null {
+  const { state } = record;
+  switch (state.name) {
+    case "saved":
+      return completed(record, state.files, state.usage ?? null);
+    case "completed":
+      return isSavedInPart(record) ? completed(record, savedIn(record), state.usage ?? null) : null;
+    case "unknown":
+    case "dismissed":
+      return { name: "failed", outcome: "unknown", detail: detailOf(record, state.why) };
+    case "failed":
+      return { name: "failed", outcome: "refused", detail: detailOf(record, state.why ?? "It failed.") };
+    case "refused":
+      return { name: "failed", outcome: "refused", detail: sentence(state.error.message) };
+    case "not_sent":
+      return { name: "failed", outcome: "refused", detail: sentence(state.why) };
+    case "intent":
+    case "rate_limited":
+    case "waiting":
+    case "started":
+    case "accepted":
+      return null;
+  }
+}
+
+function completed(record: TaskRecord, files: SavedFile[], usage: Usage | null): TaskEnd {
+  const { missing = [] } = reportOf(record);
+  return {
+    name: "completed",
+    files,
+    usage,
+    missing: missing.map(sentence),
+    remarks: remarksOn(record, files),
+  };
+}
+
+/** Whether all images are saved that there are, of a task whose other requests are of unknown outcome. */
+function isSavedInPart(record: TaskRecord): boolean {
+  if (!isUnknown(record)) return false;
+  const { requests, state } = record;
+  const saved = state.name === "completed" ? state.partlySaved : [];
+  return requests.every(({ name }, index) => name !== "completed" || saved[index]);
+}
+
+function savedIn({ state }: TaskRecord): SavedFile[] {
+  return "partlySaved" in state ? state.partlySaved.filter((file) => file !== null) : [];
+}
+
+function detailOf({ requests }: TaskRecord, why: string): string {
+  const kept = requests.flatMap((state) => (state.name === "unknown" && state.kept ? [state.kept] : []));
+  return kept.length === 0 ? sentence(why) : `${sentence(why)} What arrived is kept on the server.`;
+}
+
+function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`.replace(/(?<![.?!])$/, ".");
+}

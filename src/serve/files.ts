@@ -1,0 +1,37 @@
+import { createReadStream } from "node:fs";
+import { isPresent } from "../lib/durable.ts";
+import { type FileAddress, readLink } from "../server/links.ts";
+import { type ServerReply, unknownError } from "../server/reply.ts";
+import type { SavedFile } from "../task/saved-file.ts";
+import type { ImageId } from "./collected-images.ts";
+import { endOf } from "./end.ts";
+import { findTask } from "./find-task.ts";
+import type { Service } from "./service.ts";
+
+/** GET /files/<task>/<index>.<extension>: an image, for anyone with its signed URL. */
+export async function serveFile(address: FileAddress, service: Service): Promise<ServerReply> {
+  const link = readLink(address, service.secret, service.clock.now());
+  if ("refused" in link) return link.refused;
+  const image = await imageOf(link, service);
+  if (image === null || image.path === null) return unknownError("no such image", { status: 404 });
+  if (!isPresent(image.path)) return unknownError("no longer kept", { status: 410 });
+  const { mediaType, bytes } = image;
+  const chunks = contentOf(image.path, () => service.collected.note(link));
+  return { kind: "picture", chunks, mediaType, bytes, cutShort: false, note: null };
+}
+
+/** An image of a task that has ended; null if there is none. */
+export async function imageOf(
+  { taskId, index }: ImageId,
+  service: Pick<Service, "ledger" | "queue">,
+): Promise<SavedFile | null> {
+  const record = await findTask(taskId, service);
+  const end = record && endOf(record);
+  return end?.name === "completed" ? (end.files[index] ?? null) : null;
+}
+
+/** Opened when it is read, which it is not for a HEAD. @param onEnd called when all of it was taken */
+async function* contentOf(file: string, onEnd: () => void): AsyncGenerator<Buffer> {
+  yield* createReadStream(file);
+  onEnd();
+}

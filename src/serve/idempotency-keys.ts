@@ -1,0 +1,102 @@
+import { createHash } from "node:crypto";
+import { readdirSync, statSync } from "node:fs";
+import path from "node:path";
+import { removeIfPossible, removeIfPresent } from "../lib/durable.ts";
+import { errorCode } from "../lib/error-text.ts";
+import { isJsonObject, jsonOrNull } from "../lib/json.ts";
+import { readPublished } from "../lib/publish.ts";
+import { createWhole } from "../lib/write-whole.ts";
+import type { Ledger } from "../store/ledger.ts";
+import { newTaskId } from "../task/task-id.ts";
+
+/** For how long a key means the same task. */
+const KEPT_MS = 7 * 24 * 3_600_000;
+
+/** The names of a task that are given before it is begun. */
+export interface TaskNames {
+  /** The ledger's. */
+  id: string;
+  taskId: string;
+}
+
+interface KnownKey extends TaskNames {
+  /** Of what the key was first used for. */
+  digest: string;
+  /** Milliseconds since the epoch. */
+  at: number;
+}
+
+/**
+ * Idempotency keys of clients: a file for each, created exclusively. It names the task before there is one, so that
+ * whatever ends in between, the next request with the key finds the task, or begins the very same one.
+ */
+export class IdempotencyKeys {
+  readonly #folder: string;
+  readonly #ledger: Pick<Ledger, "newId" | "clock">;
+  /** Requests with the same key take turns. */
+  readonly #turns = new Map<string, Promise<unknown>>();
+
+  constructor(folder: string, ledger: Pick<Ledger, "newId" | "clock">) {
+    this.#folder = folder;
+    this.#ledger = ledger;
+  }
+
+  /** Runs one request with this key at a time. */
+  async inTurn<Result>(key: string, work: () => Promise<Result>): Promise<Result> {
+    const before = this.#turns.get(key) ?? Promise.resolve();
+    const turn = before.catch(() => {}).then(work);
+    this.#turns.set(key, turn);
+    try {
+      return await turn;
+    } finally {
+      if (this.#turns.get(key) === turn) this.#turns.delete(key);
+    }
+  }
+
+  /** What a key stands for: new names, which are on disk when this returns, unless it is known. @throws the disk's error */
+  async claim(key: string, digest: string): Promise<{ known: KnownKey; isNew: boolean }> {
+    const file = this.#fileOf(key);
+    const now = this.#ledger.clock.now();
+    const before = await read(file);
+    if (before !== null && now - before.at <= KEPT_MS) return { known: before, isNew: false };
+    if (before !== null) removeIfPresent(file);
+    const known = { digest, id: this.#ledger.newId(), taskId: newTaskId(), at: now };
+    const isNew = await createWhole(file, JSON.stringify(known), 0o600);
+    return isNew ? { known, isNew } : this.claim(key, digest);
+  }
+
+  /** Nothing was begun for it. */
+  forget(key: string): void {
+    removeIfPossible(this.#fileOf(key));
+  }
+
+  /** Removes keys that no longer mean anything. @throws the disk's error */
+  removeOld(): void {
+    const oldestKept = this.#ledger.clock.now() - KEPT_MS;
+    for (const name of readdirSync(this.#folder)) {
+      const file = path.join(this.#folder, name);
+      if (statSync(file).mtimeMs < oldestKept) removeIfPossible(file);
+    }
+  }
+
+  /** A key is any text, and no name of a file. */
+  #fileOf(key: string): string {
+    return path.join(this.#folder, createHash("sha256").update(key).digest("hex"));
+  }
+}
+
+async function read(file: string): Promise<KnownKey | null> {
+  try {
+    const json = jsonOrNull(await readPublished(file, (text) => jsonOrNull(text) !== null));
+    return isKnownKey(json) ? json : null;
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return null;
+    throw error;
+  }
+}
+
+function isKnownKey(json: unknown): json is KnownKey {
+  if (!isJsonObject(json)) return false;
+  const { digest, id, taskId, at } = json;
+  return [digest, id, taskId].every((text) => typeof text === "string") && typeof at === "number";
+}

@@ -1,0 +1,49 @@
+import { readFile } from "node:fs/promises";
+import type { ServiceRequest } from "../../server/http.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import type { TaskEnd } from "../end.ts";
+import { linksTo, originOf } from "../poll.ts";
+import type { Service } from "../service.ts";
+import type { ImagesOrder } from "./order.ts";
+
+type Completed = Extract<TaskEnd, { name: "completed" }>;
+
+/** The images of a task in OpenAI's form, and what is said about all of them. */
+export interface ImagesResult {
+  created: number;
+  data: ({ b64_json: string } | { url: string })[];
+  size?: string;
+  output_format?: string;
+  usage?: object;
+}
+
+/** @throws the disk's error where an image is no longer kept */
+export async function resultOf(
+  record: TaskRecord,
+  end: Completed,
+  { responseFormat }: Pick<ImagesOrder, "responseFormat">,
+  request: Pick<ServiceRequest, "url" | "headers">,
+  service: Service,
+): Promise<ImagesResult> {
+  const { files, usage } = end;
+  const taskId = record.intent.work?.taskId ?? record.id;
+  const [first] = files;
+  return {
+    created: Math.floor(
+      Date.parse(
+        "completedAt" in record.state ? (record.state.completedAt ?? record.submittedAt) : record.submittedAt,
+      ) / 1000,
+    ),
+    data:
+      responseFormat === "url"
+        ? [linksTo(taskId, end, originOf(request), service)].flat().map((url) => ({ url }))
+        : await Promise.all(
+            files.map(async ({ path }) => ({ b64_json: await readFile(path ?? "", "base64") })),
+          ),
+    ...(first && {
+      size: `${first.width}x${first.height}`,
+      output_format: first.mediaType.replace("image/", ""),
+    }),
+    ...(usage !== null && { usage }),
+  };
+}

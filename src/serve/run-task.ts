@@ -1,0 +1,61 @@
+import { ofOneAccount, type TaskDeps } from "../core/deps.ts";
+import { RunFileNames } from "../core/images/published-names.ts";
+import type { Admission, AdmittedRequests } from "../core/limits/admission.ts";
+import type { PollingSchedules } from "../core/polling/choose-schedule.ts";
+import { finishOwned } from "../core/task/finish-owned.ts";
+import type { OnTaskProgress } from "../core/task/progress-events.ts";
+import type { TaskReport } from "../core/task/report.ts";
+import type { TaskRecord } from "../task/record.ts";
+import type { ServeOptions } from "./options.ts";
+
+/** What tasks are run with. */
+export interface RunDeps extends ServeOptions {
+  admission: Admission;
+  schedules: PollingSchedules;
+}
+
+/** How one task is run. */
+export interface RunHow {
+  /** Its requests are let through by this. */
+  pass: AdmittedRequests;
+  /** Aborts with an InterruptedError. */
+  signal: AbortSignal;
+  onProgress: OnTaskProgress;
+}
+
+const ONLY_FOR_ITS_OWN = 0o600;
+
+/**
+ * Takes a task as far as it goes now. What keeps a request from being sent ends no task of a server.
+ * @returns "elsewhere" while another process has it, "finished" where one has finished it
+ * @throws StateFolderError
+ */
+export async function runTask(
+  record: TaskRecord,
+  how: RunHow,
+  deps: RunDeps,
+): Promise<TaskReport | "elsewhere" | "finished"> {
+  const owned = await deps.ledger.claim(record);
+  if (typeof owned === "string") return owned;
+  const wait = { timeoutMs: null, schedule: null };
+  return finishOwned(owned, { wait, destination: null }, ofOneAccount(taskDepsOf(how, deps)));
+}
+
+function taskDepsOf({ pass, signal, onProgress }: RunHow, deps: RunDeps): TaskDeps {
+  const { ledger, schedules, clock, random, dailyCredits, spending } = deps;
+  return {
+    connection: { ...deps.connection, provider: pass },
+    ledger,
+    schedules,
+    published: new RunFileNames(clock.now()),
+    clock,
+    signal,
+    onProgress,
+    fileMode: ONLY_FOR_ITS_OWN,
+    writeOut: () => Promise.reject(new TypeError("a server has no standard output")),
+    random,
+    dailyCredits,
+    spending,
+    keeping: { graceMs: deps.graceMs },
+  };
+}

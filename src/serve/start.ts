@@ -1,0 +1,116 @@
+import path from "node:path";
+import { PollingSchedules } from "../core/polling/choose-schedule.ts";
+import { makeFolder } from "../lib/durable.ts";
+import { createListener, type Operations, type ServiceRequest } from "../server/http.ts";
+import { isSameText, loadSecret } from "../server/links.ts";
+import { listenOnLoopback } from "../server/listen.ts";
+import { refusal } from "../server/reply.ts";
+import { serverAdmission } from "./admission.ts";
+import { adoptAll } from "./adopt.ts";
+import { FILES } from "./begin.ts";
+import { CollectedImages } from "./collected-images.ts";
+import { imageOf, serveFile } from "./files.ts";
+import { IdempotencyKeys } from "./idempotency-keys.ts";
+import { ModelList } from "./model-list.ts";
+import { REFERENCES } from "./openai/images.ts";
+import { openAiRoutes } from "./openai/routes.ts";
+import type { ServeOptions } from "./options.ts";
+import { poll } from "./poll.ts";
+import { Queue } from "./queue.ts";
+import { removeOldReferences } from "./reference-copies.ts";
+import type { Service } from "./service.ts";
+import { submit } from "./submit.ts";
+
+export type { ServeEvent, ServeOptions } from "./options.ts";
+
+const TIDY_MS = 3_600_000;
+
+export interface RunningServer {
+  /** `http://127.0.0.1:<port>/api` */
+  baseUrl: string;
+  apiKey: string;
+  port: number;
+  /**
+   * Begins nothing new, and waits for requests that are under way, for the grace at most. Tasks that were not begun stay
+   * in the ledger for the next server.
+   * @param onWait called with the number of requests that are waited for, if there are any
+   */
+  close(onWait?: (count: number) => void): Promise<void>;
+}
+
+/**
+ * Serves the API of the document on loopback, with the user's own generator behind it. Every task is a file in a ledger
+ * of the server's own, and goes the way of all tasks.
+ * @throws the system's error if the port is taken or the folder cannot be used
+ */
+export async function startServer(options: ServeOptions): Promise<RunningServer> {
+  const service = await openService(options);
+  const { queue, apiKey, clock } = service;
+  const { server, port, origin, close } = await listenOnLoopback(options.port ?? 0);
+  server.on("request", createListener(operationsOf(service), options.onRequest));
+  const stop = new AbortController();
+  queue.start();
+  const adopting = adoptAll(service, stop.signal);
+  const tidying = tidy(stop.signal);
+  return {
+    baseUrl: `${origin}/api`,
+    apiKey,
+    port,
+    async close(onWait = () => {}) {
+      stop.abort();
+      await Promise.all([adopting, tidying]);
+      await queue.close(onWait);
+      await close();
+    },
+  };
+
+  async function tidy(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      // What stays for longer does no harm.
+      await removeOld(service).catch(() => {});
+      await clock.sleep(TIDY_MS, signal).catch(() => {});
+    }
+  }
+}
+
+/** Removes what nobody needs any longer. @throws the disk's error */
+async function removeOld(service: Service): Promise<void> {
+  const { collected, keys, queue, folder, clock } = service;
+  await collected.removeOld(async (image) => (await imageOf(image, service))?.path ?? null);
+  keys.removeOld();
+  removeOldReferences(path.join(folder, REFERENCES), queue.references(), clock.now());
+}
+
+async function openService(options: ServeOptions): Promise<Service> {
+  const { folder, connection, ledger, clock, models } = options;
+  const within = (name: string) => path.join(folder, name);
+  await Promise.all([FILES, COLLECTED, REFERENCES, KEYS].map((name) => makeFolder(within(name), 0o700)));
+  // What killed processes left does no harm.
+  await ledger.sweep().catch(() => {});
+  const modelList = new ModelList(models, clock);
+  await modelList.refresh();
+  const [apiKey, secret] = await Promise.all([
+    loadSecret(within("key"), "sk-"),
+    loadSecret(within("secret")),
+  ]);
+  const admission = serverAdmission(options);
+  const schedules = new PollingSchedules(ledger, connection.identity);
+  const deps = { ...options, admission, schedules };
+  const collected = new CollectedImages(within(COLLECTED), clock);
+  const keys = new IdempotencyKeys(within(KEYS), ledger);
+  return { ...deps, queue: new Queue(deps), keys, modelList, collected, apiKey, secret };
+}
+
+const COLLECTED = "collected";
+const KEYS = "keys";
+
+function operationsOf(service: Service): Operations {
+  const guarded = (operation: typeof submit) => async (request: ServiceRequest, key: string) =>
+    isSameText(key, service.apiKey) ? operation(request, service) : refusal("login_required");
+  return {
+    submit: guarded(submit),
+    poll: guarded(poll),
+    file: (address) => serveFile(address, service),
+    version1: openAiRoutes(service),
+  };
+}

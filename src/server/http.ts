@@ -1,0 +1,195 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { errorCode } from "../lib/error-text.ts";
+import type { FileAddress } from "./links.ts";
+import { invalidRequest, refusal, type ServerReply, unknownError } from "./reply.ts";
+
+/** One request, for the server's log. */
+export interface RequestLine extends Delivery {
+  method: string;
+  /** Without the query, which may be a signature. */
+  path: string;
+}
+
+/** A request, as far as a service reads it. */
+export interface ServiceRequest {
+  url: URL;
+  /** By lower-case name; the values of a repeated one joined, so that they count as one that is wrong. */
+  headers: Readonly<Record<string, string>>;
+  body: Readable;
+}
+
+type Operation = (request: ServiceRequest, key: string) => ServerReply | Promise<ServerReply>;
+
+/** Answers a request for a path below /v1. @param key null where there is none of the right form */
+export type Version1 = (request: ServiceRequest, method: string, key: string | null) => Promise<ServerReply>;
+
+/** What a service answers. The key is one of the right form, not yet of an account. */
+export interface Operations {
+  /** POST /generate-image (section 4.1). */
+  submit: Operation;
+  /** GET /generate-image (section 4.2). */
+  poll: Operation;
+  /** GET /files/<task>/<name>: an image, for anyone with its signed URL. */
+  file(address: FileAddress): Promise<ServerReply>;
+  /** Another API beside the document's. Absent: there is none. */
+  version1?: Version1;
+}
+
+const API = "/api/generate-image";
+const FILES = /^\/files\/([^/]+)\/([^/]+)$/;
+
+/**
+ * The service over HTTP: its two operations, the images, JSON without the envelope for an unknown path (404), and an envelope for
+ * everything else: a wrong method (405), no address at all (400) or a bug of the server (500).
+ */
+export function createListener(
+  operations: Operations,
+  onRequest: (line: RequestLine) => void = () => {},
+): RequestListener {
+  return async (incoming, outgoing) => {
+    const url = addressOf(incoming);
+    const clientId = clientIdOf(incoming);
+    if (clientId !== null) outgoing.setHeader(CLIENT_ID, clientId);
+    if (url === null) return void deliver(invalidRequest("no address"), outgoing);
+    const delivery = await deliver(await answerOf(incoming, url, operations), outgoing);
+    const note = [delivery.note, clientId && `(${clientId})`].filter(Boolean).join(" ") || null;
+    onRequest({ method: incoming.method ?? "", path: url.pathname, ...delivery, note });
+  };
+}
+
+/** By which a client knows its request: it is answered with it, and the log has it. */
+const CLIENT_ID = "X-Client-Request-Id";
+
+function clientIdOf({ headers }: IncomingMessage): string | null {
+  const id = headers[CLIENT_ID.toLowerCase()];
+  return typeof id === "string" && /^[\x21-\x7e]{1,128}$/.test(id) ? id : null;
+}
+
+/** null where the host or the path is none. */
+function addressOf({ url = "", headers }: IncomingMessage): URL | null {
+  if (!url.startsWith("/")) return URL.canParse(url) ? new URL(url) : null;
+  const origin = `http://${headers.host ?? ""}`;
+  // Not as a reference relative to it: a path that begins with // would name another host.
+  return URL.canParse(origin) && URL.canParse(origin + url) ? new URL(origin + url) : null;
+}
+
+/** The answer, or HTTP 500 after an exception, whose message goes to the log and not to the client. */
+async function answerOf(incoming: IncomingMessage, url: URL, operations: Operations): Promise<ServerReply> {
+  try {
+    return await route(incoming, url, operations);
+  } catch (error) {
+    return unknownError(String(error), { status: 500 });
+  }
+}
+
+function route(
+  incoming: IncomingMessage,
+  url: URL,
+  operations: Operations,
+): ServerReply | Promise<ServerReply> {
+  const method = incoming.method === "HEAD" ? "GET" : incoming.method;
+  const [, taskId, name] = FILES.exec(url.pathname) ?? [];
+  if (taskId !== undefined && name !== undefined) {
+    return method === "GET" ? operations.file({ taskId, name, query: url.searchParams }) : otherMethod("GET");
+  }
+  if (operations.version1 && url.pathname.startsWith("/v1/")) {
+    const headers = headersOf(incoming);
+    const request = { url, headers, body: incoming };
+    return operations.version1(request, method ?? "", keyOf(headers.authorization));
+  }
+  // Without the envelope, which would say that a wrong base URL is a right one.
+  if (url.pathname !== API)
+    return { kind: "json", status: 404, body: { error: "not found" }, note: "no such path" };
+  if (method !== "POST" && method !== "GET") return otherMethod("GET, POST");
+  // Section 4.1: credentials are checked before everything else.
+  const headers = headersOf(incoming);
+  const key = keyOf(headers.authorization);
+  if (key === null) return refusal("login_required");
+  const request = { url, headers, body: incoming };
+  return method === "POST" ? operations.submit(request, key) : operations.poll(request, key);
+}
+
+function headersOf({ headersDistinct }: IncomingMessage): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headersDistinct).map(([name, values = []]) => [name, values.join(", ")]),
+  );
+}
+
+function otherMethod(allowed: string): ServerReply {
+  return invalidRequest("no such method", { status: 405, headers: { Allow: allowed } });
+}
+
+/**
+ * The key of an Authorization header (section 5), or null if it is missing or malformed. Every key with the prefix has an
+ * account here, so a key is wrong only without it.
+ */
+function keyOf(authorization = ""): string | null {
+  return /^Bearer +(sk-\S+)$/.exec(authorization)?.[1] ?? null;
+}
+
+type Picture = Extract<ServerReply, { kind: "picture" }>;
+
+/** How a reply was sent. */
+interface Delivery {
+  /** The HTTP status; 0 if the connection was closed without a reply. */
+  status: number;
+  /** The result, if there is more to say than the status. */
+  note: string | null;
+  /** Whether the service said no, which it does with the status 200 too. */
+  isRefused: boolean;
+}
+
+/** Sends a reply. Never throws, even if the client has disconnected. */
+async function deliver(reply: ServerReply, outgoing: ServerResponse): Promise<Delivery> {
+  const { note } = reply;
+  switch (reply.kind) {
+    case "envelope":
+      outgoing.writeHead(reply.status, { ...reply.headers, "Content-Type": "application/json" });
+      outgoing.end(JSON.stringify(reply.body));
+      return { status: reply.status, note, isRefused: reply.body.code !== 0 };
+    case "json":
+      outgoing.writeHead(reply.status, { ...reply.headers, "Content-Type": "application/json" });
+      outgoing.end(JSON.stringify(reply.body));
+      return { status: reply.status, note, isRefused: reply.status >= 400 };
+    case "live": {
+      const { status, note: said } = await reply.write(outgoing).catch((error: unknown) => {
+        outgoing.destroy();
+        return { status: 0, note: String(error) };
+      });
+      return { status, note: said, isRefused: status >= 400 };
+    }
+    case "page":
+      outgoing.writeHead(reply.status, { "Content-Type": "text/html; charset=utf-8" });
+      outgoing.end(reply.html);
+      return { status: reply.status, note, isRefused: reply.status >= 400 };
+    case "silence":
+      outgoing.destroy();
+      return { status: 0, note, isRefused: false };
+    case "picture":
+      return { status: 200, note: (await stream(reply, outgoing)) ?? note, isRefused: false };
+  }
+}
+
+/** Streams an image while it is drawn or read, as fast as the client reads. @returns the error, if any */
+async function stream(picture: Picture, outgoing: ServerResponse): Promise<string | null> {
+  const { chunks, mediaType, bytes, cutShort } = picture;
+  outgoing.writeHead(200, {
+    "Content-Type": mediaType,
+    ...(bytes !== null && { "Content-Length": String(bytes) }),
+  });
+  if (outgoing.req.method === "HEAD") {
+    outgoing.end();
+    return null;
+  }
+  try {
+    await pipeline(Readable.from(chunks), outgoing, { end: !cutShort });
+    if (cutShort) outgoing.socket?.destroySoon();
+    return null;
+  } catch (error) {
+    outgoing.destroy();
+    if (errorCode(error) === "ERR_STREAM_PREMATURE_CLOSE") return "the client hung up";
+    return `the image could not be sent: ${String(error)}`;
+  }
+}

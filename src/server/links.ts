@@ -1,0 +1,86 @@
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { errorCode } from "../lib/error-text.ts";
+import { readPublished } from "../lib/publish.ts";
+import { createWhole } from "../lib/write-whole.ts";
+import { type ServerReply, unknownError } from "./reply.ts";
+
+/** What a signed URL leads to, and until when it is valid. */
+export interface Link {
+  taskId: string;
+  /** Which of the task's images, from 0. */
+  index: number;
+  /** Of the image's type, without the dot. */
+  extension: string;
+  /** Seconds since the epoch. */
+  expires: number;
+}
+
+/** How long a result URL is valid. */
+export const LINK_SECONDS = 3600;
+
+/** The result of a task (section 2.3): the signed URL of its one image as a string, several as an array. */
+export function resultUrl(
+  { origin, secret }: { origin: string; secret: string },
+  { taskId, expires }: Pick<Link, "taskId" | "expires">,
+  extensions: readonly string[],
+): string | string[] {
+  const urls = extensions.map((extension, index) =>
+    imageUrl(origin, { taskId, index, extension, expires }, secret),
+  );
+  return urls.length === 1 ? urls.join() : urls;
+}
+
+/** A signed URL below a server's origin. It needs no other credentials. */
+function imageUrl(origin: string, link: Link, secret: string): string {
+  const query = new URLSearchParams({ expires: String(link.expires), signature: sign(link, secret) });
+  return `${origin}/files/${link.taskId}/${link.index}.${link.extension}?${query}`;
+}
+
+/** The address of a request for an image: `/files/<task>/<name>?<query>`. */
+export interface FileAddress {
+  taskId: string;
+  name: string;
+  query: URLSearchParams;
+}
+
+/** What a request for an image is for; or the refusal, if this service never returned its URL, or that has expired. */
+export function readLink(
+  { taskId, name, query }: FileAddress,
+  secret: string,
+  nowMs: number,
+): Link | { refused: ServerReply } {
+  const [, index, extension = ""] = /^(\d{1,2})\.([a-z0-9]{3,4})$/.exec(name) ?? [];
+  const [expires] = /^\d{1,15}$/.exec(query.get("expires") ?? "") ?? [];
+  const link = { taskId, index: Number(index), extension, expires: Number(expires) };
+  // Only addresses of this form are signed.
+  if (!isSameText(query.get("signature") ?? "", sign(link, secret)))
+    return { refused: unknownError("wrong signature", { status: 403 }) };
+  if (nowMs >= link.expires * 1000) return { refused: unknownError("expired", { status: 403 }) };
+  return link;
+}
+
+function sign({ taskId, index, extension, expires }: Link, secret: string): string {
+  return createHmac("sha256", secret).update(`${taskId}/${index}.${extension}/${expires}`).digest("hex");
+}
+
+/** Whether two texts are the same, in a time that does not tell how much of them is. */
+export function isSameText(given: string, expected: string): boolean {
+  const [a, b] = [Buffer.from(given), Buffer.from(expected)];
+  return a.length === b.length && timingSafeEqual(a, b);
+}
+
+const DIGITS = 64;
+
+/**
+ * A secret in a file, such as the one that result URLs are signed with: created once, the same for every process.
+ * @param prefix what it begins with
+ */
+export async function loadSecret(file: string, prefix = ""): Promise<string> {
+  try {
+    return await readPublished(file, (text) => text.length >= prefix.length + DIGITS);
+  } catch (error) {
+    if (errorCode(error) !== "ENOENT") throw error;
+  }
+  await createWhole(file, prefix + randomBytes(DIGITS / 2).toString("hex"), 0o600);
+  return loadSecret(file, prefix);
+}

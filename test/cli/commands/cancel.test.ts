@@ -1,0 +1,99 @@
+import { describe, expect, it } from "vitest";
+import { jsonLines } from "../../support/batch-world.ts";
+import { commandWorld, NO_ACCOUNT } from "../../support/command-world.ts";
+import { leaveAtGenerator } from "../../support/generator-task.ts";
+import { EVENTS } from "../../support/records.ts";
+import { stillRunning } from "../../support/scripts.ts";
+
+const { started, accepted, unknown, completed } = EVENTS;
+const FREE = { isPaid: false };
+
+const generatorWorld = () => commandWorld({}, { ...NO_ACCOUNT, IMGGEN_GENERATOR: "http://127.0.0.1:9" });
+
+describe("imggen cancel", () => {
+  it("ends what waits, and says that nothing was charged", async () => {
+    const world = await generatorWorld();
+    await leaveAtGenerator(world, [], { work: { taskId: "task_fox" } });
+    expect(await world.run(["cancel", "task_fox"])).toEqual({
+      code: 0,
+      stdout: "task_fox  cancelled, nothing was charged\n",
+      stderr: "",
+    });
+    expect((await world.json(["history"])).document).toEqual([]);
+    expect(await world.run(["resume"])).toMatchObject({
+      code: 0,
+      stderr: "Nothing to resume: no task is unfinished.\n",
+    });
+    expect(await world.run(["cancel", "task_fox"])).toMatchObject({
+      code: 0,
+      stdout: "task_fox  not cancelled: it is over already (never sent)\n",
+    });
+  });
+
+  it("under --json is one object for one task", async () => {
+    const world = await generatorWorld();
+    await leaveAtGenerator(world, [started], { work: { ...FREE, taskId: "task_fox" } });
+    const { code, document } = await world.json(["cancel", "task_fox"]);
+    expect([code, document]).toMatchObject([
+      0,
+      { ok: true, taskId: "task_fox", status: "failed", charged: "no", cancelled: 1 },
+    ]);
+    expect(document.state).toBeUndefined();
+  });
+
+  it("of several tasks is one line each, in their order, and the worst exit code", async () => {
+    const world = await generatorWorld();
+    await leaveAtGenerator(world, [], { work: { taskId: "task_one" } });
+    await leaveAtGenerator(world, [started, accepted], { work: { taskId: "task_two" } });
+    await leaveAtGenerator(world, [started, unknown], { work: { taskId: "task_three" } });
+    const ids = ["task_one", "task_two", "task_three"];
+    const { code, stdout } = await world.run(["cancel", ...ids, "--json"]);
+    expect(jsonLines(stdout)).toMatchObject([
+      { ok: true, taskId: "task_one", charged: "no" },
+      { ok: false, taskId: "task_two", state: "accepted", charged: "yes", error: { type: "pending" } },
+      { ok: false, taskId: "task_three", state: "unknown", error: { type: "outcome_unknown" } },
+    ]);
+    expect(code).toBe(6);
+    expect((await world.run(["cancel", "task_three"])).code).toBe(9);
+  });
+
+  it("leaves a paid request that is on its way, and says how it goes on", async () => {
+    const world = await generatorWorld();
+    await leaveAtGenerator(world, [started], { work: { taskId: "task_fox" } });
+    const { code, stderr, stdout } = await world.run(["cancel", "task_fox"]);
+    expect([code, stdout]).toEqual([6, ""]);
+    expect(stderr).toContain(
+      "Task task_fox was not cancelled: its request is on its way, and may be paid for.",
+    );
+    expect(stderr).toContain("It may have been charged. Resume with: imggen resume task_fox");
+    expect((await world.run(["cancel", "task_fox", "--wait"])).code).toBe(9);
+  });
+
+  it("ends what waits of a task that has made something, which resume saves", async () => {
+    const world = await generatorWorld();
+    const made = { ...completed, urls: [], request: 0 };
+    await leaveAtGenerator(world, [{ ...started, request: 0 }, made], {
+      work: { taskId: "task_fox", requests: 3 },
+    });
+    expect(await world.run(["cancel", "task_fox"])).toEqual({
+      code: 0,
+      stdout: "task_fox  cancelled (2 of 3 requests), what was made is charged\n",
+      stderr: "To save what is made: imggen resume task_fox\n",
+    });
+  });
+
+  it("refuses a task of the hosted service, and one that nobody knows, and sends nothing", async () => {
+    const world = await commandWorld({ poll: stillRunning });
+    await world.run(["generate", "a fox", "--no-wait"]);
+    const asked = world.server.requests.length;
+    for (const [id, said] of [
+      ["task-1", /Task task-1 cannot be cancelled: the service has no operation for that\./],
+      ["task-9", /The ledger has no task "task-9"\./],
+    ] as const) {
+      const { code, stderr } = await world.run(["cancel", id]);
+      expect([code, stderr]).toEqual([2, expect.stringMatching(said)]);
+    }
+    expect(world.server.requests).toHaveLength(asked);
+    expect((await world.json(["history", "--unfinished"])).document).toMatchObject([{ taskId: "task-1" }]);
+  });
+});

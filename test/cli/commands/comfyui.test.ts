@@ -1,0 +1,319 @@
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { InterruptedError } from "../../../src/core/errors.ts";
+import { formatLine } from "../../../src/store/task-file.ts";
+import { type ComfyGraph, type ComfyOptions, comfyDouble, workflow } from "../../support/comfyui.ts";
+import { commandWorld, NO_ACCOUNT } from "../../support/command-world.ts";
+import { GONE, ledgerOf, openTasks } from "../../support/left-task.ts";
+
+/** A world whose commands use a ComfyUI server, with a workflow beside them. */
+async function comfyWorld({ graph = workflow(), ...options }: ComfyOptions & { graph?: ComfyGraph } = {}) {
+  const double = await comfyDouble(options);
+  const world = await commandWorld({}, { IMGGEN_GENERATOR: `comfyui:${double.url}`, ...NO_ACCOUNT });
+  const file = path.join(world.cwd, "fox.json");
+  await writeFile(file, JSON.stringify(graph));
+  return {
+    ...world,
+    double,
+    file,
+    /** Of each job that was sent, the inputs of a node. */
+    inputs: (id: string) => double.submits.map(({ prompt }) => prompt[id]?.inputs),
+    copies: () => readdir(path.join(world.home, "state", "workflows")).catch(() => []),
+  };
+}
+
+const FOX = ["generate", "a fox", "--workflow", "fox.json"];
+
+describe("generate with ComfyUI", () => {
+  it("saves the image of a workflow, free of charge, and keeps the workflow by its digest", async () => {
+    const { json, double, inputs, copies } = await comfyWorld();
+    const { code, document } = await json([...FOX, "-r", "16:9"]);
+    expect(code).toBe(0);
+    expect(document).toMatchObject({ ok: true, status: "completed", credits: 0, charged: "no" });
+    expect(document.files).toMatchObject([{ width: 9, height: 6 }]);
+    expect(inputs("6")).toMatchObject([{ text: "a fox" }]);
+    expect(inputs("5")).toMatchObject([{ width: 1024, height: 576 }]);
+    expect(double.worked).toBe(1);
+    const [copy = ""] = await copies();
+    expect(copy).toMatch(/^[\da-f]{64}\.json$/);
+    const history = await json(["history"]);
+    expect(history.document).toMatchObject([{ service: `comfyui:${double.url}` }]);
+  });
+
+  it("makes each image of a task with a seed of its own", async () => {
+    const { json, inputs, double } = await comfyWorld();
+    expect(await json([...FOX, "-n", "2"])).toMatchObject({ code: 0 });
+    const seeds = new Set(inputs("3").map((each) => each?.seed));
+    expect([seeds.size, double.worked]).toEqual([2, 2]);
+  });
+
+  it("warns of the images that it does not save", async () => {
+    const { json } = await comfyWorld({ images: 4 });
+    const { document } = await json(FOX);
+    expect(document.warnings).toEqual(["4 images came for one request; the first one is saved."]);
+  });
+
+  it("says how far the image is, and how many are before it, and saves it as soon as it is there", async () => {
+    const { run, double } = await comfyWorld({ isHeld: true });
+    const said = (id: string) => {
+      const say = (type: string, data: object) => double.say(id, type, { prompt_id: id, ...data });
+      say("execution_cached", { nodes: ["4", "5", "6"] });
+      double.release();
+      say("execution_success", {});
+    };
+    const listening = setInterval(() => double.clients().slice(0, 1).map(said), 20);
+    const { code, stderr } = await run([...FOX, "--progress", "json", "--poll-interval", "60s"]);
+    clearInterval(listening);
+    expect(code).toBe(0);
+    const events = stderr
+      .split("\n")
+      .filter((line) => line.startsWith("{"))
+      .map((line) => JSON.parse(line));
+    expect(events).toContainEqual(expect.objectContaining({ type: "progress", share: 3 / 7 }));
+  });
+
+  it("uses the only checkpoint without a workflow, and asks for one of several", async () => {
+    const one = await comfyWorld();
+    expect(await one.json(["generate", "a fox"])).toMatchObject({ code: 0 });
+    expect(one.inputs("1")).toEqual([{ ckpt_name: "dream.safetensors" }]);
+    const two = await comfyWorld({ checkpoints: ["a.ckpt", "dream.safetensors"] });
+    const { code, document } = await two.json(["generate", "a fox"]);
+    expect({ code, hint: document.error?.hint }).toEqual({
+      code: 2,
+      hint: expect.stringMatching(/It has: a\.ckpt, dream\.safetensors/),
+    });
+    expect(await two.json(FOX)).toMatchObject({ code: 0 });
+  });
+
+  it("shows in a dry run what goes where, and connects to nothing", async () => {
+    const { run, json, double, copies } = await comfyWorld();
+    const { code, stdout } = await run([...FOX, "--dry-run", "--generator-field", "3.steps=8"]);
+    expect(code).toBe(0);
+    expect(stdout).toContain('node "CLIP Text Encode (Prompt)" (6) (CLIPTextEncode).text = "a fox"\n');
+    expect(stdout).toContain('node "KSampler" (3) (KSampler).steps = 8\n');
+    const { document } = await json([...FOX, "--dry-run"]);
+    expect(document.sent?.workflow).toContainEqual(
+      expect.stringMatching(/^node "KSampler" \(3\) \(KSampler\)\.seed = \d+$/),
+    );
+    expect([double.requests, await copies()]).toEqual([[], []]);
+  });
+
+  it("refuses the editor's format before anything is sent, and says what to export", async () => {
+    const { json, file, double } = await comfyWorld();
+    await writeFile(file, '{"nodes": [], "links": []}');
+    const { code, document } = await json(FOX);
+    expect({ code, error: document.error }).toMatchObject({
+      code: 2,
+      error: {
+        message: expect.stringMatching(/fox\.json is in the editor's own format/),
+        hint: expect.stringMatching(/Export \(API\)/),
+      },
+    });
+    expect(double.submits).toEqual([]);
+    expect(await json([...FOX, "--dry-run"])).toMatchObject({ code: 2 });
+  });
+
+  it("refuses what the workflow has no certain place for, before anything is written", async () => {
+    const save = { class_type: "SaveImage", inputs: { images: ["8", 0] } };
+    const { json, double, home } = await comfyWorld({ graph: workflow({ "10": save }) });
+    const { code, document } = await json(FOX);
+    expect({ code, error: document.error }).toMatchObject({
+      error: {
+        message: expect.stringMatching(/2 nodes that save images: "Save Image" \(9\), "SaveImage" \(10\)/),
+      },
+    });
+    const other = await comfyWorld({
+      graph: workflow({ "10": { class_type: "KSampler", inputs: { seed: 1, positive: ["6", 0] } } }),
+    });
+    const refused = await other.json(FOX);
+    expect(refused).toMatchObject({
+      code: 2,
+      document: { error: { message: expect.stringMatching(/2 places for seed/) } },
+    });
+    expect([...double.submits, ...other.double.submits]).toEqual([]);
+    expect(await readdir(path.join(home, "state", "tasks")).catch(() => [])).toEqual([]);
+  });
+
+  it("takes the workflow of the config, and refuses one for another generator", async () => {
+    const { run, json, double, inputs, file } = await comfyWorld();
+    expect(await run(["config", "set", "generator", `comfyui:${double.url}`])).toMatchObject({ code: 0 });
+    expect(await run(["config", "set", "workflow", "fox.json"])).toMatchObject({ code: 0 });
+    expect((await json(["config", "get", "workflow"])).document).toMatchObject({ value: file });
+    expect(await json(["generate", "a fox"])).toMatchObject({ code: 0 });
+    expect(inputs("6")).toMatchObject([{ text: "a fox" }]);
+    await writeFile(file, "{}");
+    expect(await run(["config", "set", "workflow", "fox.json"])).toMatchObject({ code: 2 });
+    expect(await json([...FOX, "--generator", "http://127.0.0.1:9"])).toMatchObject({
+      code: 2,
+      document: { error: { message: "--workflow is for a ComfyUI server." } },
+    });
+  });
+
+  it("says which node failed", async () => {
+    const { json } = await comfyWorld({ fails: { node: "3", message: "CUDA out of memory" } });
+    expect(await json(FOX)).toMatchObject({
+      code: 5,
+      document: {
+        charged: "no",
+        error: {
+          message: expect.stringMatching(
+            /The node "KSampler" \(3\) of class KSampler failed: CUDA out of memory\./,
+          ),
+        },
+      },
+    });
+  });
+
+  it("counts as paid where a node of the workflow is", async () => {
+    const { json } = await comfyWorld({
+      graph: workflow({ "12": { class_type: "FluxProNode", inputs: {} } }),
+      classes: { FluxProNode: { api_node: true } },
+    });
+    const { code, document } = await json(FOX);
+    expect({ code, document }).toMatchObject({ code: 0, document: { charged: "yes", credits: null } });
+  });
+
+  it("reruns with the task's workflow, whatever became of its file", async () => {
+    const { json, inputs, file, copies } = await comfyWorld();
+    const { document } = await json([...FOX, "--output", "fox.png"]);
+    await writeFile(file, JSON.stringify(workflow({ "3": { inputs: { steps: 99 } } })));
+    expect(await json(["rerun", String(document.taskId), "--output", "again.png"])).toMatchObject({
+      code: 0,
+    });
+    expect(await json(["rerun", String(document.taskId), "--workflow", "fox.json"])).toMatchObject({
+      code: 0,
+    });
+    expect(inputs("3").map((each) => each?.steps)).toEqual([20, 20, 99]);
+    expect((await copies()).length).toBe(2);
+  });
+});
+
+describe("a task at ComfyUI that is not waited for", () => {
+  it("is accepted, polled and saved by other commands", async () => {
+    const { json, double } = await comfyWorld({ isHeld: true });
+    const { code, document } = await json([...FOX, "--no-wait"]);
+    const { taskId } = document;
+    expect({ code, document }).toMatchObject({ code: 0, document: { status: "submitted" } });
+    expect(await json(["status", String(taskId)])).toMatchObject({
+      document: { status: "running" },
+    });
+    double.release();
+    expect(await json(["status", String(taskId)])).toMatchObject({
+      document: { status: "completed" },
+    });
+    expect(await json(["resume"])).toMatchObject({
+      code: 0,
+      document: { tasks: [{ taskId, status: "completed" }] },
+    });
+    expect(double.submits.length).toBe(1);
+  });
+
+  it("goes on at the server after Ctrl-C, and is saved by resume", async () => {
+    const { json, double } = await comfyWorld({ isHeld: true });
+    const stop = new AbortController();
+    double.onTaken = () => setTimeout(() => stop.abort(new InterruptedError("SIGINT")), 100);
+    expect(await json(FOX, { signal: stop.signal })).toMatchObject({ code: 130 });
+    double.release();
+    expect(await json(["resume"])).toMatchObject({ code: 0, document: { tasks: [{ status: "completed" }] } });
+    expect(double.submits.length).toBe(1);
+  });
+});
+
+/** What a process has left of a task when it was killed: the lines of its file up to the last of this type. */
+async function killedAt(
+  type: "intent" | "started" | "accepted",
+  options: ComfyOptions & { isLost?: boolean } = {},
+) {
+  const world = await comfyWorld({ isHeld: true, ...options });
+  const { document } = await world.json([...FOX, "--no-wait"]);
+  const [id = ""] = await openTasks(world.home);
+  const file = path.join(ledgerOf(world.home).folder, "open", `${id}.jsonl`);
+  const lines = (await readFile(file, "utf8"))
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  const left = lines.slice(0, lines.findLastIndex((line) => line.type === type) + 1);
+  const until = new Date(Date.now() + 60_000).toISOString();
+  const ofGone = left.map((line) => ({
+    ...line,
+    ...(line.owner && { owner: GONE, until }),
+    ...(line.by && { by: GONE, until }),
+  }));
+  await writeFile(file, ofGone.map(formatLine).join(""));
+  // What is left must not depend on the file.
+  await writeFile(world.file, "{}");
+  return { ...world, taskId: String(document.taskId) };
+}
+
+const SAVED = { code: 0, document: { tasks: [{ status: "completed" }] } };
+
+describe("a task at ComfyUI whose process was killed", () => {
+  it.each(["intent", "started", "accepted"] as const)(
+    "after %s is saved by resume, and sent once",
+    async (type) => {
+      const { json, double, inputs } = await killedAt(type);
+      if (type === "intent") {
+        double.restart();
+        double.submits.length = 0;
+      }
+      double.release();
+      expect(await json(["resume"])).toMatchObject(SAVED);
+      expect(double.submits.length).toBe(1);
+      expect(inputs("6")).toMatchObject([{ text: "a fox" }]);
+    },
+  );
+
+  it("is sent again where the server does not know it", async () => {
+    const { json, double } = await killedAt("started");
+    double.restart();
+    double.release();
+    expect(await json(["resume"])).toMatchObject(SAVED);
+    expect(double.submits.length).toBe(2);
+  });
+
+  it("waits for a later resume where the server cannot be asked", async () => {
+    const { json, double } = await killedAt("started");
+    double.cuts = () => true;
+    expect(await json(["resume"])).toMatchObject({
+      code: 6,
+      document: { tasks: [{ error: { message: expect.stringMatching(/could not be asked/) } }] },
+    });
+    double.cuts = () => false;
+    double.release();
+    expect(await json(["resume"])).toMatchObject(SAVED);
+    expect(double.submits.length).toBe(1);
+  });
+
+  it("has failed at no charge where the server forgot it after it was accepted", async () => {
+    const { json, double } = await killedAt("accepted");
+    double.restart();
+    expect(await json(["resume"])).toMatchObject({
+      code: 5,
+      document: {
+        tasks: [{ charged: "no", error: { message: expect.stringMatching(/no longer knows the job/) } }],
+      },
+    });
+  });
+});
+
+describe("cancel of a task at ComfyUI", () => {
+  it.each(["accepted", "started"] as const)(
+    "takes one that was %s out of the server's queue",
+    async (type) => {
+      const { json, double, taskId } = await killedAt(type);
+      expect(await json(["cancel", taskId])).toMatchObject({ code: 0 });
+      double.release();
+      expect(double.worked).toBe(0);
+      expect(await json(["history"])).toMatchObject({ document: [{ status: "failed" }] });
+    },
+  );
+
+  it("interrupts one that the server is at", async () => {
+    const { json, double } = await comfyWorld({ isHeld: true });
+    const { document } = await json([...FOX, "--no-wait"]);
+    double.begin();
+    expect(await json(["cancel", String(document.taskId)])).toMatchObject({ code: 0 });
+    expect(double.requests.some(({ target }) => target === "/interrupt")).toBe(true);
+  });
+});

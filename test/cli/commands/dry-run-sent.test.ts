@@ -1,0 +1,52 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { expect, it } from "vitest";
+import { generatorWorld } from "../../support/generator-world.ts";
+import { PICTURE } from "../../support/images.ts";
+
+it("--dry-run shows the request that the generator would get, and opens no connection", async () => {
+  const { json, run, generator, cwd } = await generatorWorld();
+  const file = path.join(cwd, "fox.png");
+  await writeFile(file, PICTURE);
+  const args = ["generate", "a fox", "--dry-run", "--model", "flux", "--image", file];
+  const { code, document } = await json(args);
+  expect(code).toBe(0);
+  expect(document).toMatchObject({
+    dryRun: true,
+    request: { prompt: "a fox", model: "flux" },
+    sent: {
+      method: "POST",
+      url: `${generator.origin}/v1/images/edits`,
+      body: { prompt: "a fox", model: "flux", image: "<file fox.png>" },
+    },
+  });
+  const plain = await run(args);
+  expect(plain.stdout).toContain(`POST ${generator.origin}/v1/images/edits`);
+  expect(plain.stdout).toContain('"image": "<file fox.png>"');
+  expect(generator.requests).toEqual([]);
+});
+
+it("--dry-run shows the words of a command", async () => {
+  const { run } = await generatorWorld();
+  const line = "command:/bin/paint {promptFile} {width} {output}";
+  const { code, stdout } = await run(["generate", "a fox", "--dry-run", "--generator", line]);
+  expect(code).toBe(0);
+  expect(stdout).toContain("/bin/paint '<file with the prompt>' 1024 '<file for the image>'");
+});
+
+it("--dry-run refuses what the generator has no place for", async () => {
+  const { run } = await generatorWorld();
+  const line = "command:/bin/paint {promptFile} {output}";
+  const args = ["generate", "a fox", "--dry-run", "--generator", line, "--model", "flux"];
+  const { code, stderr } = await run(args);
+  expect(code).toBe(2);
+  expect(stderr).toContain("no place for a model");
+});
+
+it("a service needs a model to be named", async () => {
+  const { run } = await generatorWorld();
+  const env = { BFL_API_KEY: "secret-key-1" };
+  const { code, stderr } = await run(["generate", "a fox", "--dry-run", "--generator", "bfl"], { env });
+  expect(code).toBe(2);
+  expect(stderr).toContain("Add --model <name>");
+});

@@ -1,0 +1,172 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { agent } from "../../mcp/mcp-world.ts";
+import { leaveAtGenerator } from "../../support/generator-task.ts";
+import { type GeneratorWorld, generatorWorld } from "../../support/generator-world.ts";
+import { EVENTS } from "../../support/records.ts";
+
+const { started } = EVENTS;
+const PAID = "--generator-paid";
+
+/** A world whose generator costs 5 credits an image. */
+async function pricedWorld() {
+  const world = await generatorWorld();
+  const matrix = path.join(world.cwd, "models.json");
+  await writeFile(matrix, JSON.stringify([{ id: "flux", credits: { default: 5 } }]));
+  await writeFile(path.join(world.cwd, "rows.txt"), "a fox\n");
+  return { ...world, env: { IMGGEN_MATRIX: matrix } };
+}
+
+describe("the price of eight images, each of which costs 5 credits", () => {
+  it.each([
+    ["generate", ["generate", "a fox"]],
+    ["batch", ["batch", "rows.txt"]],
+    ["compare", ["compare", "a fox", "-m", "flux", "-r", "1:1,2:3,3:2,3:4,4:3,9:16,16:9,21:9"]],
+  ])("exceeds a cap of 5 at %s: nothing is sent", async (_name, command) => {
+    const { json, env, generator } = await pricedWorld();
+    const flags = [PAID, ...(command[0] === "compare" ? [] : ["-n", "8"]), "--max-credits"];
+    const { code, document } = await json([...command, ...flags, "5"], { env });
+    expect([code, document.error?.type]).toEqual([2, "budget_exceeded"]);
+    expect(document.error?.message).toContain("40 credits");
+    expect((await json([...command, ...flags, "39"], { env })).code).toBe(2);
+    expect(generator.submits()).toEqual([]);
+  });
+
+  it("exceeds dailyCredits of 39, and is within 40", async () => {
+    const { json, run, env, generator } = await pricedWorld();
+    await run(["config", "set", "dailyCredits", "39"]);
+    expect((await json(["generate", "a fox", PAID, "-n", "8"], { env })).code).toBe(2);
+    expect(generator.submits()).toEqual([]);
+    await run(["config", "set", "dailyCredits", "40"]);
+    expect((await json(["generate", "a fox", PAID, "-n", "8"], { env })).document).toMatchObject({
+      ok: true,
+      credits: 40,
+    });
+    expect((await json(["generate", "an owl", PAID], { env })).code).toBe(2);
+    expect(generator.submits()).toHaveLength(8);
+    expect((await json(["history", "--summary"], { env })).document.total).toMatchObject({ credits: 40 });
+  });
+
+  it("is asked about above confirmAbove", async () => {
+    const { run, env, generator } = await pricedWorld();
+    await run(["config", "set", "confirmAbove", "39"]);
+    const { code, stderr } = await run(["batch", "rows.txt", PAID, "-n", "8"], { env });
+    expect([code, stderr]).toEqual([2, expect.stringContaining("costs 40 credits, more than 39")]);
+    expect(generator.submits()).toEqual([]);
+  });
+
+  it("exceeds the cap of an agent's session", async () => {
+    const { home, cwd, env, generator } = await pricedWorld();
+    const flags = ["--generator", generator.origin, PAID, "--max-credits", "39"];
+    const { call } = await agent({ home, cwd, flags, env });
+    const { isError, document } = await call("generate_image", {
+      prompt: "a fox",
+      model: "flux",
+      maxImages: 8,
+    });
+    expect([isError, document.error?.type]).toEqual([true, "budget_exceeded"]);
+    expect(generator.submits()).toEqual([]);
+  });
+});
+
+describe("eight images of which nobody knows the price", () => {
+  it("count eight times as the most expensive of the service before a batch is sent", async () => {
+    const { run, generator } = await pricedWorld();
+    await run(["config", "set", "confirmAbove", "63"]);
+    const { code, stderr } = await run(["batch", "rows.txt", PAID, "-n", "8"]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("may cost 64 credits, more than 63")]);
+    expect(generator.submits()).toEqual([]);
+  });
+
+  it("count so in an agent's session too", async () => {
+    const { home, cwd, generator } = await pricedWorld();
+    const flags = ["--generator", generator.origin, PAID, "--max-credits", "63"];
+    const { call } = await agent({ home, cwd, flags });
+    const { document } = await call("generate_image", { prompt: "a fox", model: "flux", maxImages: 8 });
+    expect(document.error?.message).toContain("this request counts as 64");
+    expect(generator.submits()).toEqual([]);
+  });
+});
+
+describe("a task that was begun as paid, and killed while its request ran", () => {
+  async function killed() {
+    const world = await generatorWorld();
+    await leaveAtGenerator(world, [started], { generator: `openai:${world.generator.origin}/v1` });
+    return world;
+  }
+
+  it.each<[string, (world: GeneratorWorld) => Promise<unknown>]>([
+    ["resume without the flag", ({ json }) => json(["resume"])],
+    ["resume --generator-free", ({ json }) => json(["resume", "--generator-free"])],
+    [
+      "resume with a profile of its own settings",
+      async ({ json, run, service }) => {
+        const login = ["login", "--profile", "work", "--base-url", service.baseUrl, "--no-verify"];
+        await run(login, { input: "sk-work-1234567890\n" });
+        await run(["config", "set", "generatorFree", "true", "--profile", "work"]);
+        return json(["resume", "--profile", "work"]);
+      },
+    ],
+    ["the same command again, as free", ({ json }) => json(["generate", "a fox", "--generator-free"])],
+    [
+      "an agent, after the setting changed",
+      async ({ home, cwd, run, generator }) => {
+        await run(["config", "set", "generatorFree", "true"]);
+        const { call } = await agent({ home, cwd, flags: ["--generator", generator.origin] });
+        return call("resume_tasks", {});
+      },
+    ],
+  ])("is not sent again by %s", async (_what, continued) => {
+    const world = await killed();
+    await continued(world);
+    expect(world.generator.submits()).toEqual([]);
+    const { document } = await world.json(["history", "--unfinished"]);
+    expect([document].flat()).toMatchObject([{ state: "unknown", charged: "unknown" }]);
+  });
+
+  it("that was free is sent again by resume --generator-paid, and stays free", async () => {
+    const world = await generatorWorld();
+    const generator = `openai:${world.generator.origin}/v1`;
+    await leaveAtGenerator(world, [started], { generator, work: { isPaid: false }, credits: 0 });
+    const { document } = await world.json(["resume", PAID]);
+    expect(document.tasks).toMatchObject([{ ok: true, charged: "no" }]);
+    expect(world.generator.submits()).toHaveLength(1);
+  });
+});
+
+describe("an earlier request", () => {
+  it.each([
+    ["--generator-field", "steps=8", "steps=20"],
+    ["--generator-side", "512", "640"],
+  ])("answers no request that differs in its %s", async (flag, one, other) => {
+    const { json, generator } = await generatorWorld();
+    const reuse = (value: string) => json(["generate", "a fox", flag, value, "--reuse"]);
+    expect((await reuse(one)).document.reused).toBeUndefined();
+    expect((await reuse(other)).document.reused).toBeUndefined();
+    expect((await reuse(one)).document.reused).toBe(true);
+    expect(generator.submits()).toHaveLength(2);
+  });
+
+  it("that is unfinished is continued only by one with the same fields", async () => {
+    const world = await generatorWorld();
+    const generator = `openai:${world.generator.origin}/v1`;
+    const options = { model: "flux", width: 1024, height: 1024, sizeForm: null, fields: { steps: 8 } };
+    await leaveAtGenerator(world, [], { generator, work: { isPaid: false, options }, credits: 0 });
+    const steps = (count: number) => ["generate", "a fox", "--generator-field", `steps=${count}`];
+    expect((await world.json(steps(20))).document.reused).toBeUndefined();
+    const continued = await world.run(steps(8));
+    expect(continued.stderr).toMatch(/^Continuing task_\w+, begun earlier; --again submits a new one\.$/m);
+  });
+});
+
+describe("what a free generator makes", () => {
+  it("is free, and never said to be charged", async () => {
+    const { run } = await generatorWorld();
+    const first = await run(["generate", "a fox"]);
+    expect(first.stderr).toMatch(/^Saved 1 image, 8×6, free, /m);
+    const again = await run(["generate", "a fox", "--reuse"]);
+    expect(again.stderr).toMatch(/^Made already as task task_\w+: nothing was sent now\.$/m);
+    for (const { stderr } of [first, again]) expect(stderr).not.toMatch(/charge|credits|cost/);
+  });
+});

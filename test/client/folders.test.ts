@@ -1,0 +1,54 @@
+import path from "node:path";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { createClient } from "../../src/client/index.ts";
+import { commandWorld } from "../support/command-world.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+async function homeFolder(): Promise<string> {
+  const folder = await temporaryFolder();
+  vi.stubEnv("HOME", folder);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  return folder;
+}
+
+describe("the home folder", () => {
+  it("is ~/ in IMGGEN_HOME", async () => {
+    const { json } = await commandWorld();
+    const folder = await homeFolder();
+    const { document } = await json(["config", "path"], { env: { IMGGEN_HOME: "~/images" } });
+    expect(document).toMatchObject({ path: path.join(folder, "images", "config", "config.json") });
+  });
+
+  it.each([
+    ["IMGGEN_OUTPUT", { IMGGEN_OUTPUT: "~/pictures/" }, []],
+    ["a flag, which no shell reads after =", {}, ["--output=~/pictures/"]],
+  ])("is ~/ in %s", async (_what, env, flags) => {
+    const { run } = await commandWorld();
+    const folder = await homeFolder();
+    const { code, stdout } = await run(["generate", "a fox", ...flags], { env });
+    expect([code, path.dirname(stdout)]).toEqual([0, path.join(folder, "pictures")]);
+  });
+
+  it("is ~/ in the setting output", async () => {
+    const { run } = await commandWorld();
+    const folder = await homeFolder();
+    await run(["config", "set", "output", "~/pictures/"]);
+    expect(path.dirname((await run(["generate", "a fox"])).stdout)).toBe(path.join(folder, "pictures"));
+  });
+});
+
+describe("a relative IMGGEN_HOME", () => {
+  it.each(["images", "./images", "~ada/x"])("is refused: %s", async (IMGGEN_HOME) => {
+    const { json, server } = await commandWorld();
+    const { code, document } = await json(["generate", "a fox"], { env: { IMGGEN_HOME } });
+    expect([code, document.error?.message]).toEqual([2, expect.stringContaining("must be an absolute path")]);
+    expect(server.requests).toEqual([]);
+  });
+
+  it("is not what a program's home is: that is below its working folder", async () => {
+    const home = path.relative(process.cwd(), await temporaryFolder());
+    const imggen = createClient({ home, sandbox: true });
+    expect(await imggen.history()).toEqual({ tasks: [] });
+    await imggen.close();
+  });
+});

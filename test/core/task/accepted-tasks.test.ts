@@ -1,0 +1,73 @@
+import { describe, expect, it } from "vitest";
+import { InterruptedError } from "../../../src/core/errors.ts";
+import { AcceptedTasks } from "../../../src/core/task/accepted-tasks.ts";
+import { scriptedProvider } from "../../support/scripted-provider.ts";
+import { workWorld } from "./work-world.ts";
+
+const NEVER = new AbortController().signal;
+const TASK = { taskId: "task_1", name: "comfy" };
+const able = (cancel: () => Promise<boolean | null>) => ({ ...scriptedProvider(), cancel });
+
+describe("what a second signal can stop", () => {
+  it("is asked to stop, and what it answers is said", async () => {
+    const tasks = new AcceptedTasks();
+    tasks.add(
+      TASK,
+      "a",
+      able(async () => true),
+    );
+    tasks.add(
+      { ...TASK, taskId: "task_2" },
+      "b",
+      able(async () => false),
+    );
+    tasks.add(
+      { ...TASK, taskId: "task_3" },
+      "c",
+      able(() => Promise.reject(new Error("closed"))),
+    );
+    expect(tasks.names).toEqual(["comfy"]);
+    expect((await tasks.stopAll(NEVER)).map(({ isStopped }) => isStopped)).toEqual([true, false, null]);
+  });
+
+  it("is given up when the time for that is over", async () => {
+    const tasks = new AcceptedTasks();
+    tasks.add(
+      TASK,
+      "a",
+      able(() => new Promise(() => {})),
+    );
+    expect(await tasks.stopAll(AbortSignal.timeout(20))).toEqual([{ ...TASK, isStopped: null }]);
+    expect(await tasks.stopAll(AbortSignal.abort())).toEqual([{ ...TASK, isStopped: null }]);
+  });
+
+  it("is nothing at a provider that cannot cancel, and nothing that is no longer waited for", async () => {
+    const tasks = new AcceptedTasks();
+    tasks.add(TASK, "a", scriptedProvider());
+    tasks.add(
+      TASK,
+      "b",
+      able(async () => true),
+    )();
+    expect([tasks.names, await tasks.stopAll(NEVER)]).toEqual([[], []]);
+  });
+
+  it("is a task that a Ctrl-C has left accepted, until it has ended", async () => {
+    const stop = new AbortController();
+    const world = await workWorld({ answer: async () => ({ outcome: "accepted", taskId: "theirs" }) });
+    const asked: string[] = [];
+    const accepted = new AcceptedTasks();
+    Object.assign(world.provider, {
+      poll: async () => {
+        expect(accepted.names).toHaveLength(1);
+        stop.abort(new InterruptedError("SIGINT"));
+        return { outcome: "state", task: { status: "running", word: null } };
+      },
+      cancel: async (id: string) => asked.push(id) > 0,
+    });
+    Object.assign(world.deps, { accepted, signal: stop.signal });
+    expect(await world.generate()).toMatchObject({ state: "accepted", error: { type: "interrupted" } });
+    expect(await accepted.stopAll(NEVER)).toMatchObject([{ taskId: "task_1", isStopped: true }]);
+    expect(asked).toEqual(["theirs"]);
+  });
+});

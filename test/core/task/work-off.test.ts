@@ -1,0 +1,426 @@
+import { readdir, rm } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { AuthRequiredError, GenerationFailedError, ServiceError } from "../../../src/api/errors.ts";
+import type { SubmitReply } from "../../../src/providers/provider.ts";
+import type { Destination } from "../../../src/task/intent.ts";
+import { png, sha256 } from "../../support/images.ts";
+import { EVENTS } from "../../support/records.ts";
+import { type Answer, drawn, endless, lost, refused } from "../../support/scripted-provider.ts";
+import { identity } from "../../support/some-processes.ts";
+import { keptIn, leaveImage, linesIn, workWorld } from "./work-world.ts";
+
+const started = { ...EVENTS.started, by: identity(2) };
+const FREE = { isPaid: false };
+const makes: Answer = (job) => drawn(job);
+const NO_KEY = new AuthRequiredError("No key is set.");
+const NO_CATS = new GenerationFailedError("No cats.", { charged: "no" });
+const BUSY = new ServiceError("It is busy.", { charged: "no" });
+
+/** Answers in turn; the last answer again and again. */
+const inTurn =
+  (...answers: Answer[]): Answer =>
+  (job, how, number) =>
+    (answers[Math.min(number, answers.length) - 1] ?? endless)(job, how, number);
+
+/** Answers once this is called. */
+function held() {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  const answer: Answer = async (job) => {
+    await opened;
+    return drawn(job);
+  };
+  return { answer, open };
+}
+
+const turn = () => new Promise((resolve) => setTimeout(resolve, 20));
+
+describe("a task at a provider that answers with its image", () => {
+  it("is sent once and saved, and nothing is kept of its reply", async () => {
+    const world = await workWorld();
+    const report = await world.generate();
+    expect(report).toMatchObject({
+      taskId: "task_1",
+      state: "saved",
+      charged: "yes",
+      usage: { total_tokens: 12 },
+      urls: [],
+      files: [{ path: path.join(world.output, "a-fox.png"), url: null, sha256: sha256(png()) }],
+      error: null,
+    });
+    expect(world.provider.jobs).toHaveLength(1);
+    expect(linesIn(world)).toEqual({ folder: "done", types: ["intent", "started", "completed", "saved"] });
+    expect(keptIn(world)).toEqual([]);
+  });
+
+  it("costs nothing where it is free", async () => {
+    const { generate } = await workWorld({ work: FREE });
+    expect(await generate()).toMatchObject({ state: "saved", charged: "no", error: null });
+  });
+
+  it("has its start on the disk before it is sent", async () => {
+    const world = await workWorld({
+      answer: async (job) => {
+        expect(linesIn(world)).toEqual({ folder: "open", types: ["intent", "started"] });
+        return drawn(job);
+      },
+    });
+    expect(await world.generate()).toMatchObject({ state: "saved" });
+  });
+
+  it("is at its end once it is refused, at no charge", async () => {
+    const world = await workWorld({ answer: () => refused(NO_CATS) });
+    expect(await world.generate()).toMatchObject({
+      state: "refused",
+      charged: "no",
+      error: { type: "generation_failed", message: "No cats.", charged: "no" },
+    });
+    expect(linesIn(world)).toEqual({ folder: "done", types: ["intent", "started", "refused"] });
+  });
+
+  it("is sent four times where none of them left, and is at its end then", async () => {
+    const cause = new Error("refused");
+    const world = await workWorld({ answer: async () => ({ outcome: "not_sent", cause, error: NO_CATS }) });
+    expect(await world.generate()).toMatchObject({ state: "not_sent", charged: "no", error: NO_CATS });
+    expect(world.provider.jobs).toHaveLength(4);
+    expect(linesIn(world).folder).toBe("done");
+  });
+
+  it("is sent again after a 429", async () => {
+    const busy: Answer = async () => ({ outcome: "rate_limited", retryAfterMs: 5000, error: BUSY });
+    const world = await workWorld({ answer: inTurn(busy, makes) });
+    expect(await world.generate()).toMatchObject({ state: "saved" });
+    expect(linesIn(world).types).toEqual(["intent", "started", "waiting", "started", "completed", "saved"]);
+  });
+});
+
+describe("a request whose reply is lost", () => {
+  it("stays as it is where its provider knows what became of it, and cannot be asked now", async () => {
+    const world = await workWorld({ answer: () => lost({ isAskable: true }) });
+    const report = await world.generate();
+    expect(report).toMatchObject({ state: "started", charged: "unknown", error: { type: "pending" } });
+    expect(linesIn(world)).toEqual({ folder: "open", types: ["intent", "started", "released"] });
+    const recovered: SubmitReply[] = [
+      { outcome: "unknown", why: "no route", excerpt: null, isAskable: true },
+      { outcome: "refused", error: NO_CATS },
+    ];
+    world.provider.recover = async () => recovered.shift() ?? null;
+    const id = report.ledgerId ?? "";
+    expect(await world.resume(id)).toMatchObject({
+      state: "started",
+      error: { type: "pending", message: expect.stringMatching(/could not be asked: no route\.$/) },
+    });
+    expect(await world.resume(id)).toMatchObject({ state: "refused", charged: "no" });
+    expect(world.provider.jobs).toHaveLength(1);
+  });
+
+  it("is never sent again where it may have been paid for, and is the user's to decide on", async () => {
+    const world = await workWorld({ answer: inTurn(() => lost({ kept: "/state/reply" }), makes) });
+    const report = await world.generate();
+    expect(report).toMatchObject({
+      taskId: "task_1",
+      state: "unknown",
+      charged: "unknown",
+      error: { type: "outcome_unknown", message: expect.stringContaining("/state/reply") },
+    });
+    const id = report.ledgerId ?? "";
+    expect(await world.resume(id)).toMatchObject({ state: "unknown", error: { type: "outcome_unknown" } });
+    expect(world.provider.jobs).toHaveLength(1);
+    const { folder, types } = linesIn(world);
+    expect([folder, ...types.filter((type) => type !== "released")]).toEqual([
+      ...["open", "intent", "started", "unknown"],
+    ]);
+    expect(await world.dismiss(id)).toMatchObject({ state: "dismissed", charged: "unknown" });
+    expect(linesIn(world).folder).toBe("done");
+  });
+
+  it("is sent again twice where it is free, and has failed then", async () => {
+    const world = await workWorld({ work: FREE, answer: () => lost() });
+    expect(await world.generate()).toMatchObject({
+      state: "failed",
+      charged: "no",
+      error: { type: "generation_failed", charged: "no" },
+    });
+    expect(world.provider.jobs).toHaveLength(3);
+    expect(linesIn(world).folder).toBe("done");
+  });
+
+  it("is saved where a free one comes the second time", async () => {
+    const world = await workWorld({ work: FREE, answer: inTurn(() => lost(), makes) });
+    expect(await world.generate()).toMatchObject({ state: "saved", charged: "no" });
+    expect(world.provider.jobs).toHaveLength(2);
+  });
+});
+
+describe("a reply that holds no image", () => {
+  const page: Answer = (job) => drawn(job, Buffer.from("<html>"));
+
+  it("is kept where it was paid for", async () => {
+    const world = await workWorld({ answer: page });
+    expect(await world.generate()).toMatchObject({
+      state: "unknown",
+      charged: "unknown",
+      error: { type: "outcome_unknown", message: expect.stringContaining(world.deps.ledger.work.folder) },
+    });
+    expect(keptIn(world)).toEqual(["0/image.png"]);
+    expect(linesIn(world).folder).toBe("open");
+  });
+
+  it("has failed where it was free", async () => {
+    const world = await workWorld({ work: FREE, answer: page });
+    expect(await world.generate()).toMatchObject({
+      state: "failed",
+      charged: "no",
+      error: { type: "generation_failed" },
+    });
+    expect(linesIn(world).folder).toBe("done");
+  });
+});
+
+describe("a signal while a request runs", () => {
+  it("gives a free one up, which waits for the next run", async () => {
+    const world = await workWorld({ work: FREE, answer: inTurn(endless, makes) });
+    const generating = world.generate();
+    while (world.provider.jobs.length === 0) await turn();
+    world.interrupt();
+    const report = await generating;
+    expect(report).toMatchObject({ state: "waiting", charged: "no", error: { type: "interrupted" } });
+    expect(linesIn(world).folder).toBe("open");
+    expect(await world.resume(report.ledgerId ?? "")).toMatchObject({ state: "saved", error: null });
+    expect(world.provider.jobs).toHaveLength(2);
+  });
+
+  it("waits for the reply to a paid one, which the next run saves", async () => {
+    const { answer, open } = held();
+    const world = await workWorld({ answer });
+    const generating = world.generate();
+    while (world.provider.jobs.length === 0) await turn();
+    world.interrupt();
+    await turn();
+    expect(world.events).toContainEqual({ type: "submit_interrupted", waitMs: null });
+    open();
+    const report = await generating;
+    expect(report).toMatchObject({ state: "completed", charged: "yes", error: { type: "interrupted" } });
+    expect(await readdir(world.output)).toEqual([]);
+    expect(await world.resume(report.ledgerId ?? "")).toMatchObject({ state: "saved", error: null });
+    expect(world.provider.jobs).toHaveLength(1);
+  });
+
+  it("before it is sent leaves nothing behind", async () => {
+    const world = await workWorld();
+    world.provider.submit = async () => {
+      world.interrupt();
+      return { outcome: "not_sent", cause: null, error: BUSY };
+    };
+    expect(await world.generate()).toMatchObject({ charged: "no", error: { type: "interrupted" } });
+    expect(linesIn(world).folder).toBe("done");
+  });
+});
+
+describe("a wait that is over before its request", () => {
+  it("gives a free one up, which waits for the next run", async () => {
+    const world = await workWorld({ work: FREE, answer: inTurn(endless, makes), timeoutMs: 90_000 });
+    const generating = world.generate();
+    while (world.provider.jobs.length === 0) await turn();
+    world.clock.advance(90_000);
+    const report = await generating;
+    expect(report).toMatchObject({ state: "waiting", charged: "no", error: { type: "pending" } });
+    expect(await world.resume(report.ledgerId ?? "")).toMatchObject({ state: "saved" });
+  });
+
+  it("waits for the reply to a paid one, which the next run saves", async () => {
+    const { answer, open } = held();
+    const world = await workWorld({ answer, timeoutMs: 90_000 });
+    const generating = world.generate();
+    while (world.provider.jobs.length === 0) await turn();
+    world.clock.advance(90_000);
+    await turn();
+    open();
+    const report = await generating;
+    expect(report).toMatchObject({ state: "completed", charged: "yes", error: { type: "pending" } });
+    expect(await world.resume(report.ledgerId ?? "")).toMatchObject({ state: "saved" });
+    expect(world.provider.jobs).toHaveLength(1);
+  });
+});
+
+describe("a request that takes longer than it may", () => {
+  const tooLong = async (work: { isPaid: boolean }) => {
+    const world = await workWorld({ work, answer: endless });
+    const generating = world.generate();
+    while (world.provider.jobs.length === 0) await turn();
+    world.clock.advance(600_000);
+    return generating;
+  };
+
+  it("is given up, and may have been paid for", async () => {
+    expect(await tooLong({ isPaid: true })).toMatchObject({ state: "unknown", charged: "unknown" });
+  });
+
+  it("has failed where it is free, with what allows more", async () => {
+    expect(await tooLong(FREE)).toMatchObject({
+      state: "failed",
+      charged: "no",
+      error: { type: "generation_failed", message: expect.stringContaining("--generator-timeout") },
+    });
+  });
+});
+
+describe("a task of several requests", () => {
+  it("sends one after the other, and saves what each has made", async () => {
+    const world = await workWorld({ images: 3 });
+    expect(await world.generate()).toMatchObject({
+      state: "saved",
+      charged: "yes",
+      usage: { total_tokens: 36 },
+    });
+    expect(world.provider.jobs.map(({ index }) => index)).toEqual([0, 1, 2]);
+    expect(await readdir(world.output)).toEqual(["a-fox-2.png", "a-fox-3.png", "a-fox.png"]);
+  });
+
+  it("of which one is lost saves the others, names it, and is the user's to decide on", async () => {
+    const world = await workWorld({ images: 3, answer: inTurn(makes, () => lost(), makes) });
+    const report = await world.generate();
+    expect(report).toMatchObject({
+      state: "completed",
+      charged: "yes",
+      missing: [expect.stringMatching(/^image 2: .*cut/)],
+      files: [{ bytes: png(0).length }, { bytes: png(2).length }],
+      error: { type: "partial", message: expect.stringContaining("1 of 3") },
+    });
+    const id = report.ledgerId ?? "";
+    expect(await world.resume(id)).toMatchObject({ state: "completed", error: { type: "partial" } });
+    expect(world.provider.jobs).toHaveLength(3);
+    expect(linesIn(world).folder).toBe("open");
+    expect(await world.dismiss(id)).toMatchObject({
+      state: "saved",
+      charged: "yes",
+      files: [{ bytes: png(0).length }, { bytes: png(2).length }],
+    });
+    expect(linesIn(world).folder).toBe("done");
+    expect(keptIn(world)).toEqual([]);
+  });
+
+  it("of which one is refused saves the others, and is at its end", async () => {
+    const world = await workWorld({ images: 2, answer: inTurn(makes, () => refused(NO_CATS)) });
+    expect(await world.generate()).toMatchObject({
+      state: "saved",
+      charged: "yes",
+      missing: ["image 2: No cats."],
+      error: { type: "partial" },
+    });
+    expect(linesIn(world).folder).toBe("done");
+  });
+
+  it("is refused at once where the account is, and sends no other", async () => {
+    const world = await workWorld({ images: 3, answer: () => refused(NO_KEY) });
+    expect(await world.generate()).toMatchObject({ state: "refused", charged: "no", error: NO_KEY });
+    expect(world.provider.jobs).toHaveLength(1);
+    expect(linesIn(world).folder).toBe("done");
+  });
+
+  it("keeps what it has made where the account is refused after that, and goes on from there", async () => {
+    const world = await workWorld({ images: 2, answer: inTurn(makes, () => refused(NO_KEY), makes) });
+    const report = await world.generate();
+    expect(report).toMatchObject({
+      state: "waiting",
+      charged: "yes",
+      error: {
+        type: "auth_required",
+        message: NO_KEY.message,
+        charged: "yes",
+        hint: expect.stringContaining("kept"),
+      },
+    });
+    expect(await world.resume(report.ledgerId ?? "")).toMatchObject({ state: "saved", charged: "yes" });
+    expect(world.provider.jobs.map(({ index }) => index)).toEqual([0, 1, 1]);
+  });
+});
+
+describe("a saved task", () => {
+  async function saved() {
+    const world = await workWorld();
+    const report = await world.generate();
+    return { ...world, id: report.ledgerId ?? "", file: report.files[0]?.path ?? "" };
+  }
+
+  it("is copied where it is wanted again", async () => {
+    const { id, resume, destination, output, provider } = await saved();
+    const to = { ...destination, template: "again.{ext}" } as Destination;
+    expect(await resume(id, to)).toMatchObject({ state: "saved", error: null });
+    expect((await readdir(output)).sort()).toEqual(["a-fox.png", "again.png"]);
+    expect(provider.jobs).toHaveLength(1);
+  });
+
+  it("whose file is gone can only be sent again, which is the user's to say", async () => {
+    const { id, resume, file, provider } = await saved();
+    await rm(file);
+    expect(await resume(id)).toMatchObject({
+      state: "saved",
+      charged: "yes",
+      error: { type: "save_failed", charged: "yes", hint: expect.stringMatching(/^To submit it again/) },
+    });
+    expect(provider.jobs).toHaveLength(1);
+  });
+});
+
+it.each<[string, Answer, string]>([
+  ["failed", () => lost(), "generation_failed"],
+  ["refused", () => refused(NO_CATS), "generation_failed"],
+  ["not_sent", async () => ({ outcome: "not_sent", cause: null, error: BUSY }), "network"],
+])("a task that is %s is not asked about again, and is no other process's", async (state, answer, type) => {
+  const world = await workWorld({ work: FREE, answer });
+  const { ledgerId } = await world.generate();
+  const sent = world.provider.jobs.length;
+  expect(await world.resume(ledgerId ?? "")).toMatchObject({ state, charged: "no", error: { type } });
+  expect(world.provider.jobs).toHaveLength(sent);
+});
+
+describe("a task whose process ended", () => {
+  it("before anything was sent is sent now", async () => {
+    const world = await workWorld();
+    expect(await world.resume(await world.leave())).toMatchObject({ state: "saved", error: null });
+    expect(world.provider.jobs).toHaveLength(1);
+  });
+
+  it("after a paid request was sent is not sent again: its outcome is unknown", async () => {
+    const world = await workWorld();
+    const id = await world.leave([started]);
+    expect(await world.resume(id)).toMatchObject({ state: "unknown", error: { type: "outcome_unknown" } });
+    expect(world.provider.jobs).toEqual([]);
+  });
+
+  it("after its reply had come is saved from it", async () => {
+    const world = await workWorld();
+    const id = await world.leave([started]);
+    await leaveImage(id, world, png());
+    expect(await world.resume(id)).toMatchObject({ state: "saved", charged: "yes", error: null });
+    expect(world.provider.jobs).toEqual([]);
+    expect(keptIn(world)).toEqual([]);
+  });
+
+  it.each([
+    [1, 1],
+    [2, 1],
+    [3, 0],
+  ])("after a free request was sent %i times is sent %i times more", async (tries, more) => {
+    const world = await workWorld({ work: FREE });
+    const again = { ...EVENTS.waiting, sent: true };
+    const events = Array.from({ length: tries - 1 }, () => [started, again]).flat();
+    const id = await world.leave([...events, started]);
+    const state = more > 0 ? "saved" : "failed";
+    expect(await world.resume(id)).toMatchObject({ state, charged: "no" });
+    expect(world.provider.jobs).toHaveLength(more);
+  });
+
+  it("is left alone while it is alive, until its time is over", async () => {
+    const world = await workWorld();
+    const id = await world.leave([started], true);
+    await leaveImage(id, world, png());
+    expect(await world.resume(id)).toMatchObject({ state: "started", error: { type: "pending" } });
+    world.clock.advance(10 * 60_000);
+    expect(await world.resume(id)).toMatchObject({ state: "saved", error: null });
+  });
+});

@@ -1,0 +1,100 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { onTestFinished } from "vitest";
+import { ofOneAccount } from "../../../src/core/deps.ts";
+import { dismissTask } from "../../../src/core/task/dismiss.ts";
+import { resumeFound } from "../../../src/core/task/resume.ts";
+import { intentOf, submitNew } from "../../../src/core/task/submit-and-finish.ts";
+import type { Destination } from "../../../src/task/intent.ts";
+import type { TaskEvent } from "../../../src/task/lifecycle.ts";
+import type { Work } from "../../../src/task/work.ts";
+import { hurriedClock } from "../../support/fake-clock.ts";
+import { type Answer, type ScriptedProvider, scriptedProvider } from "../../support/scripted-provider.ts";
+import { someProcesses } from "../../support/some-processes.ts";
+import { type TaskWorld, taskWorld } from "../../support/task-world.ts";
+
+export interface WorkOptions {
+  answer?: Answer;
+  /** What a task is worth; paid, unless this says otherwise. */
+  work?: Partial<Work>;
+  images?: number;
+  /** How long the images are waited for. */
+  timeoutMs?: number | null;
+}
+
+const NOWHERE = "http://127.0.0.1:9/api";
+
+/** One process, 1, and a provider of the test's own, that answers with its images. */
+export async function workWorld({ answer, work = {}, images = 1, timeoutMs = null }: WorkOptions = {}) {
+  const provider = scriptedProvider(answer);
+  const clock = hurriedClock();
+  const processes = someProcesses(1, 2);
+  const world = await taskWorld(NOWHERE, { provider, work, clock, processes: processes.as(1) });
+  const request = { prompt: "a fox", model: "flux", ...(images > 1 && { maxImages: images }) };
+  const checked = { request, credits: null, warnings: [] };
+  const { destination } = world;
+  const wait = { timeoutMs, schedule: null };
+  const generate = () => submitNew({ checked, destination, wait }, world.deps);
+  /** A task of the same request that process 2 has begun. */
+  const leave = async (events: readonly TaskEvent[] = [], isAlive = false) => {
+    const { stateFolder, output } = world;
+    const options = { provider, work, clock, processes: processes.as(2), stateFolder, output };
+    const { deps } = await taskWorld(NOWHERE, options);
+    const owned = await deps.ledger.begin(intentOf({ checked, destination, wait }, deps));
+    onTestFinished(() => owned.file.close());
+    for (const event of events) await owned.file.record(event);
+    if (!isAlive) processes.die(2);
+    return owned.record.id;
+  };
+  /** Another run, of a process of its own. */
+  const next = async (id: string, options: Partial<WorkOptions> & { provider?: ScriptedProvider } = {}) => {
+    const { stateFolder, output } = world;
+    const fresh = { provider, work, clock, processes: processes.as(1), stateFolder, output, ...options };
+    const other = await taskWorld(NOWHERE, fresh);
+    return { ...other, record: await recordOf(id, other) };
+  };
+  const resume = async (id: string, to: Destination | null = null) => {
+    const { deps, record } = await next(id);
+    return resumeFound(record, { wait, destination: to }, ofOneAccount(deps));
+  };
+  const dismiss = async (id: string) => {
+    const { deps, record } = await next(id);
+    return dismissTask(record, { why: "by the user", replacement: null }, deps.ledger);
+  };
+  return { ...world, provider, processes, generate, leave, resume, dismiss };
+}
+
+async function recordOf(id: string, { deps }: Pick<TaskWorld, "deps">) {
+  const record = await deps.ledger.find(id);
+  if (record === null) throw new Error("no task");
+  return record;
+}
+
+/** Where the file of the only task lies, and the types of its lines. */
+export function linesIn({ stateFolder }: Pick<TaskWorld, "stateFolder">) {
+  const tasks = path.join(stateFolder, "tasks");
+  const [file = "", ...more] = readdirSync(tasks, { recursive: true, encoding: "utf8" }).filter((name) =>
+    name.endsWith(".jsonl"),
+  );
+  if (more.length > 0) throw new Error("several tasks");
+  const lines = readFileSync(path.join(tasks, file), "utf8").trimEnd().split("\n");
+  return { folder: file.split("/")[0], types: lines.map((line) => JSON.parse(line).type) };
+}
+
+/** Leaves what a process that has ended had received for a request. */
+export async function leaveImage(id: string, world: TaskWorld, bytes: Buffer, request = 0): Promise<void> {
+  const folder = world.deps.ledger.work.of(id, request);
+  await mkdir(folder, { recursive: true });
+  await writeFile(path.join(folder, "image.png"), bytes);
+}
+
+/** What is kept of all requests of all tasks. */
+export function keptIn({ deps }: Pick<TaskWorld, "deps">): string[] {
+  try {
+    const names = readdirSync(deps.ledger.work.folder, { recursive: true, encoding: "utf8" });
+    return names.map((name) => name.split(path.sep).slice(1).join("/")).filter((name) => name.includes("/"));
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,375 @@
+import { setMaxListeners } from "node:events";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdir, readdir, rm, symlink, utimes, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { Line, type Turn, type Waiting } from "../../../src/core/turns/line.ts";
+import { systemClock } from "../../../src/lib/clock.ts";
+import { type Processes, type ProcessIdentity, systemProcesses } from "../../../src/lib/processes.ts";
+import { fakeClock } from "../../support/fake-clock.ts";
+import { quickClock } from "../../support/quick-clock.ts";
+import { identity, someProcesses } from "../../support/some-processes.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+
+const LIMITS = { concurrency: 1, forMs: 60_000 };
+const SIGNAL = new AbortController().signal;
+setMaxListeners(0, SIGNAL);
+
+function lineOf(folder: string, processes: Processes, limits = LIMITS, clock = systemClock): Line {
+  return new Line(folder, limits, { processes, clock });
+}
+
+/** What several processes see of one folder. */
+async function newLines(limits = LIMITS) {
+  const folder = path.join(await temporaryFolder(), "turns");
+  const world = someProcesses(1, 2, 3);
+  const processes = new Map([1, 2, 3].map((pid) => [pid, world.as(pid)]));
+  const as = (pid: number) => lineOf(folder, processes.get(pid) ?? world.as(pid), limits);
+  return { folder, world, as };
+}
+
+/** A take that can be asked whether it has its turn. */
+function taking(line: Line, order: string, signal = SIGNAL) {
+  const told: Waiting[] = [];
+  const entry = { told, hasTurn: false, turn: Promise.resolve<Turn>({ async release() {} }) };
+  entry.turn = line.take(order, { signal, onWait: (waiting) => told.push({ ...waiting }) });
+  entry.turn.then(
+    () => {
+      entry.hasTurn = true;
+    },
+    () => {},
+  );
+  return entry;
+}
+
+const moment = (ms = 50) => new Promise((resolve) => setTimeout(resolve, ms));
+
+const at = (ms: number) => new Date(Date.now() + ms).toISOString();
+
+/** Puts a file into the folder as another process would. */
+async function put(folder: string, name: string, lease: object | string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  await writeFile(path.join(folder, name), typeof lease === "string" ? lease : JSON.stringify(lease));
+}
+
+const ticket = (order: string, kind: "waiting" | "turn") => `${order}.000001-0123abcd.${kind}`;
+
+describe("a turn", () => {
+  it("is given at once where nobody has one, and leaves nothing", async () => {
+    const { folder, as } = await newLines();
+    const turn = await as(1).take("a", { signal: SIGNAL });
+    expect(await readdir(folder)).toHaveLength(1);
+    await turn.release();
+    await turn.release();
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it("is given in the order that the callers state, not in that of their coming", async () => {
+    const { as } = await newLines();
+    const first = await as(1).take("a", { signal: SIGNAL });
+    const said: string[] = [];
+    const ends = ["d", "b", "c-2", "c"].map(async (order, index) => {
+      const turn = await as((index % 2) + 1).take(order, { signal: SIGNAL });
+      said.push(order);
+      await turn.release();
+    });
+    await moment();
+    await first.release();
+    await Promise.all(ends);
+    expect(said).toEqual(["b", "c", "c-2", "d"]);
+  });
+
+  it("of two with one order is given first to the one that came first", async () => {
+    const { as } = await newLines();
+    const first = await as(1).take("a", { signal: SIGNAL });
+    const said: number[] = [];
+    const ends = Array.from({ length: 9 }, async (_, index) => {
+      const turn = await as(1).take("b", { signal: SIGNAL });
+      said.push(index);
+      await turn.release();
+    });
+    await first.release();
+    await Promise.all(ends);
+    expect(said).toEqual(said.toSorted((a, b) => a - b));
+  });
+
+  it("is not taken from its holder by one that sorts before it", async () => {
+    const { as } = await newLines();
+    const held = await as(1).take("b", { signal: SIGNAL });
+    const earlier = taking(as(2), "a");
+    await moment();
+    expect(earlier).toMatchObject({ hasTurn: false });
+    await held.release();
+    await earlier.turn;
+  });
+
+  it("is left to another that takes it after the tickets were read, and had once that one has ended", async () => {
+    const { folder, world } = await newLines();
+    const theirs = { ...identity(2), until: at(60_000) };
+    await put(folder, ticket("b", "waiting"), theirs);
+    let isAsked = false;
+    const isAlive = ({ pid }: ProcessIdentity) => {
+      // The waiter is listed by now, and takes its turn.
+      if (pid === 2 && !isAsked)
+        writeFileSync(path.join(folder, ticket("b", "turn")), JSON.stringify(theirs));
+      isAsked ||= pid === 2;
+      return true;
+    };
+    const first = taking(lineOf(folder, { ...world.as(1), isAlive }), "a");
+    await moment();
+    expect(isAsked).toBe(true);
+    expect(first).toMatchObject({ hasTurn: false });
+    expect(readdirSync(folder).filter((name) => name.endsWith(".turn"))).toEqual([ticket("b", "turn")]);
+    await rm(path.join(folder, ticket("b", "turn")));
+    await first.turn;
+  });
+
+  it("is had by as many at once as the limit says", async () => {
+    const { as } = await newLines({ ...LIMITS, concurrency: 2 });
+    const held = await Promise.all([1, 2].map((pid) => as(pid).take(`a${pid}`, { signal: SIGNAL })));
+    const third = taking(as(3), "b");
+    await moment();
+    expect(third).toMatchObject({ hasTurn: false });
+    await held[0]?.release();
+    await third.turn;
+  });
+
+  it("of a process that has died is free, and its tickets are removed", async () => {
+    const { folder, as, world } = await newLines();
+    await as(2).take("a", { signal: SIGNAL });
+    void taking(as(2), "b");
+    world.die(2);
+    const next = await as(1).take("c", { signal: SIGNAL });
+    await next.release();
+    const names = await readdir(folder);
+    expect(names.filter((name) => name.startsWith("a."))).toEqual([]);
+  });
+
+  it("ends at its time limit, though its process lives", async () => {
+    const { as } = await newLines({ ...LIMITS, forMs: 300 });
+    const held = await as(1).take("a", { signal: SIGNAL });
+    const next = await as(2).take("b", { signal: SIGNAL });
+    // Whoever had it before releases nothing of the other's.
+    await held.release();
+    const third = taking(as(1), "c");
+    await moment(20);
+    expect(third).toMatchObject({ hasTurn: false });
+    await next.release();
+    await third.turn;
+  });
+
+  it("that is released with a time to keep is free after it, and not before", async () => {
+    const { as } = await newLines();
+    await (await as(1).take("a", { signal: SIGNAL })).release(400);
+    const began = performance.now();
+    const next = taking(as(1), "b");
+    await next.turn;
+    expect(performance.now() - began).toBeGreaterThan(350);
+    expect(next.told).toEqual([{ ahead: 1, holder: "a request that was given up, for 1 minute at most" }]);
+  });
+
+  it("is kept for a day at most", async () => {
+    const { folder, as } = await newLines();
+    await (await as(1).take("a", { signal: SIGNAL })).release(Number.POSITIVE_INFINITY);
+    const [name = ""] = await readdir(folder);
+    const { by, until } = JSON.parse(readFileSync(path.join(folder, name), "utf8"));
+    expect(by).toBeNull();
+    expect(Date.parse(until) - Date.now()).toBeGreaterThan(23 * 3_600_000);
+    const next = taking(as(2), "b");
+    await moment();
+    expect(next).toMatchObject({ hasTurn: false });
+  });
+});
+
+describe("a waiter", () => {
+  it("is told how many are before it, and for whom it waits, whenever that changes", async () => {
+    const { as } = await newLines();
+    const held = await as(2).take("a", { signal: SIGNAL });
+    const [first, second] = [taking(as(1), "b"), taking(as(1), "c")];
+    await moment();
+    expect(first.told).toEqual([{ ahead: 1, holder: "another imggen process, pid 2" }]);
+    await held.release();
+    const turn = await first.turn;
+    await moment();
+    expect(second.told).toEqual([
+      { ahead: 2, holder: "another imggen process, pid 2" },
+      { ahead: 1, holder: "another task of this process" },
+    ]);
+    await turn.release();
+    await second.turn;
+  });
+
+  it("is told of another machine's process for how long it may have to wait", async () => {
+    const { folder, as } = await newLines();
+    await put(folder, ticket("a", "turn"), { ...identity(9), host: "elsewhere", until: at(200_000) });
+    const waiting = taking(as(1), "b");
+    await moment();
+    expect(waiting.told).toEqual([
+      { ahead: 1, holder: "a process on host elsewhere, for 4 minutes at most" },
+    ]);
+  });
+
+  it("that is given up leaves at once, with the signal's reason, and the next has its place", async () => {
+    const { folder, as } = await newLines();
+    const held = await as(1).take("a", { signal: SIGNAL });
+    const controller = new AbortController();
+    const given = taking(as(1), "b", controller.signal);
+    const next = taking(as(1), "c");
+    await moment();
+    controller.abort(new Error("enough"));
+    await expect(given.turn).rejects.toThrow("enough");
+    await moment();
+    expect(next.told.at(-1)).toMatchObject({ ahead: 1 });
+    await held.release();
+    await (await next.turn).release();
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it("that was given up before it came leaves no trace", async () => {
+    const { folder, as } = await newLines();
+    await expect(as(1).take("a", { signal: AbortSignal.abort(new Error("no")) })).rejects.toThrow("no");
+    expect(() => readdirSync(folder)).toThrow("ENOENT");
+  });
+
+  it("that comes first and is stopped lets others pass once its ticket has run out", async () => {
+    const { folder, as } = await newLines();
+    await put(folder, ticket("a", "waiting"), { ...identity(2), until: at(300) });
+    const next = taking(as(1), "b");
+    await moment();
+    expect(next).toMatchObject({ hasTurn: false, told: [{ ahead: 1 }] });
+    await next.turn;
+    // It lives, so that its ticket stays for when it continues.
+    expect(await readdir(folder)).toContain(ticket("a", "waiting"));
+  });
+
+  it("renews its ticket, and so has its place again after it was stopped", async () => {
+    const { folder, world, as } = await newLines();
+    await as(1).take("a", { signal: SIGNAL });
+    void taking(lineOf(folder, world.as(2), LIMITS, quickClock), "b");
+    await moment();
+    const ticketOf = async () => (await readdir(folder)).find((name) => name.startsWith("b."));
+    const name = (await ticketOf()) ?? "";
+    await rm(path.join(folder, name));
+    await moment(400);
+    expect(await ticketOf()).toBe(name);
+  });
+
+  it("waits under a clock whose waits take no time too", async () => {
+    const { folder, world } = await newLines();
+    const clock = fakeClock();
+    const line = lineOf(folder, world.as(1), LIMITS, clock);
+    await line.take("a", { signal: SIGNAL });
+    await line.take("b", { signal: SIGNAL });
+    expect(clock.monotonicMs()).toBeGreaterThanOrEqual(LIMITS.forMs);
+  });
+
+  it("fails with the error of its listener, and blocks nobody", async () => {
+    const { as } = await newLines();
+    const held = await as(1).take("a", { signal: SIGNAL });
+    const onWait = () => {
+      throw new Error("not now");
+    };
+    await expect(as(1).take("b", { signal: SIGNAL, onWait })).rejects.toThrow("not now");
+    const next = taking(as(1), "c");
+    await held.release();
+    await next.turn;
+  });
+});
+
+describe("what is in the folder", () => {
+  const old = async (file: string, ageMs: number) => {
+    const when = (Date.now() - ageMs) / 1000;
+    await utimes(file, when, when);
+  };
+
+  it("but is not ours is passed over, and stays", async () => {
+    const { folder, as } = await newLines();
+    const names = [".DS_Store", ".nfs0001", "a.turn", "a.waiting", "notes.txt", "a.000001-0123abcd.turn.bak"];
+    for (const name of names) await put(folder, name, "");
+    for (const name of names) await old(path.join(folder, name), 30 * 24 * 3_600_000);
+    await (await as(1).take("b", { signal: SIGNAL })).release();
+    expect((await readdir(folder)).sort()).toEqual(names.toSorted());
+  });
+
+  it.each([
+    ["is empty", ""],
+    ["is cut short", '{"pid":2,"ho'],
+    ["names no process", "{}"],
+    ["was taken in the future", { ...identity(2), at: at(120_000), until: at(180_000) }],
+    ["ends in more than a day", { ...identity(2), until: at(48 * 3_600_000) }],
+    ["ends at no time", { ...identity(2), until: "soon" }],
+  ])("holds nobody where it %s, and is removed only once it is old", async (_what, lease) => {
+    const { folder, as } = await newLines();
+    await put(folder, ticket("a", "turn"), lease);
+    await (await as(1).take("b", { signal: SIGNAL })).release();
+    expect(await readdir(folder)).toContain(ticket("a", "turn"));
+  });
+
+  it("is removed where it is damaged and old", async () => {
+    const { folder, as } = await newLines();
+    await put(folder, ticket("a", "turn"), "");
+    await old(path.join(folder, ticket("a", "turn")), 700_000);
+    await (await as(1).take("b", { signal: SIGNAL })).release();
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it("is no obstacle as a folder with a ticket's name", async () => {
+    const { folder, as } = await newLines();
+    mkdirSync(path.join(folder, ticket("a", "turn")), { recursive: true });
+    await as(1).take("b", { signal: SIGNAL });
+  });
+
+  it("is a line of its own however the folder's path is spelled", async () => {
+    const { folder, as, world } = await newLines();
+    const held = await as(1).take("a", { signal: SIGNAL });
+    const alias = `${folder}-alias`;
+    await symlink(folder, alias);
+    const next = taking(lineOf(alias, world.as(1)), "b");
+    await moment();
+    expect(next).toMatchObject({ hasTurn: false });
+    await held.release();
+    await next.turn;
+  });
+
+  it("that cannot be used is the error of whoever wants a turn", async () => {
+    const folder = path.join(await temporaryFolder(), "file");
+    writeFileSync(folder, "");
+    const line = lineOf(folder, someProcesses(1).as(1));
+    await expect(line.take("a", { signal: SIGNAL })).rejects.toThrow("is not a folder");
+  });
+});
+
+it("sixty turns in a row in one process come one after the other", async () => {
+  const folder = await temporaryFolder();
+  const line = lineOf(folder, systemProcesses());
+  const begun: number[] = [];
+  let atOnce = 0;
+  const turns = Array.from({ length: 60 }, async (_, index) => {
+    const turn = await line.take(String(index).padStart(3, "0"), { signal: SIGNAL });
+    begun.push(index);
+    atOnce += 1;
+    expect(atOnce).toBe(1);
+    await moment(2);
+    atOnce -= 1;
+    await turn.release();
+  });
+  await Promise.all(turns);
+  // The first ones may not see each other's tickets.
+  expect(begun.slice(20)).toEqual(Array.from({ length: 40 }, (_, index) => 20 + index));
+});
+
+it("sixty waiters take less than a tenth of a processor", async () => {
+  const folder = await temporaryFolder();
+  const line = lineOf(folder, systemProcesses());
+  const held = await line.take("000", { signal: SIGNAL });
+  const waiters = Array.from({ length: 60 }, (_, index) =>
+    line.take(`1${String(index).padStart(2, "0")}`, { signal: SIGNAL }),
+  );
+  await moment();
+  const before = process.cpuUsage();
+  await moment(2_500);
+  const { user, system } = process.cpuUsage(before);
+  await held.release();
+  for (const waiter of waiters) await (await waiter).release();
+  expect((user + system) / 1000).toBeLessThan(250);
+});

@@ -1,0 +1,255 @@
+import { describe, expect, it } from "vitest";
+import { AuthRequiredError, ServiceError } from "../../../src/api/errors.ts";
+import { ofOneAccount } from "../../../src/core/deps.ts";
+import { cancel } from "../../../src/core/use-cases/cancel.ts";
+import type { PollReply } from "../../../src/providers/provider.ts";
+import type { TaskEvent } from "../../../src/task/lifecycle.ts";
+import type { Work } from "../../../src/task/work.ts";
+import { png } from "../../support/images.ts";
+import { EVENTS, INTENT } from "../../support/records.ts";
+import { identity } from "../../support/some-processes.ts";
+import { keptIn, leaveImage, linesIn, type WorkOptions, workWorld } from "../task/work-world.ts";
+
+const { accepted, completed, unknown } = EVENTS;
+const WAIT = { timeoutMs: null, schedule: null };
+const started = { ...EVENTS.started, by: identity(2) };
+const FREE: Partial<Work> = { isPaid: false };
+const at = <Event extends TaskEvent>(request: number, event: Event) => ({ ...event, request });
+
+/** A task that process 2 has begun, and left in the state that these lines lead to. */
+async function leftTask(
+  events: readonly TaskEvent[],
+  { isAlive = false, ...options }: WorkOptions & { isAlive?: boolean } = {},
+) {
+  const world = await workWorld(options);
+  const id = await world.leave(events, isAlive);
+  const run = async (wait = false) => {
+    const [report] = await cancel({ ids: [id], wait: wait ? WAIT : null }, ofOneAccount(world.deps));
+    if (report === undefined) throw new Error("no report");
+    return report;
+  };
+  return { ...world, id, run };
+}
+
+/** A provider that has the task, and can cancel. */
+function answering(
+  { provider }: Awaited<ReturnType<typeof leftTask>>,
+  answer: boolean | null,
+  ...polls: PollReply[]
+) {
+  const asked: string[] = [];
+  Object.assign(provider, {
+    cancel: async (id: string) => {
+      asked.push(id);
+      return answer;
+    },
+    poll: async (): Promise<PollReply> => polls.shift() ?? RUNNING,
+  });
+  return asked;
+}
+
+const RUNNING: PollReply = { outcome: "state", task: { status: "running", word: null } };
+const failed = (facts = {}): PollReply => ({
+  outcome: "state",
+  task: { status: "failed", errorCode: null, ...facts },
+});
+
+describe("to cancel a task that waits", () => {
+  it("ends it at no charge, and nothing is sent", async () => {
+    const world = await leftTask([]);
+    expect(await world.run()).toMatchObject({
+      state: "not_sent",
+      charged: "no",
+      cancelled: 1,
+      error: null,
+    });
+    expect(linesIn(world)).toEqual({ folder: "done", types: ["intent", "not_sent"] });
+    expect(await world.resume(world.id)).toMatchObject({ state: "not_sent" });
+    expect(world.provider.jobs).toEqual([]);
+  });
+
+  it("ends its waiting requests alone: what the others have made is still to be saved", async () => {
+    const world = await leftTask([at(0, started), at(0, { ...completed, urls: [] })], { images: 3 });
+    await leaveImage(world.id, world, png());
+    expect(await world.run()).toMatchObject({
+      state: "completed",
+      charged: "yes",
+      cancelled: 2,
+      error: null,
+    });
+    expect(await world.resume(world.id)).toMatchObject({ state: "saved", files: [{ width: 8 }] });
+    expect(world.provider.jobs).toEqual([]);
+  });
+
+  it("leaves it to the process that has it, which is named with its id", async () => {
+    const world = await leftTask([], { isAlive: true });
+    expect(await world.run()).toMatchObject({
+      state: "waiting",
+      cancelled: 0,
+      error: {
+        type: "pending",
+        message: expect.stringMatching(/pid 2\) .*not cancelled/),
+        hint: expect.stringMatching(/kill -INT 2$/),
+      },
+    });
+    expect(linesIn(world).types).toEqual(["intent"]);
+  });
+});
+
+describe("to cancel a task whose process ended while its request was on its way", () => {
+  it("gives it up where it is free", async () => {
+    const world = await leftTask([started], { work: FREE });
+    expect(await world.run()).toMatchObject({ state: "failed", charged: "no", cancelled: 1, error: null });
+    expect(await world.resume(world.id)).toMatchObject({ state: "failed", charged: "no" });
+    expect(world.provider.jobs).toEqual([]);
+  });
+
+  it("keeps the image that had arrived all the same", async () => {
+    const world = await leftTask([started], { work: FREE });
+    await leaveImage(world.id, world, png());
+    expect(await world.run()).toMatchObject({ state: "completed", cancelled: 0, error: null });
+    expect(await world.resume(world.id)).toMatchObject({ state: "saved" });
+  });
+
+  it("leaves it where it is paid for, and never calls it free", async () => {
+    const world = await leftTask([started]);
+    expect(await world.run()).toMatchObject({
+      state: "started",
+      charged: "unknown",
+      cancelled: 0,
+      error: { type: "pending", charged: "unknown" },
+    });
+    expect(linesIn(world).types).toEqual(["intent", "started"]);
+  });
+
+  it("waits for what is paid where that is asked for: what arrived is made, else the outcome is unknown", async () => {
+    const made = await leftTask([started]);
+    await leaveImage(made.id, made, png());
+    expect(await made.run(true)).toMatchObject({ state: "completed", charged: "yes", error: null });
+    expect(keptIn(made)).toEqual(["0/image.png"]);
+    const lost = await leftTask([started]);
+    expect(await lost.run(true)).toMatchObject({
+      state: "unknown",
+      charged: "unknown",
+      error: { type: "outcome_unknown" },
+    });
+  });
+});
+
+describe("to cancel a task that its provider has accepted", () => {
+  it("asks it to stop, and never counts it as not charged without its word", async () => {
+    const world = await leftTask([started, accepted]);
+    const asked = answering(world, true, failed());
+    expect(await world.run()).toMatchObject({
+      state: "failed",
+      charged: "unknown",
+      cancelled: 1,
+      error: null,
+    });
+    expect(asked).toEqual(["task-1"]);
+    expect(linesIn(world)).toEqual({ folder: "done", types: ["intent", "started", "accepted", "failed"] });
+  });
+
+  it("takes its word that nothing was charged", async () => {
+    const world = await leftTask([started, accepted]);
+    answering(world, true, RUNNING, failed({ charged: "no" }));
+    expect(await world.run()).toMatchObject({ state: "failed", charged: "no" });
+  });
+
+  it("counts it as ended where the provider no longer knows it", async () => {
+    const world = await leftTask([started, accepted]);
+    answering(world, true, {
+      outcome: "refused",
+      error: new ServiceError("There is no such task.", { charged: "unknown" }),
+    });
+    expect(await world.run()).toMatchObject({ state: "failed", charged: "unknown", error: null });
+  });
+
+  it("keeps what was made at that very moment", async () => {
+    const world = await leftTask([started, accepted]);
+    const urls = ["http://127.0.0.1:9/1.png"];
+    answering(world, true, { outcome: "state", task: { status: "completed", urls } });
+    expect(await world.run()).toMatchObject({ state: "completed", charged: "yes", urls, cancelled: 0 });
+  });
+
+  it.each([
+    ["does not stop it", false, [], /did not stop it/],
+    ["does not answer", null, [], /did not answer/],
+    ["goes on", true, [], /has not said yet/],
+    [
+      "refuses the key",
+      true,
+      [{ outcome: "refused", error: new AuthRequiredError("No.") } as const],
+      /has not said yet/,
+    ],
+  ])("leaves it accepted where the provider %s", async (_what, answer, polls, why) => {
+    const world = await leftTask([started, accepted]);
+    answering(world, answer, ...polls);
+    expect(await world.run()).toMatchObject({
+      state: "accepted",
+      charged: "yes",
+      cancelled: 0,
+      error: { type: "pending", message: expect.stringMatching(why) },
+    });
+    expect(linesIn(world).folder).toBe("open");
+  });
+
+  it("leaves it accepted at a provider that cannot cancel", async () => {
+    const world = await leftTask([started, accepted]);
+    expect(await world.run()).toMatchObject({
+      state: "accepted",
+      error: { message: expect.stringContaining("cannot cancel") },
+    });
+  });
+
+  it("ends the requests that wait, and asks only about those it has accepted", async () => {
+    const world = await leftTask([at(1, started), at(1, accepted)], { images: 2 });
+    const asked = answering(world, true, failed());
+    expect(await world.run()).toMatchObject({ state: "failed", cancelled: 2 });
+    expect(asked).toEqual(["task-1"]);
+  });
+});
+
+describe("to cancel a task", () => {
+  it("that is over changes nothing", async () => {
+    const world = await workWorld();
+    await world.generate();
+    const before = linesIn(world);
+    expect(await cancel({ ids: ["task_1"], wait: null }, ofOneAccount(world.deps))).toMatchObject([
+      { state: "saved", cancelled: 0, error: null },
+    ]);
+    expect(linesIn(world)).toEqual(before);
+  });
+
+  it("of unknown outcome says that this remains", async () => {
+    const world = await leftTask([started, unknown]);
+    expect(await world.run()).toMatchObject({ state: "unknown", error: { type: "outcome_unknown" } });
+  });
+
+  it("that the ledger lacks is refused", async () => {
+    const { deps } = await workWorld();
+    expect(await cancel({ ids: ["nothing"], wait: null }, ofOneAccount(deps))).toMatchObject([
+      { error: { type: "usage" }, cancelled: 0 },
+    ]);
+  });
+
+  it("of the hosted service is refused, because there is no operation for that", async () => {
+    const { deps } = await workWorld();
+    const owned = await deps.ledger.begin(INTENT);
+    await owned.file.record(accepted);
+    await owned.release();
+    expect(await cancel({ ids: ["task-1"], wait: null }, ofOneAccount(deps))).toMatchObject([
+      {
+        state: "accepted",
+        charged: "yes",
+        error: { type: "usage", message: expect.stringMatching(/cannot be cancelled/) },
+      },
+    ]);
+  });
+
+  it("named twice is one task", async () => {
+    const { deps, id } = await leftTask([]);
+    const reports = await cancel({ ids: [id, "task_1"], wait: null }, ofOneAccount(deps));
+    expect(reports).toHaveLength(1);
+  });
+});

@@ -1,0 +1,57 @@
+import { execFile } from "node:child_process";
+import { cp, mkdir, readdir, stat, symlink, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, it } from "vitest";
+import { ROOT } from "../support/program.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+const run = promisify(execFile);
+
+/** A clone that was never built, with its dependencies. */
+async function clone(): Promise<string> {
+  const folder = await temporaryFolder();
+  const sources = ["bin", "src", ".build", "package.json", "tsconfig.json", ".tsconfig.types.json"];
+  for (const name of [...sources, ".rolldown.config.js"])
+    await cp(path.join(ROOT, name), path.join(folder, name), { recursive: true });
+  await symlink(path.join(ROOT, "node_modules"), path.join(folder, "node_modules"), "dir");
+  return folder;
+}
+
+const imggen = (folder: string, ...args: string[]) =>
+  run(process.execPath, [path.join(folder, "bin/imggen.cjs"), ...args]).catch((error) => error);
+
+describe("a clone that is not built", () => {
+  it("says what to run, without a stack trace", async () => {
+    const folder = await clone();
+    const { code, stdout, stderr } = await imggen(folder, "--version");
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toBe(
+      `error: imggen is not built, or not whole: Cannot find module '../dist/main.cjs'\n  If no build runs, run: npm install --prefix "${folder}"\n`,
+    );
+  });
+
+  it("says so while a build runs, which writes its files one after the other", async () => {
+    const folder = await clone();
+    await mkdir(path.join(folder, "dist"));
+    for (const half of ['require("./chunks/start.cjs");', "exports.main = () => {"]) {
+      await writeFile(path.join(folder, "dist/main.cjs"), half);
+      expect((await imggen(folder, "--version")).stderr).toMatch(/^error: imggen is not built, or not whole/);
+    }
+  });
+
+  it("is built by npm install without a word, once, and the release's files stay", {
+    timeout: 240_000,
+  }, async () => {
+    const folder = await clone();
+    await mkdir(path.join(folder, "dist/release"), { recursive: true });
+    await writeFile(path.join(folder, "dist/release/imggen.tgz"), "a tarball");
+    const prepare = () => run("npm", ["run", "--silent", "prepare"], { cwd: folder });
+    expect(await prepare()).toEqual({ stdout: "", stderr: "" });
+    expect((await imggen(folder, "--version")).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect(await readdir(path.join(folder, "dist/release"))).toEqual(["imggen.tgz"]);
+    const { mtimeMs } = await stat(path.join(folder, "dist/main.cjs"));
+    await prepare();
+    expect((await stat(path.join(folder, "dist/main.cjs"))).mtimeMs).toBe(mtimeMs);
+  });
+});

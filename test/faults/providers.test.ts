@@ -1,0 +1,226 @@
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, it } from "vitest";
+import { BFL } from "../support/doubles/bfl.ts";
+import {
+  answers,
+  type Part,
+  type Reply,
+  type ServiceForm,
+  serviceDouble,
+} from "../support/doubles/double.ts";
+import { EXAMPLE, installExample } from "../support/doubles/example.ts";
+import { FAL } from "../support/doubles/fal.ts";
+import { GEMINI } from "../support/doubles/gemini.ts";
+import { REPLICATE } from "../support/doubles/replicate.ts";
+import { OPENAI, SDAPI } from "../support/doubles/synchronous.ts";
+import { PICTURE } from "../support/images.ts";
+import { SHORTEST_BACKOFF } from "../support/program.ts";
+import { CANARY, programWorld } from "../support/program-world.ts";
+import { type Behaviour, response } from "../support/scripted-server.ts";
+import { inTurn, reset, silence } from "../support/scripts.ts";
+import { killed, startedWhen } from "../support/started.ts";
+
+const KINDS = [REPLICATE, FAL, BFL, GEMINI, OPENAI, SDAPI, EXAMPLE];
+const WITH_JOBS = KINDS.filter(({ ends }) => ends !== undefined);
+
+/** A paid service of a kind, parts of which answer otherwise, and commands that use it. */
+async function paidWorld(form: ServiceForm, script: Partial<Record<Part, Behaviour>> = {}) {
+  const double = await serviceDouble(form, script);
+  const world = await programWorld(null);
+  if (form === EXAMPLE) await installExample(path.join(world.home, "config"));
+  const env = {
+    IMGGEN_GENERATOR: double.spec,
+    IMGGEN_GENERATOR_KEY: CANARY,
+    IMGGEN_API_KEY: undefined,
+    IMGGEN_BASE_URL: undefined,
+  };
+  const paid = ["--generator-paid"];
+  const args = world.generateArgs([...paid, "--model", form.model]);
+  const result = async (run: Awaited<ReturnType<typeof world.run>>) => {
+    const { exit, type, charged, files, open } = await world.aftermath(run);
+    return { exit, type, charged, files, open };
+  };
+  return {
+    double,
+    generate: async () => result(await world.run(args, { env })),
+    resume: async () => result(await world.resume(paid, { env })),
+    /** A process of its own, killed once the double has had a request for this part. */
+    killedAt: async (part: Part) =>
+      killed(await startedWhen(world, () => double.asked(part).length > 0, args, { env })),
+    /** A process of its own, killed just before an operation on a file. */
+    killedBefore: (operation: string, match: string) => {
+      const hook = fileURLToPath(new URL("../support/kill-at.cjs", import.meta.url));
+      const NODE_OPTIONS = `${SHORTEST_BACKOFF} --require ${JSON.stringify(hook)}`;
+      const at = JSON.stringify({ operation, match });
+      return world.run(args, { env: { ...env, NODE_OPTIONS, IMGGEN_TEST_KILL_AT: at } });
+    },
+  };
+}
+
+const SAVED = { exit: 0, type: null, files: [expect.stringMatching(/\.png$/)], open: [] };
+const LOST = { exit: 9, type: "outcome_unknown", charged: "unknown", files: [], open: ["unknown"] };
+const REFUSED = { charged: "no", files: [], open: [] };
+
+/** What a form answers to a request for a part when all goes well. */
+function usual(form: ServiceForm, part: Part): Behaviour {
+  const file: Reply = () => response(200, PICTURE, { "content-type": "image/png" });
+  return answers(form.replies[part] ?? file);
+}
+
+/** The first half of a reply. The connection stays open, or is closed. */
+function half(form: ServiceForm, part: Part, isClosed: boolean): Behaviour {
+  return (request, socket) => {
+    const fake = { write: (bytes: Buffer) => send(bytes) };
+    const send = (bytes: Buffer) => {
+      const first = bytes.subarray(0, bytes.length - 40);
+      return isClosed ? socket.end(first) : socket.write(first);
+    };
+    return usual(form, part)(request, fake as never);
+  };
+}
+
+describe.each(KINDS.map((form) => [form.kind, form] as const))("a paid request to %s", (_kind, form) => {
+  it("is saved, and its key goes to the API alone", async () => {
+    const { double, generate } = await paidWorld(form);
+    expect(await generate()).toMatchObject({ ...SAVED, charged: "yes" });
+    expect(double.submits()).toHaveLength(1);
+    expect(double.submits()[0]?.headers[form.header[0]]).toBe(form.header[1](CANARY));
+    expect(double.hasLeaked()).toBe(false);
+  });
+
+  it.each([
+    [401, 3],
+    [402, 4],
+    [403, 3],
+    [404, 2],
+    [422, 2],
+  ])("that is answered with %s costs nothing, and is not sent again", async (status, exit) => {
+    const { double, generate, resume } = await paidWorld(form, {
+      submit: answers(() => form.error(status, "the words")),
+    });
+    expect(await generate()).toMatchObject({ ...REFUSED, exit });
+    expect(await resume()).toMatchObject({ exit: 0, files: [], open: [] });
+    expect(double.submits()).toHaveLength(1);
+  });
+
+  it("that is answered with 429 made nothing, and is sent again", async () => {
+    const busy = answers(() => form.error(429, "later", { "retry-after": "0" }));
+    const { double, generate } = await paidWorld(form, { submit: inTurn(busy, usual(form, "submit")) });
+    expect(await generate()).toMatchObject(SAVED);
+    expect(double.submits()).toHaveLength(2);
+  });
+
+  it.each<[string, Behaviour]>([
+    ["answered with 500", answers(() => form.error(500, "the words"))],
+    ["answered with 503", answers(() => form.error(503, "the words"))],
+    ["cut on the way", reset],
+    ["cut while its reply arrives", half(form, "submit", true)],
+  ])("that is %s may have been charged, and is never sent again", async (_what, submit) => {
+    const { double, generate, resume } = await paidWorld(form, { submit });
+    expect(await generate()).toMatchObject(LOST);
+    expect(await resume()).toMatchObject({ exit: 9, files: [], open: ["unknown"] });
+    expect(double.submits()).toHaveLength(1);
+  });
+
+  it("whose process is killed before it was sent is sent at most once", async () => {
+    const { double, killedBefore, resume } = await paidWorld(form);
+    await killedBefore("openSync", "/work/");
+    expect(double.submits()).toEqual([]);
+    const { exit, files } = await resume();
+    expect({ exit, files: files.length }).toEqual(
+      double.submits().length === 1 ? { exit: 0, files: 1 } : { exit: 9, files: 0 },
+    );
+  });
+
+  it.each<[string, Behaviour]>([
+    ["is on its way", silence],
+    ["has half of its reply", half(form, "submit", false)],
+  ])("whose process is killed while it %s is not sent again", async (_what, submit) => {
+    const { double, killedAt, resume } = await paidWorld(form, { submit });
+    await killedAt("submit");
+    expect(await resume()).toMatchObject({ exit: 9, files: [], open: ["unknown"] });
+    expect(double.submits()).toHaveLength(1);
+  });
+
+  it("whose process is killed with its whole reply on the disk ends as its image", async () => {
+    const { double, killedBefore, resume } = await paidWorld(form);
+    await killedBefore("readFileSync", "/reply");
+    expect(double.submits()).toHaveLength(1);
+    expect(await resume()).toMatchObject(SAVED);
+    expect(double.submits()).toHaveLength(1);
+  });
+});
+
+describe.each(WITH_JOBS.map((form) => [form.kind, form] as const))("an accepted job of %s", (_kind, form) => {
+  const running = form.ends?.running.poll ?? (() => response(500, ""));
+
+  it.each([404, 408, 422, 429, 500, 503])(
+    "ends as its image after a poll that is answered with %s",
+    async (status) => {
+      const poll = inTurn(
+        answers(() => form.error(status, "wait")),
+        usual(form, "poll"),
+      );
+      const { double, generate } = await paidWorld(form, { poll });
+      expect(await generate()).toMatchObject(SAVED);
+      expect(double.submits()).toHaveLength(1);
+    },
+  );
+
+  it.each([401, 402, 403])("ends as its image after polls that were refused with %s", async (status) => {
+    const poll = inTurn(
+      answers(() => form.error(status, "no")),
+      usual(form, "poll"),
+    );
+    const { double, generate, resume } = await paidWorld(form, { poll });
+    const first = await generate();
+    if (first.exit !== 0) expect(await resume()).toMatchObject(SAVED);
+    expect(double.submits()).toHaveLength(1);
+  });
+
+  it("ends as its image after polls and downloads that broke", async () => {
+    const { double, generate } = await paidWorld(form, {
+      poll: inTurn(reset, half(form, "poll", true), answers(running), usual(form, "poll")),
+      file: inTurn(reset, half(form, "file", true), usual(form, "file")),
+    });
+    expect(await generate()).toMatchObject(SAVED);
+    expect(double.submits()).toHaveLength(1);
+  });
+
+  it("ends as its image where the first URL has expired", async () => {
+    const expired = answers(() => response(403, "expired"));
+    const { double, generate } = await paidWorld(form, { file: inTurn(expired, usual(form, "file")) });
+    expect(await generate()).toMatchObject(SAVED);
+    expect(double.asked("poll").length).toBeGreaterThan(1);
+    expect(double.submits()).toHaveLength(1);
+  });
+
+  it.each<[string, Part, Partial<Record<Part, Behaviour>>]>([
+    ["is polled", "poll", { poll: inTurn(silence, usual(form, "poll")) }],
+    ["is downloaded", "file", { file: inTurn(half(form, "file", false), usual(form, "file")) }],
+  ])("ends as its image where the process is killed while it %s", async (_what, part, script) => {
+    const { double, killedAt, resume } = await paidWorld(form, script);
+    await killedAt(part);
+    expect(await resume()).toMatchObject(SAVED);
+    expect(double.submits()).toHaveLength(1);
+    expect(double.hasLeaked()).toBe(false);
+  });
+
+  it.each(["failed", "moderated", "forgotten"] as const)(
+    "that was %s is a failure of which it is not known whether it was charged",
+    async (end) => {
+      const ends = Object.entries(form.ends?.[end] ?? {}).map(([part, reply]) => [part, answers(reply)]);
+      const { double, generate, resume } = await paidWorld(form, Object.fromEntries(ends));
+      expect(await generate()).toMatchObject({
+        exit: 5,
+        type: "generation_failed",
+        charged: "unknown",
+        files: [],
+        open: [],
+      });
+      expect(await resume()).toMatchObject({ exit: 0, files: [] });
+      expect(double.submits()).toHaveLength(1);
+    },
+  );
+});

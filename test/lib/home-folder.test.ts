@@ -1,0 +1,35 @@
+import path from "node:path";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { programWords } from "../../src/lib/command-line.ts";
+import { NoHomeError, withHomeFolder } from "../../src/lib/home-folder.ts";
+
+function atHome(folder: string): void {
+  vi.stubEnv("HOME", folder);
+  onTestFinished(() => void vi.unstubAllEnvs());
+}
+
+it.each([
+  ["~", "/home/ada/"],
+  ["~/", "/home/ada/"],
+  ["~/pictures/", "/home/ada/pictures/"],
+  ["~/a\nb", "/home/ada/a\nb"],
+  ["~ada/x", "~ada/x"],
+  ["./~/x", "./~/x"],
+  ["/~/x", "/~/x"],
+  ["x", "x"],
+  ["", ""],
+])("%j is below the home folder at its start alone: %j", (given, file) => {
+  atHome("/home/ada");
+  expect(withHomeFolder(given)).toBe(file);
+});
+
+it("without a home folder it is nowhere", () => {
+  atHome("relative");
+  expect(() => withHomeFolder("~/x")).toThrow(NoHomeError);
+  expect(withHomeFolder("x")).toBe("x");
+});
+
+it("a command's program may be below it, and its arguments stay as they are", () => {
+  atHome(path.resolve("/home/ada"));
+  expect(programWords("~/bin/paint ~/x {output}")).toEqual(["/home/ada/bin/paint", "~/x", "{output}"]);
+});

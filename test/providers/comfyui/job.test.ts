@@ -1,0 +1,245 @@
+import { setTimeout } from "node:timers/promises";
+import { describe, expect, it } from "vitest";
+import { workflow } from "../../support/comfyui.ts";
+import { ALONE } from "../job.ts";
+import { comfyWorld, type WorldOptions } from "./world.ts";
+
+/** A world with a job that the server has taken. */
+async function taken(options: WorldOptions = {}) {
+  const world = await comfyWorld({ isHeld: true, graph: workflow(), ...options });
+  const { reply } = await world.submit();
+  if (reply.outcome !== "accepted") throw new Error(JSON.stringify(reply));
+  const { taskId } = reply;
+  return {
+    ...world,
+    taskId,
+    poll: () => world.provider.poll?.(taskId, undefined, ALONE.signal),
+    cancel: () => world.provider.cancel?.(taskId, ALONE.signal),
+  };
+}
+
+const state = (task: object) => ({ outcome: "state", task });
+
+describe("polling a job", () => {
+  it("says how many are before it, that it runs, and where its image is", async () => {
+    const { poll, double, provider, submit } = await taken();
+    expect(await poll()).toEqual(state({ status: "running", word: "queued", ahead: 0 }));
+    const later = await submit({ index: 1 });
+    const id = later.reply.outcome === "accepted" ? later.reply.taskId : "";
+    double.begin();
+    expect(await provider.poll?.(id, undefined, ALONE.signal)).toEqual(
+      state({ status: "running", word: "queued", ahead: 1 }),
+    );
+    expect(await poll()).toEqual(state({ status: "running", word: "running", ahead: 0 }));
+    double.release();
+    const url = `${double.url}/view?filename=imggen_00001_.png&subfolder=&type=output`;
+    expect(await poll()).toEqual(state({ status: "completed", urls: [url] }));
+  });
+
+  it("gives every image of the output node, so that the others are counted", async () => {
+    const { poll, double } = await taken({ images: 3 });
+    double.release();
+    expect((await poll()) as unknown).toMatchObject(
+      state({ urls: [/1/, /2/, /3/].map((n) => expect.stringMatching(n)) }),
+    );
+  });
+
+  it("takes an image that is kept before one that is only shown", async () => {
+    const preview = { class_type: "PreviewImage", inputs: { images: ["8", 0] } };
+    const { poll, double } = await taken({ graph: workflow({ "2": preview }) });
+    double.release();
+    expect(await poll()).toMatchObject(state({ urls: [expect.stringMatching(/type=output/)] }));
+    const only = await taken({ graph: workflow({ "2": preview, "9": null }) });
+    only.double.release();
+    expect(await only.poll()).toMatchObject(state({ urls: [expect.stringMatching(/type=temp/)] }));
+  });
+
+  it("takes the image of the node with the title output", async () => {
+    const save = { class_type: "SaveImage", inputs: { images: ["8", 0] }, _meta: { title: "Output" } };
+    const { poll, double } = await taken({ graph: workflow({ "95": save }) });
+    double.release();
+    expect(await poll()).toMatchObject(state({ urls: [expect.stringMatching(/00002/)] }));
+  });
+
+  it("says which node failed, and why", async () => {
+    const { poll, double } = await taken({ fails: { node: "3", message: "CUDA out of memory.\n  at x" } });
+    double.release();
+    expect(await poll()).toEqual(
+      state({
+        status: "failed",
+        errorCode: null,
+        why: 'The node "KSampler" (3) of class KSampler failed: CUDA out of memory. at x.',
+      }),
+    );
+  });
+
+  it("says that the server forgot a job", async () => {
+    const { poll, double } = await taken();
+    double.restart();
+    expect(await poll()).toMatchObject(
+      state({ status: "failed", why: expect.stringMatching(/no longer knows the job: it was restarted/) }),
+    );
+  });
+
+  it("says nothing of a job where the server does not answer", async () => {
+    const { poll, double } = await taken();
+    double.cuts = () => true;
+    expect(await poll()).toMatchObject({
+      outcome: "retry",
+      why: expect.stringMatching(/could not be reached/),
+    });
+  });
+
+  it("is answered from the server's cache where the same is asked for again, with the image that is there", async () => {
+    const { submit, double, provider } = await comfyWorld({ graph: workflow() });
+    const urls: unknown[] = [];
+    for (const taskId of ["task_1", "task_2"]) {
+      const { reply } = await submit({ taskId, fields: { seed: 7 } });
+      await setTimeout(20);
+      const polled = await provider.poll?.(
+        reply.outcome === "accepted" ? reply.taskId : "",
+        undefined,
+        ALONE.signal,
+      );
+      urls.push(polled?.outcome === "state" && polled.task.status === "completed" && polled.task.urls);
+    }
+    expect(urls[0]).toEqual(urls[1]);
+    expect(double.worked).toBe(1);
+  });
+});
+
+describe("cancelling a job", () => {
+  it("takes one that waits out of the queue", async () => {
+    const { cancel, poll, double } = await taken();
+    expect(await cancel()).toBe(true);
+    double.release();
+    expect(await poll()).toMatchObject(state({ status: "failed" }));
+    expect(double.worked).toBe(0);
+  });
+
+  it("interrupts the one that runs, and no other", async () => {
+    const { cancel, poll, double } = await taken();
+    double.begin();
+    expect(await cancel()).toBe(true);
+    const bodies = double.requests.filter(
+      ({ method, target }) => method === "POST" && target === "/interrupt",
+    );
+    expect(bodies.map(({ body }) => JSON.parse(body))).toEqual([{ prompt_id: double.submits[0]?.prompt_id }]);
+    expect(await poll()).toMatchObject(state({ status: "failed", why: "It was cancelled at the server." }));
+  });
+
+  it("cannot end one that has ended, or that is not known", async () => {
+    const { cancel, double } = await taken();
+    double.release();
+    expect(await cancel()).toBe(false);
+    double.restart();
+    expect(await cancel()).toBe(false);
+  });
+
+  it("gets no answer where there is no server", async () => {
+    const { cancel, double } = await taken();
+    double.cuts = () => true;
+    expect(await cancel()).toBeNull();
+  });
+});
+
+describe("following a job", () => {
+  it("says the share of its nodes that are done, by the messages to its own client", async () => {
+    const { provider, taskId, double } = await taken({ options: { key: "secret-key" } });
+    double.begin();
+    const shares: number[] = [];
+    const over = new AbortController();
+    const following = provider.follow?.(taskId, {
+      signal: over.signal,
+      onProgress: (share) => shares.push(share),
+    });
+    while (double.clients().length === 0) await setTimeout(5);
+    expect(double.clients()).toEqual([taskId]);
+    const opening = double.requests.at(-1);
+    expect(opening?.headers).toMatchObject({ authorization: "Bearer secret-key" });
+    expect(opening?.headers).not.toHaveProperty("origin");
+    const say = (type: string, data: object) => double.say(taskId, type, { prompt_id: taskId, ...data });
+    say("execution_cached", { nodes: ["4"] });
+    say("executing", { node: "5" });
+    say("executing", { node: "3" });
+    say("progress_state", { nodes: { "3": { value: 10, max: 20, state: "running" } } });
+    say("progress", { node: "3", value: 5, max: 20 });
+    double.say(taskId, "executed", { prompt_id: "another", node: "9" });
+    say("progress_state", {
+      nodes: { "3": { value: 20, max: 20, state: "finished" }, x: { value: 1, max: 1 } },
+    });
+    say("execution_success", {});
+    await following;
+    expect(shares.map((share) => Math.round(share * 70))).toEqual([10, 20, 25, 30]);
+  });
+
+  it("ends with its signal, and says nothing of a job that has ended", async () => {
+    const { provider, taskId, double } = await taken();
+    const over = new AbortController();
+    const following = provider.follow?.(taskId, { signal: over.signal, onProgress: () => {} });
+    while (double.clients().length === 0) await setTimeout(5);
+    over.abort();
+    await following;
+    double.release();
+    await provider.follow?.(taskId, ALONE);
+    while (double.clients().length > 0) await setTimeout(5);
+  });
+});
+
+describe("what a workflow is worth", () => {
+  it("is nothing at an own server, and is asked of it once", async () => {
+    const { prepare, double } = await comfyWorld({ graph: workflow() });
+    expect(await prepare()).toMatchObject({
+      isPaid: false,
+      workflow: expect.stringMatching(/^[\da-f]{64}$/),
+    });
+    const asked = double.requests.map(({ target }) => target).sort();
+    expect(asked).toEqual(
+      [
+        "CLIPTextEncode",
+        "CheckpointLoaderSimple",
+        "EmptyLatentImage",
+        "KSampler",
+        "SaveImage",
+        "VAEDecode",
+      ].map((name) => `/object_info/${name}`),
+    );
+    await prepare();
+    expect(double.requests.length).toBe(6);
+  });
+
+  it("is money where one of its nodes has the work done elsewhere", async () => {
+    const paid = { class_type: "FluxProNode", inputs: { prompt: "x", seed: 1 } };
+    const { prepare } = await comfyWorld({
+      graph: workflow({ "12": paid }),
+      classes: { FluxProNode: { api_node: true } },
+    });
+    expect(await prepare()).toMatchObject({ isPaid: true });
+  });
+
+  it("is refused where several nodes save images and none has the title output", async () => {
+    const save = { class_type: "SaveImage", inputs: { images: ["8", 0] }, _meta: { title: "Mask" } };
+    const several = await comfyWorld({ graph: workflow({ "10": save }) });
+    await expect(several.prepare()).rejects.toThrow(
+      'The workflow has 2 nodes that save images: "Save Image" (9), "Mask" (10). Give the right one, and no other, the title "output" in ComfyUI, and export it again.',
+    );
+    const titled = await comfyWorld({ graph: workflow({ "10": { ...save, _meta: { title: "output" } } }) });
+    expect(await titled.prepare()).toMatchObject({ isPaid: false });
+    const none = await comfyWorld({ graph: workflow({ "9": null }) });
+    await expect(none.prepare()).rejects.toThrow(/no node that saves an image/);
+  });
+
+  it("is refused where the server lacks a class of its nodes", async () => {
+    const { prepare, double } = await comfyWorld({
+      graph: workflow({ "10": { class_type: "Fancy Node", inputs: {}, _meta: { title: "Fancy" } } }),
+    });
+    await expect(prepare()).rejects.toThrow(
+      `The workflow has nodes of classes that ${double.host} does not have: "Fancy" (10) of Fancy Node.`,
+    );
+  });
+
+  it("lists the checkpoints as models", async () => {
+    const { provider } = await comfyWorld({ checkpoints: ["a.ckpt", "b/c.safetensors"] });
+    expect(await provider.models?.(ALONE.signal)).toEqual(["a.ckpt", "b/c.safetensors"]);
+  });
+});

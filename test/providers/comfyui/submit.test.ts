@@ -1,0 +1,224 @@
+import { readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { jobIdOf } from "../../../src/providers/comfyui/job-id.ts";
+import { workflow } from "../../support/comfyui.ts";
+import { PICTURE, sha256 } from "../../support/images.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { ALONE, OPTIONS, told } from "../job.ts";
+import { comfyWorld } from "./world.ts";
+
+const ROUTES = ({ requests }: { requests: { method: string; target: string }[] }) =>
+  requests.map(({ method, target }) => `${method} ${target}`);
+
+describe("submitting a job to ComfyUI", () => {
+  it("sends the classic workflow for a checkpoint where none is given, and nothing else", async () => {
+    const { submit, double } = await comfyWorld();
+    const { job, reply } = await submit({ model: "dream", fields: { seed: 7, steps: 4 } });
+    const id = jobIdOf(job);
+    expect(reply).toEqual({ outcome: "accepted", taskId: id });
+    expect(ROUTES(double)).toEqual([
+      "GET /queue",
+      `GET /history/${id}`,
+      "GET /models/checkpoints",
+      "POST /prompt",
+    ]);
+    expect(double.submits).toEqual([
+      {
+        prompt_id: id,
+        client_id: id,
+        prompt: {
+          "1": { class_type: "CheckpointLoaderSimple", inputs: { ckpt_name: "dream.safetensors" } },
+          "2": { class_type: "CLIPTextEncode", inputs: { text: "a red fox", clip: ["1", 1] } },
+          "3": { class_type: "CLIPTextEncode", inputs: { text: "", clip: ["1", 1] } },
+          "4": { class_type: "EmptyLatentImage", inputs: { width: 64, height: 48, batch_size: 1 } },
+          "5": {
+            class_type: "KSampler",
+            inputs: {
+              seed: 7,
+              steps: 4,
+              cfg: 8,
+              sampler_name: "euler",
+              scheduler: "normal",
+              denoise: 1,
+              model: ["1", 0],
+              positive: ["2", 0],
+              negative: ["3", 0],
+              latent_image: ["4", 0],
+            },
+          },
+          "6": { class_type: "VAEDecode", inputs: { samples: ["5", 0], vae: ["1", 2] } },
+          "7": { class_type: "SaveImage", inputs: { filename_prefix: "imggen", images: ["6", 0] } },
+        },
+      },
+    ]);
+    const { headers } = double.requests.at(-1) ?? { headers: {} };
+    expect(headers).not.toHaveProperty("origin");
+    expect(headers).not.toHaveProperty("authorization");
+  });
+
+  it("makes an id of its own from the task's, which the server takes, and which differs with each image", async () => {
+    const ids = [0, 1].map((index) => jobIdOf({ taskId: "task_1", index }));
+    expect(new Set(ids).size).toBe(2);
+    for (const id of ids)
+      expect(id).toMatch(/^[\da-f]{8}-[\da-f]{4}-8[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/);
+    expect(jobIdOf({ taskId: "task_1", index: 0 })).toBe(ids[0]);
+  });
+
+  it("refuses what the classic workflow has no place for, before anything is sent", async () => {
+    const { problem, double } = await comfyWorld();
+    expect(await problem({ model: null })).toMatch(/needs the name of a checkpoint: add --model/);
+    expect(await problem({ model: "dream", references: [{ url: "https://example.com/a.png" }] })).toMatch(
+      /Without --workflow, a ComfyUI server takes no reference images/,
+    );
+    expect(double.requests).toEqual([]);
+  });
+
+  it("gives a key and headers to a proxy before the server", async () => {
+    const { submit, double } = await comfyWorld({ options: { key: "ada:secret", headers: { "x-a": "b" } } });
+    await submit({ model: "dream" });
+    for (const { headers } of double.requests)
+      expect(headers).toMatchObject({ authorization: "Basic YWRhOnNlY3JldA==", "x-a": "b" });
+  });
+
+  it("uploads reference images, under names made of their digests", async () => {
+    const { submit, double, sent } = await comfyWorld({
+      graph: workflow({ "10": { class_type: "LoadImage", inputs: { image: "example.png" } } }),
+    });
+    const file = path.join(await temporaryFolder(), "fox.png");
+    await writeFile(file, PICTURE);
+    expect(await submit({ references: [{ file, mediaType: "image/png" }] })).toMatchObject({
+      what: "accepted",
+    });
+    const name = `${sha256(PICTURE)}.png`;
+    expect(double.uploads).toEqual([name]);
+    const upload = double.requests.find(({ target }) => target === "/upload/image");
+    expect(upload?.headers["content-type"]).toMatch(/^multipart\/form-data; boundary=/);
+    expect(upload?.body).toMatch(/name="subfolder"\r\n\r\nimggen\r\n.*name="overwrite"\r\n\r\ntrue\r\n/s);
+    expect(sent("10")).toEqual({ image: `imggen/${name}` });
+  });
+
+  it("refuses reference images that the workflow has no certain places for", async () => {
+    const image = { url: "https://example.com/a.png" };
+    const none = await comfyWorld({ graph: workflow() });
+    expect(await none.problem({ references: [image] })).toMatch(/no certain place for image\./);
+    const load = { class_type: "LoadImage", inputs: { image: "a.png" } };
+    const two = await comfyWorld({ graph: workflow({ "10": load, "11": load }) });
+    expect(await two.problem({ references: [image] })).toMatch(
+      /2 places for image: .*\(10\)\.image, .*\(11\)\.image/,
+    );
+    const titled = {
+      "10": { ...load, _meta: { title: "image" } },
+      "11": { ...load, _meta: { title: "image2" } },
+    };
+    const named = await comfyWorld({ graph: workflow(titled) });
+    expect(await named.problem({ references: [image, image] })).toBeNull();
+  });
+
+  it("shows the server's refusal as node, input and reason", async () => {
+    const { submit, double } = await comfyWorld({ checkpoints: ["dream.safetensors"] });
+    const { what, message } = await submit({ model: "night" });
+    expect({ what, message }).toEqual({
+      what: "invalid_request",
+      message: `${double.host} does not take the workflow: "CheckpointLoaderSimple" (1), ckpt_name: 'night' not in ["dream.safetensors"].`,
+    });
+  });
+
+  it("shows a refusal that names no node in the server's words", async () => {
+    const { submit } = await comfyWorld({ graph: workflow({ "9": { class_type: "Missing" } }) });
+    expect(await submit()).toMatchObject({
+      what: "invalid_request",
+      message: expect.stringMatching(/class_type property/),
+    });
+  });
+
+  it("sends nothing where the server cannot be reached, or is none of ComfyUI's", async () => {
+    const down = await comfyWorld();
+    down.double.cuts = () => true;
+    expect(await down.submit({ model: "dream" })).toMatchObject({ what: "not_sent" });
+    expect(down.double.submits).toEqual([]);
+  });
+});
+
+describe("a job whose reply is lost", () => {
+  it("is found at the server, and is not sent again", async () => {
+    const { submit, double } = await comfyWorld({ isHeld: true });
+    double.cuts = (_method, target) => target === "/prompt";
+    const { job, reply } = await submit({ model: "dream" });
+    expect(reply).toEqual({ outcome: "accepted", taskId: jobIdOf(job) });
+    expect(double.submits.length).toBe(1);
+  });
+
+  it("is not sent again by a later process that did not read the reply", async () => {
+    const { submit, provider, double } = await comfyWorld({ isHeld: true });
+    const { job, reply } = await submit({ model: "dream" });
+    expect(await provider.submit(job, ALONE)).toEqual(reply);
+    double.release();
+    expect(await provider.submit(job, ALONE)).toEqual(reply);
+    expect(double.submits.length).toBe(1);
+  });
+
+  it("can be asked for later where the server cannot be reached now", async () => {
+    const { submit, double } = await comfyWorld();
+    let isGone = false;
+    double.cuts = (_method, target) => {
+      isGone ||= target === "/prompt";
+      return isGone;
+    };
+    const { reply } = await submit({ model: "dream" });
+    expect(reply).toMatchObject({ outcome: "unknown", isAskable: true });
+  });
+
+  it("is unknown where the server does not know it", async () => {
+    const { submit, double } = await comfyWorld({ isHeld: true });
+    double.cuts = (_method, target) => {
+      if (target === "/prompt") double.restart();
+      return target === "/prompt";
+    };
+    const { reply } = await submit({ model: "dream" });
+    expect(reply).toMatchObject({ outcome: "unknown" });
+    expect(reply).not.toHaveProperty("isAskable");
+  });
+});
+
+describe("recovering a job whose process ended", () => {
+  it("finds it in the queue, at work, and in the history", async () => {
+    const { submit, provider, double } = await comfyWorld({ isHeld: true });
+    const { job } = await submit({ model: "dream" });
+    const accepted = { outcome: "accepted", taskId: jobIdOf(job) };
+    expect(await provider.recover?.(job, ALONE)).toEqual(accepted);
+    double.begin();
+    expect(await provider.recover?.(job, ALONE)).toEqual(accepted);
+    double.release();
+    expect(await provider.recover?.(job, ALONE)).toEqual(accepted);
+  });
+
+  it("knows nothing of one that the server does not know", async () => {
+    const { job, provider } = await comfyWorld();
+    expect(await provider.recover?.(await job({ model: "dream" }), ALONE)).toBeNull();
+  });
+
+  it("concludes nothing where the server cannot be asked", async () => {
+    const { job, provider, double } = await comfyWorld();
+    double.cuts = () => true;
+    const reply = await provider.recover?.(await job({ model: "dream" }), ALONE);
+    expect(reply).toMatchObject({
+      outcome: "unknown",
+      isAskable: true,
+      why: expect.stringMatching(/could not be reached/),
+    });
+  });
+
+  it("does not need the workflow's own file", async () => {
+    const { job, open, folder, double, sent } = await comfyWorld({ graph: workflow() });
+    const made = await job();
+    await writeFile(path.join(folder, "fox.json"), "{}");
+    const other = await open({ ...OPTIONS, workflow: undefined });
+    expect(told(await other.submit(made, ALONE)).what).toBe("accepted");
+    expect(sent("6")).toMatchObject({ text: "a red fox" });
+    expect(await readFile(path.join(folder, "workflows", `${made.options.workflow}.json`), "utf8")).toContain(
+      "KSampler",
+    );
+    expect(double.submits.length).toBe(1);
+  });
+});

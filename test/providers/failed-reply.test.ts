@@ -1,0 +1,184 @@
+import { describe, expect, it } from "vitest";
+import { failedReply, readErrorBody } from "../../src/providers/failed-reply.ts";
+
+const asked = { host: "gpubox:1234", isPaid: true, mask: (text: string) => text, nowMs: 0 };
+
+function failed(
+  status: number,
+  error: object | string = {},
+  given: { isPaid?: boolean; retryAfter?: string } = {},
+) {
+  const { isPaid = true, retryAfter } = given;
+  const headers = retryAfter === undefined ? {} : { "retry-after": retryAfter };
+  return failedReply({ status, headers, body: JSON.stringify({ error }) }, { ...asked, isPaid });
+}
+
+const LOGIN = { kind: "account", key: "login_required" };
+const CREDITS = { kind: "account", key: "my_credits.no_credits_description" };
+
+describe("a reply", () => {
+  it.each([401, 403])("with %i would come for every other request too", (status) => {
+    expect(failed(status).failure).toEqual(LOGIN);
+  });
+
+  it.each([
+    [402, ""],
+    [429, "insufficient_quota"],
+    [400, "billing_hard_limit_reached"],
+    [403, "project_spend_limit_exceeded"],
+    [429, "billing_not_active"],
+    [400, "budget_exceeded"],
+  ])("with %i %s is of an account that cannot pay", (status, code) => {
+    expect(failed(status, { code }).failure).toEqual(CREDITS);
+    expect(failed(status, { type: code, code: null }).failure).toEqual(CREDITS);
+  });
+
+  it.each([
+    ["12", 12_000],
+    ["0.5", 500],
+    ["Thu, 01 Jan 1970 00:00:30 GMT", 30_000],
+    ["soon", null],
+    [undefined, null],
+  ])("with 429 and Retry-After %s is a rate limit", (retryAfter, retryAfterMs) => {
+    const given = retryAfter === undefined ? {} : { retryAfter };
+    expect(failed(429, {}, given).failure).toEqual({ kind: "busy", retryAfterMs });
+  });
+
+  it("with 503 and Retry-After of a free generator is waited for, and of a paid one lost", () => {
+    const retryAfter = "5";
+    expect(failed(503, {}, { isPaid: false, retryAfter }).failure).toEqual({
+      kind: "busy",
+      retryAfterMs: 5000,
+    });
+    expect(failed(503, {}, { isPaid: true, retryAfter }).failure).toEqual({ kind: "lost" });
+    expect(failed(503, {}, { isPaid: false }).failure).toEqual({ kind: "lost" });
+    expect(failed(500, {}, { isPaid: false, retryAfter }).failure).toEqual({ kind: "lost" });
+  });
+
+  it("with 500 proves nothing of a paid request, whatever code it carries", () => {
+    const code = "insufficient_quota";
+    expect(failed(500, { code }).failure).toEqual({ kind: "lost" });
+    expect(failed(500, { code }, { isPaid: false }).failure).toEqual(CREDITS);
+  });
+
+  it.each([409, 451, 499])(
+    "with %i is a refusal of a free image, and proves nothing of a paid one",
+    (status) => {
+      expect(failed(status, {}, { isPaid: false }).failure).toEqual({ kind: "refused" });
+      expect(failed(status).failure).toEqual({ kind: "lost" });
+    },
+  );
+
+  it.each([400, 404, 405, 413, 415, 422, 301, 307, 308])(
+    "with %i says that this request is wrong",
+    (status) => {
+      expect(failed(status).failure).toEqual({ kind: "invalid" });
+    },
+  );
+
+  it.each(["Flagged by moderation.", "It violates our content policy.", "Stopped by the safety system"])(
+    "that says “%s” refuses this image alone",
+    (message) => {
+      expect(failed(400, { message }).failure).toEqual({ kind: "refused" });
+      expect(failed(403, { message }).failure).toEqual({ kind: "refused" });
+    },
+  );
+
+  it.each(["moderation_blocked", "content_policy_violation", "contentFilter", "image_generation_user_error"])(
+    "that names %s refuses this image alone, also with 403",
+    (code) => {
+      expect(failed(403, { code }).failure).toEqual({ kind: "refused" });
+    },
+  );
+
+  it.each([100, 204, 302, 303, 408, 500, 502, 503, 504, 520, 524])(
+    "with %i may have cost an image",
+    (status) => {
+      expect(failed(status).failure).toEqual({ kind: "lost" });
+    },
+  );
+});
+
+describe("a message", () => {
+  it.each([
+    [401, "gpubox:1234 does not accept the key (HTTP 401: Why). Give it one"],
+    [402, "no credit left, or has reached a limit (HTTP 402: Why). Add credit"],
+    [403, "does not let this account make images (HTTP 403: Why)."],
+    [404, "no such address or model (HTTP 404: Why). Check --generator"],
+    [308, "leads to another address"],
+    [429, "gpubox:1234 is busy (HTTP 429: Why)."],
+    [400, "gpubox:1234 does not take the request (HTTP 400: Why)."],
+    [409, "No image came from gpubox:1234 (HTTP 409: Why)."],
+    [524, "No image came from gpubox:1234 (HTTP 524: Why)."],
+  ])("for %i says what happened, in the server's words, and what to do", (status, message) => {
+    expect(failed(status, { message: "Why." }).message).toContain(message);
+  });
+
+  it("has the key hidden", () => {
+    const mask = (text: string) => text.replaceAll("s3cret", "…");
+    const reply = { status: 401, headers: {}, body: JSON.stringify({ error: "Wrong key s3cret" }) };
+    expect(failedReply(reply, { ...asked, mask }).message).toContain("Wrong key …");
+  });
+});
+
+it.each<[string, unknown, string | null]>([
+  [
+    "OpenAI's object",
+    { error: { message: "Bad size.", type: "invalid_request_error", param: null } },
+    "Bad size",
+  ],
+  ["a text", { error: "prompt required" }, "prompt required"],
+  ["a code beside a message", { error: "server_error", message: "out of memory" }, "out of memory"],
+  ["a detail", { detail: "Not Found" }, "Not Found"],
+  [
+    "a list of details",
+    {
+      detail: [
+        { loc: ["body", "size"], msg: "Field required" },
+        { loc: ["body", "n"], msg: "Too many" },
+      ],
+    },
+    "body.size: Field required; body.n: Too many",
+  ],
+  [
+    "an object of AUTOMATIC1111",
+    { error: "HTTPException", detail: "", body: "", errors: "Sampler not found" },
+    "Sampler not found",
+  ],
+  ["a list", [{ error: { code: 400, message: "Invalid." } }], "Invalid"],
+  ["a text alone", "overloaded", "overloaded"],
+  ["nothing to read", { error: null }, null],
+  ["a message that is empty", { error: { message: "", type: "server_error" } }, null],
+])("the words of a refusal are read from %s", (_form, body, words) => {
+  expect(readErrorBody(JSON.stringify(body)).words).toBe(words);
+});
+
+it.each([
+  ["", null],
+  ["  \n", null],
+  ["upstream timed out", "upstream timed out"],
+  ["<html><head><title>502 Bad\nGateway</title></head></html>", "a page with the title “502 Bad Gateway”"],
+  ["<html></html>", "a page without a title"],
+  ['{"error":{"message":"cut sho', '{"error":{"message":"cut sho'],
+])("a body that is no JSON has words too: %j", (body, words) => {
+  expect(readErrorBody(body)).toEqual({ isJson: false, words, codes: [], field: null });
+});
+
+it("words are one line, and not longer than a few", () => {
+  const { words } = readErrorBody(JSON.stringify({ error: { message: `No.\n\n${"ha ".repeat(1000)}` } }));
+  expect(words).toMatch(/^No\. ha ha .*…$/);
+  expect(words?.length).toBeLessThanOrEqual(501);
+});
+
+it("nobody is heard below thousands of levels", () => {
+  const deep = `${'{"error":'.repeat(3000)}"x"${"}".repeat(3000)}`;
+  expect(readErrorBody(deep).words).toBeNull();
+});
+
+it("codes, types and the field at fault are found wherever they are", () => {
+  const error = { code: 400, type: "image_generation_user_error", status: "INVALID", param: "size" };
+  expect(readErrorBody(JSON.stringify({ error }))).toMatchObject({
+    codes: ["400", "image_generation_user_error", "INVALID"],
+    field: "size",
+  });
+});

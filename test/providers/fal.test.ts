@@ -1,0 +1,128 @@
+import { expect, it } from "vitest";
+import { answers } from "../support/doubles/double.ts";
+import { FAL } from "../support/doubles/fal.ts";
+import { PICTURE } from "../support/images.ts";
+import { json, response } from "../support/scripted-server.ts";
+import { KEY, serviceWorld } from "./service-world.ts";
+
+const REFERENCE = { url: `data:image/png;base64,${PICTURE.toString("base64")}` };
+
+it("asks a model by its whole path for an image of a size, with its key", async () => {
+  const { double, submit, bodies } = await serviceWorld(FAL);
+  const { reply } = await submit({ width: 1024, height: 576, fields: { seed: 7, num_inference_steps: 4 } });
+  expect(reply).toEqual({ outcome: "accepted", taskId: `${double.origin}/fal-ai/flux/requests/req-1` });
+  expect(double.submits()[0]).toMatchObject({
+    target: "/fal-ai/flux/dev",
+    headers: { authorization: `Key ${KEY}` },
+  });
+  expect(bodies()).toEqual([
+    { prompt: "a red fox", image_size: { width: 1024, height: 576 }, seed: 7, num_inference_steps: 4 },
+  ]);
+});
+
+it("sends a reference image, with a size only where one was asked for", async () => {
+  const { submit, bodies } = await serviceWorld(FAL);
+  await submit({ references: [REFERENCE] });
+  await submit({ references: [REFERENCE, REFERENCE], ratio: "1:1", width: 64, height: 64 });
+  await submit({ references: [REFERENCE], model: "fal-ai/nano-banana/edit" });
+  expect(bodies()).toEqual([
+    { prompt: "a red fox", image_url: REFERENCE.url },
+    {
+      prompt: "a red fox",
+      image_size: { width: 64, height: 64 },
+      image_urls: [REFERENCE.url, REFERENCE.url],
+    },
+    { prompt: "a red fox", image_urls: [REFERENCE.url] },
+  ]);
+});
+
+it("asks for the result once the job is completed, and not before", async () => {
+  const script = { poll: answers(FAL.ends?.running.poll ?? (() => json({}))) };
+  const running = await serviceWorld(FAL, script);
+  expect(await running.state(await running.accepted())).toEqual({ status: "running", word: "IN_PROGRESS" });
+  expect(running.double.asked("result")).toEqual([]);
+  const { accepted, state, double } = await serviceWorld(FAL);
+  expect(await state(await accepted())).toEqual({
+    status: "completed",
+    urls: [`${double.origin}/files/image-1.png?signature=s3cret`],
+    usage: { inference_time: 2.5 },
+  });
+  expect(double.requests.slice(1).map(({ target }) => target)).toEqual([
+    "/fal-ai/flux/requests/req-1/status",
+    "/fal-ai/flux/requests/req-1",
+  ]);
+});
+
+it("reads a result of one image", async () => {
+  const { accepted, state } = await serviceWorld(FAL, {
+    result: answers(() => json({ image: { url: "https://v3.fal.media/x.png" } })),
+  });
+  expect(await state(await accepted())).toMatchObject({ urls: ["https://v3.fal.media/x.png"] });
+});
+
+it("records all three addresses of a job where they do not follow from one", async () => {
+  const { accepted, state, double, cancel } = await serviceWorld(FAL, {
+    submit: answers((origin) =>
+      json({
+        request_id: "abc",
+        response_url: `${origin}/a/requests/abc/response`,
+        status_url: `${origin}/a/requests/abc/status`,
+        cancel_url: `${origin}/a/requests/abc/cancel`,
+      }),
+    ),
+  });
+  const id = await accepted();
+  await state(id);
+  expect(await cancel(id)).toBe(true);
+  expect(double.requests.slice(1).map(({ method, target }) => `${method} ${target}`)).toEqual([
+    "GET /a/requests/abc/status",
+    "GET /a/requests/abc/response",
+    "PUT /a/requests/abc/cancel",
+  ]);
+});
+
+it.each(["response_url", "status_url", "cancel_url"])(
+  "asks for no job whose %s is elsewhere",
+  async (name) => {
+    const elsewhere = "https://evil.example/requests/abc";
+    const { submit, double } = await serviceWorld(FAL, {
+      submit: answers((origin) => {
+        const at = `${origin}/a/requests/abc`;
+        const urls = { response_url: at, status_url: `${at}/status`, cancel_url: `${at}/cancel` };
+        return json({ request_id: "abc", ...urls, [name]: elsewhere });
+      }),
+    });
+    expect((await submit()).what).toBe("unknown");
+    expect(double.requests).toHaveLength(1);
+  },
+);
+
+it.each([
+  [500, { detail: "out of memory" }, "says: HTTP 500: out of memory."],
+  [422, { detail: [{ loc: ["body", "prompt"], msg: "flagged" }] }, "says: HTTP 422: body.prompt: flagged."],
+])("ends a job whose result is an error, %j", async (status, body, why) => {
+  const { accepted, state } = await serviceWorld(FAL, { result: answers(() => json(body, status)) });
+  expect(await state(await accepted())).toEqual({
+    status: "failed",
+    errorCode: null,
+    why: expect.stringContaining(why),
+  });
+});
+
+it.each([
+  [500, response(500, "<html>Oops</html>")],
+  [502, json({ detail: "busy" }, 502)],
+  [503, json({ detail: "busy" }, 503)],
+  [504, json({ detail: "busy" }, 504)],
+  [429, json({ detail: "busy" }, 429)],
+])("ends no job because of %s of a server before fal", async (status, reply) => {
+  const { accepted, poll } = await serviceWorld(FAL, { result: answers(() => reply) });
+  expect(await poll(await accepted())).toMatchObject({ outcome: "retry", rateLimited: status === 429 });
+});
+
+it.each([null, "flux", "../x/y", "fal-ai/flux?x"])("is refused for a model %j", async (model) => {
+  const { provider } = await serviceWorld(FAL);
+  const options = { model, width: 64, height: 64, sizeForm: null, fields: {} };
+  const request = { prompt: "a fox", model: "m" };
+  expect(provider.check?.({ request, isPaid: true, options, references: [] })).toMatch(/fal-ai\/flux\/dev/);
+});

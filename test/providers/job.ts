@@ -1,0 +1,71 @@
+import { mkdir } from "node:fs/promises";
+import path from "node:path";
+import { systemClock } from "../../src/lib/clock.ts";
+import type { ProviderDeps } from "../../src/providers/deps.ts";
+import { type GeneratorSpec, type GivenSpec, openProvider } from "../../src/providers/kinds.ts";
+import type { GeneratorOptions } from "../../src/providers/options.ts";
+import type { Job, Provider, SubmitReply } from "../../src/providers/provider.ts";
+import type { GenerationRequest } from "../../src/task/request.ts";
+import type { WorkOptions } from "../../src/task/work.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+/** What is set about a generator where a test says nothing. */
+export const OPTIONS: GeneratorOptions = {
+  model: null,
+  sidePx: 1024,
+  sizeForm: null,
+  concurrency: 1,
+  timeoutMs: 30_000,
+  fields: {},
+  headers: {},
+  isPaid: false,
+  key: null,
+};
+
+/** A provider as the program opens it. */
+export function opened(
+  spec: GeneratorSpec | GivenSpec,
+  options: Partial<GeneratorOptions> = {},
+  env: Record<string, string | undefined> = { PATH: process.env.PATH },
+  deps: Partial<ProviderDeps> = {},
+): Promise<Provider> {
+  const usual = { env, proxies: undefined, clock: systemClock };
+  if (spec.kind === "npm" && !("server" in spec))
+    throw new TypeError("it is not known where it is installed");
+  return openProvider(spec, { ...OPTIONS, ...options }, { ...usual, ...deps });
+}
+
+/** A job's parts, whichever of its parts they belong to. */
+export type JobParts = Partial<
+  Omit<Job, "request" | "options"> & WorkOptions & Pick<GenerationRequest, "prompt" | "ratio" | "quality">
+>;
+
+/** A job in a private folder of its own. */
+export async function jobFor(given: JobParts = {}): Promise<Job> {
+  const { prompt = "a red fox", ratio, quality, ...parts } = given;
+  const { model = null, width = 64, height = 48, sizeForm = null, fields = {}, ...others } = parts;
+  const folder = path.join(await temporaryFolder(), "job");
+  await mkdir(folder, { mode: 0o700 });
+  return {
+    request: { prompt, model: model ?? "default", ...(ratio && { ratio }), ...(quality && { quality }) },
+    taskId: "task_1",
+    index: 0,
+    isPaid: false,
+    options: { model, width, height, sizeForm, fields },
+    references: [],
+    folder,
+    ...others,
+  };
+}
+
+/** Nothing gives the job up, and nobody follows it. */
+export const ALONE = { signal: new AbortController().signal, onProgress: () => {}, onSent: () => {} };
+
+/** A reply in one word, that of its outcome or of its error's type, and what it says. */
+export function told(reply: SubmitReply | null) {
+  if (reply === null) return { what: "nothing", message: "" };
+  const error = "error" in reply ? (reply.error ?? null) : null;
+  const what = reply.outcome === "refused" ? reply.error.type : reply.outcome;
+  const why = reply.outcome === "unknown" ? reply.why : "";
+  return { what, message: error?.message ?? why, hint: error?.hint ?? null };
+}

@@ -1,0 +1,94 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { LLMock } from "@copilotkit/aimock";
+import { expect, it, onTestFinished } from "vitest";
+import { CANARY } from "../../support/canary.ts";
+import { png } from "../../support/images.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { ALONE } from "../job.ts";
+import { BASE64, expectPicture, failing, openAiAt } from "./openai-world.ts";
+
+// A mock of OpenAI's API that others keep close to it.
+
+async function openAiMock(): Promise<LLMock> {
+  const mock = new LLMock();
+  mock.onImage(/fox/, { image: { b64Json: BASE64 } });
+  await mock.start();
+  onTestFinished(() => mock.stop());
+  return mock;
+}
+
+const PAID = { key: CANARY, isPaid: true };
+
+it("makes an image, in one request", async () => {
+  const mock = await openAiMock();
+  await expectPicture(openAiAt(`${mock.url}/v1`, PAID), { model: "gpt-image-2" });
+  const requests = mock.getRequests();
+  expect(requests).toMatchObject([{ method: "POST", path: "/v1/images/generations" }]);
+  expect(requests[0]?.headers).toMatchObject({
+    authorization: "[REDACTED]",
+    "x-client-request-id": "task_1",
+  });
+});
+
+it("makes an image from reference images in files", async () => {
+  const mock = await openAiMock();
+  const folder = await temporaryFolder();
+  const files = ["1.png", "2.png"].map((name) => path.join(folder, name));
+  for (const [at, file] of files.entries()) await writeFile(file, png(at));
+  const references = files.map((file) => ({ file, mediaType: "image/png" }));
+  await expectPicture(openAiAt(`${mock.url}/v1`, PAID), { model: "gpt-image-2", references });
+  expect(mock.getRequests()).toMatchObject([{ path: "/v1/images/edits" }]);
+});
+
+it("lists the models", async () => {
+  const mock = await openAiMock();
+  const models = await openAiAt(`${mock.url}/v1`, PAID).provider.models?.(ALONE.signal);
+  expect(models?.length).toBeGreaterThan(0);
+});
+
+it.each([
+  [401, { message: "Incorrect API key provided", code: "invalid_api_key" }, "auth_required"],
+  [429, { message: "You exceeded your current quota", code: "insufficient_quota" }, "insufficient_credits"],
+  [429, { message: "Rate limit reached", code: "rate_limit_exceeded" }, "rate_limited"],
+  [
+    400,
+    {
+      message: "Rejected by the safety system",
+      type: "image_generation_user_error",
+      code: "moderation_blocked",
+    },
+    "generation_failed",
+  ],
+  [500, { message: "The server had an error", type: "server_error" }, "unknown"],
+])("says what a reply with %i means, and asks once", async (status, error, kind) => {
+  const mock = await openAiMock();
+  mock.prependFixture({ match: { endpoint: "image" }, response: { error, status } });
+  const { message, what } = await failing(openAiAt(`${mock.url}/v1`, PAID));
+  expect(what).toBe(kind);
+  expect(message).toContain(error.message);
+  expect(mock.getRequests()).toHaveLength(1);
+});
+
+it("says how long a rate limit asks to wait", async () => {
+  const mock = await openAiMock();
+  mock.prependFixture({
+    match: { endpoint: "image" },
+    response: { error: { message: "Slow down", code: "rate_limit_exceeded" }, status: 429, retryAfter: 7 },
+  });
+  const { reply } = await failing(openAiAt(`${mock.url}/v1`, PAID));
+  expect(reply).toMatchObject({ outcome: "rate_limited", retryAfterMs: 7000 });
+});
+
+it.each([
+  ["the connection is cut", { disconnectRate: 1 }, "unknown"],
+  ["the reply is no whole JSON", { malformedRate: 1 }, "unknown"],
+  ["the reply is an error of the server", { dropRate: 1 }, "unknown"],
+  ["the server limits the rate", { rateLimitRate: 1 }, "rate_limited"],
+])("asks once where %s", async (_what, chaos, kind) => {
+  const mock = await openAiMock();
+  mock.setChaos(chaos);
+  const { what } = await failing(openAiAt(`${mock.url}/v1`, PAID));
+  expect(what).toBe(kind);
+  expect(mock.getRequests()).toHaveLength(1);
+});

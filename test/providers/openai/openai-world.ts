@@ -1,0 +1,86 @@
+import { expect, onTestFinished } from "vitest";
+import { bearer } from "../../../src/providers/key-headers.ts";
+import { OpenAiProvider } from "../../../src/providers/openai/openai-provider.ts";
+import { serverFormOf } from "../../../src/providers/openai/servers.ts";
+import type { GeneratorOptions } from "../../../src/providers/options.ts";
+import type { MadeImage, Provider, SubmitReply } from "../../../src/providers/provider.ts";
+import { PICTURE } from "../../support/images.ts";
+import { liveServer } from "../../support/live-server.ts";
+import { quickClock } from "../../support/quick-clock.ts";
+import { type Behaviour, json, type ScriptedServer } from "../../support/scripted-server.ts";
+import { ALONE, type JobParts, jobFor, OPTIONS, told } from "../job.ts";
+
+export const BASE64 = PICTURE.toString("base64");
+
+/** OpenAI's own form of answer. */
+export const ONE_IMAGE = {
+  created: 1_790_000_000,
+  data: [{ b64_json: BASE64 }],
+  usage: { total_tokens: 1100, input_tokens: 10, output_tokens: 1090 },
+};
+
+export interface OpenAiOptions extends Partial<GeneratorOptions> {
+  /** The server whose form is used, as if the generator were at its address. Default: one that nobody knows. */
+  as?: string;
+}
+
+/** A provider, and what its jobs have where a test says nothing. */
+export interface OpenAi {
+  provider: Provider;
+  parts: JobParts;
+}
+
+function bearerHeaders({ key }: Partial<GeneratorOptions>) {
+  return key ? bearer(key) : {};
+}
+
+/** An OpenAI-compatible provider at this base, closed after the test. */
+export function openAiAt(base: string, { as = base, ...options }: OpenAiOptions = {}): OpenAi {
+  const deps = { env: {}, proxies: undefined, clock: quickClock };
+  const setup = { url: base, keyHeaders: bearerHeaders(options), options: { ...OPTIONS, ...options } };
+  const provider = new OpenAiProvider(setup, deps, serverFormOf(as));
+  onTestFinished(() => provider.close());
+  const { isPaid = false, sizeForm = null } = options;
+  return { provider, parts: { isPaid, sizeForm } };
+}
+
+/** A scripted server, and a provider that uses it. */
+export async function scriptedOpenAi(behave: Behaviour, options: OpenAiOptions = {}) {
+  const server = await liveServer(behave);
+  return { server, generator: openAiAt(`${server.origin}/v1`, options) };
+}
+
+/** Every request is answered with this, as JSON. */
+export const answering =
+  (value: unknown, status = 200, headers: Record<string, string> = {}): Behaviour =>
+  (_request, socket) =>
+    void socket.write(json(value, status, headers));
+
+/** Submits a job, which must be made. @returns what was said of it, and its images */
+export async function made({ provider, parts }: OpenAi, given: JobParts = {}) {
+  const job = await jobFor({ ...parts, ...given });
+  const reply = await provider.submit(job, ALONE);
+  expect(told(reply)).toEqual({ what: "made", message: "", hint: null });
+  const images: MadeImage[] = (await provider.images?.(job)) ?? [];
+  return { ...(reply as Extract<SubmitReply, { outcome: "made" }>), images, job };
+}
+
+/** Submits a job, whose image must be the picture of tests. @returns what was said of it */
+export async function expectPicture(generator: OpenAi, given: JobParts = {}) {
+  const reply = await made(generator, given);
+  expect(reply.images).toEqual([{ kind: "bytes", bytes: PICTURE }]);
+  return reply;
+}
+
+/** Submits a job, which must not be made. */
+export async function failing({ provider, parts }: OpenAi, given: JobParts = {}) {
+  const job = await jobFor({ ...parts, ...given });
+  const reply = await provider.submit(job, ALONE);
+  expect(reply.outcome).not.toBe("made");
+  return { ...told(reply), reply, job };
+}
+
+/** The JSON bodies of all POSTs, in order. */
+export function bodies(server: ScriptedServer): Record<string, unknown>[] {
+  return server.submits().map(({ body }) => JSON.parse(body));
+}

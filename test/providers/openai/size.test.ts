@@ -1,0 +1,56 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { sizeFields } from "../../../src/providers/openai/size.ts";
+import { holds } from "../../support/holds.ts";
+import { expectPublished } from "./published-fields.ts";
+
+const px = fc.integer({ min: 1, max: 20_000 });
+const plain = { ratio: undefined };
+
+describe("a size", () => {
+  it.each(["gpt-image-2", "gpt-image-2.5-flare", "gpt-image-1", "chatgpt-image-latest"])(
+    "is always one that %s makes",
+    (model) => {
+      holds(
+        fc.property(px, px, (width, height) => {
+          const size = sizeFields({ ...plain, width, height }, model, "WxH");
+          expectPublished({ model, prompt: "a fox", ...size }, "generations");
+        }),
+      );
+    },
+  );
+
+  it.each([
+    [1024, 1024, "1024x1024"],
+    [2048, 2048, "2048x2048"],
+    [4096, 4096, "2880x2880"],
+    [3840, 2160, "3840x2160"],
+    [4096, 2304, "3840x2160"],
+    [1024, 576, "1088x608"],
+    [1024, 128, "1408x480"],
+  ])("of %i × %i is %s for gpt-image-2", (width, height, size) => {
+    expect(sizeFields({ ...plain, width, height }, "gpt-image-2", "WxH")).toEqual({ size });
+  });
+
+  it.each([
+    [1024, 1024, "1024x1024"],
+    [1820, 1024, "1536x1024"],
+    [768, 1024, "1024x1536"],
+    [900, 1024, "1024x1024"],
+  ])("of %i × %i is the nearest of three, %s, for gpt-image-1", (width, height, size) => {
+    expect(sizeFields({ ...plain, width, height }, "gpt-image-1", "WxH")).toEqual({ size });
+  });
+
+  const wide = { ratio: "16:9", width: 2048, height: 1152 };
+
+  it("of another server's model is the job's own", () => {
+    expect(sizeFields(wide, "flux", "WxH")).toEqual({ size: "2048x1152" });
+    expect(sizeFields(wide, null, "width,height")).toEqual({ width: 2048, height: 1152 });
+    expect(sizeFields(wide, null, "aspect_ratio")).toEqual({ aspect_ratio: "16:9" });
+  });
+
+  it("is left to the server where the job has no ratio, or to OpenAI where it is auto", () => {
+    expect(sizeFields({ ...wide, ratio: undefined }, null, "aspect_ratio")).toEqual({});
+    expect(sizeFields({ ...wide, ratio: "auto" }, "gpt-image-2", "WxH")).toEqual({ size: "auto" });
+  });
+});

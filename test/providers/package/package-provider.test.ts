@@ -1,0 +1,216 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { PackageName } from "../../../src/providers/kinds.ts";
+import { installedPackage } from "../../../src/providers/package/load.ts";
+import { parseGeneratorSpec } from "../../../src/providers/spec.ts";
+import { answers, type Part, serviceDouble } from "../../support/doubles/double.ts";
+import { EXAMPLE, installExample } from "../../support/doubles/example.ts";
+import { PICTURE } from "../../support/images.ts";
+import { type Behaviour, json } from "../../support/scripted-server.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { ALONE, type JobParts, jobFor, opened, told } from "../job.ts";
+
+const { signal } = ALONE;
+
+function named(text: string): PackageName {
+  const spec = parseGeneratorSpec(text, "--generator");
+  if (spec.kind !== "npm") throw new Error("it is no package");
+  return spec;
+}
+
+/** A package of one file, as it is installed. @returns the folder of settings */
+async function installed(code: string, version = "1.0.0"): Promise<string> {
+  const config = await temporaryFolder();
+  const folder = path.join(config, "providers/node_modules/fox");
+  await mkdir(folder, { recursive: true });
+  await writeFile(path.join(folder, "package.json"), JSON.stringify({ name: "fox", version }));
+  await writeFile(path.join(folder, "index.js"), code);
+  return config;
+}
+
+/** The documentation's package at a double of its service. */
+async function example(script: Partial<Record<Part, Behaviour>> = {}) {
+  const double = await serviceDouble(EXAMPLE, script);
+  const config = await temporaryFolder();
+  await installExample(config);
+  return { double, ...(await providerOf(double.spec, config)) };
+}
+
+async function providerOf(text: string, config: string) {
+  const spec = installedPackage(named(text), config);
+  const provider = await opened(spec, { key: "secret-key-1", isPaid: true });
+  onTestFinished(() => provider.close());
+  return {
+    spec,
+    provider,
+    submit: async (given: JobParts = {}) => {
+      const job = await jobFor({ isPaid: true, ...given });
+      const reply = await provider.submit(job, ALONE);
+      return { job, reply, ...told(reply) };
+    },
+  };
+}
+
+describe("the package of the documentation", () => {
+  it("sends one request, with its key in its header", async () => {
+    const { double, submit } = await example();
+    const reference = { url: `data:image/png;base64,${PICTURE.toString("base64")}` };
+    const { reply } = await submit({ model: "fox-1", fields: { seed: 7 }, references: [reference] });
+    expect(reply).toEqual({ outcome: "accepted", taskId: "job-1" });
+    expect(double.submits()[0]).toMatchObject({
+      target: "/v1/jobs",
+      headers: { "x-api-key": "secret-key-1" },
+    });
+    expect(JSON.parse(double.submits()[0]?.body ?? "")).toEqual({
+      prompt: "a red fox",
+      model: "fox-1",
+      size: { width: 64, height: 48 },
+      image: reference.url,
+      seed: 7,
+    });
+  });
+
+  it("is polled until its image is there, is cancelled, and lists its models", async () => {
+    const { double, provider } = await example();
+    expect(await provider.poll?.("job-1", undefined, signal)).toEqual({
+      outcome: "state",
+      task: {
+        status: "completed",
+        urls: [`${double.origin}/files/image-1.png?signature=s3cret`],
+        usage: { cost: 2 },
+      },
+    });
+    expect(await provider.cancel?.("job-1", signal)).toBe(true);
+    expect(await provider.models?.(signal)).toEqual(["fox-1", "fox-2"]);
+  });
+
+  it("finds its job in the reply that had arrived when its process ended", async () => {
+    const { submit, provider } = await example();
+    const { job } = await submit();
+    expect(await provider.recover?.(job, ALONE)).toEqual({ outcome: "accepted", taskId: "job-1" });
+  });
+
+  it.each([
+    [401, "refused"],
+    [404, "retry"],
+    [500, "retry"],
+  ])("ends no job because a poll is answered with %s", async (status, outcome) => {
+    const { provider } = await example({ poll: answers(() => EXAMPLE.error(status, "no")) });
+    expect(await provider.poll?.("job-1", undefined, signal)).toMatchObject({ outcome });
+  });
+
+  it("refuses a setting that it does not declare, and what its own check refuses", async () => {
+    const { provider } = await example();
+    const job = await jobFor({ fields: { size: 3 } });
+    expect(provider.check?.(job)).toBe("Example has no setting size. It has: seed, steps.");
+    const references = [{ url: "https://a.example/1.png" }, { url: "https://a.example/2.png" }];
+    expect(provider.check?.(await jobFor({ references }))).toBe("Example takes one reference image.");
+  });
+
+  it("says what it would send", async () => {
+    const { provider, double } = await example();
+    const job = await jobFor({ references: [{ file: "/home/ada/fox.png", mediaType: "image/png" }] });
+    expect(await provider.describe?.(job)).toMatchObject({
+      url: `${double.origin}/v1/jobs`,
+      body: { image: "<file fox.png>" },
+    });
+  });
+
+  it("is paid for, at its own address, with its version", async () => {
+    const config = await temporaryFolder();
+    await installExample(config);
+    expect(installedPackage(named("npm:imggen-provider-example"), config)).toMatchObject({
+      url: "https://api.images.example/v1",
+      version: "imggen-provider-example@1.0.0",
+      server: { isPaid: true, keyVariables: ["EXAMPLE_API_KEY"] },
+    });
+  });
+});
+
+const HEAD = 'module.exports = { version: 1, title: "Fox", url: "http://localhost:1", create: () => (';
+
+describe("a package that answers with the image itself", () => {
+  const code = `${HEAD}{
+    request: ({ prompt }) => ({ path: "/draw", body: { prompt } }),
+    read: ({ png, no, at }) => (png ? { base64: png, usage: { cost: 1 } } : no ? { refused: no } : at ? { url: at } : null),
+  }) };`;
+  const drawing = async (reply: object) => {
+    const double = await serviceDouble(
+      { ...EXAMPLE, kind: "npm:fox" },
+      { submit: answers(() => json(reply)) },
+    );
+    return providerOf(double.spec, await installed(code));
+  };
+
+  it("makes it, and what it cost is kept", async () => {
+    const { submit, provider } = await drawing({ png: PICTURE.toString("base64") });
+    const { job, reply } = await submit();
+    expect(reply).toEqual({ outcome: "made", usage: { cost: 1 } });
+    expect(await provider.images?.(job)).toEqual([{ kind: "bytes", bytes: PICTURE }]);
+    expect(await provider.recover?.(job, ALONE)).toEqual(reply);
+  });
+
+  it.each([
+    [{ no: "against the rules" }, "generation_failed"],
+    [{ hello: "world" }, "unknown"],
+    [{ at: "https://a.example/1.png" }, "made"],
+  ])("answers with %j: %s", async (reply, what) => {
+    const { submit } = await drawing(reply);
+    expect((await submit()).what).toBe(what);
+  });
+});
+
+describe("a package", () => {
+  it.each([
+    ["module.exports = {};", "its version is undefined, and 1 is known"],
+    ["module.exports = { version: 2 };", "its version is 2, and 1 is known"],
+    ["module.exports = { version: 1, title: 'x', url: 'nowhere' };", "it has no url"],
+    ["module.exports = { version: 1, title: 'x', url: 'https://x.example' };", "or no create"],
+    ["throw new Error('boom');", "cannot be loaded: boom"],
+    ["module.exports = null;", "its version is undefined"],
+  ])("that is %s is refused", async (code, why) => {
+    const config = await installed(code);
+    expect(() => installedPackage(named("npm:fox"), config)).toThrow(why);
+  });
+
+  it("is never loaded from anywhere but imggen's own folder", async () => {
+    const config = await temporaryFolder();
+    // Above it, and in the current folder, where Node would look.
+    await mkdir(path.join(config, "node_modules/fox"), { recursive: true });
+    await writeFile(path.join(config, "node_modules/fox/package.json"), '{"name":"fox","version":"1.0.0"}');
+    await writeFile(path.join(config, "node_modules/fox/index.js"), "throw new Error('loaded');");
+    expect(() => installedPackage(named("npm:fox"), config)).toThrow("is not installed for imggen");
+    expect(() => installedPackage(named("npm:vitest"), config)).toThrow("is not installed for imggen");
+  });
+
+  it.each(["npm:", "npm:../fox", "npm:/etc/fox", "npm:.hidden", "npm:a/b/c", "npm:fox:file:///x"])(
+    "is not named %s",
+    (text) => {
+      expect(() => parseGeneratorSpec(text, "--generator")).toThrow(/names no package/);
+    },
+  );
+
+  it("whose request cannot be made sends nothing", async () => {
+    const code = `${HEAD}{ request: () => { throw new Error("no such style"); }, read: () => null }) };`;
+    const double = await serviceDouble({ ...EXAMPLE, kind: "npm:fox" });
+    const { submit } = await providerOf(double.spec, await installed(code));
+    expect(await submit()).toMatchObject({
+      what: "invalid_request",
+      message: "The package makes no request of it: no such style.",
+    });
+    expect(double.requests).toEqual([]);
+  });
+
+  it("gets nothing from other hosts than its API's", async () => {
+    const code = `${HEAD}{
+      request: () => ({ path: "/x", body: {} }),
+      read: ({ job }) => ({ id: job }),
+      poll: (id, { fetch }) => fetch("https://evil.example/" + id),
+    }) };`;
+    const double = await serviceDouble({ ...EXAMPLE, kind: "npm:fox" });
+    const { provider } = await providerOf(double.spec, await installed(code));
+    expect(await provider.poll?.("job-1", undefined, signal)).toMatchObject({ outcome: "refused" });
+    expect(double.requests).toEqual([]);
+  });
+});

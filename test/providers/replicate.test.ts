@@ -1,0 +1,194 @@
+import { mkdtemp, readdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { describe, expect, it } from "vitest";
+import { answers } from "../support/doubles/double.ts";
+import { FLUX_INPUTS, modelReply, REPLICATE } from "../support/doubles/replicate.ts";
+import { PICTURE } from "../support/images.ts";
+import { json } from "../support/scripted-server.ts";
+import { KEY, serviceWorld } from "./service-world.ts";
+
+const REFERENCE = { url: `data:image/png;base64,${PICTURE.toString("base64")}` };
+
+/** A service whose model has these inputs. */
+function withInputs(properties: object) {
+  return serviceWorld(REPLICATE, { model: answers(() => modelReply(properties)) });
+}
+
+describe("a request", () => {
+  it("goes to its model, with its key, and as the model's inputs say", async () => {
+    const { double, submit, bodies } = await serviceWorld(REPLICATE);
+    const { reply } = await submit({ ratio: "16:9", fields: { seed: 7 } });
+    expect(reply).toEqual({ outcome: "accepted", taskId: "pred-1" });
+    const [request] = double.submits();
+    expect(request).toMatchObject({
+      target: "/v1/models/black-forest-labs/flux-schnell/predictions",
+      headers: { authorization: `Bearer ${KEY}`, "x-client-request-id": "task_1" },
+    });
+    expect(bodies()).toEqual([{ input: { prompt: "a red fox", aspect_ratio: "16:9", seed: 7 } }]);
+  });
+
+  it("of a version goes to /predictions with it", async () => {
+    const { double, submit, bodies } = await serviceWorld(REPLICATE, {
+      model: answers(() => json({ detail: "no" }, 404)),
+    });
+    await submit({ model: "ada/fox:5c7d5dc6" });
+    expect(double.submits()[0]?.target).toBe("/v1/predictions");
+    expect(double.asked("model")[0]?.target).toBe("/v1/models/ada/fox/versions/5c7d5dc6");
+    expect(bodies()).toEqual([{ version: "5c7d5dc6", input: { prompt: "a red fox" } }]);
+  });
+
+  it("leaves an input out that its model does not have, and says so", async () => {
+    const { submit, bodies } = await serviceWorld(REPLICATE);
+    const { warnings } = await submit({ quality: "2K", fields: { steps: 4, seed: 7 } });
+    expect(bodies()).toEqual([{ input: { prompt: "a red fox", seed: 7 } }]);
+    expect(warnings).toEqual([
+      "black-forest-labs/flux-schnell has no input steps: it was not sent.",
+      "black-forest-labs/flux-schnell has no input for the quality 2K: it was not sent.",
+    ]);
+  });
+
+  it("is sent in pixels to a model that knows no ratios, or no such ratio", async () => {
+    const pixels = { prompt: {}, width: { type: "integer" }, height: { type: "integer" } };
+    const size = { ratio: "16:9", width: 1024, height: 576 };
+    const plain = await withInputs(pixels);
+    await plain.submit(size);
+    expect(plain.bodies()[0].input).toEqual({ prompt: "a red fox", width: 1024, height: 576 });
+    const custom = await withInputs({ ...pixels, aspect_ratio: { enum: ["1:1", "custom"] } });
+    await custom.submit(size);
+    expect(custom.bodies()[0].input).toEqual({
+      prompt: "a red fox",
+      aspect_ratio: "custom",
+      width: 1024,
+      height: 576,
+    });
+  });
+
+  it("is not sent where its model has no such ratio", async () => {
+    const { double, submit } = await serviceWorld(REPLICATE);
+    const { what, message } = await submit({ ratio: "21:9" });
+    expect({ what, message }).toEqual({
+      what: "invalid_request",
+      message: "black-forest-labs/flux-schnell has no ratio 21:9. It has: 1:1, 16:9, 3:2.",
+    });
+    expect(double.submits()).toEqual([]);
+  });
+
+  it("names a quality in the input that has it", async () => {
+    const { submit, bodies } = await withInputs({ prompt: {}, resolution: { enum: ["1K", "2K"] } });
+    await submit({ quality: "2K" });
+    expect(bodies()[0].input).toEqual({ prompt: "a red fox", resolution: "2K" });
+  });
+
+  it.each([
+    [{ input_image: { type: "string" } }, { input_image: REFERENCE.url }],
+    [{ image: { type: "string" } }, { image: REFERENCE.url }],
+    [{ image_input: { type: "array" } }, { image_input: [REFERENCE.url] }],
+  ])("holds a reference image as its model takes it: %j", async (inputs, sent) => {
+    const { submit, bodies } = await withInputs({ prompt: {}, ...inputs });
+    await submit({ references: [REFERENCE] });
+    expect(bodies()[0].input).toEqual({ prompt: "a red fox", ...sent });
+  });
+
+  it.each([
+    [FLUX_INPUTS, "takes no reference image, and there are 2."],
+    [{ image: { type: "string" } }, "takes one reference image, and there are 2."],
+  ])("is not sent with more reference images than its model takes", async (inputs, why) => {
+    const { double, submit } = await withInputs(inputs);
+    expect((await submit({ references: [REFERENCE, REFERENCE] })).message).toContain(why);
+    expect(double.submits()).toEqual([]);
+  });
+
+  it("names a ratio alone where the model's inputs cannot be had", async () => {
+    const { submit, bodies } = await serviceWorld(REPLICATE, {
+      model: answers(() => json({ detail: "busy" }, 503)),
+    });
+    await submit({ ratio: "16:9", fields: { steps: 4 } });
+    await submit();
+    expect(bodies().map(({ input }) => input)).toEqual([
+      { prompt: "a red fox", aspect_ratio: "16:9", steps: 4 },
+      { prompt: "a red fox" },
+    ]);
+  });
+
+  it("asks for a model's inputs once a day", async () => {
+    const cacheFolder = await mkdtemp(`${tmpdir()}/imggen-`);
+    const { double, submit } = await serviceWorld(REPLICATE, {}, {}, { cacheFolder });
+    await submit();
+    await submit();
+    expect(double.asked("model")).toHaveLength(1);
+    expect(await readdir(cacheFolder)).toHaveLength(1);
+  });
+
+  it.each([null, "flux", "a/b/c", "../admin/x", "a/b:c d"])("is refused for a model %j", async (model) => {
+    const { provider } = await serviceWorld(REPLICATE);
+    const options = { model, width: 64, height: 64, sizeForm: null, fields: {} };
+    const request = { prompt: "a fox", model: "m" };
+    expect(provider.check?.({ request, isPaid: true, options, references: [] })).toMatch(/owner\/name/);
+  });
+});
+
+describe("a job", () => {
+  it("is polled at the address that the service gave, until it has an image", async () => {
+    const { submit, state } = await serviceWorld(REPLICATE);
+    await submit();
+    expect(await state("pred-1")).toEqual({
+      status: "completed",
+      urls: [expect.stringMatching(/\/files\/image-1\.png/)],
+      usage: { predict_time: 1.5 },
+    });
+  });
+
+  it("at another path is recorded with its address", async () => {
+    const submitted = answers((origin) => json({ id: "abc", urls: { get: `${origin}/v2/jobs/abc?a=1` } }));
+    const { accepted, double, state } = await serviceWorld(REPLICATE, { submit: submitted });
+    const id = await accepted();
+    expect(id).toBe(`${double.origin}/v2/jobs/abc?a=1`);
+    await state(id);
+    expect(double.requests.at(-1)).toMatchObject({
+      target: "/v2/jobs/abc?a=1",
+      headers: { authorization: `Bearer ${KEY}` },
+    });
+  });
+
+  it.each(["https://evil.example/v1/predictions/abc", "http://127.0.0.1:1/x", "file:///etc/passwd"])(
+    "whose address is %s is not polled, and the key does not go there",
+    async (get) => {
+      const { submit, poll } = await serviceWorld(REPLICATE, {
+        submit: answers(() => json({ id: "abc", urls: { get } })),
+      });
+      const { reply } = await submit();
+      expect(reply).toMatchObject({ outcome: "unknown", kept: expect.stringMatching(/reply$/) });
+      expect(await poll(get)).toMatchObject({ outcome: "refused", error: { type: "invalid_request" } });
+    },
+  );
+
+  it.each([
+    ["failed", "out of memory"],
+    ["moderated", "NSFW content detected"],
+  ] as const)("that has %s ends with the service's words", async (end, words) => {
+    const { state } = await serviceWorld(REPLICATE, {
+      poll: answers(REPLICATE.ends?.[end].poll ?? (() => json({}))),
+    });
+    expect(await state("pred-1")).toEqual({
+      status: "failed",
+      errorCode: null,
+      why: expect.stringMatching(new RegExp(`says: ${words}\\.$`)),
+    });
+  });
+
+  it("is cancelled where the service says that it is", async () => {
+    const { cancel, double } = await serviceWorld(REPLICATE);
+    expect(await cancel("pred-1")).toBe(true);
+    expect(double.asked("cancel")[0]?.target).toBe("/v1/predictions/pred-1/cancel");
+    const refusing = await serviceWorld(REPLICATE, { cancel: answers(() => json({ detail: "done" }, 409)) });
+    expect(await refusing.cancel("pred-1")).toBe(false);
+    expect(await refusing.cancel("https://evil.example/x")).toBeNull();
+  });
+
+  it("is found in the reply that had arrived when its process ended", async () => {
+    const { submit, provider } = await serviceWorld(REPLICATE);
+    const { job } = await submit();
+    const how = { signal: new AbortController().signal, onProgress: () => {} };
+    expect(await provider.recover?.(job, how)).toEqual({ outcome: "accepted", taskId: "pred-1" });
+  });
+});

@@ -1,0 +1,310 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import type { GeneratorOptions } from "../../src/providers/options.ts";
+import { TimeLimitError } from "../../src/providers/provider.ts";
+import { PICTURE } from "../support/images.ts";
+import { liveServer } from "../support/live-server.ts";
+import { type Behaviour, json, response } from "../support/scripted-server.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { ALONE, type JobParts, jobFor, opened, told } from "./job.ts";
+
+const IMAGE = PICTURE.toString("base64");
+/** As AUTOMATIC1111 answers: what it was asked for, and what it made of that, as a text of JSON. */
+const ANSWER = { images: [IMAGE], parameters: { prompt: "a red fox" }, info: '{"seed": 1}' };
+
+/** A generator at a server that answers its requests for images so. */
+async function at(answer: Behaviour | Buffer, options: Partial<GeneratorOptions> = {}, base = "") {
+  const behave: Behaviour =
+    typeof answer === "function" ? answer : (_request, socket) => void socket.write(answer);
+  const server = await liveServer((request, socket) =>
+    request.method === "POST"
+      ? behave(request, socket)
+      : void socket.write(json({ detail: "Not Found" }, 404)),
+  );
+  const url = `${server.origin}${base}`;
+  const generator = await opened({ kind: "sdapi", name: `sdapi:${url}`, url }, options);
+  return {
+    server,
+    generator,
+    /** Submits a job. @returns what came of it, and its images */
+    generate: async (given: JobParts = {}, how = ALONE) => {
+      const job = await jobFor(given);
+      const reply = await generator.submit(job, how);
+      const images = reply.outcome === "made" ? await generator.images?.(job) : [];
+      return { job, reply, images, ...told(reply) };
+    },
+    bodies: () => server.submits().map(({ body }) => JSON.parse(body)),
+  };
+}
+
+const MADE = [{ kind: "bytes", bytes: PICTURE }];
+
+it("asks for an image with what the request says and the user has set, and nothing else", async () => {
+  const { generate, server, bodies } = await at(json(ANSWER));
+  const { reply, images } = await generate({ fields: { steps: 4, negative_prompt: "rain" } });
+  expect(server.requests.map(({ method, target }) => `${method} ${target}`)).toEqual([
+    "POST /sdapi/v1/txt2img",
+  ]);
+  expect(bodies()).toEqual([
+    { prompt: "a red fox", width: 64, height: 48, steps: 4, negative_prompt: "rain" },
+  ]);
+  expect(server.requests[0]?.headers).not.toHaveProperty("authorization");
+  expect(reply).toEqual({ outcome: "made", usage: null });
+  expect(images).toEqual(MADE);
+});
+
+it("asks for a model, which stays loaded", async () => {
+  const { generate, bodies } = await at(json(ANSWER));
+  await generate({ model: "sd_xl_base_1.0" });
+  expect(bodies()[0]).toMatchObject({
+    override_settings: { sd_model_checkpoint: "sd_xl_base_1.0" },
+    override_settings_restore_afterwards: false,
+  });
+});
+
+it("sends a reference image in base64 to img2img, and refuses several", async () => {
+  const { generate, generator, server, bodies } = await at(json(ANSWER));
+  const reference = { url: `data:image/png;base64,${IMAGE}` };
+  await generate({ references: [reference], fields: { denoising_strength: 0.5 } });
+  expect(server.submits()[0]?.target).toBe("/sdapi/v1/img2img");
+  expect(bodies()[0]).toEqual({
+    prompt: "a red fox",
+    width: 64,
+    height: 48,
+    init_images: [IMAGE],
+    denoising_strength: 0.5,
+  });
+  const file = path.join(await temporaryFolder(), "fox");
+  await writeFile(file, PICTURE);
+  await generate({ references: [{ file, mediaType: "image/png" }] });
+  expect(bodies()[1]).toMatchObject({ init_images: [IMAGE] });
+  const several = { references: [reference, { file, mediaType: "image/png" }] };
+  const problem = "An sdapi server takes one reference image, and there are 2.";
+  expect(await generate(several)).toMatchObject({ what: "invalid_request", message: problem });
+  expect(generator.check?.(await jobFor(several))).toBe(problem);
+  expect(generator.check?.(await jobFor({ references: [reference] }))).toBeNull();
+  expect(server.submits()).toHaveLength(2);
+});
+
+it("authenticates with user and password where the key has both", async () => {
+  const basic = await at(json(ANSWER), { key: "ada:open sesame" });
+  await basic.generate();
+  const login = Buffer.from("ada:open sesame").toString("base64");
+  expect(basic.server.requests[0]?.headers.authorization).toBe(`Basic ${login}`);
+  const bearer = await at(json(ANSWER), { key: "token" });
+  await bearer.generate();
+  expect(bearer.server.requests[0]?.headers.authorization).toBe("Bearer token");
+});
+
+it("takes the address with and without the path of the API", async () => {
+  const { generate, server } = await at(json(ANSWER), {}, "/webui/sdapi/v1");
+  await generate();
+  expect(server.requests[0]?.target).toBe("/webui/sdapi/v1/txt2img");
+});
+
+it("reads a reply that begins with a byte-order mark", async () => {
+  const { generate } = await at(response(200, `\uFEFF${JSON.stringify(ANSWER)}`));
+  expect((await generate()).images).toEqual(MADE);
+});
+
+it("reads an image that comes as a data: URL", async () => {
+  const { generate } = await at(json({ images: [`data:image/png;base64,${IMAGE}`] }));
+  expect((await generate()).images).toEqual(MADE);
+});
+
+it("reports how far the server is, until the image has come", async () => {
+  let answerImage = () => {};
+  const shares = [0, 0.25, 0.75];
+  const server = await liveServer((request, socket) => {
+    if (request.method === "POST") answerImage = () => void socket.write(json(ANSWER));
+    else if (shares.length > 0) socket.write(json({ progress: shares.shift(), eta_relative: 3 }));
+    else {
+      socket.write(json({ progress: 0.99 }));
+      answerImage();
+    }
+  });
+  const generator = await opened({ kind: "sdapi", name: "sdapi:", url: server.origin });
+  const seen: number[] = [];
+  const reply = await generator.submit(await jobFor(), {
+    ...ALONE,
+    onProgress: (share) => seen.push(share),
+  });
+  expect(reply.outcome).toBe("made");
+  expect(seen.slice(0, 2)).toEqual([0.25, 0.75]);
+  const asked = server.requests.filter(({ method }) => method === "GET").map(({ target }) => target);
+  expect(new Set(asked)).toEqual(new Set(["/sdapi/v1/progress?skip_current_image=true"]));
+});
+
+describe("a failure", () => {
+  it.each([
+    [
+      "a validation error",
+      422,
+      { detail: [{ loc: ["body", "width"], msg: "value is not a valid integer" }] },
+      "invalid_request",
+      /body\.width: value is not a valid integer/,
+    ],
+    [
+      "lack of memory",
+      500,
+      {
+        error: "OutOfMemoryError",
+        detail: "",
+        body: "",
+        errors: "CUDA out of memory. Tried to allocate 2 GiB",
+      },
+      "unknown",
+      /CUDA out of memory/,
+    ],
+    ["a text", 400, { error: "prompt required" }, "invalid_request", /prompt required/],
+    [
+      "a wrong password",
+      401,
+      { error: "HTTPException", detail: "Incorrect username or password", body: "", errors: "" },
+      "auth_required",
+      /Incorrect username or password/,
+    ],
+    [
+      "a server without the API",
+      404,
+      { detail: "Not Found" },
+      "invalid_request",
+      /^There is no such API at http/,
+    ],
+  ])("%s is told in the server's words", async (_what, status, body, kind, message) => {
+    const { generate, server } = await at(json(body, status));
+    expect(await generate()).toMatchObject({ what: kind, message: expect.stringMatching(message) });
+    expect(server.submits()).toHaveLength(1);
+  });
+
+  it.each([
+    ["no images", { images: [], info: "" }],
+    ["null", { images: [null] }],
+    ["base64 of nothing", { images: ["="] }],
+    ["something else", { detail: "nothing to see" }],
+  ])("%s in place of an image is a refusal, or may have been paid for", async (_what, body) => {
+    const { generate } = await at(json(body));
+    const message = expect.stringMatching(/answered without an image/);
+    expect(await generate()).toMatchObject({ what: "generation_failed", message });
+    const paid = await generate({ isPaid: true });
+    expect(paid).toMatchObject({
+      what: "unknown",
+      message,
+      reply: { kept: path.join(paid.job.folder, "reply") },
+    });
+  });
+
+  it("a reply that is cut short is lost, and not asked for again", async () => {
+    const whole = json(ANSWER);
+    const { generate, server } = await at((_request, socket) => void socket.end(whole.subarray(0, -20)));
+    expect(await generate()).toMatchObject({
+      what: "unknown",
+      message: expect.stringMatching(/connection was cut/),
+    });
+    expect(server.submits()).toHaveLength(1);
+  });
+
+  it("a reply of no stated length that ends before its JSON does is lost, too", async () => {
+    const { generate, server } = await at(
+      (_request, socket) => void socket.end('HTTP/1.1 200 OK\r\n\r\n{"images":["iVBORw0K'),
+    );
+    expect(await generate()).toMatchObject({
+      what: "unknown",
+      message: expect.stringMatching(/it ended before the image did/),
+    });
+    expect(server.submits()).toHaveLength(1);
+  });
+
+  it("a server that is not there was sent nothing", async () => {
+    const { generate, server } = await at(json(ANSWER));
+    await server.close();
+    expect(await generate()).toMatchObject({
+      what: "not_sent",
+      message: expect.stringMatching(/could not be reached/),
+    });
+  });
+});
+
+describe("a request that is given up", () => {
+  const givenUp = async (parts: JobParts, interrupted = json({})) => {
+    const limit = new AbortController();
+    const { generate, server } = await at((request, socket) => {
+      if (request.target === "/sdapi/v1/interrupt") socket.write(interrupted);
+      else limit.abort(new TimeLimitError("It took too long."));
+    });
+    const { reply } = await generate(parts, { ...ALONE, signal: limit.signal });
+    expect(reply).toMatchObject({ outcome: "unknown", why: expect.stringMatching(/It took too long$/) });
+    return { reply, stops: server.submits().filter(({ target }) => target.endsWith("/interrupt")).length };
+  };
+
+  it("has a free server end its work", async () => {
+    expect(await givenUp({})).toMatchObject({ reply: { isStopped: true }, stops: 1 });
+  });
+
+  it("may go on where the server does not say that it has ended", async () => {
+    const no = json({ detail: "Not Found" }, 404);
+    expect(await givenUp({}, no)).toMatchObject({ reply: { isStopped: false }, stops: 1 });
+  });
+
+  it("goes on where it is paid for", async () => {
+    expect(await givenUp({ isPaid: true })).toMatchObject({ reply: { isStopped: false }, stops: 0 });
+  });
+
+  it("stops nobody else's work where it was not sent", async () => {
+    const { generate, server } = await at(json(ANSWER));
+    const signal = AbortSignal.abort(new TimeLimitError("It took too long."));
+    expect((await generate({}, { ...ALONE, signal })).what).toBe("not_sent");
+    expect(server.requests).toEqual([]);
+  });
+});
+
+describe("after its process was killed", () => {
+  it("a reply that had arrived is an image", async () => {
+    const { generate, generator, server } = await at(json(ANSWER));
+    const { job } = await generate({ isPaid: true });
+    expect(await generator.recover?.(job, ALONE)).toEqual({ outcome: "made", usage: null });
+    expect(await generator.images?.(job)).toEqual(MADE);
+    expect(server.submits()).toHaveLength(1);
+  });
+
+  it("a reply that had not arrived to its last byte is none", async () => {
+    const whole = json(ANSWER);
+    const { generate, generator } = await at((_request, socket) => void socket.end(whole.subarray(0, -20)));
+    const { job } = await generate();
+    expect(await generator.recover?.(job, ALONE)).toBeNull();
+    expect(await generator.recover?.(await jobFor(), ALONE)).toBeNull();
+  });
+});
+
+describe("its models", () => {
+  const listing = async (answer: Buffer) => {
+    const server = await liveServer((_request, socket) => void socket.write(answer));
+    const generator = await opened({ kind: "sdapi", name: "sdapi:", url: server.origin });
+    return { names: generator.models?.(ALONE.signal), server };
+  };
+
+  it("are the checkpoints by their names", async () => {
+    const { names, server } = await listing(
+      json([
+        { title: "sd_xl_base_1.0.safetensors [31e35c80fc]", model_name: "sd_xl_base_1.0", hash: null },
+        { title: "v1-5-pruned.ckpt" },
+      ]),
+    );
+    expect(await names).toEqual(["sd_xl_base_1.0", "v1-5-pruned.ckpt"]);
+    expect(server.requests[0]?.target).toBe("/sdapi/v1/sd-models");
+  });
+
+  it("are not known where the server has no list", async () => {
+    expect(await (await listing(json({ detail: "Not Found" }, 404))).names).toBeNull();
+    expect(await (await listing(json({}))).names).toBeNull();
+  });
+
+  it("are not listed for a wrong password", async () => {
+    const { names } = await listing(json({ detail: "Incorrect username or password" }, 401));
+    await expect(names).rejects.toMatchObject({
+      failure: { kind: "account" },
+      message: expect.stringMatching(/Incorrect username or password/),
+    });
+  });
+});

@@ -1,0 +1,51 @@
+import { onTestFinished } from "vitest";
+import type { ProviderDeps } from "../../src/providers/deps.ts";
+import type { GeneratorOptions } from "../../src/providers/options.ts";
+import type { PolledState } from "../../src/providers/provider.ts";
+import { parseGeneratorSpec } from "../../src/providers/spec.ts";
+import { type Part, type ServiceForm, serviceDouble } from "../support/doubles/double.ts";
+import type { Behaviour } from "../support/scripted-server.ts";
+import { ALONE, type JobParts, jobFor, opened, told } from "./job.ts";
+
+export const KEY = "secret-key-1";
+
+/** A service's double, and the provider that uses it. */
+export async function serviceWorld(
+  form: ServiceForm,
+  script: Partial<Record<Part, Behaviour>> = {},
+  options: Partial<GeneratorOptions> = {},
+  deps: Partial<ProviderDeps> = {},
+) {
+  const double = await serviceDouble(form, script);
+  const spec = parseGeneratorSpec(double.spec, "--generator");
+  const provider = await opened(spec, { key: KEY, isPaid: true, ...options }, {}, deps);
+  onTestFinished(() => provider.close());
+  const { signal } = ALONE;
+  const submit = async (given: JobParts = {}) => {
+    const job = await jobFor({ model: form.model, isPaid: true, ...given });
+    const warnings: string[] = [];
+    const onWarning = (message: string) => void warnings.push(message);
+    const reply = await provider.submit(job, { ...ALONE, onWarning });
+    return { job, reply, warnings, ...told(reply) };
+  };
+  return {
+    double,
+    provider,
+    /** Submits a job. @returns what came of it, and what was left out */
+    submit,
+    /** The id of a job that is accepted. */
+    async accepted(given: JobParts = {}): Promise<string> {
+      const { reply } = await submit(given);
+      if (reply.outcome !== "accepted") throw new Error(`it is ${reply.outcome}`);
+      return reply.taskId;
+    },
+    poll: async (id: string) => provider.poll?.(id, undefined, signal),
+    /** A job as a poll shows it. */
+    async state(id: string): Promise<PolledState | null> {
+      const reply = await provider.poll?.(id, undefined, signal);
+      return reply?.outcome === "state" ? reply.task : null;
+    },
+    cancel: async (id: string) => provider.cancel?.(id, signal),
+    bodies: () => double.submits().map(({ body }) => JSON.parse(body)),
+  };
+}

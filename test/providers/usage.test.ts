@@ -1,0 +1,33 @@
+import { expect, it } from "vitest";
+import { usageIn } from "../../src/providers/usage.ts";
+
+const asIs = (text: string) => text;
+
+it("is what the provider says, with its secrets hidden", () => {
+  const usage = { total_tokens: 7, details: { cached: [1, null, true], note: "key abc" } };
+  expect(usageIn(usage, asIs)).toEqual(usage);
+  expect(usageIn(usage, (text) => text.replace("abc", "…"))).toMatchObject({ details: { note: "key …" } });
+});
+
+it.each([null, undefined, 7, "7", [], {}])(
+  "is nothing where there is no object with something in it: %j",
+  (said) => {
+    expect(usageIn(said, asIs)).toBeNull();
+  },
+);
+
+it("leaves out what is too large, and keeps the rest", () => {
+  const usage = usageIn({ before: 1, log: "x".repeat(2 ** 21), after: 2 }, asIs);
+  expect(usage).toEqual({ before: 1, after: 2 });
+  const many = usageIn(
+    Object.fromEntries([...Array(10_000).keys()].map((at) => [`k${at}`, "é".repeat(9)])),
+    asIs,
+  );
+  expect(Buffer.byteLength(JSON.stringify(many))).toBeLessThan(16 * 1024);
+  expect(many).toHaveProperty("k0");
+});
+
+it("leaves out what is too deep", () => {
+  const deep = JSON.parse(`${'{"a":'.repeat(3000)}1${"}".repeat(3000)}`);
+  expect(JSON.stringify(usageIn({ tokens: 1, deep }, asIs)).match(/\{/g)).toHaveLength(8);
+});

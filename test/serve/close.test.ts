@@ -1,0 +1,78 @@
+import { describe, expect, it } from "vitest";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { LONG, liveServer } from "./live-server.ts";
+import { drawn, endless, scriptedProvider } from "./scripted-provider.ts";
+
+/** A service with one task at the generator and one that waits. */
+async function busy(isPaid: boolean, answer: Parameters<typeof scriptedProvider>[0], graceMs = 60_000) {
+  const folder = await temporaryFolder();
+  const provider = scriptedProvider(answer);
+  const live = await liveServer({ folder, provider, options: { isPaid }, graceMs });
+  const running = await live.accepted({ prompt: "a fox" });
+  await expect.poll(() => provider.jobs, LONG).toHaveLength(1);
+  const waiting = await live.accepted({ prompt: "a hare" });
+  /** Where a task stands, as the disk says. */
+  const later = async (taskId: string) => (await live.ledger.find(taskId))?.state.name;
+  return { ...live, folder, provider, running, waiting, later };
+}
+
+/** Draws after a moment, whether it is given up or not. */
+const slowly = async (job: Parameters<typeof drawn>[0]) => {
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  return drawn(job);
+};
+
+describe("a service that is closed", () => {
+  it("gives a free request up, and leaves all tasks queued, without counting that as a retry", async () => {
+    const { close, running, waiting, later } = await busy(false, (_job, deps) => endless(deps), 0);
+    const waits: number[] = [];
+    await close((count) => waits.push(count));
+    expect(waits).toEqual([]);
+    for (const taskId of [running, waiting]) expect(await later(taskId)).toBe("waiting");
+  });
+
+  it("waits for a paid reply that is on its way, says so, and begins nothing new", async () => {
+    const { close, running, waiting, provider, later } = await busy(true, slowly);
+    const waits: number[] = [];
+    await close((count) => waits.push(count));
+    expect(waits).toEqual([1]);
+    expect(await later(running)).toBe("saved");
+    expect(await later(waiting)).toBe("waiting");
+    expect(provider.jobs).toHaveLength(1);
+  });
+
+  it.each([true, false])("finishes what runs within its grace (paid: %s)", async (isPaid) => {
+    const { close, running, waiting, later } = await busy(isPaid, slowly);
+    await close();
+    expect(await later(running)).toBe("saved");
+    expect(await later(waiting)).toBe("waiting");
+  });
+
+  it.each([
+    [true, "unknown"],
+    [false, "waiting"],
+  ])("gives up what runs after its grace (paid: %s): the task is %s", async (isPaid, status) => {
+    const { close, running, later } = await busy(isPaid, (_job, deps) => endless(deps), 200);
+    const before = performance.now();
+    await close();
+    expect(performance.now() - before).toBeLessThan(2_000);
+    expect(await later(running)).toBe(status);
+  });
+
+  it("leaves its tasks to another service of the same process", async () => {
+    const { close, folder, running, waiting } = await busy(false, (_job, deps) => endless(deps), 0);
+    await close();
+    const { ended } = await liveServer({ folder });
+    expect(await ended(waiting)).toMatchObject({ status: "completed" });
+    expect(await ended(running)).toMatchObject({ status: "completed" });
+  });
+
+  it("keeps a task that comes while it closes for other processes", async () => {
+    const { close, submit, folder } = await busy(true, slowly);
+    const closing = close();
+    const { body } = await submit({ prompt: "a late fox" });
+    await closing;
+    const { ended } = await liveServer({ folder });
+    expect(await ended(body.data?.taskId ?? "")).toMatchObject({ status: "completed" });
+  });
+});

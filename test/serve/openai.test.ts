@@ -1,0 +1,241 @@
+import OpenAI, { APIError } from "openai";
+import { request } from "undici";
+import { describe, expect, it } from "vitest";
+import { png } from "../support/images.ts";
+import { LONG, liveServer } from "./live-server.ts";
+import { drawn, endless, failing, scriptedProvider } from "./scripted-provider.ts";
+
+/** A server, and OpenAI's own client of it. */
+async function withOpenAi(live: Parameters<typeof liveServer>[0] = {}) {
+  const server = await liveServer(live);
+  const { origin } = new URL(server.baseUrl);
+  const openai = new OpenAI({ baseURL: `${origin}/v1`, apiKey: server.apiKey });
+  return { ...server, openai, origin };
+}
+
+/** Why a call failed, as OpenAI's client has it. */
+async function failure(call: Promise<unknown>) {
+  const error = await call.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof APIError)) throw new Error(`no APIError: ${String(error)}`);
+  const { status, type, code, param } = error;
+  return { status, type, code, param };
+}
+
+describe("OpenAI's client", () => {
+  it("gets the images of a request, as many as it asks for, with the usage", async () => {
+    const usage = { total_tokens: 3, input_tokens: 1, output_tokens: 2 };
+    const provider = scriptedProvider((job) => drawn(job, usage));
+    const { openai } = await withOpenAi({ provider });
+    const result = await openai.images.generate({ prompt: "a fox", model: "sdxl", n: 2, size: "1536x1024" });
+    const images = (result.data ?? []).map(({ b64_json }) => Buffer.from(b64_json ?? "", "base64"));
+    expect(images.map((image, index) => image.equals(png(index)))).toEqual([true, true]);
+    expect(result.usage).toEqual({ total_tokens: 6, input_tokens: 2, output_tokens: 4 });
+    expect(provider.jobs).toHaveLength(2);
+    expect(provider.jobs[0]).toMatchObject({
+      request: { prompt: "a fox", model: "sdxl", ratio: "3:2", maxImages: 2 },
+      options: { width: 1536, height: 1024, fields: {} },
+    });
+  });
+
+  it("gets signed URLs where it asks for them", async () => {
+    const { openai } = await withOpenAi();
+    const { data = [] } = await openai.images.generate({ prompt: "a fox", response_format: "url" });
+    const { body } = await request(data[0]?.url ?? "");
+    expect(Buffer.from(await body.arrayBuffer()).equals(png())).toBe(true);
+  });
+
+  it("gets events where it streams, the image in the last one", async () => {
+    const { openai } = await withOpenAi();
+    const events = [];
+    for await (const event of await openai.images.generate({ prompt: "a fox", stream: true }))
+      events.push(event);
+    expect(events).toMatchObject([
+      { type: "image_generation.completed", b64_json: png().toString("base64"), size: "8x6" },
+    ]);
+  });
+
+  it("edits images that it sends as files, which are kept as private copies", async () => {
+    const provider = scriptedProvider();
+    const { openai, folder } = await withOpenAi({ provider });
+    const files = [1, 2].map((seed) => new File([new Uint8Array(png(seed))], `${seed}.png`));
+    const { data } = await openai.images.edit({ prompt: "a hat", image: files, model: "sdxl" });
+    expect(data).toHaveLength(1);
+    const file = expect.stringContaining(folder);
+    expect(provider.jobs[0]?.references).toEqual([
+      { file, mediaType: "image/png" },
+      { file, mediaType: "image/png" },
+    ]);
+  });
+
+  it("lists the models", async () => {
+    const { openai } = await withOpenAi({ models: async () => ["sdxl", "flux"] });
+    const { data } = await openai.models.list();
+    expect(data.map(({ id }) => id)).toEqual(["sdxl", "flux"]);
+  });
+});
+
+describe("an error in OpenAI's form", () => {
+  it("says what is wrong with a request", async () => {
+    const { openai, origin } = await withOpenAi({ models: async () => ["sdxl"] });
+    const stranger = new OpenAI({ baseURL: `${origin}/v1`, apiKey: "sk-other" });
+    const invalid = { status: 400, type: "invalid_request_error" };
+    expect(await failure(stranger.models.list())).toMatchObject({ status: 401, code: "invalid_api_key" });
+    expect(await failure(openai.images.generate({ prompt: "a fox", model: "nope" }))).toMatchObject({
+      status: 404,
+      code: "model_not_found",
+      param: "model",
+    });
+    const wrong = { prompt: "a fox", model: "sdxl" };
+    expect(await failure(openai.images.generate({ ...wrong, prompt: " " }))).toMatchObject(invalid);
+    expect(await failure(openai.images.generate({ ...wrong, n: 99 }))).toMatchObject({
+      ...invalid,
+      param: "n",
+    });
+    expect(await failure(openai.images.generate({ ...wrong, size: "huge" as "auto" }))).toMatchObject({
+      ...invalid,
+      param: "size",
+    });
+    const text = new File(["no image"], "a.png");
+    expect(await failure(openai.images.edit({ ...wrong, image: text }))).toMatchObject({
+      ...invalid,
+      param: "image",
+    });
+    expect(await failure(openai.post("/images/none"))).toMatchObject({ status: 404 });
+  });
+
+  it("says how a task failed, and the client sends nothing again", async () => {
+    const words = { 1: "Your request was rejected by the safety system.", 2: "the connection was cut" };
+    const provider = scriptedProvider((_job, _how, number) =>
+      number === 1 ? failing("refused", words[1]) : failing("lost", words[2]),
+    );
+    const { openai } = await withOpenAi({ provider, options: { isPaid: true } });
+    expect(await failure(openai.images.generate({ prompt: "a fox" }))).toMatchObject({
+      status: 400,
+      code: "moderation_blocked",
+    });
+    expect(await failure(openai.images.generate({ prompt: "a fox" }))).toMatchObject({
+      status: 500,
+      code: "outcome_unknown",
+    });
+    expect(provider.jobs).toHaveLength(2);
+  });
+
+  it("comes as an event where the client streams", async () => {
+    const provider = scriptedProvider(() => failing("refused", "no"));
+    const { openai } = await withOpenAi({ provider });
+    const stream = await openai.images.generate({ prompt: "a fox", stream: true });
+    await expect(
+      (async () => {
+        for await (const _event of stream);
+      })(),
+    ).rejects.toThrow("No.");
+  });
+
+  it("says that the day's limit is reached", async () => {
+    const spent = async () => 3;
+    const { openai } = await withOpenAi({
+      dailyCredits: 3,
+      spending: { creditsSince: spent, recountCreditsSince: spent },
+      options: { isPaid: true },
+    });
+    expect(await failure(openai.images.generate({ prompt: "a fox" }))).toMatchObject({
+      status: 429,
+      code: "insufficient_quota",
+    });
+  });
+});
+
+describe("where the generator refuses the account", () => {
+  const refusing = () =>
+    scriptedProvider(() =>
+      failing({ kind: "account", key: "my_credits.no_credits_description" }, "No credit."),
+    );
+
+  it("a client that cannot come back is told, and its task is ended: its next attempt is another", async () => {
+    const provider = refusing();
+    const { openai, ledger } = await withOpenAi({ provider, options: { isPaid: true } });
+    for (const _each of [1, 2])
+      expect(await failure(openai.images.generate({ prompt: "a fox" }))).toMatchObject({
+        status: 429,
+        code: "insufficient_quota",
+      });
+    expect(provider.jobs).toHaveLength(1);
+    expect(await ledger.unfinished()).toEqual([]);
+  });
+
+  it("a task that has a key waits until the account is in order", async () => {
+    let isRefused = true;
+    const provider = scriptedProvider((job) => (isRefused ? failing("account", "No key.") : drawn(job)));
+    const { openai, ledger, accepted } = await withOpenAi({ provider, options: { isPaid: true } });
+    const call = openai.images.generate({ prompt: "a fox" }, { headers: { "Idempotency-Key": "k" } });
+    await expect.poll(() => provider.jobs, LONG).toHaveLength(1);
+    isRefused = false;
+    await new Promise((resolve) => setTimeout(resolve, 5_100));
+    // A new task is a reason to try again.
+    await accepted({ prompt: "a hare" });
+    expect((await call).data).toHaveLength(1);
+    await expect.poll(() => ledger.unfinished(), LONG).toEqual([]);
+  });
+});
+
+it("a client that hangs up loses nothing: with the same key it finds its task", async () => {
+  const open: (() => void)[] = [];
+  const provider = scriptedProvider(async (job, { onSent }) => {
+    onSent();
+    await new Promise<void>((resolve) => open.push(resolve));
+    return drawn(job);
+  });
+  const { openai } = await withOpenAi({ provider, options: { isPaid: true } });
+  const headers = { "Idempotency-Key": "one" };
+  const gone = new AbortController();
+  const first = openai.images.generate({ prompt: "a fox" }, { headers, signal: gone.signal });
+  await expect.poll(() => open, LONG).toHaveLength(1);
+  gone.abort();
+  await expect(first).rejects.toThrow();
+  const second = openai.images.generate({ prompt: "a fox" }, { headers });
+  open[0]?.();
+  expect((await second).data).toHaveLength(1);
+  expect(provider.jobs).toHaveLength(1);
+});
+
+it("something is sent before the image is there, so that no proxy gives up", {
+  timeout: 60_000,
+}, async () => {
+  const provider = scriptedProvider(async (job) => {
+    await new Promise((resolve) => setTimeout(resolve, 11_000));
+    return drawn(job);
+  });
+  const { origin, apiKey } = await withOpenAi({ provider });
+  const before = performance.now();
+  const { statusCode, body } = await request(`${origin}/v1/images/generations`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+    body: JSON.stringify({ prompt: "a fox" }),
+  });
+  expect([statusCode, performance.now() - before < 10_900]).toEqual([200, true]);
+  const text = await body.text();
+  expect(text).toMatch(/^ \n\{/);
+  expect(JSON.parse(text).data).toHaveLength(1);
+});
+
+it("a server that closes leaves the task to the next, and the connection ends", async () => {
+  const provider = scriptedProvider((_job, how) => endless(how));
+  const { openai, close, folder } = await withOpenAi({ provider });
+  const call = openai.images.generate(
+    { prompt: "a fox" },
+    { headers: { "Idempotency-Key": "k" }, maxRetries: 0 },
+  );
+  const failed = expect(call).rejects.toThrow();
+  await expect.poll(() => provider.jobs, LONG).toHaveLength(1);
+  await close();
+  await failed;
+  const next = await withOpenAi({ folder });
+  const { data } = await next.openai.images.generate(
+    { prompt: "a fox" },
+    { headers: { "Idempotency-Key": "k" } },
+  );
+  expect(data).toHaveLength(1);
+});

@@ -1,0 +1,183 @@
+import { randomBytes } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { workFor } from "../../src/client/generator-connection.ts";
+import { TaskWriter } from "../../src/core/task/task-writer.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import type { Processes } from "../../src/lib/processes.ts";
+import { settled } from "../../src/providers/failures.ts";
+import { Ledger } from "../../src/store/ledger.ts";
+import { GENERATOR_KEY_ID, type Intent } from "../../src/task/intent.ts";
+import type { GenerationRequest } from "../../src/task/request.ts";
+import { identity, someProcesses } from "../support/some-processes.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+import { dataOf, LONG, liveServer, OPTIONS } from "./live-server.ts";
+import { drawn, endless, failing, type ScriptedProvider, scriptedProvider } from "./scripted-provider.ts";
+
+/** The ledger of a process, and what a server begins and sends in it. */
+function processIn(folder: string, processes: Processes, isPaid: boolean) {
+  const ledger = new Ledger(folder, systemClock, processes);
+  const begin = (request: GenerationRequest) => {
+    const work = workFor(request, { ...OPTIONS, isPaid, timeoutMs: 3_000 });
+    const place = path.join(folder, "files", randomBytes(8).toString("hex"));
+    const intent: Intent = {
+      request,
+      service: { baseUrl: "command:paint", keyId: GENERATOR_KEY_ID },
+      credits: isPaid ? null : 0,
+      destination: { kind: "file", path: place, overwrite: false },
+      work,
+    };
+    return ledger.begin(intent, 60_000);
+  };
+  /** A task whose first request is on its way. @returns its id */
+  const sent = async (request: GenerationRequest) => {
+    const owned = await begin(request);
+    await ledger.work.begin(owned.record.id, 0);
+    await new TaskWriter(ledger, owned, () => {}).start(0, 3_000);
+    owned.file.close();
+    return owned.record.intent.work?.taskId ?? "";
+  };
+  const waiting = async (request: GenerationRequest) => {
+    const owned = await begin(request);
+    await owned.release();
+    return owned.record.intent.work?.taskId ?? "";
+  };
+  return { sent, waiting };
+}
+
+/** What a server has left that was killed with two tasks: the first at the generator, the second one waiting. */
+async function killed({ isPaid, maxImages = 1 }: { isPaid: boolean; maxImages?: number }) {
+  const processes = someProcesses(1, 2, 3);
+  const folder = await temporaryFolder();
+  const { sent, waiting } = processIn(folder, processes.as(1), isPaid);
+  const left = {
+    running: await sent({ prompt: "a fox", model: "sdxl", maxImages }),
+    waiting: await waiting({ prompt: "a hare", model: "sdxl" }),
+  };
+  processes.die(1);
+  return { ...left, processes, folder, isPaid };
+}
+
+/** Another process, which finds what the killed one has left. */
+function nextProcess(
+  { folder, isPaid, processes }: Pick<Awaited<ReturnType<typeof killed>>, "folder" | "isPaid" | "processes">,
+  provider: ScriptedProvider,
+) {
+  return liveServer({ folder, options: { isPaid }, provider, processes: processes.as(2) });
+}
+
+describe("of a killed server", () => {
+  it("a paid request that was on its way is of unknown outcome, and is never sent again", async () => {
+    const left = await killed({ isPaid: true });
+    const provider = scriptedProvider();
+    const { ended } = await nextProcess(left, provider);
+    expect(await ended(left.running)).toMatchObject({ status: "failed", outcome: "unknown" });
+    expect(await ended(left.waiting)).toMatchObject({ status: "completed" });
+    expect(provider.jobs.map(({ taskId }) => taskId)).toEqual([left.waiting]);
+  });
+
+  it("a paid request stays one for a process that takes the generator for a free one", async () => {
+    const left = await killed({ isPaid: true });
+    const provider = scriptedProvider(() => failing("lost", "HTTP 524"));
+    const { ended } = await nextProcess({ ...left, isPaid: false }, provider);
+    expect(await ended(left.running)).toMatchObject({ status: "failed", outcome: "unknown" });
+    expect(await ended(left.waiting)).toMatchObject({ status: "failed", outcome: "unknown" });
+    expect(provider.jobs.map(({ taskId }) => taskId)).toEqual([left.waiting]);
+  });
+
+  it("free tasks are sent again, the oldest first, without being asked about", async () => {
+    const left = await killed({ isPaid: false });
+    const provider = scriptedProvider();
+    await nextProcess(left, provider);
+    await expect.poll(() => provider.jobs, LONG).toHaveLength(2);
+    expect(provider.jobs.map(({ taskId }) => taskId)).toEqual([left.running, left.waiting]);
+  });
+
+  it.each([true, false])(
+    "a reply that had arrived to its last byte is the image (paid: %s)",
+    async (isPaid) => {
+      const left = await killed({ isPaid });
+      const provider = scriptedProvider();
+      provider.recover = (job) => drawn(job, { total_tokens: 7 });
+      const { ended } = await nextProcess(left, provider);
+      expect(await ended(left.running)).toMatchObject({ status: "completed", usage: { total_tokens: 7 } });
+      expect(provider.jobs.map(({ taskId }) => taskId)).not.toContain(left.running);
+    },
+  );
+
+  it("a reply that had arrived and says no fails the task", async () => {
+    const left = await killed({ isPaid: true });
+    const provider = scriptedProvider();
+    provider.recover = () => settled(() => failing("refused", "Moderation blocked it."));
+    const { ended } = await nextProcess(left, provider);
+    expect(await ended(left.running)).toMatchObject({ outcome: "refused", detail: "Moderation blocked it." });
+  });
+
+  it("the other images of a task are made all the same", async () => {
+    const left = await killed({ isPaid: true, maxImages: 3 });
+    const provider = scriptedProvider();
+    const { ended } = await nextProcess(left, provider);
+    const data = await ended(left.running);
+    expect(data).toMatchObject({ status: "completed", resultUrl: [expect.any(String), expect.any(String)] });
+    expect(data.detail).toMatch(/the process that had sent it ended before the reply had come/);
+    const ofTask = provider.jobs.filter(({ taskId }) => taskId === left.running);
+    expect(ofTask.map(({ index }) => index)).toEqual([1, 2]);
+  });
+});
+
+it("a task whose file cannot be read is named once, and the others go on", async () => {
+  const left = await killed({ isPaid: false });
+  const open = path.join(left.folder, "tasks", "open");
+  await writeFile(path.join(open, "20200101T000000000-0123abcd.jsonl"), "no json\nno json\n");
+  const { ended, events } = await nextProcess(left, scriptedProvider());
+  expect(await ended(left.waiting)).toMatchObject({ status: "completed" });
+  await new Promise((resolve) => setTimeout(resolve, 2_500));
+  expect(events.filter(({ kind }) => kind === "dropped")).toHaveLength(1);
+});
+
+it("a request of another machine, where nobody can ask whether it lives, is respected until it must have ended", async () => {
+  const folder = await temporaryFolder();
+  const there = { self: { ...identity(1), host: "there" }, isAlive: () => true };
+  const taskId = await processIn(folder, there, true).sent({ prompt: "a fox", model: "sdxl" });
+  const provider = scriptedProvider();
+  const { poll } = await liveServer({ folder, provider, processes: someProcesses().as(2) });
+  expect(dataOf(await poll(taskId)).status).toBe("processing");
+  expect(provider.jobs).toEqual([]);
+});
+
+it("two machines that both take a task for theirs send one request", async () => {
+  const folder = await temporaryFolder();
+  const open: (() => void)[] = [];
+  const provider = scriptedProvider(async (job, { onSent }) => {
+    onSent();
+    await new Promise<void>((resolve) => open.push(resolve));
+    return drawn(job);
+  });
+  const machine = (host: string) => ({
+    folder,
+    provider,
+    options: { isPaid: true, concurrency: 2 },
+    processes: { self: { ...identity(1), host }, isAlive: (other: { host: string }) => other.host === host },
+  });
+  const [a, b] = [await liveServer(machine("a")), await liveServer(machine("b"))];
+  const blocking = await a.accepted({ prompt: "a fox" });
+  await expect.poll(() => open, LONG).toHaveLength(1);
+  // For longer than it takes until others search for tasks.
+  await new Promise((resolve) => setTimeout(resolve, 2_500));
+  expect(provider.jobs).toHaveLength(1);
+  open[0]?.();
+  expect(await a.ended(blocking)).toMatchObject({ status: "completed" });
+  expect(await b.ended(blocking)).toMatchObject({ status: "completed" });
+  expect(provider.jobs).toHaveLength(1);
+});
+
+it("a free task that takes its time is not sent again by the searches for tasks", async () => {
+  const provider = scriptedProvider((_job, how) => endless(how));
+  const { accepted, poll } = await liveServer({ provider });
+  const taskId = await accepted({ prompt: "a fox" });
+  await expect.poll(() => provider.jobs, LONG).toHaveLength(1);
+  await new Promise((resolve) => setTimeout(resolve, 2_500));
+  expect(dataOf(await poll(taskId)).status).toBe("processing");
+  expect(provider.jobs).toHaveLength(1);
+});

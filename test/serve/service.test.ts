@@ -1,0 +1,148 @@
+import { request } from "undici";
+import { describe, expect, it } from "vitest";
+import { png } from "../support/images.ts";
+import { dataOf, LONG, liveServer } from "./live-server.ts";
+import { drawn, endless, failing, scriptedProvider } from "./scripted-provider.ts";
+
+describe("a task", () => {
+  it("is generated, and its image is at the result URL", async () => {
+    const provider = scriptedProvider((job) => drawn(job, { total_tokens: 7 }));
+    const { accepted, ended } = await liveServer({ provider, options: { fields: { steps: 4 } } });
+    const taskId = await accepted({ prompt: "a fox", model: "sdxl", ratio: "16:9", quality: "2K" });
+    const { resultUrl, ...data } = await ended(taskId);
+    const detail = "Requested 2048×1152 pixels, received 8×6.";
+    expect(data).toEqual({ taskId, status: "completed", errorCode: 0, usage: { total_tokens: 7 }, detail });
+    const { headers, body } = await request(String(resultUrl));
+    expect(headers["content-type"]).toBe("image/png");
+    expect(Buffer.from(await body.arrayBuffer()).equals(png(0))).toBe(true);
+    expect(provider.jobs).toMatchObject([
+      {
+        taskId,
+        index: 0,
+        request: { prompt: "a fox", model: "sdxl", ratio: "16:9", quality: "2K" },
+        options: { fields: { steps: 4 }, width: 2048, height: 1152 },
+        references: [],
+      },
+    ]);
+  });
+
+  it("of several images is as many requests, and what is said of tokens is added up", async () => {
+    const provider = scriptedProvider((job) => drawn(job, { tokens: 2, by: { image: 1 } }));
+    const { accepted, ended } = await liveServer({ provider });
+    const data = await ended(await accepted({ prompt: "a fox", maxImages: 3 }));
+    expect(data.resultUrl).toHaveLength(3);
+    expect(data.usage).toEqual({ tokens: 6, by: { image: 3 } });
+    expect(provider.jobs.map(({ index }) => index)).toEqual([0, 1, 2]);
+    expect(provider.mostOpen).toBe(1);
+  });
+
+  it("keeps the images that were made where one is refused, and says which words refused it", async () => {
+    const provider = scriptedProvider((job) =>
+      job.index === 1 ? failing("refused", "too red") : drawn(job),
+    );
+    const { accepted, ended } = await liveServer({ provider });
+    const data = await ended(await accepted({ prompt: "a fox", maxImages: 3 }));
+    expect(data).toMatchObject({ status: "completed", detail: "Image 2: too red." });
+    expect(data.resultUrl).toHaveLength(2);
+  });
+
+  it("waits while another one has the provider, and says how many are before it", async () => {
+    const open: (() => void)[] = [];
+    const provider = scriptedProvider(async (job, { onProgress }) => {
+      onProgress(0.25);
+      await new Promise<void>((resolve) => open.push(resolve));
+      return drawn(job);
+    });
+    const { accepted, poll, ended } = await liveServer({ provider });
+    const first = await accepted({ prompt: "a fox" });
+    const second = await accepted({ prompt: "a hare" });
+    await expect.poll(() => open.length, LONG).toBe(1);
+    expect(dataOf(await poll(first))).toEqual({
+      taskId: first,
+      status: "processing",
+      errorCode: 0,
+      progress: 0.25,
+    });
+    await expect
+      .poll(async () => dataOf(await poll(second)), LONG)
+      .toEqual({
+        taskId: second,
+        status: "queued",
+        errorCode: 0,
+        ahead: 1,
+        detail: "It waits for another task of this process.",
+      });
+    open.shift()?.();
+    await ended(first);
+    await expect.poll(() => open.length, LONG).toBe(1);
+    open.shift()?.();
+    await ended(second);
+    expect(provider.mostOpen).toBe(1);
+  });
+});
+
+describe("a failure", () => {
+  it.each([
+    ["refused", "refused"],
+    ["lost", "unknown"],
+  ] as const)(
+    "of a paid request that is %s fails the task as %s after one request",
+    async (kind, outcome) => {
+      const provider = scriptedProvider(() => failing(kind, "the generator's words"));
+      const { accepted, ended } = await liveServer({ provider, options: { isPaid: true } });
+      expect(await ended(await accepted({ prompt: "a fox" }))).toMatchObject({
+        status: "failed",
+        errorCode: 1001,
+        outcome,
+        detail: "The generator's words.",
+      });
+      expect(provider.jobs).toHaveLength(1);
+    },
+  );
+
+  it("of a free request that is lost is sent again, twice at most", async () => {
+    const provider = scriptedProvider(() => failing("lost", "HTTP 500"));
+    const { accepted, ended } = await liveServer({ provider });
+    const data = await ended(await accepted({ prompt: "a fox" }));
+    expect(data).toMatchObject({ status: "failed", outcome: "refused", detail: "HTTP 500." });
+    expect(provider.jobs).toHaveLength(3);
+  });
+
+  it("of the account pauses the queue: one request, all tasks still queued, and the polls say what to do", async () => {
+    const provider = scriptedProvider(() => failing("account", "Incorrect API key provided."));
+    const { accepted, poll, events } = await liveServer({ provider, options: { isPaid: true } });
+    const tasks = await Promise.all(Array.from({ length: 20 }, () => accepted({ prompt: "a fox" })));
+    await expect.poll(() => events, LONG).toHaveLength(1);
+    for (const taskId of tasks) {
+      // The task whose request was refused is back in the queue a moment after the event.
+      await expect
+        .poll(async () => (await poll(taskId)).body, LONG)
+        .toEqual({ code: -1, message: "login_required", detail: "Incorrect API key provided." });
+    }
+    expect(provider.jobs).toHaveLength(1);
+    expect(events).toEqual([{ kind: "paused", detail: "Incorrect API key provided." }]);
+  });
+
+  it("that nothing was sent is waited out, and the task is generated after all", async () => {
+    const provider = scriptedProvider((job, _how, number) =>
+      number === 1 ? failing("unsent", "connection refused") : drawn(job),
+    );
+    const { accepted, poll, ended } = await liveServer({ provider, options: { isPaid: true } });
+    const taskId = await accepted({ prompt: "a fox" });
+    await expect.poll(async () => dataOf(await poll(taskId)).detail, LONG).toBe("connection refused");
+    expect(await ended(taskId)).toMatchObject({ status: "completed" });
+    expect(provider.jobs).toHaveLength(2);
+  });
+
+  it("to answer in time fails a free task, and the next one has the generator", async () => {
+    const provider = scriptedProvider((job, how, number) => (number === 1 ? endless(how) : drawn(job)));
+    const { accepted, ended } = await liveServer({ provider, options: { timeoutMs: 500 } });
+    const [first, second] = [await accepted({ prompt: "a fox" }), await accepted({ prompt: "a hare" })];
+    expect(await ended(first)).toMatchObject({
+      status: "failed",
+      outcome: "refused",
+      detail: expect.stringContaining("longer than 500 ms"),
+    });
+    expect(await ended(second)).toMatchObject({ status: "completed" });
+  });
+});

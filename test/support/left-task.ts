@@ -1,0 +1,34 @@
+import { readdir } from "node:fs/promises";
+import path from "node:path";
+import { systemClock } from "../../src/lib/clock.ts";
+import type { ProcessIdentity } from "../../src/lib/processes.ts";
+import { Ledger } from "../../src/store/ledger.ts";
+import type { Intent } from "../../src/task/intent.ts";
+import type { TaskEvent } from "../../src/task/lifecycle.ts";
+
+/** A process that has ended, of the machine that commands in a test's own process run on. */
+export const GONE: ProcessIdentity = { pid: 4_000_000, host: "in-process", started: "" };
+
+/** The ledger of a home, as a process sees it that is not there any more. */
+export function ledgerOf(home: string, self = GONE): Ledger {
+  return new Ledger(path.join(home, "state"), systemClock, { self, isAlive: () => true });
+}
+
+/** Writes the file of a task that a process has begun, and left at these lines. @returns the ledger's id of it */
+export async function leaveTask(
+  home: string,
+  intent: Intent,
+  events: readonly TaskEvent[] = [],
+  self: ProcessIdentity = GONE,
+): Promise<string> {
+  const { record, file } = await ledgerOf(home, self).begin(intent);
+  for (const event of events) await file.record(event);
+  file.close();
+  return record.id;
+}
+
+/** The ledger's ids of the tasks that are open. */
+export async function openTasks(home: string): Promise<string[]> {
+  const names = await readdir(path.join(home, "state", "tasks", "open"));
+  return names.filter((name) => name.endsWith(".jsonl")).map((name) => path.basename(name, ".jsonl"));
+}

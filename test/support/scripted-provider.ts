@@ -1,0 +1,70 @@
+import { existsSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import type { ImggenError } from "../../src/lib/error-types.ts";
+import type { Job, Provider, SubmitHow, SubmitReply, UnknownReply } from "../../src/providers/provider.ts";
+import { png } from "./images.ts";
+
+/** What becomes of a request: `number` counts all requests, from 1. */
+export type Answer = (job: Job, how: SubmitHow, number: number) => Promise<SubmitReply>;
+
+export interface ScriptedProvider extends Provider {
+  /** The requests that it was sent, in their order. */
+  readonly jobs: readonly Job[];
+  /** The most requests that were open at once. */
+  readonly mostOpen: number;
+  recover: NonNullable<Provider["recover"]>;
+}
+
+/** A provider of the test's own, which answers with its images. Without a script it makes every image at once. */
+export function scriptedProvider(answer: Answer = (job) => drawn(job)): ScriptedProvider {
+  const jobs: Job[] = [];
+  let [open, mostOpen] = [0, 0];
+  return {
+    version: 1,
+    limits: { concurrency: 1, submitMs: 600_000 },
+    jobs,
+    get mostOpen() {
+      return mostOpen;
+    },
+    async submit(job, how) {
+      jobs.push(job);
+      open += 1;
+      mostOpen = Math.max(mostOpen, open);
+      how.onSent();
+      return answer(job, how, jobs.length).finally(() => {
+        open -= 1;
+      });
+    },
+    recover: async (job) => (existsSync(imageOf(job)) ? { outcome: "made", usage: null } : null),
+    images: async (job) => [{ kind: "bytes", bytes: await readFile(imageOf(job)) }],
+    models: async () => null,
+    close: async () => {},
+  };
+}
+
+const imageOf = ({ folder }: Job) => path.join(folder, "image.png");
+
+/** Makes a picture of 8 × 6 pixels, or what else is to stand for one. */
+export async function drawn(job: Job, bytes: Buffer = png(job.index)): Promise<SubmitReply> {
+  await writeFile(imageOf(job), bytes);
+  return { outcome: "made", usage: { total_tokens: 12 } };
+}
+
+/** The reply is lost on its way. */
+export function lost(facts: Partial<UnknownReply> = {}): Promise<SubmitReply> {
+  return Promise.resolve({ outcome: "unknown", why: "the connection was cut", excerpt: null, ...facts });
+}
+
+export function refused(error: ImggenError): Promise<SubmitReply> {
+  return Promise.resolve({ outcome: "refused", error });
+}
+
+/** Runs until it is given up. */
+export function endless(_job: Job, { signal }: SubmitHow): Promise<SubmitReply> {
+  return new Promise((resolve) => {
+    const end = () => resolve({ outcome: "unknown", why: "it was given up", excerpt: null, isStopped: true });
+    if (signal.aborted) end();
+    else signal.addEventListener("abort", end, { once: true });
+  });
+}
