@@ -2,7 +2,7 @@ import { connectionErrorText, isUntrusted } from "../../api/connection-errors.ts
 import { NetworkError, ServiceError } from "../../api/errors.ts";
 import { TransportError } from "../../api/transport.ts";
 import { formatDuration } from "../../lib/duration.ts";
-import type { ErrorType, ImggenError } from "../../lib/error-types.ts";
+import type { ImggenError } from "../../lib/error-types.ts";
 import {
   type Job,
   type MadeImage,
@@ -13,6 +13,7 @@ import {
   TimeLimitError,
 } from "../../providers/provider.ts";
 import type { AdmittedProvider } from "../deps.ts";
+import { isOfAccount } from "../errors.ts";
 import { CircuitBreaker, type CircuitBreakerDeps, type Ticket } from "./circuit-breaker.ts";
 import { pollWithinLimit, RateLimiter, type RateLimiterDeps } from "./rate-limiter.ts";
 
@@ -190,16 +191,6 @@ export class AdmittedRequests implements AdmittedProvider {
 function tooLong(ms: number): ServiceError {
   const wait = formatDuration(ms);
   return new ServiceError(`The service is busy (HTTP 429) and asks to wait ${wait}.`, { charged: "no" });
-}
-
-const OF_ACCOUNT: ReadonlySet<ErrorType> = new Set([
-  "auth_required",
-  "insufficient_credits",
-  "subscription_required",
-]);
-
-function isOfAccount({ type }: ImggenError): boolean {
-  return OF_ACCOUNT.has(type);
 }
 
 function notTried() {
