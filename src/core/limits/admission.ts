@@ -91,6 +91,8 @@ export class Admission {
 /** A provider as one row sees it: each submit waits for admission. */
 export class AdmittedRequests implements AdmittedProvider {
   readonly version = 1;
+  /** Absent where the provider has none: that says that it cannot stop what it has accepted. */
+  readonly cancel?: NonNullable<Provider["cancel"]>;
   readonly #admission: Admission;
   /** The ticket of its next submit; null if it must wait for admission first. */
   #ticket: Ticket | null;
@@ -101,6 +103,8 @@ export class AdmittedRequests implements AdmittedProvider {
   constructor(admission: Admission, ticket: Ticket | null) {
     this.#admission = admission;
     this.#ticket = ticket;
+    const { provider } = admission;
+    if (provider.cancel) this.cancel = provider.cancel.bind(provider);
   }
 
   get limits(): Provider["limits"] {
