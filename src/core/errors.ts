@@ -12,6 +12,17 @@ export class InheritedError extends ImggenError {
   }
 }
 
+const OF_ACCOUNT: ReadonlySet<ErrorType> = new Set([
+  "auth_required",
+  "insufficient_credits",
+  "subscription_required",
+]);
+
+/** Whether an error is the account's, so that any other request would meet it too. */
+export function isOfAccount({ type }: ImggenError): boolean {
+  return OF_ACCOUNT.has(type);
+}
+
 /** The wait ended before the task did: it is still running, and can be resumed. */
 export class PendingError extends ImggenError {
   readonly type = "pending";

@@ -3,6 +3,7 @@ import type { ProcessIdentity } from "../lib/processes.ts";
 import { combined } from "./combined.ts";
 import type { Intent } from "./intent.ts";
 import { advance, STATES, type TaskEvent, type TaskState } from "./lifecycle.ts";
+import type { Work } from "./work.ts";
 
 /** A task as the ledger knows it. */
 export interface TaskRecord {
@@ -63,6 +64,18 @@ function isMeant(state: TaskState, { type }: TaskEvent, isNamed: boolean): boole
 /** The id of a task for users, names and messages: the provider's, or our own; null if it has none. */
 export function taskIdOf({ intent, state }: Pick<TaskRecord, "intent" | "state">): string | null {
   return intent.work?.taskId ?? ("taskId" in state ? state.taskId : null);
+}
+
+/** The work of a task at another provider than the hosted service. @throws TypeError for one of that service */
+export function workOf({ intent }: Pick<TaskRecord, "intent">): Work {
+  if (intent.work === undefined) throw new TypeError("a task of the hosted service");
+  return intent.work;
+}
+
+/** How many attempts to send one of a task's requests may have reached the other side; 0 once it has ended. */
+export function triesOf({ requests }: Pick<TaskRecord, "requests">, index: number): number {
+  const state = requests[index];
+  return state && "tries" in state ? state.tries : 0;
 }
 
 /**

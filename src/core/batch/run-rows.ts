@@ -1,10 +1,11 @@
 import { isUntrusted } from "../../api/connection-errors.ts";
 import { mapConcurrent } from "../../lib/concurrency.ts";
 import { errorCode } from "../../lib/error-text.ts";
-import { type ErrorType, ImggenError } from "../../lib/error-types.ts";
+import { ImggenError } from "../../lib/error-types.ts";
 import { STATES } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { identityOf } from "../deps.ts";
+import { isOfAccount } from "../errors.ts";
 import { pause } from "../polling/wait.ts";
 import { reportOf } from "../task/report.ts";
 import { readAttempt, rowStateOf } from "./attempts.ts";
@@ -85,20 +86,12 @@ async function runReported(
   return true;
 }
 
-/** Errors of the account or its limits: every further row would fail in the same way. */
-const STOPS: ReadonlySet<ErrorType> = new Set([
-  "auth_required",
-  "insufficient_credits",
-  "subscription_required",
-  "budget_exceeded",
-]);
-
 /** Disk errors that the next image would meet too. */
 const DISK_IS_OUT: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EROFS", "EIO"]);
 
 /** Whether the batch submits no more rows after this error. Running rows are finished. */
 function endsAll(error: ImggenError): boolean {
-  if (STOPS.has(error.type) || isUntrusted(error)) return true;
+  if (isOfAccount(error) || error.type === "budget_exceeded" || isUntrusted(error)) return true;
   return error.type === "save_failed" && DISK_IS_OUT.has(errorCode(error.cause) ?? "");
 }
 

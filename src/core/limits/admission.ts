@@ -2,7 +2,7 @@ import { connectionErrorText, isUntrusted } from "../../api/connection-errors.ts
 import { NetworkError, ServiceError } from "../../api/errors.ts";
 import { TransportError } from "../../api/transport.ts";
 import { formatDuration } from "../../lib/duration.ts";
-import type { ErrorType, ImggenError } from "../../lib/error-types.ts";
+import type { ImggenError } from "../../lib/error-types.ts";
 import {
   type Job,
   type MadeImage,
@@ -13,6 +13,7 @@ import {
   TimeLimitError,
 } from "../../providers/provider.ts";
 import type { AdmittedProvider } from "../deps.ts";
+import { isOfAccount } from "../errors.ts";
 import { CircuitBreaker, type CircuitBreakerDeps, type Ticket } from "./circuit-breaker.ts";
 import { pollWithinLimit, RateLimiter, type RateLimiterDeps } from "./rate-limiter.ts";
 
@@ -90,6 +91,8 @@ export class Admission {
 /** A provider as one row sees it: each submit waits for admission. */
 export class AdmittedRequests implements AdmittedProvider {
   readonly version = 1;
+  /** Absent where the provider has none: that says that it cannot stop what it has accepted. */
+  readonly cancel?: NonNullable<Provider["cancel"]>;
   readonly #admission: Admission;
   /** The ticket of its next submit; null if it must wait for admission first. */
   #ticket: Ticket | null;
@@ -100,6 +103,8 @@ export class AdmittedRequests implements AdmittedProvider {
   constructor(admission: Admission, ticket: Ticket | null) {
     this.#admission = admission;
     this.#ticket = ticket;
+    const { provider } = admission;
+    if (provider.cancel) this.cancel = provider.cancel.bind(provider);
   }
 
   get limits(): Provider["limits"] {
@@ -190,16 +195,6 @@ export class AdmittedRequests implements AdmittedProvider {
 function tooLong(ms: number): ServiceError {
   const wait = formatDuration(ms);
   return new ServiceError(`The service is busy (HTTP 429) and asks to wait ${wait}.`, { charged: "no" });
-}
-
-const OF_ACCOUNT: ReadonlySet<ErrorType> = new Set([
-  "auth_required",
-  "insufficient_credits",
-  "subscription_required",
-]);
-
-function isOfAccount({ type }: ImggenError): boolean {
-  return OF_ACCOUNT.has(type);
 }
 
 function notTried() {

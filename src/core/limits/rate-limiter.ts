@@ -96,6 +96,8 @@ export function withLimitedPolls(provider: Provider, deps: RateLimiterDeps): Pro
     submit: (...args) => provider.submit(...args),
     recover: async (...args) => (await provider.recover?.(...args)) ?? null,
     images: async (job) => (await provider.images?.(job)) ?? [],
+    ...(provider.follow && { follow: provider.follow.bind(provider) }),
+    ...(provider.cancel && { cancel: provider.cancel.bind(provider) }),
     close: () => provider.close(),
     poll: (taskId, timeoutMs, signal) =>
       slots.run(async () => {

@@ -1,11 +1,11 @@
 import { isoTime } from "../../lib/clock.ts";
-import type { ErrorType } from "../../lib/error-types.ts";
 import type { TaskDeps } from "../deps.ts";
+import { isOfAccount } from "../errors.ts";
 import { fixedSchedule } from "../polling/fixed-schedules.ts";
 import { waitForTask } from "../polling/wait.ts";
 import { endEvent } from "./accepted.ts";
-import { withinLimit } from "./requests.ts";
 import type { TaskWriter } from "./task-writer.ts";
+import { withinLimit } from "./time-limit.ts";
 
 /** Why a request has no image. */
 export const CANCELLED = "it was cancelled";
@@ -15,13 +15,6 @@ const ANSWER_MS = 10_000;
 /** How long a provider may take to stop what it has said that it stops. */
 const STOP_MS = 10_000;
 const POLL_EVERY_MS = 500;
-
-/** Refusals of a poll that say nothing of the task. */
-const OF_ACCOUNT: ReadonlySet<ErrorType> = new Set([
-  "auth_required",
-  "insufficient_credits",
-  "subscription_required",
-]);
 
 /**
  * Asks a provider to stop working on a request that it has accepted, and records what it then says of it. It is never
@@ -60,7 +53,8 @@ async function recordStop(
     await writer.write(endEvent(ended, request, at, { seenMs: null, pendingMs: null }));
     return null;
   }
-  if (waited.outcome === "refused" && !OF_ACCOUNT.has(waited.error.type)) {
+  // A refusal of the account says nothing of the task.
+  if (waited.outcome === "refused" && !isOfAccount(waited.error)) {
     await writer.write({ type: "failed", at, ...stopped, request });
     return null;
   }

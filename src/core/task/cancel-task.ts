@@ -9,9 +9,11 @@ import type { WaitSettings } from "../polling/wait.ts";
 import { awaitAccepted } from "./accepted.ts";
 import { askToStop, CANCELLED } from "./ask-to-stop.ts";
 import { jobOf } from "./jobs.ts";
+import { recordEnd } from "./record-end.ts";
+import { recoverRequest } from "./recover-request.ts";
 import { errorOf, factsOf, type TaskReport } from "./report.ts";
-import { recordEnd, recoverRequest } from "./requests.ts";
 import { TaskWriter } from "./task-writer.ts";
+import { abortedAfter } from "./time-limit.ts";
 
 /** What became of a task that was to be cancelled. */
 export interface CancelReport extends TaskReport {
@@ -97,27 +99,21 @@ async function endUnderWay(
 }
 
 /** Work whose signal ends when nothing is to be waited for any longer. It is no time limit: nothing is ended by it. */
-async function patiently(
+function patiently(
   { timeoutMs }: WaitSettings,
   deps: TaskDeps,
   work: (deps: TaskDeps) => Promise<unknown>,
-): Promise<void> {
-  if (timeoutMs === null) return void (await work(deps));
-  const [limit, over] = [new AbortController(), new AbortController()];
-  const end = () => limit.abort(new Error("not waited for any longer"));
-  void deps.clock.sleep(timeoutMs, over.signal).then(end, () => {});
-  try {
-    await work({ ...deps, signal: AbortSignal.any([deps.signal, limit.signal]) });
-  } finally {
-    over.abort();
-  }
+): Promise<unknown> {
+  if (timeoutMs === null) return work(deps);
+  const reason = new Error("not waited for any longer");
+  return abortedAfter(timeoutMs, reason, deps, (signal) => work({ ...deps, signal }));
 }
 
 function hasAccepted({ requests }: TaskRecord): boolean {
   return requests.some(({ name }) => name === "accepted");
 }
 
-/** Gives up what a free provider was at when its process ended. An image that is there all the same is kept. */
+/** Ends a request whose process ended while a free provider worked on it. An image that has arrived is kept. */
 async function giveUp(writer: TaskWriter, index: number, deps: TaskDeps): Promise<void> {
   const { connection, ledger } = deps;
   const job = jobOf(writer.record, index, ledger.work);

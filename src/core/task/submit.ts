@@ -2,15 +2,15 @@ import { describeConnectionError, isUntrusted } from "../../api/connection-error
 import { InsufficientCreditsError, NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
 import { backoffMs, SUBMIT_LOST, SUBMIT_NOT_SENT, SUBMIT_RATE_LIMITED } from "../../api/retry.ts";
 import { TransportError } from "../../api/transport.ts";
-import { formatDuration } from "../../lib/duration.ts";
 import { ImggenError } from "../../lib/error-types.ts";
-import { type Job, type SubmitReply, TimeLimitError, type UnknownReply } from "../../providers/provider.ts";
+import type { Job, SubmitReply, UnknownReply } from "../../providers/provider.ts";
 import { taskIdIn } from "../../providers/service/excerpt.ts";
 import type { Usage } from "../../task/lifecycle.ts";
 import type { TaskDeps } from "../deps.ts";
 import { interruptedError } from "../errors.ts";
 import { pause } from "../polling/wait.ts";
 import type { Turn } from "../turns/line.ts";
+import { timeLimit } from "./time-limit.ts";
 
 /** How a submit ended, retries included. */
 export type SubmitResult =
@@ -225,10 +225,6 @@ async function submitWithGrace(spec: SubmitSpec, deps: SubmitDeps): Promise<Atte
     over.abort();
     deps.signal.removeEventListener("abort", onAbort);
   }
-}
-
-function timeLimit(ms: number): TimeLimitError {
-  return new TimeLimitError(`no answer within ${formatDuration(ms)}`);
 }
 
 function unreachable(cause: unknown, deps: SubmitDeps): NetworkError {

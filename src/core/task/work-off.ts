@@ -1,10 +1,10 @@
-import { isoTime } from "../../lib/clock.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
 import { STATES } from "../../task/lifecycle.ts";
 import type { TaskDeps } from "../deps.ts";
 import { InheritedError, InterruptedError, interruptedError } from "../errors.ts";
 import type { WaitSettings } from "../polling/wait.ts";
 import { awaitAccepted } from "./accepted.ts";
+import { endAll } from "./record-end.ts";
 import { errorOf, factsOf, type TaskReport } from "./report.ts";
 import { type RunSpec, runRequests } from "./requests.ts";
 import { type AcceptedTask, saveMade } from "./save-task.ts";
@@ -38,7 +38,7 @@ export async function workOff(
     kept ??
     (await runRequests(writer, spec, deps)) ??
     (wait === null ? null : await awaitAccepted(writer, wait, deps));
-  if (kept) await notSent(writer, kept, deps);
+  if (kept) await endAll(writer, { outcome: "not_sent", error: kept }, deps);
   const report = { ...factsOf(writer.record), warnings: [...warnings, ...said] };
   const { name } = writer.record.state;
   if (name === "completed" && stop === null && wait !== null) return saveMade(task, report, deps);
@@ -63,9 +63,4 @@ function otherPackage({ writer }: WorkTask, { connection }: TaskDeps): string[] 
   const now = connection.generator?.package;
   if (begun === undefined || now === undefined || begun === now) return [];
   return [`The task was begun with ${begun}, and is continued with ${now}.`];
-}
-
-async function notSent(writer: TaskWriter, { message }: ImggenError, { clock }: TaskDeps): Promise<void> {
-  for (const request of writer.record.requests.keys())
-    await writer.write({ type: "not_sent", at: isoTime(clock.now()), why: message, request });
 }

@@ -10,6 +10,7 @@ import type { WaitSettings } from "../polling/wait.ts";
 import { type CancelReport, cancelOwned } from "../task/cancel-task.ts";
 import { factsOf, reportOfId } from "../task/report.ts";
 import { reported } from "../task/resume.ts";
+import { requireId } from "../task/save-again.ts";
 import { describeWorker } from "../turns/describe-holder.ts";
 import { distinct } from "./resume.ts";
 
@@ -47,9 +48,12 @@ export async function cancel(
 }
 
 async function unknownId(id: string): Promise<CancelReport> {
-  const hint = "Nothing was sent. To see the tasks of this machine: imggen history";
-  const error = new UsageError(`The ledger has no task ${JSON.stringify(id)}.`, { hint });
-  return { ...reportOfId(id), error, ...NOTHING, requests: 1 };
+  const report = await reported(reportOfId(id), async () => {
+    requireId(id);
+    const hint = "Nothing was sent. To see the tasks of this machine: imggen history";
+    throw new UsageError(`The ledger has no task ${JSON.stringify(id)}.`, { hint });
+  });
+  return { ...report, ...NOTHING, requests: 1 };
 }
 
 const NOTHING = { cancelled: 0 };

@@ -93,6 +93,12 @@ describe("imggen cancel", () => {
       const { code, stderr } = await world.run(["cancel", id]);
       expect([code, stderr]).toEqual([2, expect.stringMatching(said)]);
     }
+    expect((await world.json(["cancel", "task-9"])).document).toMatchObject({
+      status: "unknown",
+      charged: "no",
+      resume: null,
+      cancelled: 0,
+    });
     expect(world.server.requests).toHaveLength(asked);
     expect((await world.json(["history", "--unfinished"])).document).toMatchObject([{ taskId: "task-1" }]);
   });

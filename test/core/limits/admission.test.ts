@@ -104,6 +104,16 @@ describe("a pass through the admission", () => {
     expect(new AdmittedRequests(own, null).downloadHeaders).toBe(downloadHeaders);
   });
 
+  it("can stop what it has accepted where its provider can, and says that it cannot where that cannot", async () => {
+    const { admission } = newGate([TAKEN]);
+    expect((await admitted(admission)).cancel).toBeUndefined();
+    const own = new Admission(
+      { ...admission.provider, cancel: async (taskId) => taskId === "task-1" },
+      { clock: fakeClock(), random: () => 0, onOutage: () => {} },
+    );
+    expect(await new AdmittedRequests(own, null).cancel?.("task-1", never())).toBe(true);
+  });
+
   it("never sends again what may have arrived", async () => {
     const { admission, sentAtMs } = newGate([LOST, TAKEN]);
     expect(await (await admitted(admission)).submit(JOB, HOW)).toEqual(LOST);

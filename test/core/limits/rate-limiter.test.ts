@@ -166,6 +166,21 @@ function limited() {
   return { open, clock, polls: { poll } };
 }
 
+it("leaves a provider able to stop what it has accepted, and to say how far it is", async () => {
+  const provider: Provider = {
+    version: 1,
+    limits: { concurrency: null, submitMs: 1 },
+    close: async () => {},
+    submit: () => Promise.reject(new Error("nothing is submitted here")),
+    poll: async () => RUNNING,
+    cancel: async (taskId) => taskId === "task-1",
+    follow: async (taskId) => taskId === "task-1",
+  };
+  const { cancel, follow } = withLimitedPolls(provider, { clock: steppedClock(), random: () => 0 });
+  expect(await cancel?.("task-1", signal)).toBe(true);
+  expect(await follow?.("task-1", { signal, onProgress: () => {} })).toBe(true);
+});
+
 const ids = (count: number) => Array.from({ length: count }, (_, at) => `task-${at}`);
 
 it("sends 32 polls at once, and the others in their order as those are answered", async () => {

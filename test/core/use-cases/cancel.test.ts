@@ -226,10 +226,16 @@ describe("to cancel a task", () => {
     expect(await world.run()).toMatchObject({ state: "unknown", error: { type: "outcome_unknown" } });
   });
 
-  it("that the ledger lacks is refused", async () => {
+  it("that the ledger lacks is refused, at no charge and with nothing to resume", async () => {
     const { deps } = await workWorld();
-    expect(await cancel({ ids: ["nothing"], wait: null }, ofOneAccount(deps))).toMatchObject([
-      { error: { type: "usage" }, cancelled: 0 },
+    expect(await cancel({ ids: ["nothing", ""], wait: null }, ofOneAccount(deps))).toMatchObject([
+      {
+        state: "unknown",
+        charged: "no",
+        error: { type: "usage", message: 'The ledger has no task "nothing".' },
+        cancelled: 0,
+      },
+      { state: "unknown", charged: "no", error: { type: "usage", message: "A task id is empty." } },
     ]);
   });
 
