@@ -16,7 +16,6 @@ import { sizeFields } from "./openai/size.ts";
 import type { Fields, Polls } from "./polls.ts";
 import type { Job, PolledState, Provider } from "./provider.ts";
 import { base64Of, referenceFiles } from "./reference-files.ts";
-import { usageIn } from "./usage.ts";
 
 /** Black Forest Labs. A job is polled at the address that its reply gives, on one of the service's own hosts. */
 export function bflProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
@@ -44,7 +43,7 @@ function formOf(server: ProviderServer): JobForm {
     },
     poll: (id, look, polls) => {
       const [address, cost] = id.split(`#${COST}`);
-      const usage = usageIn({ ...(cost && { cost: Number(cost) }) }, server.mask);
+      const usage = cost ? { cost: Number(cost) } : null;
       return look(
         server.ownUrl(address),
         (said) => stateOf(said, usage, polls),
@@ -69,15 +68,11 @@ const ENDS: ReadonlySet<unknown> = new Set([
   "Task not found",
 ]);
 
-function stateOf(said: Fields, usage: ReturnType<typeof usageIn>, polls: Polls): PolledState | null {
+function stateOf(said: Fields, usage: Fields | null, polls: Polls): PolledState | null {
   const { status, result, details } = said;
   if (status === "Pending" || status === "Processing" || status === "Preview")
     return { status: "running", word: status };
-  if (status === "Ready") {
-    const urls = urlsIn(fieldsOf(result).sample ?? []);
-    if (urls.length === 0) return polls.failed("it is ready, and has no image");
-    return { status: "completed", urls, ...(usage && { usage }) };
-  }
+  if (status === "Ready") return polls.finished(urlsIn(fieldsOf(result).sample), usage);
   if (typeof status !== "string" || !ENDS.has(status)) return null;
   const more = wordsOf(details ?? fieldsOf(result).error);
   return polls.failed(more === null ? status : `${status}: ${more}`);

@@ -4,7 +4,7 @@ import { type Answer, base64Image } from "../answer.ts";
 import type { ProviderDeps } from "../deps.ts";
 import { clauseOf } from "../failures.ts";
 import type { ProviderServer } from "../http.ts";
-import { type JobContext, type JobForm, jobService, serverOf } from "../job-service.ts";
+import { type JobContext, type JobForm, jobService, serverOf, urlsIn } from "../job-service.ts";
 import type { ServerSetup } from "../kind.ts";
 import { lenientJson } from "../lenient-json.ts";
 import type { Look, Polls } from "../polls.ts";
@@ -12,7 +12,6 @@ import * as port from "../provider.ts";
 import { referenceUrls, shownContext } from "../reference-files.ts";
 import { isSuccess, jsonIn, type StoredReply } from "../reply-file.ts";
 import { ServerReplies } from "../server-replies.ts";
-import { usageIn } from "../usage.ts";
 import type { Fetch, ImageRequest, Job, JobState, Provider, ProviderPackage } from "./interface.ts";
 
 /** Makes images with a package: what it says is done by the same code as for every other service. */
@@ -141,7 +140,7 @@ async function polled(
   };
   try {
     if (!provider.poll) throw new TypeError("the package cannot poll");
-    return { outcome: "state", task: stateOf(await provider.poll(id, { fetch }), polls, server) };
+    return { outcome: "state", task: stateOf(await provider.poll(id, { fetch }), polls) };
   } catch (error) {
     if (error instanceof Unanswered) return error.reply;
     const why = clauseOf(server.mask(errorText(error)));
@@ -149,18 +148,14 @@ async function polled(
   }
 }
 
-function stateOf(said: JobState, polls: Polls, { mask }: ProviderServer): port.PolledState {
+function stateOf(said: JobState, polls: Polls): port.PolledState {
   switch (said.status) {
     case "running":
       return { status: "running", word: null };
     case "failed":
       return polls.failed(clauseOf(said.why));
-    case "done": {
-      const urls = said.urls.filter((url) => /^https?:\/\//i.test(url));
-      if (urls.length === 0) return polls.failed("it is done, and has no image");
-      const usage = usageIn(said.usage, mask);
-      return { status: "completed", urls, ...(usage && { usage }) };
-    }
+    case "done":
+      return polls.finished(said.urls.flatMap(urlsIn), said.usage);
     default:
       throw new Error("the package says nothing of the job");
   }

@@ -5,7 +5,6 @@ import { isJobId, type JobForm, jobService, serverOf, urlsIn, wordsOf } from "..
 import type { ServerSetup } from "../kind.ts";
 import type { Fields, Polls } from "../polls.ts";
 import type { Job, PolledState, Provider } from "../provider.ts";
-import { usageIn } from "../usage.ts";
 import { inputFor } from "./input.ts";
 import { isModelName, modelInputs, submitPath, versionOf } from "./model.ts";
 
@@ -32,7 +31,7 @@ function formOf(server: ProviderServer, deps: ProviderDeps): JobForm {
       const url = server.ownUrl(get);
       return url && (url.href === urlOf(id)?.href ? id : url.href);
     },
-    poll: (id, look, polls) => look(urlOf(id), (said) => stateOf(said, polls, server.mask)),
+    poll: (id, look, polls) => look(urlOf(id), (said) => stateOf(said, polls)),
     async cancelAt(id, signal) {
       const url = urlOf(id);
       if (url === null) return null;
@@ -43,19 +42,15 @@ function formOf(server: ProviderServer, deps: ProviderDeps): JobForm {
   };
 }
 
-function stateOf(said: Fields, polls: Polls, mask: (text: string) => string): PolledState | null {
+function stateOf(said: Fields, polls: Polls): PolledState | null {
   const { status, output, error, metrics } = said;
   switch (status) {
     case "starting":
     case "processing":
     case "queued":
       return { status: "running", word: status };
-    case "succeeded": {
-      const urls = urlsIn(output);
-      const usage = usageIn(metrics, mask);
-      if (urls.length === 0) return polls.failed("it succeeded, and has no image");
-      return { status: "completed", urls, ...(usage && { usage }) };
-    }
+    case "succeeded":
+      return polls.finished(urlsIn(output), metrics);
     case "failed":
     case "canceled":
     case "aborted":
