@@ -1,4 +1,3 @@
-import path from "node:path";
 import { isLoopbackHost } from "../api/address.ts";
 import { HttpClient, type HttpReply, wholeReply } from "../api/client.ts";
 import { connectionErrorText } from "../api/connection-errors.ts";
@@ -8,8 +7,9 @@ import { withoutQuery } from "../lib/redact.ts";
 import type { ProviderDeps } from "./deps.ts";
 import { clauseOf } from "./failures.ts";
 import type { GeneratorOptions } from "./options.ts";
+import type { PostBody } from "./post-body.ts";
 import { type Job, type MadeImage, ProviderError, type SentRequest, type SubmitHow } from "./provider.ts";
-import { isSuccess, ReplyFile, readReplyFile, type StoredReply } from "./reply-file.ts";
+import { isSuccess, ReplyFile, readReplyFile, replyFile, type StoredReply } from "./reply-file.ts";
 import { secretsMasker } from "./secrets.ts";
 
 export interface ServerOptions extends Pick<GeneratorOptions, "headers" | "key"> {
@@ -19,12 +19,6 @@ export interface ServerOptions extends Pick<GeneratorOptions, "headers" | "key">
   keyHeaders: Readonly<Record<string, string>>;
   /** The end of the names of its other hosts, `.example.com`, which are reached over https alone; absent: it has none. */
   otherHosts?: string;
-}
-
-/** The body of a POST, and its type. */
-export interface PostBody {
-  type: string;
-  bytes: string | Buffer;
 }
 
 declare const OWN: unique symbol;
@@ -242,9 +236,4 @@ export class ProviderServer {
   #reasonOf(failure: unknown, { aborted, reason }: AbortSignal): string {
     return this.mask(aborted ? clauseOf(errorText(reason)) : connectionErrorText(failure));
   }
-}
-
-/** Where the reply to a job's request is kept. */
-export function replyFile({ folder }: Job): string {
-  return path.join(folder, "reply");
 }

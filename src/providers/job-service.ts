@@ -2,13 +2,14 @@ import { fieldsOf } from "../lib/json.ts";
 import type { ProviderDeps } from "./deps.ts";
 import { failedReply } from "./failed-reply.ts";
 import { settled } from "./failures.ts";
-import { type OwnUrl, ProviderServer, replyFile } from "./http.ts";
+import { type OwnUrl, ProviderServer } from "./http.ts";
 import { keptReply } from "./kept-reply.ts";
 import type { ServerSetup } from "./kind.ts";
 import { type Fields, type Look, Polls } from "./polls.ts";
+import { jsonBody } from "./post-body.ts";
 import { type Job, type PollReply, type Provider, ProviderError, type SubmitHow } from "./provider.ts";
 import { type ReferenceDeps, shownContext } from "./reference-files.ts";
-import { isSuccess, jsonIn, readReplyFile, type StoredReply } from "./reply-file.ts";
+import { isSuccess, jsonIn, readReplyFile, replyFile, type StoredReply } from "./reply-file.ts";
 
 /** A request for a job's image. */
 export interface JobRequest {
@@ -71,8 +72,7 @@ export function jobService(
       const context = { ...deps, generatorUrl: new URL(url), signal, onWarning };
       const reply = await settled(async (sent) => {
         const { path, fields } = await form.request(job, context);
-        const body = { type: "application/json", bytes: JSON.stringify(fields) };
-        return accepted(await server.post(path, body, job, { signal, onSent: sent }), job);
+        return accepted(await server.post(path, jsonBody(fields), job, { signal, onSent: sent }), job);
       }, onSent);
       return reply.outcome === "unknown" ? { ...reply, ...(await keptReply(job, server.mask)) } : reply;
     },

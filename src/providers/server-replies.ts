@@ -2,11 +2,11 @@ import type { Clock } from "../lib/clock.ts";
 import type { ReadAnswer } from "./answer.ts";
 import { type Asked, failedReply, namesModel, readErrorBody, replyWithoutImage } from "./failed-reply.ts";
 import { settled } from "./failures.ts";
-import { type ProviderServer, replyFile } from "./http.ts";
+import type { ProviderServer } from "./http.ts";
 import { keptReply } from "./kept-reply.ts";
 import { lenientJson } from "./lenient-json.ts";
 import { type Job, type MadeImage, ProviderError, type SubmitHow, type SubmitReply } from "./provider.ts";
-import { isSuccess, readReplyFile, type StoredReply } from "./reply-file.ts";
+import { isSuccess, readReplyFile, replyFile, type StoredReply } from "./reply-file.ts";
 import { usageIn } from "./usage.ts";
 
 /** How one kind of server answers. */

@@ -3,6 +3,7 @@ import type { ProviderDeps } from "../deps.ts";
 import { clauseOf, settled } from "../failures.ts";
 import { ProviderServer } from "../http.ts";
 import type { ServerSetup } from "../kind.ts";
+import { jsonBody } from "../post-body.ts";
 import {
   type Job,
   type Prepared,
@@ -15,7 +16,7 @@ import {
 import { isSuccess, jsonIn } from "../reply-file.ts";
 import { cancelJob } from "./cancel.ts";
 import { checkpointNamed } from "./checkpoint.ts";
-import { ComfyServer, jsonBody } from "./comfy-server.ts";
+import { ComfyServer } from "./comfy-server.ts";
 import { followJob } from "./follow.ts";
 import { type Graph, graphJson } from "./graph.ts";
 import { jobIdOf } from "./job-id.ts";
