@@ -1,16 +1,8 @@
 import path from "node:path";
 import { fieldsOf, jsonOrNull } from "../lib/json.ts";
 import type { ProviderDeps } from "./deps.ts";
-import type { ProviderServer } from "./http.ts";
-import {
-  isJobId,
-  type JobContext,
-  type JobForm,
-  jobService,
-  serverOf,
-  urlsIn,
-  wordsOf,
-} from "./job-service.ts";
+import { ProviderServer } from "./http.ts";
+import { isJobId, type JobContext, type JobForm, jobService, urlsIn, wordsOf } from "./job-service.ts";
 import type { ServerSetup } from "./kind.ts";
 import { sizeFields } from "./openai/size.ts";
 import type { Fields, Polls } from "./polls.ts";
@@ -19,7 +11,7 @@ import { base64Of, referenceFiles } from "./reference-files.ts";
 
 /** Black Forest Labs. A job is polled at the address that its reply gives, on one of the service's own hosts. */
 export function bflProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
-  const server = serverOf(setup, deps, ".bfl.ai");
+  const server = new ProviderServer({ ...setup, otherHosts: ".bfl.ai" }, deps);
   return jobService(setup, server, formOf(server), deps);
 }
 
@@ -31,7 +23,7 @@ function formOf(server: ProviderServer): JobForm {
       const images = await referenceFields(job, context);
       return {
         path: `/${model}`,
-        fields: { prompt: job.request.prompt, ...sizeOf(job), ...images, ...fields },
+        body: { prompt: job.request.prompt, ...sizeOf(job), ...images, ...fields },
       };
     },
     idIn({ id, polling_url: given, cost }) {

@@ -1,8 +1,8 @@
 import type { HttpReply } from "../api/client.ts";
 import type { ProviderDeps } from "./deps.ts";
 import { readErrorBody } from "./failed-reply.ts";
-import type { ProviderServer } from "./http.ts";
-import { isJobId, type JobContext, type JobForm, jobService, serverOf, urlsIn } from "./job-service.ts";
+import { ProviderServer } from "./http.ts";
+import { isJobId, type JobContext, type JobForm, jobService, urlsIn } from "./job-service.ts";
 import type { ServerSetup } from "./kind.ts";
 import { sizeFields } from "./openai/size.ts";
 import type { Fields, Look, Polls } from "./polls.ts";
@@ -11,7 +11,7 @@ import { referenceUrls } from "./reference-files.ts";
 
 /** fal's queue. The addresses of a request are used as its reply gives them: a model's sub-path is not in them. */
 export function falProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
-  const server = serverOf(setup, deps, ".fal.run");
+  const server = new ProviderServer({ ...setup, otherHosts: ".fal.run" }, deps);
   return jobService(setup, server, formOf(server), deps);
 }
 
@@ -26,7 +26,7 @@ function formOf(server: ProviderServer): JobForm {
         ...(await referenceFields(job, context)),
         ...fields,
       };
-      return { path: `/${model}`, fields: body };
+      return { path: `/${model}`, body };
     },
     idIn: ({ request_id: id, response_url, status_url, cancel_url }) => {
       if (!isJobId(id)) return null;

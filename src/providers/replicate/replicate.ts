@@ -1,7 +1,7 @@
 import { fieldsOf, jsonOrNull } from "../../lib/json.ts";
 import type { ProviderDeps } from "../deps.ts";
-import type { ProviderServer } from "../http.ts";
-import { isJobId, type JobForm, jobService, serverOf, urlsIn, wordsOf } from "../job-service.ts";
+import { ProviderServer } from "../http.ts";
+import { isJobId, type JobForm, jobService, urlsIn, wordsOf } from "../job-service.ts";
 import type { ServerSetup } from "../kind.ts";
 import type { Fields, Polls } from "../polls.ts";
 import type { Job, PolledState, Provider } from "../provider.ts";
@@ -10,7 +10,7 @@ import { isModelName, modelInputs, submitPath, versionOf } from "./model.ts";
 
 /** Replicate: a request is a prediction, whose inputs differ by model. */
 export function replicateProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
-  const server = serverOf(setup, deps);
+  const server = new ProviderServer(setup, deps);
   return jobService(setup, server, formOf(server, deps), deps);
 }
 
@@ -23,7 +23,7 @@ function formOf(server: ProviderServer, deps: ProviderDeps): JobForm {
       const known = await modelInputs(model, server, { ...deps, ...context });
       const input = await inputFor(job, known, context);
       const version = versionOf(model);
-      return { path: submitPath(model), fields: { ...(version !== null && { version }), input } };
+      return { path: submitPath(model), body: { ...(version !== null && { version }), input } };
     },
     idIn({ id, urls }) {
       if (!isJobId(id)) return null;
