@@ -1,26 +1,17 @@
 import path from "node:path";
 import { fieldsOf, jsonOrNull } from "../lib/json.ts";
 import type { ProviderDeps } from "./deps.ts";
-import type { ProviderServer } from "./http.ts";
-import {
-  isJobId,
-  type JobContext,
-  type JobForm,
-  jobService,
-  serverOf,
-  urlsIn,
-  wordsOf,
-} from "./job-service.ts";
+import { ProviderServer } from "./http.ts";
+import { isJobId, type JobContext, type JobForm, jobService, urlsIn, wordsOf } from "./job-service.ts";
 import type { ServerSetup } from "./kind.ts";
 import { sizeFields } from "./openai/size.ts";
 import type { Fields, Polls } from "./polls.ts";
 import type { Job, PolledState, Provider } from "./provider.ts";
 import { base64Of, referenceFiles } from "./reference-files.ts";
-import { usageIn } from "./usage.ts";
 
 /** Black Forest Labs. A job is polled at the address that its reply gives, on one of the service's own hosts. */
 export function bflProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
-  const server = serverOf(setup, deps, ".bfl.ai");
+  const server = new ProviderServer({ ...setup, otherHosts: ".bfl.ai" }, deps);
   return jobService(setup, server, formOf(server), deps);
 }
 
@@ -32,7 +23,7 @@ function formOf(server: ProviderServer): JobForm {
       const images = await referenceFields(job, context);
       return {
         path: `/${model}`,
-        fields: { prompt: job.request.prompt, ...sizeOf(job), ...images, ...fields },
+        body: { prompt: job.request.prompt, ...sizeOf(job), ...images, ...fields },
       };
     },
     idIn({ id, polling_url: given, cost }) {
@@ -44,7 +35,7 @@ function formOf(server: ProviderServer): JobForm {
     },
     poll: (id, look, polls) => {
       const [address, cost] = id.split(`#${COST}`);
-      const usage = usageIn({ ...(cost && { cost: Number(cost) }) }, server.mask);
+      const usage = cost ? { cost: Number(cost) } : null;
       return look(
         server.ownUrl(address),
         (said) => stateOf(said, usage, polls),
@@ -69,15 +60,11 @@ const ENDS: ReadonlySet<unknown> = new Set([
   "Task not found",
 ]);
 
-function stateOf(said: Fields, usage: ReturnType<typeof usageIn>, polls: Polls): PolledState | null {
+function stateOf(said: Fields, usage: Fields | null, polls: Polls): PolledState | null {
   const { status, result, details } = said;
   if (status === "Pending" || status === "Processing" || status === "Preview")
     return { status: "running", word: status };
-  if (status === "Ready") {
-    const urls = urlsIn(fieldsOf(result).sample ?? []);
-    if (urls.length === 0) return polls.failed("it is ready, and has no image");
-    return { status: "completed", urls, ...(usage && { usage }) };
-  }
+  if (status === "Ready") return polls.finished(urlsIn(fieldsOf(result).sample), usage);
   if (typeof status !== "string" || !ENDS.has(status)) return null;
   const more = wordsOf(details ?? fieldsOf(result).error);
   return polls.failed(more === null ? status : `${status}: ${more}`);

@@ -1,18 +1,17 @@
 import type { HttpReply } from "../api/client.ts";
 import type { ProviderDeps } from "./deps.ts";
 import { readErrorBody } from "./failed-reply.ts";
-import type { ProviderServer } from "./http.ts";
-import { isJobId, type JobContext, type JobForm, jobService, serverOf, urlsIn } from "./job-service.ts";
+import { ProviderServer } from "./http.ts";
+import { isJobId, type JobContext, type JobForm, jobService, urlsIn } from "./job-service.ts";
 import type { ServerSetup } from "./kind.ts";
 import { sizeFields } from "./openai/size.ts";
 import type { Fields, Look, Polls } from "./polls.ts";
 import type { Job, PolledState, PollReply, Provider } from "./provider.ts";
 import { referenceUrls } from "./reference-files.ts";
-import { usageIn } from "./usage.ts";
 
 /** fal's queue. The addresses of a request are used as its reply gives them: a model's sub-path is not in them. */
 export function falProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
-  const server = serverOf(setup, deps, ".fal.run");
+  const server = new ProviderServer({ ...setup, otherHosts: ".fal.run" }, deps);
   return jobService(setup, server, formOf(server), deps);
 }
 
@@ -27,7 +26,7 @@ function formOf(server: ProviderServer): JobForm {
         ...(await referenceFields(job, context)),
         ...fields,
       };
-      return { path: `/${model}`, fields: body };
+      return { path: `/${model}`, body };
     },
     idIn: ({ request_id: id, response_url, status_url, cancel_url }) => {
       if (!isJobId(id)) return null;
@@ -73,15 +72,11 @@ async function poll(id: string, server: ProviderServer, look: Look, polls: Polls
     return isRunning ? { status: "running", word: String(said.status) } : null;
   });
   if (!isDone) return seen;
-  const ofFailure = (reply: HttpReply) => failedIn(reply, server, polls);
-  return look(server.ownUrl(response), (said) => resultIn(said, metrics, server, polls), ofFailure);
-}
-
-function resultIn(said: Fields, metrics: unknown, { mask }: ProviderServer, polls: Polls): PolledState {
-  const urls = urlsIn(said.images ?? said.image ?? []);
-  const usage = usageIn(metrics, mask);
-  if (urls.length > 0) return { status: "completed", urls, ...(usage && { usage }) };
-  return polls.failed("it was completed, and has no image");
+  return look(
+    server.ownUrl(response),
+    ({ images, image }) => polls.finished(urlsIn(images ?? image), metrics),
+    (reply) => failedIn(reply, server, polls),
+  );
 }
 
 /** What says nothing of the job itself: the key, too many polls, and a server before fal's own that is in trouble. */

@@ -3,41 +3,29 @@ import { fieldsOf, isJsonObject } from "../lib/json.ts";
 import { type Answer, base64Image } from "./answer.ts";
 import type { ProviderDeps } from "./deps.ts";
 import { ProviderServer } from "./http.ts";
+import { type ImageForm, imageService } from "./image-service.ts";
 import type { ServerSetup } from "./kind.ts";
 import type { Job, Provider } from "./provider.ts";
-import { base64Of, type ReferenceDeps, referenceFiles, shownContext } from "./reference-files.ts";
+import { base64Of, type ReferenceDeps, referenceFiles } from "./reference-files.ts";
 import { jsonIn, type StoredReply } from "./reply-file.ts";
-import { ServerReplies } from "./server-replies.ts";
 
 /** Gemini in its own form: `POST <base>/models/<model>:generateContent`, which answers with the image. */
-export function geminiProvider({ url, keyHeaders, options }: ServerSetup, deps: ProviderDeps): Provider {
-  const { key, headers, concurrency, timeoutMs } = options;
-  const server = new ProviderServer({ key, headers, url, keyHeaders }, deps);
-  const form = { readAnswer, modelsPath: "/models?pageSize=1000", modelsIn: modelNames };
-  const replies = new ServerReplies(server, form, deps.clock);
-  return {
-    version: 1,
-    limits: { concurrency, submitMs: timeoutMs },
-    check: problemOf,
-    submit: (job, how) =>
-      replies.submit(job, how, async (sending) => {
-        const context = { ...deps, generatorUrl: new URL(url), signal: how.signal };
-        const body = { type: "application/json", bytes: JSON.stringify(await fieldsFor(job, context)) };
-        return server.post(`/models/${nameOf(job)}:generateContent`, body, job, sending);
-      }),
-    async describe(job) {
-      const body = await fieldsFor(job, shownContext(deps, new URL(url)));
-      return server.shown(`/models/${nameOf(job)}:generateContent`, body);
-    },
-    recover: (job) => replies.recover(job),
-    images: (job) => replies.images(job),
-    models: (signal) => replies.models(signal),
-    close: () => server.close(),
-  };
+export function geminiProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
+  return imageService(setup, new ProviderServer(setup, deps), FORM, deps);
 }
 
+const FORM: ImageForm = {
+  check: problemOf,
+  request: async (job, context) => ({
+    path: `/models/${nameOf(job)}:generateContent`,
+    body: await bodyFor(job, context),
+  }),
+  readAnswer,
+  models: { path: "/models?pageSize=1000", namesIn: modelNames },
+};
+
 /** @throws ProviderError for a reference image that cannot be used */
-async function fieldsFor(job: Job, context: ReferenceDeps): Promise<Record<string, unknown>> {
+async function bodyFor(job: Job, context: ReferenceDeps): Promise<Record<string, unknown>> {
   const { prompt, ratio, quality } = job.request;
   const files = await referenceFiles(job, path.join(job.folder, "reference"), context);
   const images = files.map(async (file) => ({

@@ -1,4 +1,3 @@
-import path from "node:path";
 import { isLoopbackHost } from "../api/address.ts";
 import { HttpClient, type HttpReply, wholeReply } from "../api/client.ts";
 import { connectionErrorText } from "../api/connection-errors.ts";
@@ -7,24 +6,18 @@ import { errorText } from "../lib/error-text.ts";
 import { withoutQuery } from "../lib/redact.ts";
 import type { ProviderDeps } from "./deps.ts";
 import { clauseOf } from "./failures.ts";
+import type { ServerSetup } from "./kind.ts";
 import type { GeneratorOptions } from "./options.ts";
+import type { PostBody } from "./post-body.ts";
 import { type Job, type MadeImage, ProviderError, type SentRequest, type SubmitHow } from "./provider.ts";
-import { isSuccess, ReplyFile, readReplyFile, type StoredReply } from "./reply-file.ts";
+import { isSuccess, ReplyFile, readReplyFile, replyFile, type StoredReply } from "./reply-file.ts";
 import { secretsMasker } from "./secrets.ts";
 
-export interface ServerOptions extends Pick<GeneratorOptions, "headers" | "key"> {
-  /** Its base. A query in it goes along with every request. */
-  url: string;
-  /** The headers that carry its key, unless `headers` has them too. */
-  keyHeaders: Readonly<Record<string, string>>;
+/** Which server, and what goes along with every request: a query in its URL, its key, the headers that the user has set. */
+export interface ServerOptions extends Pick<ServerSetup, "url" | "keyHeaders"> {
+  options: Pick<GeneratorOptions, "headers" | "key">;
   /** The end of the names of its other hosts, `.example.com`, which are reached over https alone; absent: it has none. */
   otherHosts?: string;
-}
-
-/** The body of a POST, and its type. */
-export interface PostBody {
-  type: string;
-  bytes: string | Buffer;
 }
 
 declare const OWN: unique symbol;
@@ -51,12 +44,12 @@ export class ProviderServer {
   /** Hides the key, and the values of the headers that the user has set, in a text that people read. */
   readonly mask: (text: string) => string;
 
-  constructor(options: ServerOptions, { proxies, onExchange }: ProviderDeps) {
-    this.#options = options;
-    this.#base = new URL(options.url);
+  constructor(server: ServerOptions, { proxies, onExchange }: ProviderDeps) {
+    this.#options = server;
+    this.#base = new URL(server.url);
     this.#proxies = isLoopbackHost(this.#base.hostname) ? undefined : proxies;
     this.#http = new HttpClient({ proxies: this.#proxies, onExchange });
-    this.mask = secretsMasker(options.key, options.headers);
+    this.mask = secretsMasker(server.options.key, server.options.headers);
   }
 
   /** For messages: its host, with the port where that is not the usual one. */
@@ -205,8 +198,8 @@ export class ProviderServer {
   }
 
   get #headers(): Record<string, string> {
-    const { keyHeaders, headers } = this.#options;
-    const own = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
+    const { keyHeaders, options } = this.#options;
+    const own = Object.entries(options.headers).map(([name, value]) => [name.toLowerCase(), value]);
     return { ...keyHeaders, ...Object.fromEntries(own) };
   }
 
@@ -242,9 +235,4 @@ export class ProviderServer {
   #reasonOf(failure: unknown, { aborted, reason }: AbortSignal): string {
     return this.mask(aborted ? clauseOf(errorText(reason)) : connectionErrorText(failure));
   }
-}
-
-/** Where the reply to a job's request is kept. */
-export function replyFile({ folder }: Job): string {
-  return path.join(folder, "reply");
 }

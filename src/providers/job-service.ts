@@ -2,19 +2,20 @@ import { fieldsOf } from "../lib/json.ts";
 import type { ProviderDeps } from "./deps.ts";
 import { failedReply } from "./failed-reply.ts";
 import { settled } from "./failures.ts";
-import { type OwnUrl, ProviderServer, replyFile } from "./http.ts";
+import type { OwnUrl, ProviderServer } from "./http.ts";
 import { keptReply } from "./kept-reply.ts";
 import type { ServerSetup } from "./kind.ts";
 import { type Fields, type Look, Polls } from "./polls.ts";
+import { jsonBody } from "./post-body.ts";
 import { type Job, type PollReply, type Provider, ProviderError, type SubmitHow } from "./provider.ts";
 import { type ReferenceDeps, shownContext } from "./reference-files.ts";
-import { isSuccess, jsonIn, readReplyFile, type StoredReply } from "./reply-file.ts";
+import { isSuccess, jsonIn, readReplyFile, replyFile, type StoredReply } from "./reply-file.ts";
 
-/** A request for a job's image. */
-export interface JobRequest {
+/** A request for a job's image, sent as JSON. */
+export interface ServiceRequest {
   /** Below the service's base. */
   path: string;
-  fields: Fields;
+  body: unknown;
 }
 
 /** What a request is made from. */
@@ -25,7 +26,7 @@ export interface JobForm {
   /** What it has no place for, as a sentence; null for nothing. */
   check: NonNullable<Provider["check"]>;
   /** @throws ProviderError where it has no place for what is asked */
-  request(job: Job, context: JobContext): Promise<JobRequest>;
+  request(job: Job, context: JobContext): Promise<ServiceRequest>;
   /**
    * The id to record, from the reply to a submit: with it alone the job is polled, so where its address does not follow
    * from its id, it is its address. Null where there is none that may be used.
@@ -36,16 +37,6 @@ export interface JobForm {
   models?(): Promise<string[] | null>;
   /** Where a job is cancelled; null where that is not known. Absent: the service has no such thing. */
   cancelAt?(id: string, signal: AbortSignal): Promise<{ method: "POST" | "PUT"; url: OwnUrl } | null>;
-}
-
-/** The server of a service. @param otherHosts as of `ProviderServer` */
-export function serverOf(
-  { url, keyHeaders, options: { key, headers } }: ServerSetup,
-  deps: ProviderDeps,
-  otherHosts?: string,
-): ProviderServer {
-  const hosts = otherHosts === undefined ? {} : { otherHosts };
-  return new ProviderServer({ key, headers, url, keyHeaders, ...hosts }, deps);
 }
 
 /** A service that takes a request as a job, and gives it an id. */
@@ -70,15 +61,14 @@ export function jobService(
     async submit(job, { signal, onSent, onWarning }) {
       const context = { ...deps, generatorUrl: new URL(url), signal, onWarning };
       const reply = await settled(async (sent) => {
-        const { path, fields } = await form.request(job, context);
-        const body = { type: "application/json", bytes: JSON.stringify(fields) };
-        return accepted(await server.post(path, body, job, { signal, onSent: sent }), job);
+        const { path, body } = await form.request(job, context);
+        return accepted(await server.post(path, jsonBody(body), job, { signal, onSent: sent }), job);
       }, onSent);
       return reply.outcome === "unknown" ? { ...reply, ...(await keptReply(job, server.mask)) } : reply;
     },
     async describe(job) {
-      const { path, fields } = await form.request(job, shownContext(deps, new URL(url)));
-      return server.shown(path, fields);
+      const { path, body } = await form.request(job, shownContext(deps, new URL(url)));
+      return server.shown(path, body);
     },
     async recover(job) {
       const reply = await settled(async (hasSent) => {

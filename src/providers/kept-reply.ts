@@ -1,7 +1,6 @@
 import { promises } from "node:fs";
-import { replyFile } from "./http.ts";
 import type { Job, UnknownReply } from "./provider.ts";
-import { readReplyFile } from "./reply-file.ts";
+import { readReplyFile, replyFile } from "./reply-file.ts";
 import { excerptOf } from "./service/excerpt.ts";
 
 /** Of a reply that could not be used, enough for an excerpt. */

@@ -9,19 +9,20 @@ import type { OwnUrl, ProviderServer } from "./http.ts";
 import { lenientJson } from "./lenient-json.ts";
 import { type PolledState, type PollReply, ProviderError } from "./provider.ts";
 import { isSuccess } from "./reply-file.ts";
+import { usageIn } from "./usage.ts";
 
 /** The fields of a reply. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** Asks for one address of a job. @param read what its reply says of the job; null if it is not understood */
+/** Sends a GET to one address of a job. @param read what its reply says of the job; null if it is not understood */
 export type Look = (
   at: OwnUrl | null,
   read: (said: Fields) => PolledState | null,
-  /** What a reply that is no success says of the job, where that is something; else it is as any other failure. */
+  /** Reads a reply that is not a success; null where it says nothing of the job: it then counts as a poll that failed. */
   ofFailure?: (reply: HttpReply) => PolledState | null,
 ) => Promise<PollReply>;
 
-/** So many polls in a row must say that there is no such job: right after its submit not every server knows it yet. */
+/** This many polls in a row must say that there is no such job: right after its submit not every server knows it yet. */
 const GONE_AFTER = 3;
 
 /** Polls of a service's jobs. A poll that fails never ends a job; only what the service says of it does. */
@@ -55,10 +56,18 @@ export class Polls {
     };
   }
 
-  /** How a job ended that the service has no image of. @param words its own; null for none */
-  failed(words: string | null, code: string | null = null): PolledState {
-    const why = `${this.#server.host} says: ${this.#server.mask(words ?? "it failed")}.`;
-    return { status: "failed", errorCode: code, why };
+  /** A job that the service has finished. @param usage what the service says of cost, as it says it */
+  finished(urls: string[], usage: unknown): PolledState {
+    const { host, mask } = this.#server;
+    if (urls.length === 0) return failed(`${host} finished the job without an image that can be read.`);
+    const known = usageIn(usage, mask);
+    return { status: "completed", urls, ...(known && { usage: known }) };
+  }
+
+  /** A job that the service says has failed. @param words the service's own */
+  failed(words: string): PolledState {
+    const { host, mask } = this.#server;
+    return failed(`${host} says: ${mask(words)}.`);
   }
 
   #unusable({ status, headers, body }: HttpReply, id: string): PollReply {
@@ -75,7 +84,7 @@ export class Polls {
     const times = (this.#missing.get(id) ?? 0) + 1;
     this.#missing.set(id, times);
     if (times < GONE_AFTER) return retry(words);
-    return { outcome: "state", task: this.failed(`it does not know the job any more (${words})`) };
+    return { outcome: "state", task: failed(`${this.#server.host} no longer knows the job (${words}).`) };
   }
 
   #failed(error: unknown): PollReply {
@@ -95,6 +104,10 @@ export class Polls {
     const message = `The job's address is none of ${this.#server.host}, and the key does not go there.`;
     return new RejectedRequestError(message, { charged: "unknown" });
   }
+}
+
+function failed(why: string): PolledState {
+  return { status: "failed", errorCode: null, why };
 }
 
 function retry(why: string): Extract<PollReply, { outcome: "retry" }> {

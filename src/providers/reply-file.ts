@@ -7,6 +7,7 @@ import { DiskFile } from "../lib/disk-file.ts";
 import { isPresent, removeIfPresent, syncFolder, whileInUse } from "../lib/durable.ts";
 import { fieldsOf, jsonOrNull } from "../lib/json.ts";
 import { lenientJson } from "./lenient-json.ts";
+import type { Job } from "./provider.ts";
 
 /** A reply as it is on disk. */
 export interface StoredReply {
@@ -15,6 +16,11 @@ export interface StoredReply {
   body: Buffer;
   /** Why the body may not be whole, as a clause; null for one that is. */
   cut: string | null;
+}
+
+/** Where the reply to a job's request is kept. */
+export function replyFile({ folder }: Pick<Job, "folder">): string {
+  return path.join(folder, "reply");
 }
 
 interface ReplyFileOptions {

@@ -4,49 +4,31 @@ import { fieldsOf, isJsonObject, jsonOrNull } from "../lib/json.ts";
 import { type Answer, base64Image } from "./answer.ts";
 import type { ProviderDeps } from "./deps.ts";
 import { ProviderServer } from "./http.ts";
+import { type ImageForm, imageService } from "./image-service.ts";
+import type { ServiceRequest } from "./job-service.ts";
 import type { ServerSetup } from "./kind.ts";
 import { type Job, type Provider, ProviderError, type SubmitHow } from "./provider.ts";
-import { base64Of, type ReferenceDeps, referenceFiles, shownContext } from "./reference-files.ts";
+import { base64Of, type ReferenceDeps, referenceFiles } from "./reference-files.ts";
 import { jsonIn, type StoredReply } from "./reply-file.ts";
-import { ServerReplies } from "./server-replies.ts";
 
 /** A server of AUTOMATIC1111's form: `POST <base>/sdapi/v1/txt2img`, and `/img2img` with reference images. */
-export function sdapiProvider({ url, keyHeaders, options }: ServerSetup, deps: ProviderDeps): Provider {
-  const { key, headers, concurrency, timeoutMs } = options;
+export function sdapiProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
   // Some copy the address of the interface's own documentation.
-  const base = new URL(url);
+  const base = new URL(setup.url);
   base.pathname = base.pathname.replace(/\/sdapi\/v1$/, "");
-  const server = new ProviderServer({ key, headers, url: base.href, keyHeaders }, deps);
-  const replies = new ServerReplies(server, FORM, deps.clock);
-  return {
-    version: 1,
-    limits: { concurrency, submitMs: timeoutMs },
-    check: problemOf,
-    submit: (job, how) =>
-      replies.submit(job, how, async (sending) => {
-        const request = await imageRequest(job, { ...deps, generatorUrl: base, signal: how.signal });
-        const body = { type: "application/json", bytes: JSON.stringify(request.fields) };
-        return whileFollowed(server, deps.clock, sending, () =>
-          server.post(request.path, body, job, sending),
-        );
-      }),
-    async describe(job) {
-      const request = await imageRequest(job, shownContext(deps, base));
-      return server.shown(request.path, request.fields);
-    },
-    recover: (job) => replies.recover(job),
-    images: (job) => replies.images(job),
-    models: (signal) => replies.models(signal),
-    close: () => server.close(),
-  };
+  const own = { ...setup, url: base.href };
+  const server = new ProviderServer(own, deps);
+  const around: ImageForm["around"] = (send, how) => whileFollowed(server, deps.clock, how, send);
+  return imageService(own, server, { ...FORM, around }, deps);
 }
 
-const FORM = {
+const FORM: ImageForm = {
+  check: problemOf,
+  request: imageRequest,
   readAnswer,
-  modelsPath: "/sdapi/v1/sd-models",
-  modelsIn: modelNames,
+  models: { path: "/sdapi/v1/sd-models", namesIn: modelNames },
   stopPath: "/sdapi/v1/interrupt",
-} as const;
+};
 
 function modelNames(list: unknown): string[] | null {
   if (!Array.isArray(list)) return null;
@@ -69,27 +51,21 @@ function problemOf({ references: { length } }: Pick<Job, "references">): string 
   return length > 1 ? `An sdapi server takes one reference image, and there are ${length}.` : null;
 }
 
-/** Where a request for an image goes, and its body. */
-interface SdapiRequest {
-  path: "/sdapi/v1/txt2img" | "/sdapi/v1/img2img";
-  fields: Readonly<Record<string, unknown>>;
-}
-
 /**
  * What a server of AUTOMATIC1111's form is asked for: nothing but what the request says and the user has set, so that
  * the server's own defaults rule the rest.
  * @throws ProviderError for a reference image that cannot be used
  */
-async function imageRequest(job: Job, deps: ReferenceDeps): Promise<SdapiRequest> {
+async function imageRequest(job: Job, deps: ReferenceDeps): Promise<ServiceRequest> {
   const problem = problemOf(job);
   if (problem !== null) throw new ProviderError(problem, { kind: "invalid" });
   const { model, width, height, fields } = job.options;
   const { prompt } = job.request;
   const plain = { prompt, width, height, ...(model !== null && modelFields(model)) };
   const [image] = await referenceFiles(job, path.join(job.folder, "reference"), deps);
-  if (image === undefined) return { path: "/sdapi/v1/txt2img", fields: { ...plain, ...fields } };
+  if (image === undefined) return { path: "/sdapi/v1/txt2img", body: { ...plain, ...fields } };
   const images = { init_images: [await base64Of(image)] };
-  return { path: "/sdapi/v1/img2img", fields: { ...plain, ...images, ...fields } };
+  return { path: "/sdapi/v1/img2img", body: { ...plain, ...images, ...fields } };
 }
 
 /** The model stays loaded after the request: to load another one can take longer than an image. */

@@ -2,19 +2,18 @@ import type { Clock } from "../lib/clock.ts";
 import type { ReadAnswer } from "./answer.ts";
 import { type Asked, failedReply, namesModel, readErrorBody, replyWithoutImage } from "./failed-reply.ts";
 import { settled } from "./failures.ts";
-import { type ProviderServer, replyFile } from "./http.ts";
+import type { ProviderServer } from "./http.ts";
 import { keptReply } from "./kept-reply.ts";
 import { lenientJson } from "./lenient-json.ts";
 import { type Job, type MadeImage, ProviderError, type SubmitHow, type SubmitReply } from "./provider.ts";
-import { isSuccess, readReplyFile, type StoredReply } from "./reply-file.ts";
+import { isSuccess, readReplyFile, replyFile, type StoredReply } from "./reply-file.ts";
 import { usageIn } from "./usage.ts";
 
 /** How one kind of server answers. */
-export interface ServerForm {
+export interface ReplyForm {
   readAnswer: ReadAnswer;
-  /** Where its models are listed, below the base, and how that is read. */
-  modelsPath: string;
-  modelsIn: (json: unknown) => string[] | null;
+  /** Where its models are listed, below the base, and how the list is read. Absent: it has none. */
+  models?: { path: string; namesIn: (json: unknown) => string[] | null };
   /** A POST to this path below the base ends its work on an image. Absent: nothing does. */
   stopPath?: string;
 }
@@ -22,10 +21,10 @@ export interface ServerForm {
 /** What a server's replies say of jobs: what each is worth, and the images in them. */
 export class ServerReplies {
   readonly #server: ProviderServer;
-  readonly #form: ServerForm;
+  readonly #form: ReplyForm;
   readonly #clock: Pick<Clock, "now">;
 
-  constructor(server: ProviderServer, form: ServerForm, clock: Pick<Clock, "now">) {
+  constructor(server: ProviderServer, form: ReplyForm, clock: Pick<Clock, "now">) {
     this.#server = server;
     this.#form = form;
     this.#clock = clock;
@@ -78,10 +77,12 @@ export class ServerReplies {
 
   /** The names of its models; null where it has no list. @throws ProviderError, or the signal's reason */
   async models(signal: AbortSignal): Promise<string[] | null> {
-    const reply = await this.#server.get(this.#form.modelsPath, signal);
+    const { models } = this.#form;
+    if (models === undefined) return null;
+    const reply = await this.#server.get(models.path, signal);
     if (reply.status === 404 || reply.status === 405) return null;
     if (!isSuccess(reply)) throw failedReply(reply, this.#asked(false));
-    return this.#form.modelsIn(lenientJson(reply.body));
+    return models.namesIn(lenientJson(reply.body));
   }
 
   /** @throws ProviderError unless the reply has an image */
@@ -95,15 +96,16 @@ export class ServerReplies {
 
   /** The error for a reply; of a refusal that may be about the model, with the models that there are. */
   async #withModels(error: unknown, reply: StoredReply, signal: AbortSignal): Promise<unknown> {
-    if (!(error instanceof ProviderError) || error.failure.kind !== "invalid") return error;
+    const { models } = this.#form;
+    if (!(error instanceof ProviderError) || error.failure.kind !== "invalid" || !models) return error;
     const isOfModel = namesModel(readErrorBody(String(reply.body)));
     if (reply.status !== 404 && !isOfModel) return error;
-    const list = await this.#server.get(this.#form.modelsPath, signal).catch(() => null);
+    const list = await this.#server.get(models.path, signal).catch(() => null);
     if (reply.status === 404 && list?.status === 404 && !isOfModel) {
       const message = `There is no such API at ${this.#server.address} (HTTP 404). Check --generator.`;
       return new ProviderError(message, error.failure, { cause: error });
     }
-    const names = list && isSuccess(list) ? this.#form.modelsIn(lenientJson(list.body)) : null;
+    const names = list && isSuccess(list) ? models.namesIn(lenientJson(list.body)) : null;
     if (names === null || names.length === 0) return error;
     const hint = `Nothing was charged. Its models: ${this.#server.mask(listed(names))}`;
     return new ProviderError(error.message, error.failure, { cause: error, hint });

@@ -16,13 +16,17 @@ import { ALONE, jobFor } from "./job.ts";
 
 const BODY = { type: "application/json", bytes: "{}" };
 
-async function scripted(behave: Behaviour, given: Partial<ServerOptions> = {}, proxies?: Proxies) {
+/** What is set about a server, whichever of its parts it belongs to. */
+type Given = Partial<Omit<ServerOptions, "options"> & ServerOptions["options"]>;
+
+function optionsOf({ headers = {}, key = null, ...server }: Given, url: string): ServerOptions {
+  return { url, keyHeaders: {}, ...server, options: { headers, key } };
+}
+
+async function scripted(behave: Behaviour, given: Given = {}, proxies?: Proxies) {
   const { origin, requests } = await liveServer(behave);
-  const options = { headers: {}, key: null, keyHeaders: {}, ...given };
-  const server = new ProviderServer(
-    { url: `${origin}/v1`, ...options },
-    { env: {}, proxies, clock: quickClock },
-  );
+  const deps = { env: {}, proxies, clock: quickClock };
+  const server = new ProviderServer(optionsOf(given, `${origin}/v1`), deps);
   onTestFinished(() => server.close());
   const job = await jobFor({ isPaid: true });
   const file = path.join(job.folder, "reply");
@@ -161,10 +165,8 @@ it("tells of every exchange, as for --verbose: the list of models too", async ()
   const seen: string[] = [];
   const onExchange = ({ method, url }: { method: string; url: URL }) =>
     seen.push(`${method} ${url.pathname}`);
-  const server = new ProviderServer(
-    { url: origin, headers: {}, key: null, keyHeaders: {} },
-    { env: {}, proxies: undefined, clock: quickClock, onExchange },
-  );
+  const deps = { env: {}, proxies: undefined, clock: quickClock, onExchange };
+  const server = new ProviderServer(optionsOf({}, origin), deps);
   onTestFinished(() => server.close());
   await server.get("/models", ALONE.signal);
   await server.post("/images", BODY, await jobFor(), ALONE);

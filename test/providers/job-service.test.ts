@@ -122,3 +122,21 @@ describe.each([REPLICATE, FAL, BFL])("$kind", (form) => {
     expect(JSON.stringify(await poll(await accepted()))).not.toContain("secret-key-1");
   });
 });
+
+const DATA = "data:image/png;base64,AAAA";
+
+it.each([
+  [REPLICATE, "poll", { status: "succeeded", output: null }],
+  [REPLICATE, "poll", { status: "succeeded", output: DATA }],
+  [FAL, "result", { images: [] }],
+  [FAL, "result", { images: [{ url: DATA }] }],
+  [BFL, "poll", { status: "Ready", result: {} }],
+] as const)(
+  "$kind: a finished job without a readable image fails in words of our own",
+  async (form, part, said) => {
+    const { accepted, state, double } = await serviceWorld(form, { [part]: answers(() => json(said)) });
+    const { host } = new URL(double.origin);
+    const why = `${host} finished the job without an image that can be read.`;
+    expect(await state(await accepted())).toEqual({ status: "failed", errorCode: null, why });
+  },
+);

@@ -2,8 +2,9 @@ import type { HttpReply } from "../../api/client.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { fieldsOf, isTexts } from "../../lib/json.ts";
 import { failedReply } from "../failed-reply.ts";
-import type { PostBody, ProviderServer } from "../http.ts";
+import type { ProviderServer } from "../http.ts";
 import { lenientJson } from "../lenient-json.ts";
+import { jsonBody, type PostBody } from "../post-body.ts";
 import { ProviderError } from "../provider.ts";
 import { isSuccess } from "../reply-file.ts";
 import { entryIn, type HistoryEntry, type ServerImage } from "./outputs.ts";
@@ -116,10 +117,6 @@ export class ComfyServer {
     const hint = "Nothing was sent or charged. Is there a ComfyUI server at this address?";
     return new ProviderError(`${this.host} does not answer as ComfyUI does.`, { kind: "unsent" }, { hint });
   }
-}
-
-export function jsonBody(value: unknown): PostBody {
-  return { type: "application/json", bytes: JSON.stringify(value) };
 }
 
 interface QueueRow {

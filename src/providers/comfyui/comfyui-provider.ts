@@ -3,6 +3,7 @@ import type { ProviderDeps } from "../deps.ts";
 import { clauseOf, settled } from "../failures.ts";
 import { ProviderServer } from "../http.ts";
 import type { ServerSetup } from "../kind.ts";
+import { jsonBody } from "../post-body.ts";
 import {
   type Job,
   type Prepared,
@@ -15,7 +16,7 @@ import {
 import { isSuccess, jsonIn } from "../reply-file.ts";
 import { cancelJob } from "./cancel.ts";
 import { checkpointNamed } from "./checkpoint.ts";
-import { ComfyServer, jsonBody } from "./comfy-server.ts";
+import { ComfyServer } from "./comfy-server.ts";
 import { followJob } from "./follow.ts";
 import { type Graph, graphJson } from "./graph.ts";
 import { jobIdOf } from "./job-id.ts";
@@ -32,14 +33,14 @@ const ASK_MS = 15_000;
 const GIVEN_UP_MS = 5_000;
 
 /** Makes images with a ComfyUI server: a job gets an id of ours, waits in the server's queue, and is polled. */
-export function comfyUiProvider({ url, keyHeaders, options }: ServerSetup, deps: ProviderDeps): Provider {
-  const { key, headers, concurrency, timeoutMs, workflow } = options;
-  const http = new ProviderServer({ key, headers, url, keyHeaders }, deps);
+export function comfyUiProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
+  const { concurrency, timeoutMs, workflow } = setup.options;
+  const http = new ProviderServer(setup, deps);
   const context = {
     http,
     server: new ComfyServer(http, deps.clock),
     workflows: new Workflows(workflow, deps.workflows),
-    deps: { ...deps, generatorUrl: new URL(url) },
+    deps: { ...deps, generatorUrl: new URL(setup.url) },
   };
   const { server, workflows } = context;
   return {

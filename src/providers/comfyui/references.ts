@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { sha256Of } from "../../lib/file-digest.ts";
-import type { PostBody } from "../http.ts";
+import { formBody } from "../post-body.ts";
 import type { Job } from "../provider.ts";
 import { type ReferenceDeps, referenceFiles } from "../reference-files.ts";
 import type { ComfyServer } from "./comfy-server.ts";
@@ -25,17 +25,11 @@ export async function uploadReferences(
   for (const { file, mediaType } of files) {
     const bytes = await readFile(file);
     const name = `${sha256Of(bytes)}${path.extname(file)}`;
-    names.push(await server.upload(await form(bytes, name, mediaType), deps.signal));
+    const data = new FormData();
+    data.append("image", new Blob([bytes], { type: mediaType }), name);
+    data.append("subfolder", SUBFOLDER);
+    data.append("overwrite", "true");
+    names.push(await server.upload(await formBody(data), deps.signal));
   }
   return names;
-}
-
-async function form(bytes: Buffer, name: string, type: string): Promise<PostBody> {
-  const data = new FormData();
-  data.append("image", new Blob([bytes], { type }), name);
-  data.append("subfolder", SUBFOLDER);
-  data.append("overwrite", "true");
-  const encoded = new Response(data);
-  const contentType = encoded.headers.get("content-type") ?? "multipart/form-data";
-  return { type: contentType, bytes: Buffer.from(await encoded.arrayBuffer()) };
 }

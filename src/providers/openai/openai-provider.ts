@@ -23,16 +23,15 @@ export class OpenAiProvider implements Provider {
   /** Fields that this server, asked for a model, has refused: not sent for that model again. */
   readonly #refused = new Set<string>();
 
-  constructor({ url, keyHeaders, options }: ServerSetup, deps: ProviderDeps, form = serverFormOf(url)) {
-    const { key, headers, concurrency, timeoutMs } = options;
-    this.limits = { concurrency, submitMs: timeoutMs };
+  constructor(setup: ServerSetup, deps: ProviderDeps, form = serverFormOf(setup.url)) {
+    const { url, options } = setup;
+    this.limits = { concurrency: options.concurrency, submitMs: options.timeoutMs };
     this.#url = new URL(url);
     this.#form = form;
     this.#deps = deps;
-    this.#server = new ProviderServer({ key, headers, url, keyHeaders }, deps);
-    const modelsIn = (json: unknown) => modelNames(json, form);
-    const replies = { readAnswer, modelsPath: "/models", modelsIn };
-    this.#replies = new ServerReplies(this.#server, replies, deps.clock);
+    this.#server = new ProviderServer(setup, deps);
+    const models = { path: "/models", namesIn: (json: unknown) => modelNames(json, form) };
+    this.#replies = new ServerReplies(this.#server, { readAnswer, models }, deps.clock);
   }
 
   submit(job: Job, how: SubmitHow): Promise<SubmitReply> {

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
-import type { PostBody } from "../http.ts";
+import { formBody, jsonBody, type PostBody } from "../post-body.ts";
 import type { Job } from "../provider.ts";
 import {
   type LocalReference,
@@ -44,16 +44,14 @@ export async function imageRequest(job: Job, context: RequestContext): Promise<I
 
 /** The body of a request. */
 export async function bodyOf({ fields, files }: Pick<ImageRequest, "fields" | "files">): Promise<PostBody> {
-  if (files.length === 0) return { type: "application/json", bytes: JSON.stringify(fields) };
+  if (files.length === 0) return jsonBody(fields);
   const data = new FormData();
   for (const [name, value] of Object.entries(fields)) data.append(name, String(value));
   for (const { file, mediaType } of files) {
     const blob = new Blob([await readFile(file)], { type: mediaType });
     data.append(files.length === 1 ? "image" : "image[]", blob, path.basename(file));
   }
-  const encoded = new Response(data);
-  const bytes = Buffer.from(await encoded.arrayBuffer());
-  return { type: encoded.headers.get("content-type") ?? "multipart/form-data", bytes };
+  return formBody(data);
 }
 
 function plainFields({ request, options }: Job, form: ServerForm): ImageRequest["fields"] {

@@ -1,19 +1,17 @@
 import { errorText } from "../../lib/error-text.ts";
-import { fieldsOf } from "../../lib/json.ts";
 import { type Answer, base64Image } from "../answer.ts";
 import type { ProviderDeps } from "../deps.ts";
 import { clauseOf } from "../failures.ts";
-import type { ProviderServer } from "../http.ts";
-import { type JobContext, type JobForm, jobService, serverOf } from "../job-service.ts";
+import { ProviderServer } from "../http.ts";
+import { imageService } from "../image-service.ts";
+import { type JobContext, type JobForm, jobService, type ServiceRequest, urlsIn } from "../job-service.ts";
 import type { ServerSetup } from "../kind.ts";
 import { lenientJson } from "../lenient-json.ts";
 import type { Look, Polls } from "../polls.ts";
 import * as port from "../provider.ts";
-import { referenceUrls, shownContext } from "../reference-files.ts";
+import { referenceUrls } from "../reference-files.ts";
 import { isSuccess, jsonIn, type StoredReply } from "../reply-file.ts";
-import { ServerReplies } from "../server-replies.ts";
-import { usageIn } from "../usage.ts";
-import type { Fetch, ImageRequest, Job, JobState, Provider, ProviderPackage } from "./interface.ts";
+import type { Fetch, Job, JobState, Provider, ProviderPackage } from "./interface.ts";
 
 /** Makes images with a package: what it says is done by the same code as for every other service. */
 export function packageProvider(
@@ -21,38 +19,20 @@ export function packageProvider(
   definition: ProviderPackage,
   deps: ProviderDeps,
 ): port.Provider {
-  const { key, model, isPaid, concurrency, timeoutMs } = setup.options;
+  const { key, model, isPaid } = setup.options;
   const { url } = setup;
-  const server = serverOf(setup, deps, definition.otherHosts);
+  const { otherHosts } = definition;
+  const server = new ProviderServer({ ...setup, ...(otherHosts !== undefined && { otherHosts }) }, deps);
   const options = { model, isPaid };
   const provider = definition.create({ url, key, options, fetch: fetchFrom(server) });
-  const check = (job: CheckedJob) => problemOf(job, definition, provider);
-  if (provider.poll) return jobService(setup, server, formOf(provider, server, check), deps);
   const form = {
-    readAnswer: (reply: StoredReply) => answerIn(reply, provider),
-    modelsPath: "/",
-    modelsIn: () => null,
+    check: (job: CheckedJob) => problemOf(job, definition, provider),
+    request: (job: port.Job, context: JobContext) => requestOf(job, provider, context),
   };
-  const replies = new ServerReplies(server, form, deps.clock);
-  return {
-    version: 1,
-    limits: { concurrency, submitMs: timeoutMs },
-    check,
-    submit: (job, how) =>
-      replies.submit(job, how, async (sending) => {
-        const context = { ...deps, generatorUrl: new URL(url), signal: how.signal };
-        const { path, body } = await requestOf(job, provider, context);
-        return server.post(path, { type: "application/json", bytes: JSON.stringify(body) }, job, sending);
-      }),
-    async describe(job) {
-      const { path, body } = await requestOf(job, provider, shownContext(deps, new URL(url)));
-      return server.shown(path, body);
-    },
-    recover: (job) => replies.recover(job),
-    images: (job) => replies.images(job),
-    models: () => modelsOf(provider),
-    close: () => server.close(),
-  };
+  const service = provider.poll
+    ? jobService(setup, server, { ...form, ...pollForm(provider, server) }, deps)
+    : imageService(setup, server, { ...form, readAnswer: (reply) => answerIn(reply, provider) }, deps);
+  return { ...service, models: () => modelsOf(provider) };
 }
 
 type CheckedJob = Parameters<NonNullable<port.Provider["check"]>>[0];
@@ -65,13 +45,8 @@ function problemOf(job: CheckedJob, { title, settings }: ProviderPackage, provid
   return provider.check?.(plainJob({ ...job, taskId: "" }, urls)) ?? null;
 }
 
-function formOf(provider: Provider, server: ProviderServer, check: JobForm["check"]): JobForm {
+function pollForm(provider: Provider, server: ProviderServer): Omit<JobForm, "check" | "request"> {
   return {
-    check,
-    async request(job, context) {
-      const { path, body } = await requestOf(job, provider, context);
-      return { path, fields: fieldsOf(body) };
-    },
     idIn(said) {
       const read = provider.read(said);
       return read !== null && "id" in read && isId(read.id) ? read.id : null;
@@ -84,7 +59,6 @@ function formOf(provider: Provider, server: ProviderServer, check: JobForm["chec
         return at && url ? { method: at.method, url } : null;
       },
     }),
-    models: () => modelsOf(provider),
   };
 }
 
@@ -95,13 +69,12 @@ function isId(id: unknown): id is string {
 }
 
 /** @throws ProviderError (invalid) where the package cannot make a request of a job */
-async function requestOf(job: port.Job, provider: Provider, context: JobContext): Promise<ImageRequest> {
+async function requestOf(job: port.Job, provider: Provider, context: JobContext): Promise<ServiceRequest> {
   const images = await referenceUrls(job.references, context);
   try {
-    const request = await provider.request(plainJob(job, images));
-    if (typeof request.path !== "string" || !request.path.startsWith("/"))
-      throw new Error("it names no path");
-    return request;
+    const { path, body } = await provider.request(plainJob(job, images));
+    if (typeof path !== "string" || !path.startsWith("/")) throw new Error("it names no path");
+    return { path, body };
   } catch (cause) {
     const message = `The package makes no request of it: ${clauseOf(errorText(cause))}.`;
     throw new port.ProviderError(message, { kind: "invalid" }, { cause });
@@ -141,7 +114,7 @@ async function polled(
   };
   try {
     if (!provider.poll) throw new TypeError("the package cannot poll");
-    return { outcome: "state", task: stateOf(await provider.poll(id, { fetch }), polls, server) };
+    return { outcome: "state", task: stateOf(await provider.poll(id, { fetch }), polls) };
   } catch (error) {
     if (error instanceof Unanswered) return error.reply;
     const why = clauseOf(server.mask(errorText(error)));
@@ -149,18 +122,14 @@ async function polled(
   }
 }
 
-function stateOf(said: JobState, polls: Polls, { mask }: ProviderServer): port.PolledState {
+function stateOf(said: JobState, polls: Polls): port.PolledState {
   switch (said.status) {
     case "running":
       return { status: "running", word: null };
     case "failed":
       return polls.failed(clauseOf(said.why));
-    case "done": {
-      const urls = said.urls.filter((url) => /^https?:\/\//i.test(url));
-      if (urls.length === 0) return polls.failed("it is done, and has no image");
-      const usage = usageIn(said.usage, mask);
-      return { status: "completed", urls, ...(usage && { usage }) };
-    }
+    case "done":
+      return polls.finished(said.urls.flatMap(urlsIn), said.usage);
     default:
       throw new Error("the package says nothing of the job");
   }

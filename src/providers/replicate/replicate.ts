@@ -1,17 +1,16 @@
 import { fieldsOf, jsonOrNull } from "../../lib/json.ts";
 import type { ProviderDeps } from "../deps.ts";
-import type { ProviderServer } from "../http.ts";
-import { isJobId, type JobForm, jobService, serverOf, urlsIn, wordsOf } from "../job-service.ts";
+import { ProviderServer } from "../http.ts";
+import { isJobId, type JobForm, jobService, urlsIn, wordsOf } from "../job-service.ts";
 import type { ServerSetup } from "../kind.ts";
 import type { Fields, Polls } from "../polls.ts";
 import type { Job, PolledState, Provider } from "../provider.ts";
-import { usageIn } from "../usage.ts";
 import { inputFor } from "./input.ts";
 import { isModelName, modelInputs, submitPath, versionOf } from "./model.ts";
 
 /** Replicate: a request is a prediction, whose inputs differ by model. */
 export function replicateProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
-  const server = serverOf(setup, deps);
+  const server = new ProviderServer(setup, deps);
   return jobService(setup, server, formOf(server, deps), deps);
 }
 
@@ -24,7 +23,7 @@ function formOf(server: ProviderServer, deps: ProviderDeps): JobForm {
       const known = await modelInputs(model, server, { ...deps, ...context });
       const input = await inputFor(job, known, context);
       const version = versionOf(model);
-      return { path: submitPath(model), fields: { ...(version !== null && { version }), input } };
+      return { path: submitPath(model), body: { ...(version !== null && { version }), input } };
     },
     idIn({ id, urls }) {
       if (!isJobId(id)) return null;
@@ -32,7 +31,7 @@ function formOf(server: ProviderServer, deps: ProviderDeps): JobForm {
       const url = server.ownUrl(get);
       return url && (url.href === urlOf(id)?.href ? id : url.href);
     },
-    poll: (id, look, polls) => look(urlOf(id), (said) => stateOf(said, polls, server.mask)),
+    poll: (id, look, polls) => look(urlOf(id), (said) => stateOf(said, polls)),
     async cancelAt(id, signal) {
       const url = urlOf(id);
       if (url === null) return null;
@@ -43,19 +42,15 @@ function formOf(server: ProviderServer, deps: ProviderDeps): JobForm {
   };
 }
 
-function stateOf(said: Fields, polls: Polls, mask: (text: string) => string): PolledState | null {
+function stateOf(said: Fields, polls: Polls): PolledState | null {
   const { status, output, error, metrics } = said;
   switch (status) {
     case "starting":
     case "processing":
     case "queued":
       return { status: "running", word: status };
-    case "succeeded": {
-      const urls = urlsIn(output);
-      const usage = usageIn(metrics, mask);
-      if (urls.length === 0) return polls.failed("it succeeded, and has no image");
-      return { status: "completed", urls, ...(usage && { usage }) };
-    }
+    case "succeeded":
+      return polls.finished(urlsIn(output), metrics);
     case "failed":
     case "canceled":
     case "aborted":
