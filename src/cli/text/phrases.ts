@@ -1,6 +1,6 @@
 import path from "node:path";
-import { resumeCommand } from "../../client/failure.ts";
 import type { FailureJson } from "../../client/results.ts";
+import { resumeCommand } from "../../client/resume-command.ts";
 import type { ProcessContext } from "../../client/this-process.ts";
 import type { Stopped } from "../../core/task/accepted-tasks.ts";
 import { formatDuration } from "../../lib/duration.ts";
