@@ -174,7 +174,7 @@ async function deliver(reply: ServerReply, outgoing: ServerResponse): Promise<De
 
 /** Streams an image while it is drawn or read, as fast as the client reads. @returns the error, if any */
 async function stream(picture: Picture, outgoing: ServerResponse): Promise<string | null> {
-  const { chunks, mediaType, bytes, cutShort } = picture;
+  const { chunks, mediaType, bytes, cutShort, onSent } = picture;
   outgoing.writeHead(200, {
     "Content-Type": mediaType,
     ...(bytes !== null && { "Content-Length": String(bytes) }),
@@ -186,6 +186,7 @@ async function stream(picture: Picture, outgoing: ServerResponse): Promise<strin
   try {
     await pipeline(Readable.from(chunks), outgoing, { end: !cutShort });
     if (cutShort) outgoing.socket?.destroySoon();
+    else onSent?.();
     return null;
   } catch (error) {
     outgoing.destroy();
