@@ -20,7 +20,7 @@ const PLACED_MS = 1_000;
 
 const IDLE_MS = 60_000;
 
-/** So many tasks at once, those included that are only polled at their provider. */
+/** The most tasks at work at once, including those that are only polled at their provider. */
 const MOST_RUNNING = 500;
 
 /** The tasks that a server has before it, oldest first. A few are worked on; the others wait, as their files say. */
