@@ -59,7 +59,7 @@ export function createListener(
   };
 }
 
-/** By which a client knows its request: it is answered with it, and the log has it. */
+/** The client's own id of a request. It is sent back, and written to the log. */
 const CLIENT_ID = "X-Client-Request-Id";
 
 function clientIdOf({ headers }: IncomingMessage): string | null {
@@ -67,7 +67,7 @@ function clientIdOf({ headers }: IncomingMessage): string | null {
   return typeof id === "string" && /^[\x21-\x7e]{1,128}$/.test(id) ? id : null;
 }
 
-/** null where the host or the path is none. */
+/** The address of a request; null where its host or path is not valid. */
 function addressOf({ url = "", headers }: IncomingMessage): URL | null {
   if (!url.startsWith("/")) return URL.canParse(url) ? new URL(url) : null;
   const origin = `http://${headers.host ?? ""}`;

@@ -30,7 +30,7 @@ export function claimedText(id: string): string {
 /**
  * The failure for a person: what happened, and what to do next. Only a manifest's problems have lines of their own.
  * @param which of several tasks it is of, to begin with
- * @param verbose whether the service's own key of the error is shown: it is for who looks it up
+ * @param verbose whether to add the service's error key, which is for looking the error up
  */
 export function failureLines(
   { error }: FailureJson,
