@@ -5,22 +5,21 @@ import { UsageError } from "../lib/error-types.ts";
 import { findModels, type ModelFilter } from "../models/find.ts";
 import type { Model } from "../models/matrix.ts";
 import { Calls } from "./calls.ts";
+import { checkOptions, type OPTIONS } from "./check-options.ts";
 import { termsAtOnce } from "./generator-terms.ts";
 import { matrixInEffect } from "./matrix-in-effect.ts";
 import type { Operations } from "./operations.ts";
-import {
-  type BatchOptions,
-  type BatchRowOptions,
-  type CallOptions,
-  type CancelOptions,
-  checkOptions,
-  type GenerateOptions,
-  type HistoryOptions,
-  type OPTIONS,
-  type RequestOptions,
-  type ResumeOptions,
-  type ReuseOptions,
-  type StatusOptions,
+import type {
+  BatchOptions,
+  BatchRowOptions,
+  CallOptions,
+  CancelOptions,
+  GenerateOptions,
+  HistoryOptions,
+  RequestOptions,
+  ResumeOptions,
+  ReuseOptions,
+  StatusOptions,
 } from "./options.ts";
 import { orFailure } from "./report-json.ts";
 import { checkedFrom } from "./request.ts";
@@ -54,7 +53,7 @@ export interface Client {
    * is asked for, nor before every row is known to be good.
    */
   batch(rows: Iterable<BatchRowOptions> | AsyncIterable<BatchRowOptions>, options?: BatchOptions): Batch;
-  /** Finishes the tasks with these ids; without any, every one that is charged and not saved. */
+  /** Finishes the tasks with these ids; without any, all unfinished ones. */
   resume(taskIds?: readonly string[], options?: ResumeOptions): Promise<ResumeResult>;
   /** Polls one task. One that is queued before the user's own generator runs only where it is waited for or saved. */
   status(taskId: string, options?: StatusOptions): Promise<StatusResult>;

@@ -3,17 +3,16 @@ import { HttpClient, type HttpClientOptions } from "../api/client.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
 import type { Connection } from "../core/deps.ts";
 import { requireSameAccount } from "../core/errors.ts";
-import { ImggenError, UsageError } from "../lib/error-types.ts";
+import { UsageError } from "../lib/error-types.ts";
 import { keyFingerprint } from "../lib/fingerprint.ts";
 import { keyMasker } from "../lib/redact.ts";
 import { HttpImageService } from "../providers/service/http-service.ts";
-import { readSettings, settingsFile } from "../store/settings-file.ts";
 import { GENERATOR_KEY_ID, type Intent, SANDBOX_SERVICE, type ServiceIdentity } from "../task/intent.ts";
-import { checkApiKey, checkBaseUrl, configuredService } from "./account.ts";
+import { configuredService } from "./account.ts";
 import type { OwnGenerator } from "./own-generator.ts";
-import { settingsFolders } from "./profiles.ts";
 import { generatorInEffect, sandboxFolder, startIn } from "./service-in-effect.ts";
 import type { ClientSession } from "./session.ts";
+import { storedAccount } from "./stored-account.ts";
 
 /** How long a task of the embedded sandbox takes, in milliseconds: less than `imggen sandbox`, as a person waits. */
 const EMBEDDED_LATENCY_MS = 300;
@@ -107,7 +106,7 @@ export class Connections {
     return this.#generatorConnection(generatorNamed(name, this.#session));
   }
 
-  /** By its settings too: one that was changed since counts for the next task. */
+  /** A connection for each generator and its settings: a changed setting applies to the next task. */
   #generatorConnection(own: OwnGenerator): Promise<Connection> {
     return this.#once(JSON.stringify([own.spec.name, own.options]), async () => {
       const { openGenerator } = await import("./generator-connection.ts");
@@ -174,29 +173,5 @@ export class Connections {
     });
     const topUpHint = isSandbox(serviceUrl, apiKey) ? SANDBOX_TOP_UP : null;
     return { identity, provider, downloads, serviceUrl, topUpHint, maskKey: keyMasker(apiKey) };
-  }
-}
-
-/** The stored account that a task belongs to, of whichever profile; null if none is stored. */
-function storedAccount(
-  { baseUrl, keyId }: ServiceIdentity,
-  configFolder: string,
-): { baseUrl: string; apiKey: string } | null {
-  for (const folder of settingsFolders(configFolder)) {
-    const account = accountIn(folder);
-    if (account?.baseUrl === baseUrl && keyFingerprint(account.apiKey) === keyId) return account;
-  }
-  return null;
-}
-
-function accountIn(folder: string): { baseUrl: string; apiKey: string } | null {
-  try {
-    const { apiKeyBaseUrl: baseUrl, apiKey } = readSettings(settingsFile(folder));
-    if (baseUrl === undefined || apiKey === undefined) return null;
-    return { baseUrl: checkBaseUrl(baseUrl, "baseUrl"), apiKey: checkApiKey(apiKey, "apiKey") };
-  } catch (error) {
-    // A damaged file of another profile is reported when that profile is used.
-    if (error instanceof ImggenError) return null;
-    throw error;
   }
 }

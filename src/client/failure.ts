@@ -2,12 +2,12 @@ import { OutcomeUnknownError } from "../api/errors.ts";
 import { ManifestError } from "../core/errors.ts";
 import type { TaskReport } from "../core/task/report.ts";
 import { type Charged, chargedByNow, type ErrorType, ImggenError } from "../lib/error-types.ts";
-import { shellWord } from "../lib/shell-word.ts";
 import type { OptionNames } from "../lib/wording.ts";
 import type { FreeAt } from "../task/intent.ts";
 import { isResumable } from "../task/lifecycle.ts";
 import { exitCodeOf } from "./exit-codes.ts";
 import type { ErrorDetail, FailureJson } from "./results.ts";
+import { resumeCommand } from "./resume-command.ts";
 
 /** The task that has failed. */
 type FailedTask = Pick<TaskReport, "taskId" | "charged" | "state" | "free"> & { ledgerId?: string | null };
@@ -160,9 +160,4 @@ function expectedError(error: unknown): ImggenError {
   if (error instanceof ImggenError) return error;
   const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   return new InternalError(`Unexpected error: ${what}`, { cause: error, charged: chargedByNow() });
-}
-
-/** The command that picks a task up, ready to paste into a shell, whatever the id is made of. */
-export function resumeCommand(taskId: string): string {
-  return `imggen resume ${taskId.startsWith("-") ? "-- " : ""}${shellWord(taskId)}`;
 }

@@ -22,7 +22,7 @@ import type { ClientSession } from "./session.ts";
 
 // Loaded only where there is a generator.
 
-/** For how much longer than a request may take its turn is respected. */
+/** How long a turn is respected beyond the longest time that its request may take. */
 const TURN_MARGIN_MS = 60_000;
 
 /** A lease lasts a day at most, and a request's turn a little longer than the request. */

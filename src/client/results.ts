@@ -13,7 +13,7 @@ export interface TaskFacts {
   /** The service's id. */
   taskId: string | null;
   status: ReportStatus;
-  /** Where it stands while it is open; absent once it is at its end. */
+  /** The state of an open task; absent once the task has ended. */
   state?: StateWord;
   /** As it was sent; null for a task that this machine did not submit. */
   request: GenerationRequest | null;
@@ -74,7 +74,7 @@ export interface FailureJson {
 
 /** The result of a task whose images were not all saved. */
 export interface TaskFailure extends FailureJson {
-  /** Where it stands while it is open; absent once it is at its end. */
+  /** The state of an open task; absent once the task has ended. */
   state?: StateWord;
   /** The images that were saved before the failure. */
   files: SavedFile[];

@@ -36,7 +36,7 @@ export type Begun = { taskId: string } | { refused: NotBegun };
 /** How long a generator may take to say what a workflow is worth. */
 const PREPARE_MS = 15_000;
 
-/** As the document has for the model that takes most. */
+/** The most that the document allows for any model. */
 const MOST_REFERENCES = 16;
 
 /**

@@ -5,9 +5,9 @@ import { DiskFile } from "../lib/disk-file.ts";
 import { removeIfPossible } from "../lib/durable.ts";
 import { randomDigits } from "../lib/write-whole.ts";
 
-/** For how long an image is kept that a client has all of, in case it could not save it. */
+/** How long an image is kept after a client has downloaded it, in milliseconds: the client may not have saved it. */
 export const KEPT_MS = 30 * 24 * 3_600_000;
-/** At once, so that others are served in between. */
+/** How many images are removed in a row; the rest waits for the next round. */
 const MOST_REMOVED = 200;
 
 /** Which image of a task. */
@@ -49,7 +49,9 @@ export class CollectedImages {
    */
   async removeOld(fileOf: (image: ImageId) => Promise<string | null>): Promise<void> {
     const oldestKept = this.#clock.now() - KEPT_MS;
-    for (const name of readdirSync(this.#folder).sort().slice(0, MOST_REMOVED)) {
+    // A file that is no mark, such as a file manager's, must not keep the rest from being read.
+    const marks = readdirSync(this.#folder).filter((name) => MARK.test(name));
+    for (const name of marks.sort().slice(0, MOST_REMOVED)) {
       const [, time, taskId = "", index] = MARK.exec(name) ?? [];
       if (time === undefined || Number(time) > oldestKept) return;
       const file = await fileOf({ taskId, index: Number(index) });

@@ -16,8 +16,16 @@ export async function serveFile(address: FileAddress, service: Service): Promise
   if (image === null || image.path === null) return unknownError("no such image", { status: 404 });
   if (!isPresent(image.path)) return unknownError("no longer kept", { status: 410 });
   const { mediaType, bytes } = image;
-  const chunks = contentOf(image.path, () => service.collected.note(link));
-  return { kind: "picture", chunks, mediaType, bytes, cutShort: false, note: null };
+  const onSent = () => service.collected.note(link);
+  return {
+    kind: "picture",
+    chunks: contentOf(image.path),
+    mediaType,
+    bytes,
+    cutShort: false,
+    onSent,
+    note: null,
+  };
 }
 
 /** An image of a task that has ended; null if there is none. */
@@ -30,8 +38,7 @@ export async function imageOf(
   return end?.name === "completed" ? (end.files[index] ?? null) : null;
 }
 
-/** Opened when it is read, which it is not for a HEAD. @param onEnd called when all of it was taken */
-async function* contentOf(file: string, onEnd: () => void): AsyncGenerator<Buffer> {
+/** The bytes of a file, which is opened when they are read: not for a HEAD. */
+async function* contentOf(file: string): AsyncGenerator<Buffer> {
   yield* createReadStream(file);
-  onEnd();
 }

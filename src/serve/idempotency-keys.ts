@@ -9,7 +9,7 @@ import { createWhole } from "../lib/write-whole.ts";
 import type { Ledger } from "../store/ledger.ts";
 import { newTaskId } from "../task/task-id.ts";
 
-/** For how long a key means the same task. */
+/** How long a key stands for the same task, in milliseconds. */
 const KEPT_MS = 7 * 24 * 3_600_000;
 
 /** The names of a task that are given before it is begun. */

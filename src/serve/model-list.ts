@@ -1,7 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 import { isAmong } from "../models/check.ts";
 
-/** For how long a list is taken for the current one, in milliseconds. */
+/** How long a list counts as current, in milliseconds. */
 const FRESH_MS = 60_000;
 
 /** How long a client waits for a list, which it does only where its model seems to be none. */

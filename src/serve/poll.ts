@@ -34,7 +34,7 @@ export async function poll(request: ServiceRequest, service: Service): Promise<S
 /** A task that this process has before it. */
 function openReply(entry: Entry, { queue, admission }: Service): ServerReply {
   const { taskId, record, share, line } = entry;
-  // Of what an earlier process has sent, nothing waits any longer.
+  // A task that an earlier process has sent waits no longer.
   if (entry.isSent || record.state.name !== "waiting") {
     const progress = share !== null && { progress: share };
     return success({ taskId, status: "processing", errorCode: 0, ...progress }, `${taskId} processing`);

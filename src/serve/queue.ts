@@ -9,10 +9,10 @@ import { refuseWaiting } from "./refuse-waiting.ts";
 import { type RunDeps, runTask } from "./run-task.ts";
 import { TaskList } from "./task-list.ts";
 
-/** Some tasks more than the generator takes requests are begun, so that the next one is ready when a place is free. */
+/** Tasks begun beyond the generator's concurrency, so that the next one is ready when a place is free. */
 const MORE_PLACES = 2;
 
-/** Waits before a task is tried again that came back without a step forward. */
+/** Delays before a task is tried again that made no progress, by how often that happened in a row. */
 const AGAIN_MS = [1_000, 2_000, 4_000, 8_000, 16_000, 30_000];
 
 /** How long the next task waits for the one before it to take its place in the line. */
@@ -20,7 +20,7 @@ const PLACED_MS = 1_000;
 
 const IDLE_MS = 60_000;
 
-/** So many tasks at once, those included that are only polled at their provider. */
+/** The most tasks at work at once, including those that are only polled at their provider. */
 const MOST_RUNNING = 500;
 
 /** The tasks that a server has before it, oldest first. A few are worked on; the others wait, as their files say. */
@@ -66,6 +66,8 @@ export class Queue extends TaskList {
       return true;
     } finally {
       entry.isRunning = false;
+      // The queue may have found nothing to begin meanwhile.
+      this.#wake.abort();
     }
   }
 

@@ -1,7 +1,7 @@
 import type { TaskRecord } from "../task/record.ts";
 import { type Entry, entryOf } from "./entry.ts";
 
-/** So many ended tasks are known without a look at the disk. */
+/** How many ended tasks are kept in memory. */
 const MOST_ENDED = 2_000;
 
 /** The tasks that a server has before it, and those that have ended lately. */

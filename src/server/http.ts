@@ -59,7 +59,7 @@ export function createListener(
   };
 }
 
-/** By which a client knows its request: it is answered with it, and the log has it. */
+/** The client's own id of a request. It is sent back, and written to the log. */
 const CLIENT_ID = "X-Client-Request-Id";
 
 function clientIdOf({ headers }: IncomingMessage): string | null {
@@ -67,7 +67,7 @@ function clientIdOf({ headers }: IncomingMessage): string | null {
   return typeof id === "string" && /^[\x21-\x7e]{1,128}$/.test(id) ? id : null;
 }
 
-/** null where the host or the path is none. */
+/** The address of a request; null where its host or path is not valid. */
 function addressOf({ url = "", headers }: IncomingMessage): URL | null {
   if (!url.startsWith("/")) return URL.canParse(url) ? new URL(url) : null;
   const origin = `http://${headers.host ?? ""}`;
@@ -174,7 +174,7 @@ async function deliver(reply: ServerReply, outgoing: ServerResponse): Promise<De
 
 /** Streams an image while it is drawn or read, as fast as the client reads. @returns the error, if any */
 async function stream(picture: Picture, outgoing: ServerResponse): Promise<string | null> {
-  const { chunks, mediaType, bytes, cutShort } = picture;
+  const { chunks, mediaType, bytes, cutShort, onSent } = picture;
   outgoing.writeHead(200, {
     "Content-Type": mediaType,
     ...(bytes !== null && { "Content-Length": String(bytes) }),
@@ -186,6 +186,7 @@ async function stream(picture: Picture, outgoing: ServerResponse): Promise<strin
   try {
     await pipeline(Readable.from(chunks), outgoing, { end: !cutShort });
     if (cutShort) outgoing.socket?.destroySoon();
+    else onSent?.();
     return null;
   } catch (error) {
     outgoing.destroy();

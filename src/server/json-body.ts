@@ -30,7 +30,7 @@ export async function readJson({
   }
 }
 
-/** Parameters aside. */
+/** Whether a media type is JSON, whatever its parameters are. */
 function isJsonType(contentType = ""): boolean {
   return contentType.split(";", 1)[0]?.trim().toLowerCase() === "application/json";
 }

@@ -21,13 +21,17 @@ export type ServerReply = { note: string | null } & (
   | { kind: "live"; write: (outgoing: ServerResponse) => Promise<{ status: number; note: string }> }
   /** JSON without the envelope. */
   | { kind: "json"; status: number; headers?: Record<string, string>; body: object }
-  /** `cutShort`: the connection ends after the last chunk, with the reply unfinished. */
+  /**
+   * `cutShort`: the connection ends after the last chunk, with the reply unfinished. `onSent`: called once all of it was
+   * sent to a client that was still there.
+   */
   | {
       kind: "picture";
       chunks: AsyncIterable<Buffer>;
       mediaType: string;
       bytes: number | null;
       cutShort: boolean;
+      onSent?: () => void;
     }
   /** The connection is closed without a reply. */
   | { kind: "silence" }

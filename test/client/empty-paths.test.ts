@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CommandNode } from "../../src/cli/help/command-tree.ts";
-import { checkOptions, OPTIONS } from "../../src/client/options.ts";
+import { checkOptions, OPTIONS } from "../../src/client/check-options.ts";
 import { runCommand } from "../support/in-process.ts";
 import { withConfig } from "../support/settings-file.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";

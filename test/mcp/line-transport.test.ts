@@ -153,6 +153,14 @@ describe("a batch", () => {
     await expect.poll(() => written).toEqual([[reply(1)]]);
   });
 
+  it("does not wait for a request that is no valid message", async () => {
+    const { input, transport, messages, written } = await started();
+    input.write(`${JSON.stringify([request(1), { id: 2, method: "ping" }])}\n`);
+    await expect.poll(() => messages).toHaveLength(1);
+    await transport.send(reply(1));
+    expect(written).toEqual([[reply(1)]]);
+  });
+
   it("that is empty is refused", async () => {
     expect((await afterInput("[]\n")).written).toMatchObject([{ id: null, error: { code: -32600 } }]);
   });

@@ -181,6 +181,8 @@ describe("an image that a client has", () => {
     await (await request(String(resultUrl))).body.dump();
     await expect.poll(() => readdir(path.join(folder, "collected")), LONG).toHaveLength(1);
     await first.close();
+    // A file manager's.
+    await writeFile(path.join(folder, "collected", ".DS_Store"), "");
     for (const [afterMs, status] of [
       [MONTH_MS - 60_000, 200],
       [MONTH_MS + 60_000, 410],

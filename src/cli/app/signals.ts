@@ -10,14 +10,14 @@ const SIGNALS: readonly InterruptSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 /** How long the process is given to end by itself. */
 const LINGER_MS = 100;
 
-/** For how long a second signal may ask others to stop, in milliseconds. */
+/** How long others may take to be asked to stop after a second signal, in milliseconds. */
 const STOP_MS = 2_000;
 
 /**
  * The first signal asks the program to shut down cleanly; the second ends it at once, or within two seconds where
  * there is something to stop elsewhere; the third at once.
  * @param onSecondSignal called for the second
- * @param stopping what is to be stopped before, if anything is
+ * @param stopping returns what asks others to stop; undefined where there is nothing to stop
  * @returns aborts at the first, with an InterruptedError as its reason
  */
 export function interruptSignal(

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { worstOf } from "../../client/exit-codes.ts";
-import { resumeCommand } from "../../client/failure.ts";
 import { cancelJson } from "../../client/report-json.ts";
+import { resumeCommand } from "../../client/resume-command.ts";
 import type { CancelReport } from "../../core/task/cancel-task.ts";
 import { reportStatus } from "../../core/task/report.ts";
 import { cancel } from "../../core/use-cases/cancel.ts";

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { worstOf } from "../../client/exit-codes.ts";
-import { resumeCommand } from "../../client/failure.ts";
 import { statusJson } from "../../client/report-json.ts";
+import { resumeCommand } from "../../client/resume-command.ts";
 import { resolveFileDestination } from "../../core/images/destination.ts";
 import { reportStatus, type TaskReport } from "../../core/task/report.ts";
 import { namedTasks, type StatusEvents, type StatusSpec, status } from "../../core/use-cases/status.ts";

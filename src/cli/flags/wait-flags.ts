@@ -19,7 +19,7 @@ const PROGRESS_HELP = "auto, or json: a JSON line on standard error for each eve
 
 /** `--timeout` where images come from a generator. */
 const AT_GENERATOR =
-  "; with a generator, from the start of its request: a free one is then given up, a paid one waited for all the same";
+  "; with a generator, counted from when a request is sent: a free request is then given up, a paid one is still waited for";
 
 /** @throws UsageError */
 function progressFormat(text: string): string {

@@ -1,4 +1,4 @@
-import { resumeCommand } from "../../client/failure.ts";
+import { resumeCommand } from "../../client/resume-command.ts";
 import { Workspace } from "../../client/workspace.ts";
 import type { UseCaseDeps } from "../../core/deps.ts";
 import { InterruptedError } from "../../core/errors.ts";

@@ -1,6 +1,6 @@
 import path from "node:path";
-import { resumeCommand } from "../../client/failure.ts";
 import type { FailureJson } from "../../client/results.ts";
+import { resumeCommand } from "../../client/resume-command.ts";
 import type { ProcessContext } from "../../client/this-process.ts";
 import type { Stopped } from "../../core/task/accepted-tasks.ts";
 import { formatDuration } from "../../lib/duration.ts";
@@ -30,7 +30,7 @@ export function claimedText(id: string): string {
 /**
  * The failure for a person: what happened, and what to do next. Only a manifest's problems have lines of their own.
  * @param which of several tasks it is of, to begin with
- * @param verbose whether the service's own key of the error is shown: it is for who looks it up
+ * @param verbose whether to add the service's error key, which is for looking the error up
  */
 export function failureLines(
   { error }: FailureJson,

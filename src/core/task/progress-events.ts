@@ -8,7 +8,7 @@ export type TaskProgressEvent =
   | { type: "uploading"; file: string; bytes: number }
   /** Another process is working on the task that is to be reused. `id`: the service's, or the ledger's own. */
   | { type: "claimed_elsewhere"; id: string }
-  /** A task of an earlier run is continued, so that nothing is submitted anew. `charged`: what it has cost so far. */
+  /** The task of an earlier run is continued: nothing new is submitted. `charged`: whether it has cost something so far. */
   | { type: "continuing"; taskId: string; charged: Charged }
   /** `taskId`: where the request has an id before it is sent. */
   | { type: "submitting"; taskId?: string }

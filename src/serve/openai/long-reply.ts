@@ -29,7 +29,7 @@ export abstract class LongReply {
     }
   }
 
-  /** What says nothing to the client. */
+  /** Text that keeps the connection alive, and that the client ignores. */
   protected abstract readonly sign: string;
   protected abstract readonly mediaType: string;
 

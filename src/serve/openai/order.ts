@@ -29,7 +29,7 @@ const OF_OPENAI = [
 /** The document's qualities that are no word of OpenAI's. */
 const QUALITIES: ReadonlySet<unknown> = new Set(["1K", "2K", "4K"]);
 
-/** Refuses what is wrong; what says nothing to a generator is left out. */
+/** A field that is wrong. */
 class Refusal extends Error {
   readonly error: OpenAiError;
 

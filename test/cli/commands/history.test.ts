@@ -34,6 +34,21 @@ it("history with nothing in it says how to make an image", async () => {
   );
 });
 
+it.each([["--unfinished"], ["--status", "Unfinished"]])(
+  "history %j says where no task is unfinished",
+  async (...flags) => {
+    const world = await commandWorld();
+    await world.run(["generate", "a fox"]);
+    expect((await world.run(["history", ...flags])).stderr).toBe("No task is unfinished.\n");
+    expect((await world.run(["history", ...flags, "--sandbox"])).stderr).toBe(
+      "No task in the sandbox is unfinished.\n",
+    );
+    expect((await world.run(["history", ...flags, "--model", "z-image"])).stderr).toBe(
+      "No task at a real service matches.\n",
+    );
+  },
+);
+
 describe("history keeps play money and real money apart", () => {
   it("lists real services, and with --sandbox the sandbox", async () => {
     const world = await commandWorld();

@@ -148,8 +148,7 @@ const FIRST_TASK = 'To make an image, free of charge: imggen generate "a red fox
 async function showNone(elsewhere: number, flags: HistoryFlags, session: Session): Promise<void> {
   const { isSandbox } = session;
   const isOfGenerator = isOfOneGenerator(session);
-  const here = isSandbox ? "in the sandbox" : isOfGenerator ? "of this generator" : "at a real service";
-  const none = isFiltered(flags) ? `No task ${here} matches` : `No tasks ${here} yet`;
+  const none = noneText(flags, isSandbox ? "in the sandbox" : isOfGenerator ? "of this generator" : null);
   const places = isOfGenerator ? "elsewhere" : "at a real service";
   const [there, how] =
     isSandbox || isOfGenerator ? [places, "imggen history"] : ["in the sandbox", "imggen history --sandbox"];
@@ -157,6 +156,14 @@ async function showNone(elsewhere: number, flags: HistoryFlags, session: Session
   const isNew = elsewhere === 0 && !isFiltered(flags);
   await session.console.note([`${none}${others}`, ...(isNew ? [FIRST_TASK] : [])]);
   if (flags.model !== undefined) await noteUnknownModel(flags.model, session);
+}
+
+/** @param where the only tasks that were asked for; null for all but the sandbox's */
+function noneText({ search, status, model, since }: HistoryQuery, where: string | null): string {
+  const isOnlyOpen = status?.toLowerCase() === "unfinished" && !isFiltered({ search, model, since });
+  if (isOnlyOpen) return where === null ? "No task is unfinished" : `No task ${where} is unfinished`;
+  const here = where ?? "at a real service";
+  return isFiltered({ search, status, model, since }) ? `No task ${here} matches` : `No tasks ${here} yet`;
 }
 
 /** @throws UsageError */

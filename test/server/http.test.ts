@@ -1,0 +1,56 @@
+import { createServer, get, type IncomingMessage } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, expect, it } from "vitest";
+import { createListener, type RequestLine } from "../../src/server/http.ts";
+import { refusal } from "../../src/server/reply.ts";
+
+const MIB = 1024 ** 2;
+/** More than two sockets hold. */
+const CHUNKS = 64;
+
+let close = async () => {};
+afterEach(() => close());
+
+/** Serves one large image. */
+async function imageServer() {
+  const seen = { sent: 0, lines: [] as RequestLine[] };
+  async function* chunks() {
+    for (let at = 0; at < CHUNKS; at++) yield Buffer.alloc(MIB);
+  }
+  const refused = () => refusal("login_required");
+  const file = async () => ({
+    kind: "picture" as const,
+    chunks: chunks(),
+    mediaType: "image/png",
+    bytes: CHUNKS * MIB,
+    cutShort: false,
+    onSent: () => void seen.sent++,
+    note: null,
+  });
+  const server = createServer(
+    createListener({ submit: refused, poll: refused, file }, (line) => void seen.lines.push(line)),
+  );
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  close = async () => void server.close().closeAllConnections();
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/files/task/0.png`;
+  const open = (method: string) =>
+    new Promise<IncomingMessage>((resolve) => get(url, { method, agent: false }, resolve));
+  return { seen, open };
+}
+
+it("an image counts as sent once a client has taken all of it", async () => {
+  const { seen, open } = await imageServer();
+  for await (const _chunk of await open("GET"));
+  await expect.poll(() => seen.lines).toMatchObject([{ status: 200, note: null }]);
+  expect(seen.sent).toBe(1);
+});
+
+it("an image does not count as sent to a client that hangs up, or that only asks for its head", async () => {
+  const { seen, open } = await imageServer();
+  const gone = await open("GET");
+  gone.once("data", () => gone.destroy());
+  await expect.poll(() => seen.lines).toMatchObject([{ note: "the client hung up" }]);
+  (await open("HEAD")).resume();
+  await expect.poll(() => seen.lines).toHaveLength(2);
+  expect(seen.sent).toBe(0);
+});
