@@ -9,6 +9,7 @@ import { StateFolderError } from "./errors.ts";
 import { type LedgerEntry, listFolder, readEntry } from "./ledger-entry.ts";
 import { idOfName, isAuxiliary, openName } from "./ledger-name.ts";
 import { isOwnerGone } from "./owners.ts";
+import { Servers } from "./servers.ts";
 import { WorkFolders } from "./work-folders.ts";
 
 /** Well below the number of open files that a process may have. */
@@ -24,6 +25,7 @@ export class LedgerFiles {
   protected readonly done: DoneTasks;
   /** What providers have sent, until it is saved. */
   readonly work: WorkFolders;
+  readonly servers: Servers;
   readonly clock: Pick<Clock, "now">;
   /** Which processes are alive on this machine. */
   readonly processes: Processes;
@@ -35,6 +37,7 @@ export class LedgerFiles {
     this.openFolder = path.join(this.folder, "open");
     this.done = new DoneTasks(this.folder);
     this.work = new WorkFolders(this.folder);
+    this.servers = new Servers(this.folder, clock, processes);
   }
 
   /**

@@ -77,6 +77,57 @@ it("a server that is killed leaves its queue to the next: what was on its way is
   expect([...asked]).toEqual([running, ...waiting].map((taskId) => [taskId, 1]));
 });
 
+it("what a server has before it is in the history; killed, its tasks are finished, named and dismissed by commands", {
+  timeout: 60_000,
+}, async () => {
+  const world = await programWorld(null);
+  const { url, asked, count } = await imageServer((reply, number) => number > 1 && reply());
+  const flags = [...PAID, "--generator-concurrency", "1"];
+  const first = await served(world, url, flags);
+  const running = await first.accepted({ prompt: "a fox" });
+  await expect.poll(count).toBe(1);
+  const waiting = await first.accepted({ prompt: "a hare" });
+  const unfinished = async () => JSON.parse((await world.run(["history", "--unfinished", "--json"])).stdout);
+  expect(await unfinished()).toMatchObject([
+    { taskId: waiting, state: "waiting", charged: "no" },
+    { taskId: running, state: "running", charged: "unknown" },
+  ]);
+  expect(await world.run(["resume"])).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining(
+      `2 tasks are left to imggen serve (pid ${first.program.pid}), which is running.`,
+    ),
+  });
+  const claimed = await world.run(["resume", waiting]);
+  expect([claimed.code, claimed.stderr]).toEqual([
+    6,
+    expect.stringContaining(`Another process (pid ${first.program.pid}) is working on task ${waiting}.`),
+  ]);
+
+  first.program.kill("SIGKILL");
+  await first.end;
+  const resumed = await world.resume();
+  expect([resumed.code, JSON.parse(resumed.stdout).tasks]).toMatchObject([
+    9,
+    [
+      { taskId: waiting, ok: true, charged: "yes" },
+      { taskId: running, charged: "unknown", error: { type: "outcome_unknown" } },
+    ],
+  ]);
+  expect(await world.files()).toEqual([expect.stringMatching(/^a-hare-.*\.png$/)]);
+  expect((await world.run(["doctor"])).stdout).toContain("The outcome of 1 request is unknown.");
+  expect([...asked]).toEqual([running, waiting].map((taskId) => [taskId, 1]));
+
+  const second = await served(world, url, flags);
+  expect((await world.run(["resume", running, "--dismiss"])).code).toBe(0);
+  expect(await unfinished()).toEqual([]);
+  expect(await ended(second, running)).toMatchObject({ status: "failed", outcome: "unknown" });
+  const { resultUrl } = await ended(second, waiting);
+  const image = await (await request(String(resultUrl))).body.arrayBuffer();
+  expect(Buffer.from(image).equals(png(1))).toBe(true);
+  expect(count()).toBe(2);
+});
+
 it("SIGTERM: what runs is finished within the grace, the rest stays queued, and the end comes soon after the grace", async () => {
   const world = await programWorld(null);
   const { url, count } = await imageServer((reply, number) => number === 1 && setTimeout(reply, 500));
@@ -97,7 +148,7 @@ it("SIGTERM: what runs is finished within the grace, the rest stays queued, and 
   expect((await third.poll(waiting)).body.code).toBe(-1);
 });
 
-it("what a killed command has left is its own: a server has another ledger", async () => {
+it("what a killed command has left is its own: a server leaves it alone", async () => {
   const world = await programWorld(null);
   const { url, count } = await imageServer((reply, number) => number > 1 && reply());
   const program = world.start(world.generateArgs(["--generator", url, "-m", "sdxl"]));
@@ -109,7 +160,7 @@ it("what a killed command has left is its own: a server has another ledger", asy
   expect((await ended(server, await server.accepted({ prompt: "a hare" }))).status).toBe("completed");
   expect(count()).toBe(2);
   const resumed = await world.resume(["--generator", url]);
-  expect(await world.aftermath(resumed)).toMatchObject({ exit: 0, open: [], done: ["saved"] });
+  expect(await world.aftermath(resumed)).toMatchObject({ exit: 0, open: [], done: ["saved", "saved"] });
   expect(count()).toBe(3);
 });
 
