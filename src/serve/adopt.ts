@@ -35,6 +35,7 @@ async function adopt(
   left: Set<string>,
   named: Set<string>,
 ): Promise<void> {
+  await queue.noteEnded();
   const ids = queue.ids();
   const known = { has: (id: string) => ids.has(id) || left.has(id) };
   for (const entry of await ledger.unfinished(known)) {

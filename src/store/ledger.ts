@@ -83,6 +83,16 @@ export class Ledger extends TaskStarter {
     return !isOwnerGone(record, this.processes, this.clock.now());
   }
 
+  /** Tells the process that has a task, and the next one that takes it up, that it is cancelled. @throws StateFolderError */
+  async markCancelled({ id }: TaskRecord): Promise<void> {
+    await this.guarded(() => this.cancels.leave(id));
+  }
+
+  /** Whether a task is cancelled, and the next process that takes it up ends it. */
+  isCancelled({ id, state }: TaskRecord): boolean {
+    return state.name === "waiting" && this.cancels.has(id);
+  }
+
   /** The process that is working on a task, as far as its file and the claims on it say; null if none is known. */
   async workerOn(record: TaskRecord): Promise<ProcessIdentity | null> {
     const holder = holderOf(record);
@@ -203,8 +213,16 @@ export class Ledger extends TaskStarter {
   async finish({ file, claim }: OwnedTask, record: TaskRecord): Promise<void> {
     file.close();
     await this.done.take(file.path, record);
-    if (record.intent.work) this.work.remove(record.id);
+    if (record.intent.work) {
+      this.work.remove(record.id);
+      this.cancels.remove(record.id);
+    }
     if (claim) await removeLeases(this.openFolder, record.id);
+  }
+
+  /** Whether a task's file is among the unfinished ones. */
+  isOpen(id: string): boolean {
+    return isPresent(this.fileOf(id));
   }
 
   /** Whether a task is among the finished ones. */
@@ -228,5 +246,6 @@ export class Ledger extends TaskStarter {
     await sweepLeases(this.openFolder, names, (id) => this.#isTask(id), this.processes, now);
     await removeOldDrafts(this.openFolder, (name) => name.includes(DRAFT_MARK), this.clock.now());
     await this.work.sweep((id) => this.done.has(id));
+    await this.cancels.sweep((id) => this.done.has(id));
   }
 }
