@@ -151,14 +151,14 @@ function exitCodeOf({ reports, unreadable }: Resumed): number {
 }
 
 async function show(resumed: Resumed, ids: string[], exitCode: number, session: Session): Promise<void> {
-  const { reports, unreadable } = resumed;
+  const { reports, served, unreadable } = resumed;
   const [only] = reports;
   if (session.options.json) {
     return session.console.json(
       ids.length === 1 && only ? reportJson(only, FLAG_NAMES) : resumedJson(resumed, exitCode, session),
     );
   }
-  if (reports.length === 0 && unreadable.length === 0)
+  if (reports.length === 0 && served.length === 0 && unreadable.length === 0)
     await session.console.note("Nothing to resume: no task is unfinished.");
 }
 

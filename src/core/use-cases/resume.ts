@@ -53,7 +53,7 @@ export interface ResumeEvents {
 }
 
 /** The reports of the tasks, and the files that cannot be read and may be charged tasks. */
-export interface Resumed {
+export interface Resumed extends Pick<ResumeTargets, "served"> {
   reports: TaskReport[];
   unreadable: UnreadableEntry[];
 }
@@ -70,14 +70,14 @@ export async function resume(
 ): Promise<Resumed> {
   const { ids, isSandbox, destination } = spec;
   const found = await tasksToResume(ids, isSandbox, deps.ledger);
-  const { targets, unreadable } = found;
+  const { targets, served, unreadable } = found;
   requireFolderForSeveral(destination, targets.length);
   if (destination) await prepareDestination(destination);
   await onBegin(found);
   const reports = await resumeMany(targets, spec, deps, onEnd);
   // Housekeeping: the next resume tries again where this one cannot.
   if (ids.length === 0 && !deps.signal.aborted) await deps.ledger.sweep().catch(() => {});
-  return { reports, unreadable: unreadable.filter(mayBeTask) };
+  return { reports, served, unreadable: unreadable.filter(mayBeTask) };
 }
 
 /**
