@@ -2,7 +2,6 @@ import { setMaxListeners } from "node:events";
 import type { Connection, TaskDeps, UseCaseDeps } from "../core/deps.ts";
 import { RunFileNames } from "../core/images/published-names.ts";
 import { PollingSchedules } from "../core/polling/choose-schedule.ts";
-import { HomeSpending } from "../store/home-spending.ts";
 import type { Ledger } from "../store/ledger.ts";
 import { SANDBOX_SERVICE } from "../task/intent.ts";
 import { Connections } from "./connections.ts";
@@ -20,7 +19,6 @@ export class Workspace {
   readonly #session: ClientSession;
   readonly #requestTimeoutMs: number | undefined;
   readonly #connections: Connections;
-  readonly #spending: HomeSpending;
   /** Tasks of one account learn from each other. */
   readonly #schedules = new Map<Connection, PollingSchedules>();
 
@@ -30,7 +28,6 @@ export class Workspace {
     this.#session = session;
     this.#requestTimeoutMs = requestTimeoutMs;
     this.#connections = new Connections(session, requestTimeoutMs);
-    this.#spending = new HomeSpending(session.folders.state, this.ledger);
   }
 
   /** What one caller's tasks need: the same for every task of an account. */
@@ -69,7 +66,6 @@ export class Workspace {
       random,
       ...caller,
       dailyCredits: identity.baseUrl === SANDBOX_SERVICE ? null : settings.dailyCredits(),
-      spending: this.#spending,
       downloadIdleMs: this.#requestTimeoutMs,
     };
   }

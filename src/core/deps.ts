@@ -101,8 +101,6 @@ export interface TaskDeps {
   random: () => number;
   /** What the account may spend in a day, in credits; null without a limit. */
   dailyCredits: number | null;
-  /** What counts towards that. Absent: this ledger alone. */
-  spending?: DailySpending | undefined;
   /** No byte of a download for this long ends an attempt. Default 30 s. */
   downloadIdleMs?: number | undefined;
   /** Where requests are listed that their providers have accepted, while they are waited for. */
@@ -110,9 +108,6 @@ export interface TaskDeps {
   /** What becomes of a task that is not at its end when its run ends. Absent: it is this run's alone. */
   keeping?: Keeping | undefined;
 }
-
-/** What an account was or may have been charged since a moment, in credits: see `Ledger.creditsSince`. */
-export type DailySpending = Pick<Ledger, "creditsSince" | "recountCreditsSince">;
 
 /** A server keeps its tasks: what keeps one from being sent ends none of them. */
 export interface Keeping {

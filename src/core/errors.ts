@@ -38,6 +38,15 @@ export class TakenOverError extends ImggenError {
   readonly type = "pending";
 }
 
+/** The user has cancelled the task, by a command of another process. */
+export class CancelledError extends ImggenError {
+  readonly type = "generation_failed";
+
+  constructor() {
+    super("The task was cancelled.");
+  }
+}
+
 /** Some of a task's images could not be made; the others are saved. */
 export class PartialError extends ImggenError {
   readonly type = "partial";

@@ -1,6 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Ledger } from "../store/ledger.ts";
 import { describeUnreadable, mayBeTask } from "../store/ledger-entry.ts";
+import type { LivingServer } from "../store/servers.ts";
 import { STATES } from "../task/lifecycle.ts";
 import { endOf } from "./end.ts";
 import type { ServeOptions } from "./options.ts";
@@ -9,35 +10,39 @@ import type { Queue } from "./queue.ts";
 /** How often tasks of ended processes are searched for, in milliseconds. */
 const ADOPT_MS = 2_000;
 
-interface AdoptDeps extends Pick<ServeOptions, "onEvent"> {
+interface AdoptDeps extends Pick<ServeOptions, "name" | "onEvent"> {
   ledger: Ledger;
+  living: LivingServer;
   queue: Queue;
   clock: Pick<Clock, "sleep">;
 }
 
 /** Takes over the open tasks that no living process has, now and from time to time, until it is stopped. */
 export async function adoptAll(deps: AdoptDeps, signal: AbortSignal): Promise<void> {
-  /** Tasks at their end that stay among the unfinished: of unknown outcome. */
+  /** Tasks at their end that stay among the unfinished, of unknown outcome, and those that are not this server's. */
   const left = new Set<string>();
   const named = new Set<string>();
   while (!signal.aborted) {
     // The disk may refuse what the next round is given.
     await adopt(deps, left, named).catch(() => {});
+    deps.living.renew();
     await deps.clock.sleep(ADOPT_MS, signal).catch(() => {});
   }
 }
 
 async function adopt(
-  { ledger, queue, onEvent }: AdoptDeps,
+  { ledger, queue, name, onEvent }: AdoptDeps,
   left: Set<string>,
   named: Set<string>,
 ): Promise<void> {
+  await queue.noteEnded();
   const ids = queue.ids();
   const known = { has: (id: string) => ids.has(id) || left.has(id) };
   for (const entry of await ledger.unfinished(known)) {
     if (entry.kind === "task") {
       const { record } = entry;
-      if (endOf(record) !== null && STATES[record.state.name].isOpen) left.add(record.id);
+      const isOwn = record.intent.server === name;
+      if (!isOwn || (endOf(record) !== null && STATES[record.state.name].isOpen)) left.add(record.id);
       else if (!ledger.isClaimed(record)) queue.add(record);
     } else if (mayBeTask(entry) && !named.has(entry.file)) {
       named.add(entry.file);

@@ -96,7 +96,7 @@ type WithWork = Intent & { work: Work };
 function intentOf(
   { request, credits }: CheckedRequest,
   { options }: Order,
-  { connection, folder, isFree }: Service,
+  { connection, folder, name: server, isFree }: Service,
   names: TaskNames | null,
 ): WithWork {
   const own = connection.generator.workFor(request);
@@ -107,7 +107,7 @@ function intentOf(
   const destination = { kind: "file", path: place, overwrite: false } as const;
   // A workflow can cost money at a generator that is free: how much, nobody knows.
   const price = isFree && work.isPaid ? null : credits;
-  return { request, service: connection.identity, credits: price, destination, work };
+  return { request, service: connection.identity, credits: price, destination, work, server };
 }
 
 /** The folder of the images within that of a server. */

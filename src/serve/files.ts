@@ -1,5 +1,5 @@
 import { createReadStream } from "node:fs";
-import { isPresent } from "../lib/durable.ts";
+import { isWhole } from "../core/images/copy-image.ts";
 import { type FileAddress, readLink } from "../server/links.ts";
 import { type ServerReply, unknownError } from "../server/reply.ts";
 import type { SavedFile } from "../task/saved-file.ts";
@@ -14,7 +14,8 @@ export async function serveFile(address: FileAddress, service: Service): Promise
   if ("refused" in link) return link.refused;
   const image = await imageOf(link, service);
   if (image === null || image.path === null) return unknownError("no such image", { status: 404 });
-  if (!isPresent(image.path)) return unknownError("no longer kept", { status: 410 });
+  // What `resume` has saved elsewhere may be changed by the user.
+  if (!(await isWhole(image))) return unknownError("no longer kept", { status: 410 });
   const { mediaType, bytes } = image;
   const onSent = () => service.collected.note(link);
   return {
@@ -31,7 +32,7 @@ export async function serveFile(address: FileAddress, service: Service): Promise
 /** An image of a task that has ended; null if there is none. */
 export async function imageOf(
   { taskId, index }: ImageId,
-  service: Pick<Service, "ledger" | "queue">,
+  service: Pick<Service, "ledger" | "queue" | "name">,
 ): Promise<SavedFile | null> {
   const record = await findTask(taskId, service);
   const end = record && endOf(record);

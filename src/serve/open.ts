@@ -6,15 +6,13 @@ import { matrixInEffect } from "../client/matrix-in-effect.ts";
 import type { OwnGenerator } from "../client/own-generator.ts";
 import { startIn } from "../client/service-in-effect.ts";
 import { type ClientSession, openLedger } from "../client/session.ts";
-import { HomeSpending, serversFolder } from "../store/home-spending.ts";
-import { Ledger } from "../store/ledger.ts";
 import { ANY_MODEL } from "../task/request.ts";
 import type { ServeOptions } from "./options.ts";
 import { type RunningServer, startServer } from "./start.ts";
 
 /**
- * Starts a server before the user's own generator. Its folder is that of the generator's name: the next server goes on
- * with the tasks of this one.
+ * Starts a server before the user's own generator. Its folder and its tasks are those of the generator's name: the next
+ * server goes on with the tasks of this one.
  * @throws StateFolderError; of the port, what the system says
  */
 export async function openServer(
@@ -23,9 +21,8 @@ export async function openServer(
   how: Pick<ServeOptions, "port" | "graceMs" | "onEvent" | "onRequest">,
 ): Promise<RunningServer> {
   const { folders, context, settings } = session;
-  const digest = createHash("sha256").update(own.spec.name).digest("hex").slice(0, 16);
-  const folder = path.join(serversFolder(folders.state), digest);
-  const ledger = new Ledger(folder, context.clock, context.processes);
+  const name = createHash("sha256").update(own.spec.name).digest("hex").slice(0, 16);
+  const folder = path.join(folders.state, "serve", name);
   const { connection, close } = await openGenerator(own, session);
   const { defaultModel } = await termsAsked(own, session);
   try {
@@ -33,8 +30,9 @@ export async function openServer(
       startServer({
         ...how,
         folder,
+        name,
         connection,
-        ledger,
+        ledger: openLedger(session),
         concurrency: own.options.concurrency,
         isFree: !own.options.isPaid,
         defaultModel: typeof defaultModel === "string" && defaultModel !== ANY_MODEL ? defaultModel : null,
@@ -43,7 +41,6 @@ export async function openServer(
         clock: context.clock,
         random: context.random,
         dailyCredits: settings.dailyCredits(),
-        spending: new HomeSpending(folders.state, openLedger(session)),
       }),
     );
     return { ...server, close: (onWait) => server.close(onWait).finally(close) };

@@ -1,4 +1,4 @@
-import type { DailySpending, GeneratorConnection } from "../core/deps.ts";
+import type { GeneratorConnection } from "../core/deps.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Matrix } from "../models/matrix.ts";
 import type { RequestLine } from "../server/http.ts";
@@ -8,8 +8,10 @@ import type { TaskEnd } from "./end.ts";
 
 /** What a server is started with. */
 export interface ServeOptions {
-  /** Keeps the tasks of this generator. Made if missing. */
+  /** Keeps the images and the key of this generator. Made if missing. */
   folder: string;
+  /** What its tasks are marked with in the ledger: lower-case letters and digits. */
+  name: string;
   connection: GeneratorConnection;
   ledger: Ledger;
   /** How many requests the generator takes at once. */
@@ -25,7 +27,6 @@ export interface ServeOptions {
   clock: Clock;
   random: () => number;
   dailyCredits: number | null;
-  spending?: DailySpending | undefined;
   /** After it is closed, how long the replies to requests that are under way are waited for, in milliseconds. */
   graceMs: number;
   /** Default 0: any that is free. */

@@ -71,6 +71,17 @@ export class Queue extends TaskList {
     }
   }
 
+  /** Takes note of tasks that waited here and that a command has ended. @throws StateFolderError */
+  async noteEnded(): Promise<void> {
+    for (const entry of this.idle().filter(({ record }) => !this.#deps.ledger.isOpen(record.id))) {
+      const read = await this.#deps.ledger.read(entry.record.id);
+      const end = read?.kind === "task" ? endOf(read.record) : null;
+      if (read?.kind !== "task" || end === null || entry.isRunning) continue;
+      entry.record = read.record;
+      this.#finish(entry, end);
+    }
+  }
+
   /**
    * Begins nothing new, and waits for what is at work; what waits stays waiting.
    * @param onWait called with the number of requests that are waited for, if there are any
@@ -119,8 +130,7 @@ export class Queue extends TaskList {
     if (this.#wake.signal.aborted) this.#wake = new AbortController();
     else {
       const { clock } = this.#deps;
-      const waiting = this.entries.filter(({ isRunning }) => !isRunning);
-      const soonestMs = Math.min(...waiting.map(({ notBeforeMs }) => notBeforeMs)) - clock.monotonicMs();
+      const soonestMs = Math.min(...this.idle().map(({ notBeforeMs }) => notBeforeMs)) - clock.monotonicMs();
       const ms = soonestMs > 0 ? Math.min(soonestMs, IDLE_MS) : IDLE_MS;
       await clock.sleep(ms, this.#wake.signal).catch(() => {});
     }

@@ -10,7 +10,7 @@ export async function refuseWaiting(
   { type, key, message }: ImggenError,
   ledger: Ledger,
 ): Promise<TaskRecord | null> {
-  const owned = await ledger.claim(record);
+  const owned = await ledger.claim(record, record.intent.server);
   if (typeof owned === "string") return null;
   const writer = new TaskWriter(ledger, owned, () => {});
   const { requests } = owned.record;

@@ -35,14 +35,14 @@ export async function runTask(
   how: RunHow,
   deps: RunDeps,
 ): Promise<TaskReport | "elsewhere" | "finished"> {
-  const owned = await deps.ledger.claim(record);
+  const owned = await deps.ledger.claim(record, deps.name);
   if (typeof owned === "string") return owned;
   const wait = { timeoutMs: null, schedule: null };
   return finishOwned(owned, { wait, destination: null }, ofOneAccount(taskDepsOf(how, deps)));
 }
 
 function taskDepsOf({ pass, signal, onProgress }: RunHow, deps: RunDeps): TaskDeps {
-  const { ledger, schedules, clock, random, dailyCredits, spending } = deps;
+  const { ledger, schedules, clock, random, dailyCredits } = deps;
   return {
     connection: { ...deps.connection, provider: pass },
     ledger,
@@ -55,7 +55,6 @@ function taskDepsOf({ pass, signal, onProgress }: RunHow, deps: RunDeps): TaskDe
     writeOut: () => Promise.reject(new TypeError("a server has no standard output")),
     random,
     dailyCredits,
-    spending,
     keeping: { graceMs: deps.graceMs },
   };
 }

@@ -39,18 +39,24 @@ export interface RunningServer {
 }
 
 /**
- * Serves the API of the document on loopback, with the user's own generator behind it. Every task is a file in a ledger
- * of the server's own, and goes the way of all tasks.
+ * Serves the API of the document on loopback, with the user's own generator behind it. Every task is a file in the
+ * ledger, and goes the way of all tasks; it is marked as this server's.
  * @throws the system's error if the port is taken or the folder cannot be used
  */
 export async function startServer(options: ServeOptions): Promise<RunningServer> {
   const service = await openService(options);
   const { queue, apiKey, clock } = service;
-  const { server, port, origin, close } = await listenOnLoopback(options.port ?? 0);
+  const living = await service.ledger.servers.join(service.name);
+  const { server, port, origin, close } = await listenOnLoopback(options.port ?? 0).catch(
+    (error: unknown) => {
+      living.end();
+      throw error;
+    },
+  );
   server.on("request", createListener(operationsOf(service), options.onRequest));
   const stop = new AbortController();
   queue.start();
-  const adopting = adoptAll(service, stop.signal);
+  const adopting = adoptAll({ ...service, living }, stop.signal);
   const tidying = tidy(stop.signal);
   return {
     baseUrl: `${origin}/api`,
@@ -61,6 +67,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
       await Promise.all([adopting, tidying]);
       await queue.close(onWait);
       await close();
+      living.end();
     },
   };
 
@@ -76,7 +83,11 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
 /** Removes what nobody needs any longer. @throws the disk's error */
 async function removeOld(service: Service): Promise<void> {
   const { collected, keys, queue, folder, clock } = service;
-  await collected.removeOld(async (image) => (await imageOf(image, service))?.path ?? null);
+  await collected.removeOld(async (image) => {
+    const file = (await imageOf(image, service))?.path ?? null;
+    // What `resume` has saved elsewhere is the user's.
+    return file !== null && path.dirname(file) === path.join(folder, FILES) ? file : null;
+  });
   keys.removeOld();
   removeOldReferences(path.join(folder, REFERENCES), queue.references(), clock.now());
 }

@@ -34,6 +34,11 @@ export class TaskList {
     return Math.max(this.entries.indexOf(entry), entry.line?.ahead ?? 0);
   }
 
+  /** The tasks that nobody works on here. */
+  protected idle(): Entry[] {
+    return this.entries.filter(({ isRunning }) => !isRunning);
+  }
+
   /** The ledger's ids of all tasks that are here. */
   ids(): Set<string> {
     return new Set(this.entries.map(({ record }) => record.id));

@@ -4,11 +4,13 @@ import { mapConcurrent } from "../lib/concurrency.ts";
 import { errorCode } from "../lib/error-text.ts";
 import type { Processes } from "../lib/processes.ts";
 import type { TaskState } from "../task/lifecycle.ts";
+import { CancelMarks } from "./cancel-marks.ts";
 import { DoneTasks } from "./done-tasks.ts";
 import { StateFolderError } from "./errors.ts";
 import { type LedgerEntry, listFolder, readEntry } from "./ledger-entry.ts";
 import { idOfName, isAuxiliary, openName } from "./ledger-name.ts";
 import { isOwnerGone } from "./owners.ts";
+import { Servers } from "./servers.ts";
 import { WorkFolders } from "./work-folders.ts";
 
 /** Well below the number of open files that a process may have. */
@@ -24,6 +26,8 @@ export class LedgerFiles {
   protected readonly done: DoneTasks;
   /** What providers have sent, until it is saved. */
   readonly work: WorkFolders;
+  readonly servers: Servers;
+  readonly cancels: CancelMarks;
   readonly clock: Pick<Clock, "now">;
   /** Which processes are alive on this machine. */
   readonly processes: Processes;
@@ -35,6 +39,8 @@ export class LedgerFiles {
     this.openFolder = path.join(this.folder, "open");
     this.done = new DoneTasks(this.folder);
     this.work = new WorkFolders(this.folder);
+    this.cancels = new CancelMarks(this.folder);
+    this.servers = new Servers(this.folder, clock, processes);
   }
 
   /**

@@ -16,7 +16,7 @@ import { publishOnce } from "../lib/publish.ts";
 import { removeOldDrafts } from "../lib/write-whole.ts";
 import type { RequestIdentity } from "../task/intent.ts";
 import type { TaskEvent } from "../task/lifecycle.ts";
-import type { TaskRecord } from "../task/record.ts";
+import { isUnknown, type TaskRecord } from "../task/record.ts";
 import { usingStateFolder } from "./errors.ts";
 import { listFolder, readTask } from "./ledger-entry.ts";
 import { DRAFT_MARK, requestTag } from "./ledger-name.ts";
@@ -83,12 +83,33 @@ export class Ledger extends TaskStarter {
     return !isOwnerGone(record, this.processes, this.clock.now());
   }
 
+  /** Tells the process that has a task, and the next one that takes it up, that it is cancelled. @throws StateFolderError */
+  async markCancelled({ id }: TaskRecord): Promise<void> {
+    await this.guarded(() => this.cancels.leave(id));
+  }
+
+  /** Whether a task is cancelled, and the next process that takes it up ends it. */
+  isCancelled({ id, state }: TaskRecord): boolean {
+    return state.name === "waiting" && this.cancels.has(id);
+  }
+
   /** The process that is working on a task, as far as its file and the claims on it say; null if none is known. */
   async workerOn(record: TaskRecord): Promise<ProcessIdentity | null> {
     const holder = holderOf(record);
     if (holder !== null && this.isClaimed(record)) return holder;
     const lease = await this.guarded(() => leaseOn(this.openFolder, record.id, this.processes));
-    return lease === null || "by" in lease ? null : lease;
+    return lease === null || "by" in lease ? this.serverOf(record) : lease;
+  }
+
+  /**
+   * The living server that a task is left to, even while nobody works on it; null: none. What became of a lost request
+   * only the user can decide.
+   * @throws StateFolderError
+   */
+  async serverOf(record: TaskRecord): Promise<ProcessIdentity | null> {
+    const { server } = record.intent;
+    if (server === undefined || isUnknown(record)) return null;
+    return this.guarded(async () => this.servers.living(server));
   }
 
   /**
@@ -99,10 +120,15 @@ export class Ledger extends TaskStarter {
     return TaskFile.syncIfPossible(this.fileOf(id));
   }
 
-  /** Takes over an unfinished task whose process is gone. @returns "elsewhere" while its process lives, or "finished" */
-  async claim(record: TaskRecord): Promise<OwnedTask | "elsewhere" | "finished"> {
+  /**
+   * Takes over an unfinished task whose process is gone.
+   * @param server the server that takes one of its own, which any other process leaves to it while it lives
+   * @returns "elsewhere" while its process lives, or "finished"
+   */
+  async claim(record: TaskRecord, server?: string): Promise<OwnedTask | "elsewhere" | "finished"> {
     return this.guarded(async () => {
       const { processes, clock } = this;
+      if (server !== record.intent.server && (await this.serverOf(record)) !== null) return "elsewhere";
       if (mayBeUnderWay(record, processes.self, clock.now())) return "elsewhere";
       // A process that has recorded an unknown outcome has released the task, even if it is still alive.
       const ignoresLiving = isOverdue(record, clock.now());
@@ -187,8 +213,16 @@ export class Ledger extends TaskStarter {
   async finish({ file, claim }: OwnedTask, record: TaskRecord): Promise<void> {
     file.close();
     await this.done.take(file.path, record);
-    if (record.intent.work) this.work.remove(record.id);
+    if (record.intent.work) {
+      this.work.remove(record.id);
+      this.cancels.remove(record.id);
+    }
     if (claim) await removeLeases(this.openFolder, record.id);
+  }
+
+  /** Whether a task's file is among the unfinished ones. */
+  isOpen(id: string): boolean {
+    return isPresent(this.fileOf(id));
   }
 
   /** Whether a task is among the finished ones. */
@@ -212,5 +246,6 @@ export class Ledger extends TaskStarter {
     await sweepLeases(this.openFolder, names, (id) => this.#isTask(id), this.processes, now);
     await removeOldDrafts(this.openFolder, (name) => name.includes(DRAFT_MARK), this.clock.now());
     await this.work.sweep((id) => this.done.has(id));
+    await this.cancels.sweep((id) => this.done.has(id));
   }
 }

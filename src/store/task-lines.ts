@@ -92,6 +92,7 @@ const LINES: { [Type in EventType]: Fields<Omit<Extract<TaskEvent, { type: Type 
     credits: numberOrNull,
     destination,
     work: z.exactOptional(work),
+    server: z.exactOptional(text),
   },
   waiting: {
     at: text,

@@ -27,6 +27,8 @@ export interface Intent {
   destination: Destination;
   /** What a request to another provider than the hosted service is worth; absent at that service. */
   work?: Work;
+  /** The name of the server (`imggen serve`) that it was asked of, and that works on it while it lives; absent: none. */
+  server?: string;
 }
 
 /** Why a task costs no money, whatever credits it has: the sandbox's are play money. */
@@ -39,13 +41,19 @@ export function freeAt({ service, work }: Pick<Intent, "service" | "work">): Fre
 }
 
 /** What identifies a request: two that agree in it ask for the same of the same account. */
-export type RequestIdentity = Pick<Intent, "request" | "service"> & {
+export type RequestIdentity = Pick<Intent, "request" | "service" | "server"> & {
   work?: Pick<Work, "options"> | undefined;
 };
 
-/** Whether two intents are the same request to the same account. */
+/** Whether two intents are the same request to the same account. What was asked of a server is its clients' alone. */
 export function isSameRequest(a: RequestIdentity, b: RequestIdentity): boolean {
-  return isDeepStrictEqual([a.request, a.service, a.work?.options], [b.request, b.service, b.work?.options]);
+  const [of, other] = [a, b].map(({ request, service, work, server }) => [
+    request,
+    service,
+    work?.options,
+    server,
+  ]);
+  return isDeepStrictEqual(of, other);
 }
 
 /** Where a task's images go, decided before it is submitted. All paths are absolute. */

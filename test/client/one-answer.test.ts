@@ -4,13 +4,14 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { type ClientOptions, createClient } from "../../src/client/index.ts";
 import { keyFingerprint } from "../../src/lib/fingerprint.ts";
 import { type Destination, GENERATOR_KEY_ID, type Intent } from "../../src/task/intent.ts";
-import type { TaskEvent } from "../../src/task/lifecycle.ts";
+import { isResumable, type TaskEvent } from "../../src/task/lifecycle.ts";
+import { isUnknown } from "../../src/task/record.ts";
 import { agent } from "../mcp/mcp-world.ts";
 import { type CommandWorld, commandWorld, type Document, TEST_KEY } from "../support/command-world.ts";
 import { generatorWorld, IMAGE_REPLY, makesImage, modelList } from "../support/generator-world.ts";
 import { png, sha256 } from "../support/images.ts";
 import { GONE, leaveTask, ledgerOf } from "../support/left-task.ts";
-import { EVENTS, WORK } from "../support/records.ts";
+import { EVENTS, recordOf, WORK } from "../support/records.ts";
 import { completedAt, stillRunning, taskIs } from "../support/scripts.ts";
 
 type Kind = "service" | "paid" | "free";
@@ -268,4 +269,27 @@ describe("every view of a task says the same", () => {
     for (const [view, said] of await views(left))
       expect([view, { ...after, ...said }]).toEqual([view, after]);
   });
+
+  // The same words again are a new task where nothing is left to do for this one.
+  const continued = rows.filter(({ kind, each }) => {
+    const record = recordOf(each.events(""), kind === "service" ? undefined : { isPaid: kind === "paid" });
+    return isUnknown(record) || isResumable(record.state.name);
+  });
+  it.each(continued)(
+    "as does a generate that continues a $kind one that $what",
+    async ({ kind, each, charged }) => {
+      const left = await world(kind, each);
+      const answer: Answer = { status: each.status, charged, credits: kind === "free" ? 0 : 2 };
+      const model = kind === "service" ? "gamma-image-2" : "flux";
+      const { document } = await left.json(["generate", "a fox", "-m", model, "--timeout", "5s"]);
+      const after = { ...answer, ...each.after[kind] };
+      expect(Object.keys((await left.json(["history"])).document)).toHaveLength(1);
+      expect(["generate", { ...after, ...answerOf(document as Partial<Answer>) }]).toEqual([
+        "generate",
+        after,
+      ]);
+      for (const [view, said] of await views(left))
+        expect([view, { ...after, ...said }]).toEqual([view, after]);
+    },
+  );
 });

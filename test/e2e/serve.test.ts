@@ -1,55 +1,13 @@
-import type { ChildProcess } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import OpenAI from "openai";
 import { request } from "undici";
-import { expect, it, onTestFinished } from "vitest";
-import { clientOf } from "../sandbox/live.ts";
+import { expect, it } from "vitest";
+import type { clientOf } from "../sandbox/live.ts";
 import { png } from "../support/images.ts";
-import { listenForTest } from "../support/live-server.ts";
 import { finished } from "../support/program.ts";
-import { type ProgramWorld, programWorld } from "../support/program-world.ts";
+import { programWorld } from "../support/program-world.ts";
 import { pause } from "../support/scripts.ts";
-
-/** What becomes of a request. @param number counts all requests, from 1 */
-type Behaviour = (reply: () => void, number: number) => void;
-
-/** An OpenAI-compatible server, and how often each task asked it for an image. */
-async function imageServer(behave: Behaviour = (reply) => reply()) {
-  const asked = new Map<string, number>();
-  let [count, open, mostOpen] = [0, 0, 0];
-  const server = createServer((incoming: IncomingMessage, outgoing: ServerResponse) => {
-    if (incoming.method !== "POST") return void outgoing.writeHead(404).end();
-    const taskId = String(incoming.headers["x-client-request-id"]);
-    asked.set(taskId, (asked.get(taskId) ?? 0) + 1);
-    count += 1;
-    open += 1;
-    mostOpen = Math.max(mostOpen, open);
-    outgoing.on("close", () => {
-      open -= 1;
-    });
-    const body = JSON.stringify({ created: 1, data: [{ b64_json: png(1).toString("base64") }] });
-    incoming.resume().on("end", () => {
-      behave(() => outgoing.writeHead(200, { "content-type": "application/json" }).end(body), count);
-    });
-  });
-  const port = await listenForTest(server);
-  return { url: `http://127.0.0.1:${port}`, asked, count: () => count, mostOpen: () => mostOpen };
-}
-
-/** `imggen serve --json`, once it serves. */
-async function served(world: ProgramWorld, url: string, flags: readonly string[] = []) {
-  const args = ["serve", "--generator", url, "--generator-model", "sdxl", "--json", ...flags];
-  const program: ChildProcess = world.start(args);
-  const end = finished(program);
-  onTestFinished(() => void program.kill("SIGKILL"));
-  const line = await new Promise<string>((resolve) =>
-    program.stdout?.once("data", (data) => resolve(String(data))),
-  );
-  const { baseUrl, apiKey } = JSON.parse(line);
-  const address = { baseUrl: String(baseUrl), apiKey: String(apiKey) };
-  return { program, end, ...address, ...clientOf(address.baseUrl, address.apiKey) };
-}
+import { imageServer, served } from "./image-server.ts";
 
 /** Polls until a task has ended. */
 async function ended({ poll }: Pick<ReturnType<typeof clientOf>, "poll">, taskId: string, everyMs = 50) {
@@ -77,6 +35,55 @@ it("a server that is killed leaves its queue to the next: what was on its way is
   expect([...asked]).toEqual([running, ...waiting].map((taskId) => [taskId, 1]));
 });
 
+it("what a server has before it is in the history; killed, its tasks are finished, named and dismissed by commands", {
+  timeout: 60_000,
+}, async () => {
+  const world = await programWorld(null);
+  const { url, asked, count } = await imageServer((reply, number) => number > 1 && reply());
+  const flags = [...PAID, "--generator-concurrency", "1"];
+  const first = await served(world, url, flags);
+  const running = await first.accepted({ prompt: "a fox" });
+  await expect.poll(count).toBe(1);
+  const waiting = await first.accepted({ prompt: "a hare" });
+  const unfinished = async () => JSON.parse((await world.run(["history", "--unfinished", "--json"])).stdout);
+  expect(await unfinished()).toMatchObject([
+    { taskId: waiting, state: "waiting", charged: "no" },
+    { taskId: running, state: "running", charged: "unknown" },
+  ]);
+  expect(await world.run(["resume"])).toMatchObject({
+    code: 0,
+    stderr: `2 tasks are left to imggen serve (pid ${first.program.pid}), which is running.\n`,
+  });
+  const claimed = await world.run(["resume", waiting]);
+  expect([claimed.code, claimed.stderr]).toEqual([
+    6,
+    expect.stringContaining(`Another process (pid ${first.program.pid}) is working on task ${waiting}.`),
+  ]);
+
+  first.program.kill("SIGKILL");
+  await first.end;
+  const resumed = await world.resume();
+  expect([resumed.code, JSON.parse(resumed.stdout).tasks]).toMatchObject([
+    9,
+    [
+      { taskId: waiting, ok: true, charged: "yes" },
+      { taskId: running, charged: "unknown", error: { type: "outcome_unknown" } },
+    ],
+  ]);
+  expect(await world.files()).toEqual([expect.stringMatching(/^a-hare-.*\.png$/)]);
+  expect((await world.run(["doctor"])).stdout).toContain("The outcome of 1 request is unknown.");
+  expect([...asked]).toEqual([running, waiting].map((taskId) => [taskId, 1]));
+
+  const second = await served(world, url, flags);
+  expect((await world.run(["resume", running, "--dismiss"])).code).toBe(0);
+  expect(await unfinished()).toEqual([]);
+  expect(await ended(second, running)).toMatchObject({ status: "failed", outcome: "unknown" });
+  const { resultUrl } = await ended(second, waiting);
+  const image = await (await request(String(resultUrl))).body.arrayBuffer();
+  expect(Buffer.from(image).equals(png(1))).toBe(true);
+  expect(count()).toBe(2);
+});
+
 it("SIGTERM: what runs is finished within the grace, the rest stays queued, and the end comes soon after the grace", async () => {
   const world = await programWorld(null);
   const { url, count } = await imageServer((reply, number) => number === 1 && setTimeout(reply, 500));
@@ -97,7 +104,7 @@ it("SIGTERM: what runs is finished within the grace, the rest stays queued, and 
   expect((await third.poll(waiting)).body.code).toBe(-1);
 });
 
-it("what a killed command has left is its own: a server has another ledger", async () => {
+it("what a killed command has left is its own: a server leaves it alone", async () => {
   const world = await programWorld(null);
   const { url, count } = await imageServer((reply, number) => number > 1 && reply());
   const program = world.start(world.generateArgs(["--generator", url, "-m", "sdxl"]));
@@ -109,7 +116,7 @@ it("what a killed command has left is its own: a server has another ledger", asy
   expect((await ended(server, await server.accepted({ prompt: "a hare" }))).status).toBe("completed");
   expect(count()).toBe(2);
   const resumed = await world.resume(["--generator", url]);
-  expect(await world.aftermath(resumed)).toMatchObject({ exit: 0, open: [], done: ["saved"] });
+  expect(await world.aftermath(resumed)).toMatchObject({ exit: 0, open: [], done: ["saved", "saved"] });
   expect(count()).toBe(3);
 });
 

@@ -19,13 +19,14 @@ import { scriptedProvider } from "./scripted-provider.ts";
 export const LONG = { timeout: 10_000 };
 
 interface LiveOptions
-  extends Partial<
-    Pick<ServeOptions, "folder" | "clock" | "matrix" | "models" | "graceMs" | "dailyCredits" | "spending">
-  > {
+  extends Partial<Pick<ServeOptions, "folder" | "clock" | "matrix" | "models" | "graceMs" | "dailyCredits">> {
   provider?: Provider;
   processes?: Processes;
   options?: Partial<GeneratorOptions>;
 }
+
+/** The name of the server. */
+export const SERVER = "0123456789abcdef";
 
 export const OPTIONS: GeneratorOptions = {
   model: null,
@@ -62,6 +63,7 @@ export async function liveServer(live: LiveOptions = {}) {
   const ledger = new Ledger(folder, clock, processes);
   const server = await startServer({
     folder,
+    name: SERVER,
     connection,
     ledger,
     clock,
@@ -72,7 +74,6 @@ export async function liveServer(live: LiveOptions = {}) {
     matrix: live.matrix ?? [],
     random: Math.random,
     dailyCredits: live.dailyCredits ?? null,
-    spending: live.spending,
     graceMs: live.graceMs ?? 0,
     onEvent: (event) => events.push(event),
   });

@@ -135,12 +135,7 @@ describe("an error in OpenAI's form", () => {
   });
 
   it("says that the day's limit is reached", async () => {
-    const spent = async () => 3;
-    const { openai } = await withOpenAi({
-      dailyCredits: 3,
-      spending: { creditsSince: spent, recountCreditsSince: spent },
-      options: { isPaid: true },
-    });
+    const { openai } = await withOpenAi({ dailyCredits: 3, options: { isPaid: true } });
     expect(await failure(openai.images.generate({ prompt: "a fox" }))).toMatchObject({
       status: 429,
       code: "insufficient_quota",

@@ -12,7 +12,7 @@ import { GENERATOR_KEY_ID, type Intent } from "../../src/task/intent.ts";
 import type { GenerationRequest } from "../../src/task/request.ts";
 import { identity, someProcesses } from "../support/some-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { dataOf, LONG, liveServer, OPTIONS } from "./live-server.ts";
+import { dataOf, LONG, liveServer, OPTIONS, SERVER } from "./live-server.ts";
 import { drawn, endless, failing, type ScriptedProvider, scriptedProvider } from "./scripted-provider.ts";
 
 /** The ledger of a process, and what a server begins and sends in it. */
@@ -27,6 +27,7 @@ function processIn(folder: string, processes: Processes, isPaid: boolean) {
       credits: isPaid ? null : 0,
       destination: { kind: "file", path: place, overwrite: false },
       work,
+      server: SERVER,
     };
     return ledger.begin(intent, 60_000);
   };

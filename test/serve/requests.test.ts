@@ -6,8 +6,10 @@ import { request } from "undici";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/lib/clock.ts";
 import { model } from "../../src/models/matrix.ts";
+import { GENERATOR_KEY_ID } from "../../src/task/intent.ts";
 import { clientOf } from "../sandbox/live.ts";
 import { png } from "../support/images.ts";
+import { WORK } from "../support/records.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { dataOf, LONG, liveServer } from "./live-server.ts";
 import { scriptedProvider } from "./scripted-provider.ts";
@@ -169,6 +171,39 @@ describe("an image", () => {
 });
 
 describe("an image that a client has", () => {
+  it("is the user's where resume has saved it: it is served while it is whole, and never removed", async () => {
+    const folder = await temporaryFolder();
+    const own = path.join(folder, "fox.png");
+    await writeFile(own, png());
+    const { accepted, ended, ledger, close } = await liveServer({ folder });
+    const taskId = await accepted({ prompt: "a fox" });
+    await ended(taskId);
+    const record = await ledger.findWhole(taskId);
+    if (record?.state.name !== "saved") throw new Error("not saved");
+    const files = record.state.files.map((file) => ({ ...file, path: own }));
+    const line = (await readdir(path.join(folder, "tasks", "done"), { recursive: true })).find((name) =>
+      name.endsWith(".jsonl"),
+    );
+    const taskFile = path.join(folder, "tasks", "done", line ?? "");
+    const lines = (await readFile(taskFile, "utf8")).replaceAll(record.state.files[0]?.path ?? "", own);
+    expect(lines).toContain(JSON.stringify(files).slice(1, -1));
+    await writeFile(taskFile, lines);
+    await close();
+
+    const next = await liveServer({ folder });
+    const { resultUrl } = await next.ended(taskId);
+    await (await request(String(resultUrl))).body.dump();
+    await expect.poll(() => readdir(path.join(folder, "collected")), LONG).toHaveLength(1);
+    await next.close();
+    const monthLater = await liveServer({ folder, clock: later(MONTH_MS + 60_000) });
+    await expect.poll(() => readdir(path.join(folder, "collected")), LONG).toEqual([]);
+    expect((await readFile(own)).equals(png())).toBe(true);
+    await writeFile(own, "changed");
+    const { body, statusCode } = await request(String((await monthLater.ended(taskId)).resultUrl));
+    await body.dump();
+    expect(statusCode).toBe(410);
+  });
+
   it("is removed by a service that starts a month later; one that nobody has fetched is kept", async () => {
     const folder = await temporaryFolder();
     const first = await liveServer({ folder });
@@ -244,9 +279,14 @@ describe("dailyCredits", () => {
   });
 
   it("of which what commands have spent is a part", async () => {
-    const spent = async () => 2;
-    const spending = { creditsSince: spent, recountCreditsSince: spent };
-    const { submit } = await liveServer({ matrix, dailyCredits: 3, spending, options: { isPaid: true } });
+    const { submit, ledger } = await liveServer({ matrix, dailyCredits: 3, options: { isPaid: true } });
+    await ledger.begin({
+      request: { prompt: "a fox", model: "priced" },
+      service: { baseUrl: "command:paint", keyId: GENERATOR_KEY_ID },
+      credits: 2,
+      destination: { kind: "file", path: "/fox", overwrite: false },
+      work: WORK,
+    });
     expect((await submit({ prompt: "a hare", model: "priced" })).body.message).toBe(
       "my_credits.no_credits_description",
     );

@@ -13,10 +13,12 @@ import {
   type Resumed,
   type ResumeEvents,
   type ResumeTarget,
+  type ResumeTargets,
   type ResumeTasksSpec,
   resume,
 } from "../../core/use-cases/resume.ts";
 import { type Charged, UsageError } from "../../lib/error-types.ts";
+import { counted } from "../../lib/whole-number.ts";
 import { FLAG_NAMES } from "../../lib/wording.ts";
 import { describeUnreadable } from "../../store/ledger-entry.ts";
 import { freeAt } from "../../task/intent.ts";
@@ -99,7 +101,7 @@ async function resumeSpec(
   const destination = await resolveFileDestination({ output, overwrite, sidecar, resolvePath });
   const fallback = () =>
     ({ kind: "folder", folder: resolvePath("."), template: DEFAULT_TEMPLATE, overwrite, sidecar }) as const;
-  return { wait: waitSettings(flags, session), destination, fallback };
+  return { wait: waitSettings(flags, session), destination, fallback, placeOfServed: fallback };
 }
 
 /** Shows each task as it ends; after a signal, all that are left at once. */
@@ -107,8 +109,9 @@ function shownEvents(viewing: Viewing, tasks: TasksShown, session: Session): Res
   // A task's picture, then its lines, then the next one's.
   let shown = Promise.resolve();
   return {
-    async onBegin({ targets, unreadable }) {
+    async onBegin({ targets, served, unreadable }) {
       for (const entry of unreadable) await session.console.warn(describeUnreadable(entry));
+      if (served.length > 0) await session.console.note(servedText(served));
       await tasks.begin(targets, areCharged(targets) ? "charged and not saved yet" : "not finished yet");
     },
     async onEnd(report, at) {
@@ -123,6 +126,13 @@ function shownEvents(viewing: Viewing, tasks: TasksShown, session: Session): Res
       await shown;
     },
   };
+}
+
+/** Says who finishes tasks that this command leaves alone. */
+function servedText(served: ResumeTargets["served"]): string {
+  const pids = [...new Set(served.map(({ by }) => by.pid))].join(", ");
+  const tasks = counted(served.length, "task is", "tasks are");
+  return `${tasks} left to imggen serve (pid ${pids}), which is running.`;
 }
 
 /** Whether each of some tasks was charged, in more than play money. */
@@ -141,14 +151,14 @@ function exitCodeOf({ reports, unreadable }: Resumed): number {
 }
 
 async function show(resumed: Resumed, ids: string[], exitCode: number, session: Session): Promise<void> {
-  const { reports, unreadable } = resumed;
+  const { reports, served, unreadable } = resumed;
   const [only] = reports;
   if (session.options.json) {
     return session.console.json(
       ids.length === 1 && only ? reportJson(only, FLAG_NAMES) : resumedJson(resumed, exitCode, session),
     );
   }
-  if (reports.length === 0 && unreadable.length === 0)
+  if (reports.length === 0 && served.length === 0 && unreadable.length === 0)
     await session.console.note("Nothing to resume: no task is unfinished.");
 }
 

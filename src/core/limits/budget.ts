@@ -100,7 +100,7 @@ export function likelyCredits(
   return credits + (undocumented + extraRequests) * highestCost(matrix);
 }
 
-type LimitDeps = Pick<TaskDeps, "ledger" | "clock" | "dailyCredits" | "spending">;
+type LimitDeps = Pick<TaskDeps, "ledger" | "clock" | "dailyCredits">;
 
 /**
  * Whether a request whose intent is recorded, and which is not sent yet, exceeds the daily limit. Processes that reach
@@ -108,14 +108,14 @@ type LimitDeps = Pick<TaskDeps, "ledger" | "clock" | "dailyCredits" | "spending"
  * @returns the error for the user; null if it may be sent
  */
 export async function overDailyLimit(record: TaskRecord, deps: LimitDeps): Promise<ImggenError | null> {
-  const { dailyCredits, clock, spending = deps.ledger } = deps;
+  const { dailyCredits, clock, ledger } = deps;
   const { service, credits } = record.intent;
   if (dailyCredits === null || credits === 0) return null;
   try {
     const midnight = startOfDay(clock.now());
-    if ((await spending.creditsSince(midnight, service.keyId)) <= dailyCredits) return null;
+    if ((await ledger.creditsSince(midnight, service.keyId)) <= dailyCredits) return null;
     // The sum may include requests that others have withdrawn meanwhile, so it is read again before refusing.
-    const spent = await spending.recountCreditsSince(midnight, service.keyId);
+    const spent = await ledger.recountCreditsSince(midnight, service.keyId);
     return spent <= dailyCredits ? null : exceeded(spent - (credits ?? 0), credits ?? 0, dailyCredits);
   } catch (error) {
     // Without the day's sum the limit cannot be enforced.
@@ -134,12 +134,12 @@ export async function checkDailyLimit(
   deps: LimitDeps,
   rules: CostRules,
 ): Promise<void> {
-  const { dailyCredits, clock, spending = deps.ledger } = deps;
+  const { dailyCredits, clock, ledger } = deps;
   if (dailyCredits === null) return;
   if (undocumented > 0 && !rules.allowUndocumented)
     throw uncountable("this costs", "dailyCredits", rules.matrix);
   if (credits === 0) return;
-  const spent = await spending.recountCreditsSince(startOfDay(clock.now()), keyId);
+  const spent = await ledger.recountCreditsSince(startOfDay(clock.now()), keyId);
   if (spent + credits > dailyCredits) throw exceeded(spent, credits, dailyCredits);
 }
 

@@ -1,12 +1,14 @@
 import { isoTime } from "../../lib/clock.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
-import type { PolledState } from "../../providers/provider.ts";
-import type { TaskEvent, TaskState } from "../../task/lifecycle.ts";
+import type { TaskState } from "../../task/lifecycle.ts";
 import { type TaskRecord, taskIdOf, withEvent } from "../../task/record.ts";
 import type { TaskDeps } from "../deps.ts";
 import { interruptedError, PendingError } from "../errors.ts";
 import { pollOnce, type WaitResult, type WaitSettings, waitForTask } from "../polling/wait.ts";
+import { askToStop } from "./ask-to-stop.ts";
+import { unlessCancelled } from "./obey-cancel.ts";
 import type { ProgressFacts } from "./progress-events.ts";
+import { endEvent } from "./record-end.ts";
 import type { TaskWriter } from "./task-writer.ts";
 
 /** Long enough for a server that has lost its network for a moment. */
@@ -38,9 +40,18 @@ export async function awaitAccepted(
     };
     const unlist = listed(writer.record, state.taskId, deps);
     const followed = { ...deps, onProgress };
-    const waited = await whileFollowed(state.taskId, followed, (at) =>
-      waitForTask(state.taskId, options, at),
-    );
+    const waitWith = (within: AbortSignal) =>
+      whileFollowed(state.taskId, { ...followed, signal: within }, (at) =>
+        waitForTask(state.taskId, options, at),
+      );
+    const { result, isCancelled } = await unlessCancelled(writer, index, deps, waitWith);
+    const isAsked = isCancelled && result.outcome === "interrupted" && !deps.signal.aborted;
+    if (isAsked && (await askToStop(writer, index, deps)) === null) {
+      unlist();
+      return null;
+    }
+    // Its provider goes on with it.
+    const waited = isAsked ? await waitWith(deps.signal) : result;
     // After a signal it may still be asked to stop.
     if (waited.outcome !== "interrupted") unlist();
     return recordWait(writer, index, waited, deps);
@@ -117,25 +128,6 @@ function stillRunning(writer: TaskWriter, why: string | null, { connection }: Ta
   const name = connection.generator?.name ?? "its provider";
   const seen = why === null ? "still running" : `not seen to finish: ${why}`;
   return new PendingError(`Task ${taskId} is accepted by ${name}, ${seen}.`, { charged: writer.charged });
-}
-
-export function endEvent(
-  task: Exclude<PolledState, { status: "running" }>,
-  request: number,
-  at: string,
-  times: { seenMs: number | null; pendingMs: number | null },
-): TaskEvent {
-  if (task.status === "failed") {
-    const { status: _, ...facts } = task;
-    return { type: "failed", at, ...facts, request };
-  }
-  const { urls, usage } = task;
-  const seen = { seenMs: whole(times.seenMs), pendingMs: whole(times.pendingMs) };
-  return { type: "completed", at, urls, ...seen, ...(usage && { usage }), request };
-}
-
-function whole(ms: number | null): number | null {
-  return ms !== null && Number.isFinite(ms) ? Math.round(ms) : null;
 }
 
 /** A task as one poll of each of its accepted requests shows it. Nothing is recorded. @throws what a poll is refused with */

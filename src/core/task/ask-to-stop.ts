@@ -3,12 +3,10 @@ import type { TaskDeps } from "../deps.ts";
 import { isOfAccount } from "../errors.ts";
 import { fixedSchedule } from "../polling/fixed-schedules.ts";
 import { waitForTask } from "../polling/wait.ts";
-import { endEvent } from "./accepted.ts";
+import { endEvent } from "./record-end.ts";
+import { CANCELLED } from "./report.ts";
 import type { TaskWriter } from "./task-writer.ts";
 import { withinLimit } from "./time-limit.ts";
-
-/** Why a request has no image. */
-export const CANCELLED = "it was cancelled";
 
 /** How long a provider may take to answer. */
 const ANSWER_MS = 10_000;

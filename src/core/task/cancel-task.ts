@@ -1,4 +1,3 @@
-import { isoTime } from "../../lib/clock.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { OwnedTask } from "../../store/owners.ts";
 import { STATES } from "../../task/lifecycle.ts";
@@ -7,11 +6,12 @@ import type { TaskDeps, UseCaseDeps } from "../deps.ts";
 import { interruptedError, PendingError } from "../errors.ts";
 import type { WaitSettings } from "../polling/wait.ts";
 import { awaitAccepted } from "./accepted.ts";
-import { askToStop, CANCELLED } from "./ask-to-stop.ts";
+import { askToStop } from "./ask-to-stop.ts";
 import { jobOf } from "./jobs.ts";
+import { endWaiting, recordGivenUp } from "./obey-cancel.ts";
 import { recordEnd } from "./record-end.ts";
 import { recoverRequest } from "./recover-request.ts";
-import { errorOf, factsOf, type TaskReport } from "./report.ts";
+import { CANCELLED, errorOf, factsOf, type TaskReport } from "./report.ts";
 import { TaskWriter } from "./task-writer.ts";
 import { abortedAfter } from "./time-limit.ts";
 
@@ -47,25 +47,23 @@ export async function cancelOwned(
     else await writer.finish();
   }
   const error = stillOpen(writer, left, deps);
-  const cancelled = writer.record.requests.filter((state, at) => {
+  return { ...factsOf(writer.record), warnings, error, ...cancelledSince(before, writer.record) };
+}
+
+/** How many of a task's requests were ended since it was read. */
+export function cancelledSince(
+  before: TaskRecord,
+  { requests }: TaskRecord,
+): Pick<CancelReport, "cancelled" | "requests"> {
+  const cancelled = requests.filter((state, at) => {
     const isOver = state.name === "not_sent" || state.name === "failed";
     return isOver && state.name !== before.requests[at]?.name;
-  }).length;
-  return { ...factsOf(writer.record), warnings, error, cancelled, requests: before.requests.length };
+  });
+  return { cancelled: cancelled.length, requests: requests.length };
 }
 
 function isUnderWay({ requests }: TaskRecord): boolean {
   return requests.some(({ name }) => name === "started" || name === "accepted");
-}
-
-/** Ends the requests that wait, at no charge. One that was paid for may have been sent before: that is not known. */
-async function endWaiting(writer: TaskWriter, { ledger }: Pick<UseCaseDeps, "ledger">): Promise<void> {
-  const isPaid = writer.record.intent.work?.isPaid !== false;
-  for (const [request, state] of writer.record.requests.entries()) {
-    if (state.name !== "waiting") continue;
-    const type = isPaid && state.tries > 0 ? "unknown" : "not_sent";
-    await writer.write({ type, at: isoTime(ledger.clock.now()), why: CANCELLED, request });
-  }
 }
 
 /** @returns why what is under way goes on; null where nothing does */
@@ -122,11 +120,6 @@ async function giveUp(writer: TaskWriter, index: number, deps: TaskDeps): Promis
   if (reply?.outcome === "made" || reply?.outcome === "accepted") await recordEnd(writer, index, reply, deps);
   else await recordGivenUp(writer, index, deps);
   if (reply?.outcome === "accepted") await askToStop(writer, index, deps);
-}
-
-function recordGivenUp(writer: TaskWriter, request: number, { ledger }: Pick<UseCaseDeps, "ledger">) {
-  const at = isoTime(ledger.clock.now());
-  return writer.write({ type: "failed", at, errorCode: null, why: `${CANCELLED}.`, charged: "no", request });
 }
 
 /** Why the task is not over; null where it is, or only its images are to be saved. */

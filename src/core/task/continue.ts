@@ -29,7 +29,7 @@ export async function continueEarlier(
   deps: TaskDeps,
   warn: (message: string) => Promise<void>,
 ): Promise<TaskReport | null> {
-  const twins = await unfinishedTwins(request, deps);
+  const twins = (await unfinishedTwins(request, deps)).filter((record) => !deps.ledger.isCancelled(record));
   const charged = twins.filter(({ state }) => isResumable(state.name));
   const isRecent = ({ submittedAt }: TaskRecord) => deps.clock.now() - Date.parse(submittedAt) <= LONGEST_MS;
   for (const record of charged.filter(isRecent)) {

@@ -1,5 +1,7 @@
 import { isoTime } from "../../lib/clock.ts";
 import { formatDuration } from "../../lib/duration.ts";
+import type { PolledState } from "../../providers/provider.ts";
+import type { TaskEvent } from "../../task/lifecycle.ts";
 import { workOf } from "../../task/record.ts";
 import type { Work } from "../../task/work.ts";
 import type { TaskDeps } from "../deps.ts";
@@ -70,4 +72,24 @@ function whyFailed({ gaveUp, reply }: Extract<SubmitResult, { outcome: "unknown"
   if (gaveUp !== "time limit") return `${reply.why}.`;
   const limit = `it took longer than ${formatDuration(work.requestMs)}. Allow more with --generator-timeout.`;
   return reply.isStopped ? limit : `${limit} It may still be at work on it for a while.`;
+}
+
+/** What a task's file says of a request whose end was polled. */
+export function endEvent(
+  task: Exclude<PolledState, { status: "running" }>,
+  request: number,
+  at: string,
+  times: { seenMs: number | null; pendingMs: number | null },
+): TaskEvent {
+  if (task.status === "failed") {
+    const { status: _, ...facts } = task;
+    return { type: "failed", at, ...facts, request };
+  }
+  const { urls, usage } = task;
+  const seen = { seenMs: whole(times.seenMs), pendingMs: whole(times.pendingMs) };
+  return { type: "completed", at, urls, ...seen, ...(usage && { usage }), request };
+}
+
+function whole(ms: number | null): number | null {
+  return ms !== null && Number.isFinite(ms) ? Math.round(ms) : null;
 }

@@ -183,7 +183,8 @@ export function errorOf(record: TaskRecord): ImggenError | null {
         charged: "unknown",
       });
     case "not_sent":
-      return neverSubmitted(id, state.why);
+      if (state.why !== CANCELLED) return neverSubmitted(id, state.why);
+      return taskFailed(taskIdOf(record) ?? id, { errorCode: null, why: `${CANCELLED}.`, charged: "no" });
     case "refused": {
       const { type, key, message } = state.error;
       return new InheritedError(type, message, { key: key ?? undefined });
@@ -208,6 +209,9 @@ export function errorOf(record: TaskRecord): ImggenError | null {
 export function mentionedTaskId(state: TaskState): string | null {
   return state.name === "unknown" ? taskIdIn(state.excerpt) : null;
 }
+
+/** Why a request has no image that the user has cancelled. */
+export const CANCELLED = "it was cancelled";
 
 /** Why a request was not sent whose process ended while it waited out a 429. */
 export const ENDED_WHILE_BUSY =

@@ -1,8 +1,9 @@
 import type { ImggenError } from "../../lib/error-types.ts";
 import { triesOf, workOf } from "../../task/record.ts";
 import type { TaskDeps } from "../deps.ts";
-import { interruptedError, isOfAccount, PendingError } from "../errors.ts";
+import { CancelledError, interruptedError, isOfAccount, PendingError } from "../errors.ts";
 import { jobOf } from "./jobs.ts";
+import { endCancelled, unlessCancelled } from "./obey-cancel.ts";
 import { endAll, recordEnd } from "./record-end.ts";
 import { askedLater, MOST_TRIES, recoverRequest } from "./recover-request.ts";
 import { inTurn } from "./request-turn.ts";
@@ -57,20 +58,24 @@ async function sendRequest(
     spec.onSent?.();
   };
   const job = jobOf(writer.record, index, deps.ledger.work);
-  const result = await submitOnce(
-    {
-      job,
-      log: attemptLog(writer, index),
-      turn: () => inTurn(writer, index, deps),
-      patienceMs: spec.patienceMs,
-      lostRetries: work.isPaid ? 0 : MOST_TRIES - 1 - triesOf(writer.record, index),
-      limitMs: work.requestMs,
-      timeoutMs: work.isPaid ? null : spec.timeoutMs,
-      graceMs: deps.keeping?.graceMs ?? (work.isPaid ? Number.POSITIVE_INFINITY : 0),
-      onWarning: spec.onWarning,
-    },
-    { ...deps, onSent },
-  );
+  const submit = (within: AbortSignal) =>
+    submitOnce(
+      {
+        job,
+        log: attemptLog(writer, index, deps),
+        turn: () => inTurn(writer, index, { ...deps, signal: within }),
+        patienceMs: spec.patienceMs,
+        lostRetries: work.isPaid ? 0 : MOST_TRIES - 1 - triesOf(writer.record, index),
+        limitMs: work.requestMs,
+        timeoutMs: work.isPaid ? null : spec.timeoutMs,
+        graceMs: deps.keeping?.graceMs ?? (work.isPaid ? Number.POSITIVE_INFINITY : 0),
+        onWarning: spec.onWarning,
+      },
+      { ...deps, onSent, signal: within },
+    );
+  const { result, isCancelled } = await unlessCancelled(writer, index, deps, submit);
+  const wasMarked = "error" in result && result.error instanceof CancelledError;
+  if ((isCancelled || wasMarked) && (await endCancelled(writer, index, result, deps))) return null;
   const isLate = spec.timeoutMs !== null && clock.monotonicMs() - sentAtMs >= spec.timeoutMs;
   const stop = await afterSubmit(writer, index, result, deps);
   if (stop !== null) return stop;
@@ -123,9 +128,11 @@ function hasMade({ record }: TaskWriter, index: number): boolean {
 }
 
 /** Records attempts to send a request. */
-function attemptLog(writer: TaskWriter, index: number): AttemptLog {
+function attemptLog(writer: TaskWriter, index: number, { ledger }: TaskDeps): AttemptLog {
   return {
-    begin: (submitMs) => writer.start(index, submitMs),
+    // The last moment at which nothing is sent yet: whoever marks it later finds that it was started.
+    begin: async (submitMs) =>
+      ledger.cancels.has(writer.id) ? new CancelledError() : writer.start(index, submitMs),
     rateLimited: (why, waitMs) => writer.wait(index, why, false, waitMs + WAIT_MS),
     again: (why, sent) => writer.wait(index, why, sent),
   };

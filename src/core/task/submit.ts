@@ -7,7 +7,7 @@ import type { Job, SubmitReply, UnknownReply } from "../../providers/provider.ts
 import { taskIdIn } from "../../providers/service/excerpt.ts";
 import type { Usage } from "../../task/lifecycle.ts";
 import type { TaskDeps } from "../deps.ts";
-import { interruptedError } from "../errors.ts";
+import { CancelledError, interruptedError } from "../errors.ts";
 import { pause } from "../polling/wait.ts";
 import type { Turn } from "../turns/line.ts";
 import { timeLimit } from "./time-limit.ts";
@@ -198,7 +198,8 @@ async function submitWithGrace(spec: SubmitSpec, deps: SubmitDeps): Promise<Atte
   const after = (ms: number, work: () => void) => void deps.clock.sleep(ms, over.signal).then(work, () => {});
   const onAbort = () => {
     const { reason } = deps.signal;
-    if (!sent || graceMs === 0) return giveUp("signal", reason);
+    // Only what is free is given up where the task was cancelled.
+    if (!sent || graceMs === 0 || reason instanceof CancelledError) return giveUp("signal", reason);
     deps.onProgress({ type: "submit_interrupted", waitMs: Number.isFinite(graceMs) ? graceMs : null });
     if (Number.isFinite(graceMs)) after(graceMs, () => giveUp("signal", reason));
   };

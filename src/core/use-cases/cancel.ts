@@ -7,7 +7,7 @@ import type { TaskRecord } from "../../task/record.ts";
 import type { UseCaseDeps } from "../deps.ts";
 import { ClaimedError } from "../errors.ts";
 import type { WaitSettings } from "../polling/wait.ts";
-import { type CancelReport, cancelOwned } from "../task/cancel-task.ts";
+import { type CancelReport, cancelledSince, cancelOwned } from "../task/cancel-task.ts";
 import { factsOf, reportOfId } from "../task/report.ts";
 import { reported } from "../task/resume.ts";
 import { requireId } from "../task/save-again.ts";
@@ -22,11 +22,14 @@ export interface CancelSpec {
 }
 
 /** How often a task is read again that another process has. */
-const LOOK_EVERY_MS = 500;
+const LOOK_EVERY_MS = 200;
+
+/** How long a process that has a task may take to obey: to end what it waits for, or a command of its own. */
+const OBEY_MS = 10_000;
 
 /**
  * Cancels tasks: what waits is not sent, what runs at a free provider is given up, and a provider that can cancel is
- * asked to stop what it has accepted.
+ * asked to stop what it has accepted. Of a task that another process has, that one does it.
  * @param onEnd called for each task, in the order in which they were named
  * @returns a report on each; expected errors are in the reports. One without an error is over, or its images are made
  * @throws UsageError for an id that fits several tasks
@@ -68,9 +71,12 @@ async function cancelOne(
   const report = await reported(known, async () => {
     if (!STATES[known.state].isOpen) return known;
     if (record.intent.work === undefined) throw atService(record);
-    const owned = await claimed(record, wait, deps);
-    if (owned === "finished") return factsOf((await deps.ledger.find(record.id)) ?? record);
-    if (owned === "elsewhere") throw await inOtherHands(record, deps);
+    const { owned, latest } = await claimed(record, wait, deps);
+    if (owned === null) {
+      counts = cancelledSince(record, latest);
+      const facts = factsOf(latest);
+      return STATES[facts.state].isOpen ? { ...facts, error: await inOtherHands(latest, deps) } : facts;
+    }
     const { cancelled, requests, ...ended } = await cancelOwned(owned, wait, deps);
     counts = { cancelled, requests };
     return ended;
@@ -78,20 +84,41 @@ async function cancelOne(
   return { ...report, ...counts };
 }
 
-/** Takes a task over. @param wait how long a process that has it is waited for */
+/**
+ * Takes a task over. Where another process has it, that one is told to cancel it, and is waited for a while.
+ * @param wait how long such a process is waited for, whatever it does
+ * @returns `owned: null` where it has the task still, or has ended it; `latest` is how the task stands then
+ */
 async function claimed(
   record: TaskRecord,
   wait: WaitSettings | null,
   { ledger, clock, signal }: UseCaseDeps,
-): Promise<OwnedTask | "elsewhere" | "finished"> {
-  const untilMs = clock.monotonicMs() + (wait === null ? 0 : (wait.timeoutMs ?? Number.POSITIVE_INFINITY));
-  let known = record;
-  for (;;) {
-    const owned = await ledger.claim(known);
-    if (owned !== "elsewhere" || clock.monotonicMs() >= untilMs) return owned;
+): Promise<{ owned: OwnedTask | null; latest: TaskRecord }> {
+  const beginMs = clock.monotonicMs();
+  const untilMs = beginMs + (wait === null ? 0 : (wait.timeoutMs ?? Number.POSITIVE_INFINITY));
+  let isMarked = false;
+  for (let latest = record; ; ) {
+    // What waits in a server is nobody's: it finds the task ended.
+    const owned = await ledger.claim(latest, latest.intent.server);
+    if (typeof owned !== "string") return { owned, latest };
+    const entry = await ledger.read(record.id);
+    if (entry?.kind === "task") latest = entry.record;
+    if (owned === "finished" || !STATES[latest.state.name].isOpen) return { owned: null, latest };
+    const mayObey = canBeEnded(latest);
+    if (mayObey && !isMarked) await ledger.markCancelled(latest);
+    isMarked ||= mayObey;
+    if (clock.monotonicMs() >= (mayObey ? Math.max(untilMs, beginMs + OBEY_MS) : untilMs))
+      return { owned: null, latest };
     await clock.sleep(LOOK_EVERY_MS, signal);
-    known = (await ledger.find(record.id)) ?? known;
   }
+}
+
+/** Whether the process that has a task can end any of its requests. */
+function canBeEnded({ requests, intent }: TaskRecord): boolean {
+  const isFree = intent.work?.isPaid === false;
+  return requests.some(
+    ({ name }) => name === "waiting" || name === "accepted" || (isFree && name === "started"),
+  );
 }
 
 /** The service's document has no such operation. */
@@ -108,6 +135,7 @@ function atService(record: TaskRecord): UsageError {
   });
 }
 
+/** The task is another process's still. */
 async function inOtherHands(record: TaskRecord, { ledger }: UseCaseDeps): Promise<ClaimedError> {
   const worker = await ledger.workerOn(record);
   const { self } = ledger.processes;
@@ -115,6 +143,10 @@ async function inOtherHands(record: TaskRecord, { ledger }: UseCaseDeps): Promis
   const facts: ErrorFacts = { charged };
   if (worker !== null && isSameMachine(worker, self) && worker.pid !== self.pid)
     facts.hint = `To stop that process first: kill -INT ${worker.pid}`;
-  const message = `${describeWorker(worker, self)} is working on task ${taskId ?? ledgerId}, so it was not cancelled.`;
-  return new ClaimedError(message, facts);
+  const name = `${describeWorker(worker, self)} is working on task ${taskId ?? ledgerId}`;
+  if (canBeEnded(record))
+    return new ClaimedError(`${name}, and has not cancelled it yet: it was told to.`, facts);
+  const isSent = record.requests.some(({ name: state }) => state === "started");
+  const why = isSent ? ": its request is on its way, and may be paid for." : ".";
+  return new ClaimedError(`${name}, so it was not cancelled${why}`, facts);
 }

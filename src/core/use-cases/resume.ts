@@ -1,6 +1,7 @@
 import { Slots } from "../../lib/concurrency.ts";
+import type { ProcessIdentity } from "../../lib/processes.ts";
+import type { Ledger } from "../../store/ledger.ts";
 import { mayBeTask, type UnreadableEntry } from "../../store/ledger-entry.ts";
-import type { LedgerReader } from "../../store/ledger-reader.ts";
 import { type Destination, SANDBOX_SERVICE } from "../../task/intent.ts";
 import { isResumable } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
@@ -39,6 +40,8 @@ export interface ResumeTasksSpec extends ResumeSpec {
   isSandbox: boolean;
   /** Where a task goes that the ledger does not hold. @throws SaveFailedError if that is the working folder, and gone */
   fallback: () => Destination;
+  /** Where a task goes that was asked of a server. Absent: where that keeps its images. @throws as `fallback` */
+  placeOfServed?: () => Destination;
 }
 
 /** How a caller follows the tasks. */
@@ -50,7 +53,7 @@ export interface ResumeEvents {
 }
 
 /** The reports of the tasks, and the files that cannot be read and may be charged tasks. */
-export interface Resumed {
+export interface Resumed extends Pick<ResumeTargets, "served"> {
   reports: TaskReport[];
   unreadable: UnreadableEntry[];
 }
@@ -66,14 +69,15 @@ export async function resume(
   { onBegin = async () => {}, onEnd = async () => {} }: ResumeEvents = {},
 ): Promise<Resumed> {
   const { ids, isSandbox, destination } = spec;
-  const { targets, unreadable } = await tasksToResume(ids, isSandbox, deps.ledger);
+  const found = await tasksToResume(ids, isSandbox, deps.ledger);
+  const { targets, served, unreadable } = found;
   requireFolderForSeveral(destination, targets.length);
   if (destination) await prepareDestination(destination);
-  await onBegin({ targets, unreadable });
+  await onBegin(found);
   const reports = await resumeMany(targets, spec, deps, onEnd);
   // Housekeeping: the next resume tries again where this one cannot.
   if (ids.length === 0 && !deps.signal.aborted) await deps.ledger.sweep().catch(() => {});
-  return { reports, unreadable: unreadable.filter(mayBeTask) };
+  return { reports, served, unreadable: unreadable.filter(mayBeTask) };
 }
 
 /**
@@ -138,8 +142,9 @@ interface Run {
 }
 
 function resumeOne(target: ResumeTarget, run: Run): Promise<TaskReport> {
-  const { options, deps, saves, works } = run;
+  const { deps, saves, works } = run;
   const { id, record } = target;
+  const options = ofTarget(record, run.options);
   if (record?.intent.work && isResumable(record.state.name))
     return works.run(() => resumeRecord(record, options, deps));
   if (record && isResumable(record.state.name)) return resumeCharged(record, run);
@@ -147,6 +152,13 @@ function resumeOne(target: ResumeTarget, run: Run): Promise<TaskReport> {
   if (record) return resumeFound(record, options, deps);
   const { wait, destination, fallback } = options;
   return reported(reportOfId(id), async () => saveUnknownId(id, destination ?? fallback(), wait, deps));
+}
+
+/** A server keeps its images where no user looks for one. */
+function ofTarget(record: TaskRecord | null, options: ResumeTasksSpec): ResumeTasksSpec {
+  const { destination, placeOfServed } = options;
+  if (record?.intent.server === undefined || record.state.name === "saved" || !placeOfServed) return options;
+  return { ...options, destination: destination ?? placeOfServed() };
 }
 
 /** Waits for a task that the service has, and claims it once there is something to save or to record. */
@@ -172,8 +184,10 @@ async function resumeCharged(record: TaskRecord, { options, deps, saves }: Run):
 }
 
 /** What is to be resumed, and the files in the ledger's folders that cannot be read as tasks. */
-interface ResumeTargets {
+export interface ResumeTargets {
   targets: ResumeTarget[];
+  /** Tasks that are left to the living server that they were asked of. */
+  served: { record: TaskRecord; by: ProcessIdentity }[];
   unreadable: UnreadableEntry[];
 }
 
@@ -181,17 +195,25 @@ interface ResumeTargets {
 export async function tasksToResume(
   ids: readonly string[],
   isSandbox: boolean,
-  ledger: LedgerReader,
+  ledger: Ledger,
 ): Promise<ResumeTargets> {
   if (ids.length > 0) {
     const records = await ledger.findEach(ids);
-    return { targets: distinct(ids.map((id) => ({ id, record: records.get(id) ?? null }))), unreadable: [] };
+    const targets = distinct(ids.map((id) => ({ id, record: records.get(id) ?? null })));
+    return { targets, served: [], unreadable: [] };
   }
   const entries = await ledger.unfinished();
   const records = entries.flatMap((entry) => (entry.kind === "task" ? [entry.record] : [])).reverse();
   const wanted = records.filter(({ intent }) => !isSandbox || intent.service.baseUrl === SANDBOX_SERVICE);
   const unreadable = entries.filter((entry) => entry.kind !== "task");
-  return { targets: wanted.map((record) => ({ id: null, record })), unreadable };
+  const targets: ResumeTarget[] = [];
+  const served: ResumeTargets["served"] = [];
+  for (const record of wanted) {
+    const by = await ledger.serverOf(record);
+    if (by === null) targets.push({ id: null, record });
+    else served.push({ record, by });
+  }
+  return { targets, served, unreadable };
 }
 
 /** Whether there was nothing to finish, and the user did not name the task: then it is left out of the result. */

@@ -160,6 +160,7 @@ async function findReusable(
   for await (const record of ledger.sameRequest(identityOf(request, connection), sinceMs, (entry) =>
     requireRead([entry]),
   )) {
+    if (ledger.isCancelled(record)) continue;
     if (isThere(record)) return record;
     if (isReusable(record, ledger)) maybe ??= record;
   }

@@ -149,7 +149,7 @@ it.each<[ServeEvent, string]>([
   ],
   [
     { ...ENDED, end: { name: "failed", outcome: "unknown", detail: "HTTP 524." } },
-    "task_1 [error]outcome unknown[/], sdxl, 8.1 s, 3 waiting: HTTP 524.",
+    "task_1 [error]outcome unknown[/], sdxl, 8.1 s, 3 waiting: HTTP 524. To dismiss it: imggen resume task_1 --dismiss",
   ],
   [{ kind: "paused", detail: "Set a key." }, "[warning]waiting[/]: Set a key."],
   [

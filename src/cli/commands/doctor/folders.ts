@@ -109,10 +109,10 @@ export async function checkFolder({ context }: Session): Promise<CheckResult> {
 export async function checkTasks(session: Session): Promise<CheckResult> {
   const { context, isSandbox } = session;
   const ledger = openLedger({ folders: await knownFolders(session), context });
-  const { targets, unreadable: entries } = await tasksToResume([], isSandbox, ledger);
+  const { targets, served, unreadable: entries } = await tasksToResume([], isSandbox, ledger);
   const records = targets.flatMap(({ record }) => (record !== null && isInHistory(record) ? record : []));
   const left = records.filter((record) => !ledger.isClaimed(record));
-  const inProgress = records.length - left.length;
+  const inProgress = records.length - left.length + served.length;
   const words = left.map(({ state }) => stateWord(effectiveState(state)));
   const unknown = words.filter((word) => word === "unknown").length;
   const unfinished = words.filter((word) => word !== null && word !== "unknown").length;

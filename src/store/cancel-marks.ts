@@ -1,0 +1,75 @@
+import path from "node:path";
+import { DiskFile } from "../lib/disk-file.ts";
+import { isPresent, makeFolder, removeIfPossible } from "../lib/durable.ts";
+import { errorCode } from "../lib/error-text.ts";
+import { namesIn } from "./ledger-entry.ts";
+import { isId } from "./ledger-name.ts";
+
+/** How often marks are searched for, in milliseconds. */
+const LOOK_MS = 250;
+
+/**
+ * Tasks that the user has cancelled while another process had them: an empty file for each, named by its id. The process
+ * that has the task obeys it before it sends a request, or the next one that takes the task up does.
+ */
+export class CancelMarks {
+  readonly #folder: string;
+  readonly #watched = new Map<string, Set<() => void>>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(ledgerFolder: string) {
+    this.#folder = path.join(ledgerFolder, "cancelled");
+  }
+
+  /** @throws the disk's error */
+  async leave(id: string): Promise<void> {
+    await makeFolder(this.#folder, 0o700);
+    try {
+      DiskFile.createExclusive(this.#fileOf(id), 0o600).close();
+    } catch (error) {
+      if (errorCode(error) !== "EEXIST") throw error;
+    }
+  }
+
+  has(id: string): boolean {
+    return isPresent(this.#fileOf(id));
+  }
+
+  remove(id: string): void {
+    removeIfPossible(this.#fileOf(id));
+  }
+
+  /** Removes marks on tasks that have ended. @param isFinished whether a task with this id is */
+  async sweep(isFinished: (id: string) => Promise<boolean>): Promise<void> {
+    for (const name of namesIn(this.#folder)) if (isId(name) && (await isFinished(name))) this.remove(name);
+  }
+
+  /**
+   * Calls `onMark` again and again while a task is marked. It does not keep the process from ending.
+   * @returns ends it
+   */
+  watch(id: string, onMark: () => void): () => void {
+    const calls = this.#watched.get(id) ?? new Set();
+    this.#watched.set(id, calls.add(onMark));
+    this.#timer ??= setInterval(() => this.#look(), LOOK_MS).unref();
+    return () => {
+      calls.delete(onMark);
+      if (calls.size === 0 && this.#watched.get(id) === calls) this.#watched.delete(id);
+      if (this.#watched.size > 0) return;
+      clearInterval(this.#timer);
+      this.#timer = undefined;
+    };
+  }
+
+  #look(): void {
+    try {
+      for (const name of namesIn(this.#folder)) for (const call of this.#watched.get(name) ?? []) call();
+    } catch {
+      // The disk may give the folder at the next look. Before a request is sent, its mark is asked for by name.
+    }
+  }
+
+  #fileOf(id: string): string {
+    return path.join(this.#folder, id);
+  }
+}

@@ -1,0 +1,149 @@
+import { readdirSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { ServiceError } from "../../../src/api/errors.ts";
+import { continueEarlier } from "../../../src/core/task/continue.ts";
+import type { PollReply, SubmitReply } from "../../../src/providers/provider.ts";
+import { EVENTS } from "../../support/records.ts";
+import { type Answer, drawn, endless, lost } from "../../support/scripted-provider.ts";
+import { identity } from "../../support/some-processes.ts";
+import { linesIn, type WorkOptions, workWorld } from "./work-world.ts";
+
+const started = { ...EVENTS.started, by: identity(2) };
+const BUSY = new ServiceError("It is busy.", { charged: "no" });
+
+/** A task that a command of another process cancels while its first request is on its way. */
+async function cancelledOnItsWay(then: Answer, options: WorkOptions = {}) {
+  const world: Awaited<ReturnType<typeof workWorld>> = await workWorld({
+    ...options,
+    answer: async (job, how, number) => {
+      for (const entry of await world.deps.ledger.unfinished())
+        if (entry.kind === "task") await world.deps.ledger.markCancelled(entry.record);
+      return then(job, how, number);
+    },
+  });
+  return world;
+}
+
+/** The tasks that are marked. */
+const marksIn = ({ stateFolder }: { stateFolder: string }) =>
+  readdirSync(path.join(stateFolder, "tasks", "cancelled"));
+
+/** A task that waits, marked by a command that nobody has heard yet. */
+async function markedTask(options: WorkOptions = {}) {
+  const world = await workWorld(options);
+  const id = await world.leave();
+  await world.deps.ledger.cancels.leave(id);
+  return { ...world, id };
+}
+
+describe("a task that was cancelled while a process had it", () => {
+  it("is ended by the next one that takes it up, and nothing is sent", async () => {
+    const world = await markedTask();
+    expect(await world.resume(world.id)).toMatchObject({
+      state: "not_sent",
+      charged: "no",
+      error: { type: "generation_failed", message: "Task task_1 has no image: it was cancelled." },
+    });
+    expect(linesIn(world)).toEqual({ folder: "done", types: ["intent", "not_sent"] });
+    expect([world.provider.jobs, marksIn(world)]).toEqual([[], []]);
+  });
+
+  it("is not continued where the same request is submitted again", async () => {
+    const { deps, destination } = await markedTask();
+    const request = { prompt: "a fox", model: "flux" };
+    const spec = { destination, wait: { timeoutMs: null, schedule: null } };
+    expect(await continueEarlier(request, spec, deps, async () => {})).toBeNull();
+  });
+
+  it("after its paid request was sent is of unknown outcome all the same, and never called free", async () => {
+    const world = await workWorld();
+    const id = await world.leave([started]);
+    await world.deps.ledger.cancels.leave(id);
+    expect(await world.resume(id)).toMatchObject({ state: "unknown", charged: "unknown" });
+    expect(world.provider.jobs).toEqual([]);
+  });
+});
+
+describe("a mark that comes while a paid request is on its way", () => {
+  it("ends none of what was sent: its image is saved", async () => {
+    const world = await cancelledOnItsWay((job) => drawn(job));
+    expect(await world.generate()).toMatchObject({ state: "saved", charged: "yes", error: null });
+    expect(marksIn(world)).toEqual([]);
+  });
+
+  it("keeps the other requests from being sent", async () => {
+    const world = await cancelledOnItsWay((job) => drawn(job), { images: 3 });
+    expect(await world.generate()).toMatchObject({
+      state: "saved",
+      charged: "yes",
+      files: [{ width: 8 }],
+      error: { type: "partial" },
+    });
+    expect(world.provider.jobs).toHaveLength(1);
+  });
+
+  it("keeps it from being sent again after a 429", async () => {
+    const busy: SubmitReply = { outcome: "rate_limited", retryAfterMs: 5000, error: BUSY };
+    const world = await cancelledOnItsWay(async () => busy);
+    expect(await world.generate()).toMatchObject({ state: "not_sent", charged: "no" });
+    expect(world.provider.jobs).toHaveLength(1);
+  });
+
+  it("leaves the outcome unknown where the reply is lost", async () => {
+    const world = await cancelledOnItsWay(() => lost());
+    expect(await world.generate()).toMatchObject({ state: "unknown", charged: "unknown" });
+  });
+});
+
+it("a free request that is on its way is given up, with the grace of a server too", async () => {
+  for (const keeping of [undefined, { graceMs: 3_600_000 }]) {
+    const world = await cancelledOnItsWay(endless, { work: { isPaid: false } });
+    Object.assign(world.deps, { keeping });
+    expect(await world.generate()).toMatchObject({
+      state: "failed",
+      charged: "no",
+      error: { type: "generation_failed", message: "Task task_1 has no image: it was cancelled." },
+    });
+    expect(world.provider.jobs).toHaveLength(1);
+  }
+});
+
+describe("a task that its provider has accepted", () => {
+  const ofPoll = (task: Extract<PollReply, { outcome: "state" }>["task"]): PollReply => ({
+    outcome: "state",
+    task,
+  });
+  /** Marks the task at its first poll. @param then what the polls say after that */
+  async function cancelledWhilePolled(answer: boolean | null, then: PollReply) {
+    const world = await workWorld({ answer: async () => ({ outcome: "accepted", taskId: "theirs" }) });
+    const asked: string[] = [];
+    const cancel = async (id: string) => {
+      asked.push(id);
+      return answer;
+    };
+    const poll = async () => {
+      for (const entry of await world.deps.ledger.unfinished())
+        if (entry.kind === "task") await world.deps.ledger.markCancelled(entry.record);
+      // Its process looks for marks now and then.
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      return asked.length > 0 ? then : ofPoll({ status: "running", word: null });
+    };
+    Object.assign(world.provider, { cancel, poll });
+    return { ...world, asked };
+  }
+
+  it("is asked by its process to stop, and the provider's word is what it has cost", async () => {
+    const end = ofPoll({ status: "failed", errorCode: null, charged: "no" });
+    const world = await cancelledWhilePolled(true, end);
+    expect(await world.generate()).toMatchObject({ state: "failed", charged: "no" });
+    expect(world.asked).toEqual(["theirs"]);
+  });
+
+  it("goes on where the provider does not stop it", async () => {
+    const end = ofPoll({ status: "failed", errorCode: "E7" });
+    const world = await cancelledWhilePolled(false, end);
+    expect(await world.generate()).toMatchObject({ state: "failed", charged: "unknown" });
+    expect(world.asked).toEqual(["theirs"]);
+  });
+});

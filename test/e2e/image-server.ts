@@ -1,0 +1,48 @@
+import type { ChildProcess } from "node:child_process";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { onTestFinished } from "vitest";
+import { clientOf } from "../sandbox/live.ts";
+import { png } from "../support/images.ts";
+import { listenForTest } from "../support/live-server.ts";
+import { finished } from "../support/program.ts";
+import type { ProgramWorld } from "../support/program-world.ts";
+
+/** What becomes of a request. @param number counts all requests, from 1 */
+type Behaviour = (reply: () => void, number: number) => void;
+
+/** An OpenAI-compatible server, and how often each task asked it for an image. */
+export async function imageServer(behave: Behaviour = (reply) => reply()) {
+  const asked = new Map<string, number>();
+  let [count, open, mostOpen] = [0, 0, 0];
+  const server = createServer((incoming: IncomingMessage, outgoing: ServerResponse) => {
+    if (incoming.method !== "POST") return void outgoing.writeHead(404).end();
+    const taskId = String(incoming.headers["x-client-request-id"]);
+    asked.set(taskId, (asked.get(taskId) ?? 0) + 1);
+    count += 1;
+    open += 1;
+    mostOpen = Math.max(mostOpen, open);
+    outgoing.on("close", () => {
+      open -= 1;
+    });
+    const body = JSON.stringify({ created: 1, data: [{ b64_json: png(1).toString("base64") }] });
+    incoming.resume().on("end", () => {
+      behave(() => outgoing.writeHead(200, { "content-type": "application/json" }).end(body), count);
+    });
+  });
+  const port = await listenForTest(server);
+  return { url: `http://127.0.0.1:${port}`, asked, count: () => count, mostOpen: () => mostOpen };
+}
+
+/** `imggen serve --json`, once it serves. */
+export async function served(world: ProgramWorld, url: string, flags: readonly string[] = []) {
+  const args = ["serve", "--generator", url, "--generator-model", "sdxl", "--json", ...flags];
+  const program: ChildProcess = world.start(args);
+  const end = finished(program);
+  onTestFinished(() => void program.kill("SIGKILL"));
+  const line = await new Promise<string>((resolve) =>
+    program.stdout?.once("data", (data) => resolve(String(data))),
+  );
+  const { baseUrl, apiKey } = JSON.parse(line);
+  const address = { baseUrl: String(baseUrl), apiKey: String(apiKey) };
+  return { program, end, ...address, ...clientOf(address.baseUrl, address.apiKey) };
+}
