@@ -9,13 +9,21 @@ export type ImageSource =
       headers?: Readonly<Record<string, string>> | undefined;
       /** Polls for a new URL after this one has stopped working; null if the provider has none. */
       freshUrl: () => Promise<string | null>;
-      /** How many more images the same request has made, which are not saved. Default: none. */
-      others?: number;
     }
-  /** What its provider has sent is on this disk. */
-  | { kind: "here"; read: () => Promise<MadeImage[]> }
+  /** What its provider has sent for one request is on this disk. */
+  | { kind: "here"; request: number; read: () => Promise<MadeImage[]> }
+  /** One of several images that a request has made. */
+  | { kind: "made"; image: MadeImage }
   /** There is none, which is known. */
   | { kind: "none" };
+
+/** A source of one image that there is. */
+export type OneImage = Extract<ImageSource, { kind: "url" | "made" }>;
+
+/** What is said where a request that costs nothing has made more than it was asked for. */
+export function severalMade(others: number): string {
+  return `${others + 1} images came for one request; the first one is saved.`;
+}
 
 /** The images at result URLs. @param poll for all URLs anew, in their order */
 export function atUrls(urls: readonly string[], poll: () => Promise<string[] | null>): ImageSource[] {
