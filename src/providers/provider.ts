@@ -163,6 +163,8 @@ export interface Provider {
 export type Failure =
   /** Certainly never sent. */
   | { kind: "unsent" }
+  /** Certainly never sent: the disk would not keep its reply, and will not at once. */
+  | { kind: "disk" }
   /** Key, credit or limit of the account: no other request would fare better until the user has fixed it. */
   | { kind: "account"; key: "login_required" | "my_credits.no_credits_description" }
   /** Nothing was made now. The same request may be sent again after this time, in milliseconds. */
