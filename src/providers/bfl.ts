@@ -64,7 +64,7 @@ function stateOf(said: Fields, usage: Fields | null, polls: Polls): PolledState 
   const { status, result, details } = said;
   if (status === "Pending" || status === "Processing" || status === "Preview")
     return { status: "running", word: status };
-  if (status === "Ready") return polls.finished(urlsIn(fieldsOf(result).sample), usage);
+  if (status === "Ready") return polls.finished(urlsIn(fieldsOf(result).sample), usage, said);
   if (typeof status !== "string" || !ENDS.has(status)) return null;
   const more = wordsOf(details ?? fieldsOf(result).error);
   return polls.failed(more === null ? status : `${status}: ${more}`);

@@ -74,7 +74,7 @@ async function poll(id: string, server: ProviderServer, look: Look, polls: Polls
   if (!isDone) return seen;
   return look(
     server.ownUrl(response),
-    ({ images, image }) => polls.finished(urlsIn(images ?? image), metrics),
+    (said) => polls.finished(urlsIn(said.images ?? said.image), metrics, said),
     (reply) => failedIn(reply, server, polls),
   );
 }

@@ -1,9 +1,11 @@
 import { fieldsOf } from "../lib/json.ts";
+import { base64Image } from "./answer.ts";
 import type { ProviderDeps } from "./deps.ts";
-import { failedReply } from "./failed-reply.ts";
+import { failedReply, replyWithoutImage } from "./failed-reply.ts";
 import { settled } from "./failures.ts";
 import type { OwnUrl, ProviderServer } from "./http.ts";
 import { keptReply } from "./kept-reply.ts";
+import { isInline, keptResult } from "./kept-result.ts";
 import type { ServerSetup } from "./kind.ts";
 import { type Fields, type Look, Polls } from "./polls.ts";
 import { jsonBody } from "./post-body.ts";
@@ -79,6 +81,15 @@ export function jobService(
       });
       return reply?.outcome === "unknown" ? { ...reply, ...(await keptReply(job, server.mask)) } : reply;
     },
+    async images({ folder, isPaid }) {
+      const { urls, said } = await keptResult({ folder });
+      const { host, mask } = server;
+      if (urls.length === 0) throw replyWithoutImage(said, { host, mask, isPaid });
+      return urls.map((url) => {
+        const bytes = isInline(url) ? base64Image(url) : null;
+        return bytes === null ? { kind: "url", url } : { kind: "bytes", bytes };
+      });
+    },
     poll: (taskId, limitMs, signal) => form.poll(taskId, polls.look(taskId, limitMs, signal), polls),
     ...(form.cancelAt && {
       async cancel(taskId: string, signal: AbortSignal) {
@@ -106,10 +117,10 @@ export function isJobId(id: unknown): id is string {
   return typeof id === "string" && /^[\w-]{1,128}$/.test(id);
 }
 
-/** The http(s) URLs in a value: a URL, an object that has one as `url`, or a list of either. */
+/** The http(s) and `data:` URLs in a value: a URL, an object that has one as `url`, or a list of either. */
 export function urlsIn(value: unknown): string[] {
   const each = [value].flat().map((one) => (typeof one === "string" ? one : fieldsOf(one).url));
-  return each.filter((url) => typeof url === "string").filter((url) => /^https?:\/\//i.test(url));
+  return each.filter((url) => typeof url === "string").filter((url) => /^(?:https?:\/\/|data:)/i.test(url));
 }
 
 /** What a service says in a field, as a text. */

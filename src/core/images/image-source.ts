@@ -1,3 +1,5 @@
+import { base64Image } from "../../providers/answer.ts";
+import { isInline } from "../../providers/kept-result.ts";
 import type { MadeImage } from "../../providers/provider.ts";
 
 /** Where one of a task's images is to be had from. */
@@ -27,9 +29,9 @@ export function severalMade(others: number): string {
 
 /** The images at result URLs. @param poll for all URLs anew, in their order */
 export function atUrls(urls: readonly string[], poll: () => Promise<string[] | null>): ImageSource[] {
-  return urls.map((url, at) => ({
-    kind: "url",
-    url,
-    freshUrl: async () => (await poll())?.[at] ?? null,
-  }));
+  return urls.map((url, at) => {
+    const bytes = isInline(url) ? base64Image(url) : null;
+    if (bytes !== null) return { kind: "made", image: { kind: "bytes", bytes } };
+    return { kind: "url", url, freshUrl: async () => (await poll())?.[at] ?? null };
+  });
 }

@@ -3,7 +3,8 @@ import { makeFolder } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { inspectBytes } from "../../lib/image/inspect.ts";
 import { withoutQuery } from "../../lib/redact.ts";
-import type { MadeImage } from "../../providers/provider.ts";
+import { clauseOf } from "../../providers/failures.ts";
+import { type MadeImage, ProviderError } from "../../providers/provider.ts";
 import type { Destination } from "../../task/intent.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import type { TaskDeps } from "../deps.ts";
@@ -140,6 +141,7 @@ async function opened(
   { rest, warnings }: SaveResult,
 ): Promise<OneImage> {
   const images = await read().catch((error: unknown) => {
+    if (error instanceof ProviderError) throw new BadImageError(clauseOf(error.message));
     throw new DownloadFailedError(`what was sent cannot be read: ${errorText(error)}`);
   });
   const [image = images[0], ...others] = images.length > 1 ? images.filter(isUsable) : images;

@@ -129,7 +129,7 @@ function stateOf(said: JobState, polls: Polls): port.PolledState {
     case "failed":
       return polls.failed(clauseOf(said.why));
     case "done":
-      return polls.finished(said.urls.flatMap(urlsIn), said.usage);
+      return polls.finished(said.urls.flatMap(urlsIn), said.usage, said);
     default:
       throw new Error("the package says nothing of the job");
   }

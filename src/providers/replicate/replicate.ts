@@ -50,7 +50,7 @@ function stateOf(said: Fields, polls: Polls): PolledState | null {
     case "queued":
       return { status: "running", word: status };
     case "succeeded":
-      return polls.finished(urlsIn(output), metrics);
+      return polls.finished(urlsIn(output), metrics, said);
     case "failed":
     case "canceled":
     case "aborted":
