@@ -204,7 +204,12 @@ async function submitWithGrace(spec: SubmitSpec, deps: SubmitDeps): Promise<Atte
   const onAbort = () => {
     const { reason } = deps.signal;
     if (!sent || graceMs === 0) return giveUp("signal", reason);
-    deps.onProgress({ type: "submit_interrupted", waitMs: Number.isFinite(graceMs) ? graceMs : null });
+    const taskId = spec.turn === null ? null : job.taskId;
+    deps.onProgress({
+      type: "submit_interrupted",
+      taskId,
+      waitMs: Number.isFinite(graceMs) ? graceMs : null,
+    });
     if (Number.isFinite(graceMs)) after(graceMs, () => giveUp("signal", reason));
   };
   deps.signal.addEventListener("abort", onAbort, { once: true });

@@ -248,7 +248,7 @@ describe("a signal while a request runs", () => {
     while (world.provider.jobs.length === 0) await turn();
     world.interrupt();
     await turn();
-    expect(world.events).toContainEqual({ type: "submit_interrupted", waitMs: null });
+    expect(world.events).toContainEqual({ type: "submit_interrupted", taskId: "task_1", waitMs: null });
     open();
     const report = await generating;
     expect(report).toMatchObject({ state: "completed", charged: "yes", error: { type: "interrupted" } });
