@@ -146,6 +146,7 @@ export async function withTasksShown<Result>(
   progress: Progress,
   work: (deps: UseCaseDeps) => Promise<Result>,
 ): Promise<Result> {
+  await session.checkGeneratorFlags();
   const workspace = new Workspace(session, requestTimeoutMs);
   const accepted = new AcceptedTasks();
   const { context, console } = session;
