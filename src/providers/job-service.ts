@@ -1,5 +1,6 @@
 import { fieldsOf } from "../lib/json.ts";
 import { base64Image } from "./answer.ts";
+import { closedFields } from "./cut-json.ts";
 import type { ProviderDeps } from "./deps.ts";
 import { failedReply, replyWithoutImage } from "./failed-reply.ts";
 import { settled } from "./failures.ts";
@@ -34,6 +35,8 @@ export interface JobForm {
    * from its id, it is its address. Null where there is none that may be used.
    */
   idIn(said: Fields): string | null;
+  /** As `idIn`, from the fields that are certain of a reply that was cut. Absent: it needs a whole one. */
+  idInCut?(said: Fields): string | null;
   poll(id: string, look: Look, polls: Polls): Promise<PollReply>;
   /** The names of its models. Absent: the service has no list. */
   models?(): Promise<string[] | null>;
@@ -76,8 +79,9 @@ export function jobService(
       const reply = await settled(async (hasSent) => {
         hasSent();
         const stored = await readReplyFile(replyFile(job));
-        const isCut = stored !== null && isSuccess(stored) && jsonIn(stored) === undefined;
-        return stored === null || isCut ? null : accepted(stored, job);
+        if (stored === null) return null;
+        const isCut = isSuccess(stored) && jsonIn(stored) === undefined;
+        return isCut && idInCut(stored, form) === null ? null : accepted(stored, job);
       });
       return reply?.outcome === "unknown" ? { ...reply, ...(await keptReply(job, server.mask)) } : reply;
     },
@@ -105,11 +109,16 @@ export function jobService(
 /** @throws ProviderError (lost) where a success names no job that can be asked for */
 function idOf(reply: StoredReply, form: JobForm, server: ProviderServer): string {
   const json = jsonIn(reply);
-  if (json === undefined) throw server.lost(reply.cut ?? "it ended before the job's id");
-  const id = form.idIn(fieldsOf(json));
+  const id = json === undefined ? idInCut(reply, form) : form.idIn(fieldsOf(json));
   if (id !== null) return id;
+  if (json === undefined) throw server.lost(reply.cut ?? "it ended before the job's id");
   const message = `${server.host} took the request, and its reply names no job that can be asked for.`;
   throw new ProviderError(message, { kind: "lost" });
+}
+
+/** What was paid for is not lost with the end of the reply to its request, where that has named the job by then. */
+function idInCut({ body }: StoredReply, form: JobForm): string | null {
+  return form.idInCut?.(closedFields(body.toString("utf8"))) ?? null;
 }
 
 /** An id as services make them. */

@@ -10,6 +10,13 @@ import { serviceWorld } from "./service-world.ts";
 
 const NOTHING: Reply = () => json({});
 
+/** How much of the reply to a submit is needed: its id, the addresses that follow from nothing. */
+const NEEDED: Record<string, (whole: Buffer) => number> = {
+  replicate: (whole) => whole.indexOf('"pred-1"') + '"pred-1"'.length,
+  fal: (whole) => whole.indexOf('/status"') + '/status"'.length,
+  bfl: (whole) => whole.indexOf(',"cost"'),
+};
+
 describe.each([REPLICATE, FAL, BFL])("$kind", (form) => {
   it.each([
     [401, "auth_required"],
@@ -55,12 +62,28 @@ describe.each([REPLICATE, FAL, BFL])("$kind", (form) => {
   it("may have taken a request whose reply was cut, and is not asked again after a crash either", async () => {
     const whole = form.replies.submit?.("http://127.0.0.1:1", 1) ?? Buffer.alloc(0);
     const { submit, provider, double } = await serviceWorld(form, {
-      submit: cutShort(whole, whole.length - 20),
+      submit: cutShort(whole, whole.indexOf("-1") + 1),
     });
     const { job, reply } = await submit();
     expect(reply.outcome).toBe("unknown");
     const how = { signal: new AbortController().signal, onProgress: () => {} };
     expect(await provider.recover?.(job, how)).toBeNull();
+    expect(double.submits()).toHaveLength(1);
+  });
+
+  it("has accepted a job whose reply was cut after all that is needed to poll it, after a crash too", async () => {
+    const { submit, provider, poll, double } = await serviceWorld(form, {
+      submit(request, socket) {
+        const whole = form.replies.submit?.(`http://${request.headers.host}`, 1) ?? Buffer.alloc(0);
+        socket.end(whole.subarray(0, NEEDED[form.kind]?.(whole)));
+      },
+    });
+    const { job, reply } = await submit();
+    if (reply.outcome !== "accepted") throw new Error(`it is ${reply.outcome}`);
+    expect(await poll(reply.taskId)).toMatchObject({ outcome: "state" });
+    expect(
+      await provider.recover?.(job, { signal: new AbortController().signal, onProgress: () => {} }),
+    ).toEqual(reply);
     expect(double.submits()).toHaveLength(1);
   });
 
