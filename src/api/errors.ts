@@ -36,6 +36,11 @@ export class NetworkError extends ImggenError {
   readonly type = "network";
 }
 
+/** The disk has no place for what a request would be answered with, so it was not sent. */
+export class NoRoomError extends ImggenError {
+  readonly type = "save_failed";
+}
+
 /** A submit left this machine, and its reply was lost or invalid. It may have been accepted. */
 export class OutcomeUnknownError extends ImggenError {
   readonly type = "outcome_unknown";

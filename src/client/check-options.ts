@@ -31,6 +31,7 @@ export const OPTIONS = {
     generatorModel: "text",
     generatorConcurrency: "number",
     generatorTimeoutMs: "number",
+    workflow: "path",
     generatorPaid: "flag",
     home: "path",
     matrix: "path",

@@ -98,12 +98,10 @@ export class Connections {
     return connection;
   }
 
-  /** A stored task's own generator: the one in effect, or any other as it is without settings. */
+  /** A stored task's own generator. */
   async #generatorNamed(name: string): Promise<Connection> {
-    const own = await generatorInEffect(this.#session);
-    if (own?.spec.name === name) return this.#generatorConnection(own);
-    const { generatorNamed } = await import("./own-generator.ts");
-    return this.#generatorConnection(generatorNamed(name, this.#session));
+    const { generatorOf } = await import("./own-generator.ts");
+    return this.#generatorConnection(generatorOf(name, this.#session));
   }
 
   /** A connection for each generator and its settings: a changed setting applies to the next task. */

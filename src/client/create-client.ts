@@ -67,6 +67,7 @@ function generatorSettings(options: ClientOptions): SettingFlags {
   const values = {
     generator: options.generator,
     generatorModel: options.generatorModel,
+    workflow: options.workflow,
     generatorConcurrency: places === undefined ? undefined : String(places),
     generatorTimeout: timeoutMs === undefined ? undefined : `${timeoutMs}ms`,
     generatorPaid: isPaid === true ? "true" : undefined,

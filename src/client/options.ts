@@ -23,6 +23,8 @@ export interface ClientOptions {
   generatorConcurrency?: number | undefined;
   /** How long one image may take, milliseconds. Default 600,000. */
   generatorTimeoutMs?: number | undefined;
+  /** A ComfyUI workflow for each request: a file of Export (API), or a PNG that ComfyUI saved. Default: the setting `workflow`. */
+  workflow?: string | undefined;
   /** Whether its images cost money, so that no request is sent twice. Default: as its address says. */
   generatorPaid?: boolean | undefined;
   /** The folder of settings, ledger and sandbox. Default: IMGGEN_HOME, else the platform's own places. */

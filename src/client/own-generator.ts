@@ -7,7 +7,7 @@ import type { GeneratorOptions } from "../providers/options.ts";
 import { installedPackage } from "../providers/package/load.ts";
 import { mayCarryKey, parseGeneratorSpec } from "../providers/spec.ts";
 import { SETTINGS, type SettingName } from "../store/settings-table.ts";
-import { type Effective, switchValue } from "./effective-settings.ts";
+import { type Effective, EffectiveSettings, type SettingFlags, switchValue } from "./effective-settings.ts";
 import {
   checkGeneratorKey,
   checkSecret,
@@ -40,6 +40,36 @@ export function ownGenerator(setting: Effective, source: GeneratorSource): OwnGe
   const spec = knownSpec(setting.value, setting.label, source);
   const key = keyInEffect(spec, source);
   return { spec, options: withKey(spec, optionsOf(spec, source), key) };
+}
+
+/**
+ * The generator of a stored task: the one in effect, with all that is set about it, or any other as it is without
+ * settings, whatever is wrong with those. @throws UsageError, as `ownGenerator`
+ */
+export function generatorOf(name: string, source: GeneratorSource): OwnGenerator {
+  const setting = orNull(() => source.settings.generator()) ?? null;
+  const inEffect = setting && orNull(() => knownSpec(setting.value, setting.label, source));
+  return setting && inEffect?.name === name ? ownGenerator(setting, source) : generatorNamed(name, source);
+}
+
+/** What is malformed is not meant for a stored task. */
+function orNull<Value>(read: () => Value): Value | null {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof UsageError) return null;
+    throw error;
+  }
+}
+
+/** Checks what flags say of a generator, whether a task needs it or not. @throws UsageError */
+export function checkGeneratorFlags(flags: SettingFlags, source: GeneratorSource): void {
+  const settings = new EffectiveSettings({}, () => ({}), flags);
+  const setting = settings.flag("generator") ?? source.settings.generator();
+  if (setting === undefined) return;
+  const read = () => knownSpec(setting.value, setting.label, source);
+  const spec = setting.source === "flag" ? read() : orNull(read);
+  if (spec !== null) optionsOf(spec, { ...source, settings });
 }
 
 /** The generator of a stored task, where it is not the one in effect: nothing that is set is meant for it. */

@@ -61,7 +61,7 @@ function messageOf(event: TaskProgressEvent): string {
       return `Not accepted yet: ${event.why}`;
     case "submit_interrupted":
       return event.waitMs === null
-        ? "Cancelled while it was made; waiting for the image, which is paid for."
+        ? `Cancelled while it was made; waiting for the image of task ${event.taskId}, which is paid for.`
         : "Cancelled while it was submitted; waiting for the task's id.";
     case "accepted":
       return `Accepted as task ${event.taskId}.`;

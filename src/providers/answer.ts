@@ -1,17 +1,31 @@
 import type { StoredReply } from "./reply-file.ts";
 
+/** An image of a reply: its bytes, or its URL, absolute or relative to the server. */
+export type ReplyImage = { bytes: Buffer } | { url: string };
+
 /** What a successful reply holds. */
 export type Answer =
-  /** `usage`: what the server says of cost and tokens, as it says it. */
-  | { kind: "bytes"; bytes: Buffer; usage: unknown }
-  /** Absolute, or relative to the server. */
-  | { kind: "url"; url: string; usage: unknown }
+  /** At least one image. `usage`: what the server says of cost and tokens, as it says it. */
+  | { kind: "images"; images: readonly ReplyImage[]; usage: unknown }
   /** The server has answered, without an image. `body`: where its words may be. */
   | { kind: "none"; body: string }
   /** The reply ended before its image was whole. */
   | { kind: "cut" };
 
 export type ReadAnswer = (reply: StoredReply) => Answer;
+
+/** @param body where the server's words may be, if there is no image */
+export function answerOf(images: readonly ReplyImage[], usage: unknown, body: string): Answer {
+  return images.length > 0 ? { kind: "images", images, usage } : { kind: "none", body };
+}
+
+/** The images that are in base64 among these values. */
+export function base64Images(values: readonly unknown[]): ReplyImage[] {
+  return values
+    .map(base64Image)
+    .filter((bytes) => bytes !== null)
+    .map((bytes) => ({ bytes }));
+}
 
 /** The bytes of an image in base64, or in a `data:` URL of it, which some servers send in the same field; null for none. */
 export function base64Image(value: unknown): Buffer | null {

@@ -16,6 +16,13 @@ export function bflProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
 }
 
 function formOf(server: ProviderServer): JobForm {
+  const idIn = ({ id, polling_url: given, cost }: Fields) => {
+    if (!isJobId(id)) return null;
+    const url = server.ownUrl(given ?? server.urlBelow(`/get_result?id=${id}`));
+    if (url === null) return null;
+    // The price is said here alone. What follows # is never sent.
+    return typeof cost === "number" ? `${withoutFragment(url)}#${COST}${cost}` : url.href;
+  };
   return {
     check: problemOf,
     async request(job, context) {
@@ -26,13 +33,9 @@ function formOf(server: ProviderServer): JobForm {
         body: { prompt: job.request.prompt, ...sizeOf(job), ...images, ...fields },
       };
     },
-    idIn({ id, polling_url: given, cost }) {
-      if (!isJobId(id)) return null;
-      const url = server.ownUrl(given ?? server.urlBelow(`/get_result?id=${id}`));
-      if (url === null) return null;
-      // The price is said here alone. What follows # is never sent.
-      return typeof cost === "number" ? `${withoutFragment(url)}#${COST}${cost}` : url.href;
-    },
+    idIn,
+    // Where it is polled does not follow from the id.
+    idInCut: (said) => (said.polling_url === undefined ? null : idIn(said)),
     poll: (id, look, polls) => {
       const [address, cost] = id.split(`#${COST}`);
       const usage = cost ? { cost: Number(cost) } : null;
@@ -64,7 +67,7 @@ function stateOf(said: Fields, usage: Fields | null, polls: Polls): PolledState 
   const { status, result, details } = said;
   if (status === "Pending" || status === "Processing" || status === "Preview")
     return { status: "running", word: status };
-  if (status === "Ready") return polls.finished(urlsIn(fieldsOf(result).sample), usage);
+  if (status === "Ready") return polls.finished(urlsIn(fieldsOf(result).sample), usage, said);
   if (typeof status !== "string" || !ENDS.has(status)) return null;
   const more = wordsOf(details ?? fieldsOf(result).error);
   return polls.failed(more === null ? status : `${status}: ${more}`);

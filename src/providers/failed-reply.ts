@@ -171,7 +171,7 @@ export function readErrorBody(body: string): ErrorBody {
 }
 
 /** Where servers say what is wrong, the most precise first. */
-const ERROR_FIELDS = ["message", "detail", "errors", "error", "msg", "title"] as const;
+const ERROR_FIELDS = ["message", "detail", "errors", "error", "msg", "title", "output"] as const;
 
 /** Below this depth nobody says anything: a server may nest thousands of levels. */
 const MOST_LEVELS = 8;

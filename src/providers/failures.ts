@@ -3,10 +3,11 @@ import {
   GenerationFailedError,
   InsufficientCreditsError,
   NetworkError,
+  NoRoomError,
   RejectedRequestError,
   ServiceError,
 } from "../api/errors.ts";
-import { errorText } from "../lib/error-text.ts";
+import { errorCode, errorText } from "../lib/error-text.ts";
 import type { ImggenError } from "../lib/error-types.ts";
 import { ProviderError, type SubmitReply } from "./provider.ts";
 
@@ -17,6 +18,8 @@ export function errorOf(error: ProviderError): ImggenError {
   switch (failure.kind) {
     case "unsent":
       return new NetworkError(message, facts);
+    case "disk":
+      return new NoRoomError(message, facts);
     case "account": {
       const Refusal = failure.key === "login_required" ? AuthRequiredError : InsufficientCreditsError;
       return new Refusal(message, { ...facts, key: failure.key });
@@ -36,6 +39,7 @@ function replyFor(error: ProviderError): SubmitReply {
   const { failure } = error;
   switch (failure.kind) {
     case "unsent":
+    case "disk":
       return { outcome: "not_sent", cause: error.cause ?? error, error: errorOf(error) };
     case "busy":
       return { outcome: "rate_limited", retryAfterMs: failure.retryAfterMs, error: errorOf(error) };
@@ -67,11 +71,15 @@ export async function settled<Reply extends SubmitReply | null>(
     });
   } catch (error) {
     if (error instanceof ProviderError) return replyFor(error);
-    const failure = { kind: isSent ? "lost" : "unsent" } as const;
+    const unsent = DISK_FULL.has(errorCode(error) ?? "") ? "disk" : "unsent";
+    const failure = { kind: isSent ? "lost" : unsent } as const;
     const message = isSent ? errorText(error) : `Nothing was sent: ${clauseOf(errorText(error))}.`;
     return replyFor(new ProviderError(message, failure, { cause: error }));
   }
 }
+
+/** Codes of a disk that takes nothing. */
+const DISK_FULL: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EROFS"]);
 
 /** A sentence as a part of another one. */
 export function clauseOf(sentence: string): string {

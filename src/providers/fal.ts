@@ -16,6 +16,13 @@ export function falProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
 }
 
 function formOf(server: ProviderServer): JobForm {
+  const idIn = ({ request_id: id, response_url, status_url, cancel_url }: Fields) => {
+    if (!isJobId(id)) return null;
+    const [response, status] = [server.ownUrl(response_url), server.ownUrl(status_url)];
+    const cancel = cancel_url === undefined ? null : server.ownUrl(cancel_url);
+    if (response === null || status === null || (cancel_url !== undefined && cancel === null)) return null;
+    return idOf({ response: response.href, status: status.href, cancel: cancel?.href ?? "" });
+  };
   return {
     check: problemOf,
     async request(job, context) {
@@ -28,13 +35,8 @@ function formOf(server: ProviderServer): JobForm {
       };
       return { path: `/${model}`, body };
     },
-    idIn: ({ request_id: id, response_url, status_url, cancel_url }) => {
-      if (!isJobId(id)) return null;
-      const [response, status] = [server.ownUrl(response_url), server.ownUrl(status_url)];
-      const cancel = cancel_url === undefined ? null : server.ownUrl(cancel_url);
-      if (response === null || status === null || (cancel_url !== undefined && cancel === null)) return null;
-      return idOf({ response: response.href, status: status.href, cancel: cancel?.href ?? "" });
-    },
+    idIn,
+    idInCut: idIn,
     poll: (id, look, polls) => poll(id, server, look, polls),
     async cancelAt(id) {
       const url = server.ownUrl(addressesOf(id).cancel);
@@ -74,7 +76,7 @@ async function poll(id: string, server: ProviderServer, look: Look, polls: Polls
   if (!isDone) return seen;
   return look(
     server.ownUrl(response),
-    ({ images, image }) => polls.finished(urlsIn(images ?? image), metrics),
+    (said) => polls.finished(urlsIn(said.images ?? said.image), metrics, said),
     (reply) => failedIn(reply, server, polls),
   );
 }

@@ -1,6 +1,6 @@
 import path from "node:path";
 import { fieldsOf, isJsonObject } from "../lib/json.ts";
-import { type Answer, base64Image } from "./answer.ts";
+import { type Answer, answerOf, base64Images } from "./answer.ts";
 import type { ProviderDeps } from "./deps.ts";
 import { ProviderServer } from "./http.ts";
 import { type ImageForm, imageService } from "./image-service.ts";
@@ -67,20 +67,18 @@ function modelNames(json: unknown): string[] | null {
   return names.map((name) => name.replace(/^models\//, "")).filter((name) => /^gemini-.*image/.test(name));
 }
 
-/** The first image that is the result: those of the model's thoughts are not. */
+/** The images that are the result: those of the model's thoughts are not. */
 function readAnswer(reply: StoredReply): Answer {
   const json = jsonIn(reply);
   if (json === undefined) return { kind: "cut" };
   const said = fieldsOf(json);
-  const candidate = fieldsOf([said.candidates].flat()[0]);
-  const parts = [fieldsOf(candidate.content).parts].flat().filter(isJsonObject);
+  const candidates = [said.candidates].flat().map(fieldsOf);
+  const parts = candidates.flatMap(({ content }) => fieldsOf(content).parts).filter(isJsonObject);
   const results = parts.filter(({ thought }) => thought !== true);
-  for (const { inlineData } of results) {
-    const bytes = base64Image(fieldsOf(inlineData).data);
-    if (bytes !== null) return { kind: "bytes", bytes, usage: said.usageMetadata };
-  }
+  const images = base64Images(results.map(({ inlineData }) => fieldsOf(inlineData).data));
   const texts = results.map(({ text }) => text).filter((text) => typeof text === "string");
-  return { kind: "none", body: whyNone(said, candidate, texts.join(" ")) ?? reply.body.toString("utf8") };
+  const why = whyNone(said, candidates[0] ?? {}, texts.join(" "));
+  return answerOf(images, said.usageMetadata, why ?? reply.body.toString("utf8"));
 }
 
 /** Reasons of the service's rules: the same would come of every try. */

@@ -1,3 +1,4 @@
+import path from "node:path";
 import { isLoopbackHost } from "../api/address.ts";
 import { HttpClient, type HttpReply, wholeReply } from "../api/client.ts";
 import { connectionErrorText } from "../api/connection-errors.ts";
@@ -65,7 +66,7 @@ export class ProviderServer {
   /**
    * Sends the request for a job's image, once. Its reply is written to a file while it arrives, synced if it is paid for,
    * and only then read. @returns the reply, whatever its status: one that was cut short, or given up, says so
-   * @throws ProviderError (unsent, lost)
+   * @throws ProviderError (unsent, disk, lost)
    */
   async post(
     to: string,
@@ -217,8 +218,10 @@ export class ProviderServer {
     try {
       return await ReplyFile.create(file, { isSynced: isPaid, mask: this.mask });
     } catch (cause) {
-      const message = `Nothing was sent to ${this.host}: no reply could be kept: ${errorText(cause)}.`;
-      throw new ProviderError(message, { kind: "unsent" }, { cause });
+      const where = path.dirname(file);
+      const message = `Nothing was sent to ${this.host}: no reply could be kept in ${where}: ${errorText(cause)}.`;
+      const hint = "Nothing was charged. Free some space or fix the folder's permissions, then try again.";
+      throw new ProviderError(message, { kind: "disk" }, { cause, hint });
     }
   }
 

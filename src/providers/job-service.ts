@@ -1,9 +1,12 @@
 import { fieldsOf } from "../lib/json.ts";
+import { base64Image } from "./answer.ts";
+import { closedFields } from "./cut-json.ts";
 import type { ProviderDeps } from "./deps.ts";
-import { failedReply } from "./failed-reply.ts";
+import { failedReply, replyWithoutImage } from "./failed-reply.ts";
 import { settled } from "./failures.ts";
 import type { OwnUrl, ProviderServer } from "./http.ts";
 import { keptReply } from "./kept-reply.ts";
+import { isInline, keptResult } from "./kept-result.ts";
 import type { ServerSetup } from "./kind.ts";
 import { type Fields, type Look, Polls } from "./polls.ts";
 import { jsonBody } from "./post-body.ts";
@@ -32,6 +35,8 @@ export interface JobForm {
    * from its id, it is its address. Null where there is none that may be used.
    */
   idIn(said: Fields): string | null;
+  /** As `idIn`, from the fields that are certain of a reply that was cut. Absent: it needs a whole one. */
+  idInCut?(said: Fields): string | null;
   poll(id: string, look: Look, polls: Polls): Promise<PollReply>;
   /** The names of its models. Absent: the service has no list. */
   models?(): Promise<string[] | null>;
@@ -74,10 +79,20 @@ export function jobService(
       const reply = await settled(async (hasSent) => {
         hasSent();
         const stored = await readReplyFile(replyFile(job));
-        const isCut = stored !== null && isSuccess(stored) && jsonIn(stored) === undefined;
-        return stored === null || isCut ? null : accepted(stored, job);
+        if (stored === null) return null;
+        const isCut = isSuccess(stored) && jsonIn(stored) === undefined;
+        return isCut && idInCut(stored, form) === null ? null : accepted(stored, job);
       });
       return reply?.outcome === "unknown" ? { ...reply, ...(await keptReply(job, server.mask)) } : reply;
+    },
+    async images({ folder, isPaid }) {
+      const { urls, said } = await keptResult({ folder });
+      const { host, mask } = server;
+      if (urls.length === 0) throw replyWithoutImage(said, { host, mask, isPaid });
+      return urls.map((url) => {
+        const bytes = isInline(url) ? base64Image(url) : null;
+        return bytes === null ? { kind: "url", url } : { kind: "bytes", bytes };
+      });
     },
     poll: (taskId, limitMs, signal) => form.poll(taskId, polls.look(taskId, limitMs, signal), polls),
     ...(form.cancelAt && {
@@ -94,11 +109,16 @@ export function jobService(
 /** @throws ProviderError (lost) where a success names no job that can be asked for */
 function idOf(reply: StoredReply, form: JobForm, server: ProviderServer): string {
   const json = jsonIn(reply);
-  if (json === undefined) throw server.lost(reply.cut ?? "it ended before the job's id");
-  const id = form.idIn(fieldsOf(json));
+  const id = json === undefined ? idInCut(reply, form) : form.idIn(fieldsOf(json));
   if (id !== null) return id;
+  if (json === undefined) throw server.lost(reply.cut ?? "it ended before the job's id");
   const message = `${server.host} took the request, and its reply names no job that can be asked for.`;
   throw new ProviderError(message, { kind: "lost" });
+}
+
+/** What was paid for is not lost with the end of the reply to its request, where that has named the job by then. */
+function idInCut({ body }: StoredReply, form: JobForm): string | null {
+  return form.idInCut?.(closedFields(body.toString("utf8"))) ?? null;
 }
 
 /** An id as services make them. */
@@ -106,10 +126,10 @@ export function isJobId(id: unknown): id is string {
   return typeof id === "string" && /^[\w-]{1,128}$/.test(id);
 }
 
-/** The http(s) URLs in a value: a URL, an object that has one as `url`, or a list of either. */
+/** The http(s) and `data:` URLs in a value: a URL, an object that has one as `url`, or a list of either. */
 export function urlsIn(value: unknown): string[] {
   const each = [value].flat().map((one) => (typeof one === "string" ? one : fieldsOf(one).url));
-  return each.filter((url) => typeof url === "string").filter((url) => /^https?:\/\//i.test(url));
+  return each.filter((url) => typeof url === "string").filter((url) => /^(?:https?:\/\/|data:)/i.test(url));
 }
 
 /** What a service says in a field, as a text. */

@@ -3,9 +3,10 @@ import { AuthRequiredError, RejectedRequestError } from "../api/errors.ts";
 import { isPassing, parseRetryAfter } from "../api/retry.ts";
 import type { Clock } from "../lib/clock.ts";
 import { fieldsOf } from "../lib/json.ts";
-import { readErrorBody } from "./failed-reply.ts";
+import { readErrorBody, replyWithoutImage } from "./failed-reply.ts";
 import { clauseOf } from "./failures.ts";
 import type { OwnUrl, ProviderServer } from "./http.ts";
+import { isInline } from "./kept-result.ts";
 import { lenientJson } from "./lenient-json.ts";
 import { type PolledState, type PollReply, ProviderError } from "./provider.ts";
 import { isSuccess } from "./reply-file.ts";
@@ -56,12 +57,19 @@ export class Polls {
     };
   }
 
-  /** A job that the service has finished. @param usage what the service says of cost, as it says it */
-  finished(urls: string[], usage: unknown): PolledState {
+  /**
+   * A job that the service has finished. Without an image that can be read it may have been charged, unless a code says
+   * otherwise. @param usage what the service says of cost, as it says it @param said its whole reply
+   */
+  finished(urls: string[], usage: unknown, said: unknown): PolledState {
     const { host, mask } = this.#server;
-    if (urls.length === 0) return failed(`${host} finished the job without an image that can be read.`);
     const known = usageIn(usage, mask);
-    return { status: "completed", urls, ...(known && { usage: known }) };
+    const facts = { status: "completed", ...(known && { usage: known }) } as const;
+    if (urls.length > 0 && !urls.some(isInline)) return { ...facts, urls };
+    const text = JSON.stringify(said);
+    const none = urls.length > 0 ? null : replyWithoutImage(text, { host, mask, isPaid: true });
+    if (none !== null && none.failure.kind !== "lost") return failed(none.message);
+    return { ...facts, urls: [], unread: { urls, said: text } };
   }
 
   /** A job that the service says has failed. @param words the service's own */

@@ -67,9 +67,17 @@ export interface UnknownReply {
 export type PolledState =
   /** `ahead`: how many others run or wait before it there, where that is known. */
   | { status: "running"; word: string | null; ahead?: number }
-  | { status: "completed"; urls: string[]; usage?: Usage }
+  | ({ status: "completed"; usage?: Usage } & ({ urls: string[] } | { urls: []; unread: UnreadResult }))
   /** `why`: the provider's words. `charged`: what is known for certain, if anything is. */
   | { status: "failed"; errorCode: string | null; why?: string; charged?: "no" };
+
+/** What a finished job was answered with, where it is not only URLs: it is kept on this disk, and `images` reads it. */
+export interface UnreadResult {
+  /** Of images, in their order; `data:` URLs among them. None: there is no image that can be read. */
+  urls: readonly string[];
+  /** The reply. */
+  said: string;
+}
 
 /** The result of one poll. */
 export type PollReply =
@@ -142,7 +150,10 @@ export interface Provider {
    * money. Never throws. @returns null if nothing is known of it
    */
   recover?(job: Job, how: Omit<SubmitHow, "onSent">): Promise<SubmitReply | null>;
-  /** The images of a request that ended as `made`, read from the job's folder. @throws Error where they are gone */
+  /**
+   * The images of a request that ended as `made`, or with a result that was kept, read from the job's folder.
+   * @throws ProviderError where there are none, Error where they are gone
+   */
   images?(job: Job): Promise<MadeImage[]>;
   /**
    * Asks it to stop working on a task that it accepted. Never throws.
@@ -163,6 +174,8 @@ export interface Provider {
 export type Failure =
   /** Certainly never sent. */
   | { kind: "unsent" }
+  /** Certainly never sent: the disk would not keep its reply, and will not at once. */
+  | { kind: "disk" }
   /** Key, credit or limit of the account: no other request would fare better until the user has fixed it. */
   | { kind: "account"; key: "login_required" | "my_credits.no_credits_description" }
   /** Nothing was made now. The same request may be sent again after this time, in milliseconds. */

@@ -1,7 +1,7 @@
 import path from "node:path";
 import type { Clock } from "../lib/clock.ts";
 import { fieldsOf, isJsonObject, jsonOrNull } from "../lib/json.ts";
-import { type Answer, base64Image } from "./answer.ts";
+import { type Answer, answerOf, base64Images } from "./answer.ts";
 import type { ProviderDeps } from "./deps.ts";
 import { ProviderServer } from "./http.ts";
 import { type ImageForm, imageService } from "./image-service.ts";
@@ -39,11 +39,7 @@ function modelNames(list: unknown): string[] | null {
 function readAnswer(reply: StoredReply): Answer {
   const json = jsonIn(reply);
   if (json === undefined) return { kind: "cut" };
-  const [image] = [fieldsOf(json).images].flat();
-  const bytes = base64Image(image);
-  return bytes === null
-    ? { kind: "none", body: reply.body.toString("utf8") }
-    : { kind: "bytes", bytes, usage: null };
+  return answerOf(base64Images([fieldsOf(json).images].flat()), null, reply.body.toString("utf8"));
 }
 
 /** Of several reference images, some of these servers refuse all, and some ignore all but the first. */

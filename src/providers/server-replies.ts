@@ -65,14 +65,15 @@ export class ServerReplies {
     return reply?.outcome === "unknown" ? { ...reply, ...(await keptReply(job, this.#server.mask)) } : reply;
   }
 
-  /** The image of a job, or its address, as the reply says it. @throws Error where there is none */
+  /** The images of a job, or their addresses, as the reply says it. @throws Error where there are none */
   async images(job: Job): Promise<MadeImage[]> {
     const file = replyFile(job);
     const stored = await readReplyFile(file);
     const answer = stored && this.#form.readAnswer(stored);
-    if (answer?.kind === "bytes") return [{ kind: "bytes", bytes: answer.bytes }];
-    if (answer?.kind === "url") return [this.#server.imageAt(answer.url)];
-    throw new Error("there is no image in the reply that was kept");
+    if (answer?.kind !== "images") throw new Error("there is no image in the reply that was kept");
+    return answer.images.map((image) =>
+      "url" in image ? this.#server.imageAt(image.url) : { kind: "bytes", bytes: image.bytes },
+    );
   }
 
   /** The names of its models; null where it has no list. @throws ProviderError, or the signal's reason */

@@ -1,7 +1,7 @@
 import { remarksOn } from "../core/images/remarks.ts";
 import { reportOf } from "../core/task/report.ts";
 import type { Usage } from "../task/lifecycle.ts";
-import { isUnknown, type TaskRecord } from "../task/record.ts";
+import { isUnknown, isUnsaved, type TaskRecord } from "../task/record.ts";
 import type { SavedFile } from "../task/saved-file.ts";
 
 /** How a task ended, for clients. */
@@ -18,7 +18,10 @@ export function endOf(record: TaskRecord): TaskEnd | null {
     case "saved":
       return completed(record, state.files, state.usage ?? null);
     case "completed":
-      return isSavedInPart(record) ? completed(record, savedIn(record), state.usage ?? null) : null;
+      // All images are saved that there are, and its other requests are of unknown outcome.
+      return isUnknown(record) && !isUnsaved(record)
+        ? completed(record, savedIn(record), state.usage ?? null)
+        : null;
     case "unknown":
     case "dismissed":
       return { name: "failed", outcome: "unknown", detail: detailOf(record, state.why) };
@@ -46,14 +49,6 @@ function completed(record: TaskRecord, files: SavedFile[], usage: Usage | null):
     missing: missing.map(sentence),
     remarks: remarksOn(record, files),
   };
-}
-
-/** Whether all images are saved that there are, of a task whose other requests are of unknown outcome. */
-function isSavedInPart(record: TaskRecord): boolean {
-  if (!isUnknown(record)) return false;
-  const { requests, state } = record;
-  const saved = state.name === "completed" ? state.partlySaved : [];
-  return requests.every(({ name }, index) => name !== "completed" || saved[index]);
 }
 
 function savedIn({ state }: TaskRecord): SavedFile[] {

@@ -1,4 +1,4 @@
-import { rmSync, statSync } from "node:fs";
+import { cpSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
 import { isPresent, makeFolder } from "../lib/durable.ts";
 import { namesIn } from "./ledger-entry.ts";
@@ -28,6 +28,13 @@ export class WorkFolders {
     const folder = this.of(id, request);
     if (isPresent(folder)) rmSync(folder, EMPTYING);
     await makeFolder(folder, 0o700);
+  }
+
+  /** Copies what is kept of a request to where only the user removes it. @returns where that is @throws the disk's error */
+  keep(id: string, request: number): string {
+    const kept = path.join(path.dirname(this.folder), "kept", `${id}-${request}`);
+    cpSync(this.of(id, request), kept, { recursive: true });
+    return kept;
   }
 
   /** Removes what is kept of a task that is at its end. What cannot be removed does no harm. */

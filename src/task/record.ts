@@ -112,6 +112,13 @@ export function mayBeCharged(record: TaskRecord): boolean {
   );
 }
 
+/** Whether an image that was made is not saved yet: one for each request, and after these what else they have made. */
+export function isUnsaved({ state, requests }: Pick<TaskRecord, "state" | "requests">): boolean {
+  const saved = state.name === "completed" ? state.partlySaved : [];
+  const places = Array.from({ length: Math.max(saved.length, requests.length) }, (_, at) => at);
+  return places.some((at) => !saved[at] && (requests[at]?.name ?? "completed") === "completed");
+}
+
 function mayStillBeSent({ name }: TaskState): boolean {
   return name === "waiting";
 }

@@ -3,6 +3,7 @@ import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type ClientOptions, createClient } from "../../src/client/index.ts";
 import { CANARY } from "../support/canary.ts";
+import { comfyDouble, workflow } from "../support/comfyui.ts";
 import { generatorWorld, makesImage, modelList, refuses } from "../support/generator-world.ts";
 import { png } from "../support/images.ts";
 import { inTurn, pause, silence } from "../support/scripts.ts";
@@ -53,6 +54,20 @@ describe("a client of the user's own generator", () => {
     for await (const row of made.batch([{ prompt: "a bear", image }], { output }))
       expect(row).toMatchObject({ ok: true });
     expect(generator.submits().map(({ target }) => target)).toEqual(["/v1/images/edits", "/v1/images/edits"]);
+  });
+
+  it("of a ComfyUI server sends the workflow of a file", async () => {
+    const { home, output } = await world();
+    const { url, submits } = await comfyDouble();
+    const file = path.join(home, "fox.json");
+    await writeFile(file, JSON.stringify(workflow()));
+    const made = createClient({ generator: `comfyui:${url}`, workflow: file, home });
+    onTestFinished(() => made.close());
+    expect(await made.generate({ prompt: "a fox", output })).toMatchObject({ ok: true, charged: "no" });
+    expect(submits.map(({ prompt }) => prompt["6"]?.inputs.text)).toEqual(["a fox"]);
+    const of = (options: ClientOptions) => () => createClient({ home, ...options });
+    expect(of({ generator: `comfyui:${url}`, workflow: "" })).toThrow(/workflow/);
+    expect(of({ generator: "openai", workflow: file })).toThrow("workflow is for a ComfyUI server.");
   });
 
   it("that costs money throws an unknown outcome where a reply is lost, and sends nothing again", async () => {

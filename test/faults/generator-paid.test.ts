@@ -42,7 +42,9 @@ describe("a paid request", () => {
     const { program, end } = await underWay();
     program.kill("SIGINT");
     const run = await end;
-    expect(run.stderr).toContain("Waiting for the reply of a paid request");
+    expect(run.stderr).toMatch(
+      /^Waiting for the reply of paid task (task_\w+), .* gives it up; to resume: imggen resume \1$/m,
+    );
     expect(await world.aftermath(run)).toMatchObject({ exit: 130, type: "interrupted", charged: "yes" });
     expect(await resume()).toMatchObject(SAVED);
     expect(server.submits()).toHaveLength(1);
@@ -54,7 +56,11 @@ describe("a paid request", () => {
     program.kill("SIGINT");
     await pause(500);
     program.kill("SIGINT");
-    expect((await end).code).toBe(130);
+    const { code, stdout } = await end;
+    expect(code).toBe(130);
+    expect(JSON.parse(stdout).error.hint).toMatch(
+      /The reply of task (task_\w+) was not waited for; to resume: imggen resume \1$/,
+    );
     for (let time = 0; time < 2; time++)
       expect(await resume()).toMatchObject({ exit: 9, files: [], open: ["unknown"] });
     expect(server.submits()).toHaveLength(1);

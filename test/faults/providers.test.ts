@@ -68,12 +68,12 @@ function usual(form: ServiceForm, part: Part): Behaviour {
   return answers(form.replies[part] ?? file);
 }
 
-/** The first half of a reply. The connection stays open, or is closed. */
+/** The beginning of a reply, in which there is nothing of use. The connection stays open, or is closed. */
 function half(form: ServiceForm, part: Part, isClosed: boolean): Behaviour {
   return (request, socket) => {
     const fake = { write: (bytes: Buffer) => send(bytes) };
     const send = (bytes: Buffer) => {
-      const first = bytes.subarray(0, bytes.length - 40);
+      const first = bytes.subarray(0, bytes.indexOf("\r\n\r\n") + 10);
       return isClosed ? socket.end(first) : socket.write(first);
     };
     return usual(form, part)(request, fake as never);
@@ -151,6 +151,19 @@ describe.each(KINDS.map((form) => [form.kind, form] as const))("a paid request t
     expect(double.submits()).toHaveLength(1);
   });
 });
+
+it.each([REPLICATE, FAL].map((form) => [form.kind, form] as const))(
+  "a paid request to %s whose reply is cut after the id is accepted, and ends as its image",
+  async (_kind, form) => {
+    const submit: Behaviour = (request, socket) => {
+      const whole = form.replies.submit?.(`http://${request.headers.host}`, 1) ?? Buffer.alloc(0);
+      socket.end(whole.subarray(0, whole.length - 30));
+    };
+    const { double, generate } = await paidWorld(form, { submit });
+    expect(await generate()).toMatchObject({ ...SAVED, charged: "yes" });
+    expect(double.submits()).toHaveLength(1);
+  },
+);
 
 describe.each(WITH_JOBS.map((form) => [form.kind, form] as const))("an accepted job of %s", (_kind, form) => {
   const running = form.ends?.running.poll ?? (() => response(500, ""));

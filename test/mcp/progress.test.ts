@@ -29,7 +29,7 @@ describe("a call's progress", () => {
     ["Not accepted yet: busy", { type: "submit_retry", why: "busy", delayMs: 1 }],
     [
       "Cancelled while it was submitted; waiting for the task's id.",
-      { type: "submit_interrupted", waitMs: 1 },
+      { type: "submit_interrupted", taskId: null, waitMs: 1 },
     ],
     ["Accepted as task t1.", { type: "accepted", taskId: "t1" }],
     ["Waiting for task t1.", { type: "waiting", taskId: "t1", usualMs: null }],

@@ -83,7 +83,7 @@ describe("a reply", () => {
     if (disk === null) return;
     const { post, requests } = await scripted(hello);
     await expect(post({ folder: disk })).rejects.toMatchObject({
-      failure: { kind: "unsent" },
+      failure: { kind: "disk" },
       message: expect.stringMatching(/^Nothing was sent .*: less than 64 MiB of the disk is free\.$/),
     });
     expect(requests).toEqual([]);
@@ -111,7 +111,7 @@ describe("a reply", () => {
 
   it("without a folder to be kept in is never asked for", async () => {
     const { requests, post } = await scripted(hello);
-    await expect(post({ folder: "/nowhere" })).rejects.toMatchObject({ failure: { kind: "unsent" } });
+    await expect(post({ folder: "/nowhere" })).rejects.toMatchObject({ failure: { kind: "disk" } });
     expect(requests).toEqual([]);
   });
 });

@@ -3,11 +3,19 @@ import { BFL } from "../support/doubles/bfl.ts";
 import { answers, type Reply } from "../support/doubles/double.ts";
 import { FAL } from "../support/doubles/fal.ts";
 import { REPLICATE } from "../support/doubles/replicate.ts";
+import { png } from "../support/images.ts";
 import { json, response } from "../support/scripted-server.ts";
 import { cutShort, reset } from "../support/scripts.ts";
 import { serviceWorld } from "./service-world.ts";
 
 const NOTHING: Reply = () => json({});
+
+/** How much of the reply to a submit is needed: its id, the addresses that follow from nothing. */
+const NEEDED: Record<string, (whole: Buffer) => number> = {
+  replicate: (whole) => whole.indexOf('"pred-1"') + '"pred-1"'.length,
+  fal: (whole) => whole.indexOf('/status"') + '/status"'.length,
+  bfl: (whole) => whole.indexOf(',"cost"'),
+};
 
 describe.each([REPLICATE, FAL, BFL])("$kind", (form) => {
   it.each([
@@ -54,12 +62,28 @@ describe.each([REPLICATE, FAL, BFL])("$kind", (form) => {
   it("may have taken a request whose reply was cut, and is not asked again after a crash either", async () => {
     const whole = form.replies.submit?.("http://127.0.0.1:1", 1) ?? Buffer.alloc(0);
     const { submit, provider, double } = await serviceWorld(form, {
-      submit: cutShort(whole, whole.length - 20),
+      submit: cutShort(whole, whole.indexOf("-1") + 1),
     });
     const { job, reply } = await submit();
     expect(reply.outcome).toBe("unknown");
     const how = { signal: new AbortController().signal, onProgress: () => {} };
     expect(await provider.recover?.(job, how)).toBeNull();
+    expect(double.submits()).toHaveLength(1);
+  });
+
+  it("has accepted a job whose reply was cut after all that is needed to poll it, after a crash too", async () => {
+    const { submit, provider, poll, double } = await serviceWorld(form, {
+      submit(request, socket) {
+        const whole = form.replies.submit?.(`http://${request.headers.host}`, 1) ?? Buffer.alloc(0);
+        socket.end(whole.subarray(0, NEEDED[form.kind]?.(whole)));
+      },
+    });
+    const { job, reply } = await submit();
+    if (reply.outcome !== "accepted") throw new Error(`it is ${reply.outcome}`);
+    expect(await poll(reply.taskId)).toMatchObject({ outcome: "state" });
+    expect(
+      await provider.recover?.(job, { signal: new AbortController().signal, onProgress: () => {} }),
+    ).toEqual(reply);
     expect(double.submits()).toHaveLength(1);
   });
 
@@ -123,20 +147,42 @@ describe.each([REPLICATE, FAL, BFL])("$kind", (form) => {
   });
 });
 
-const DATA = "data:image/png;base64,AAAA";
+const DATA = `data:image/png;base64,${png().toString("base64")}`;
 
 it.each([
-  [REPLICATE, "poll", { status: "succeeded", output: null }],
-  [REPLICATE, "poll", { status: "succeeded", output: DATA }],
-  [FAL, "result", { images: [] }],
-  [FAL, "result", { images: [{ url: DATA }] }],
-  [BFL, "poll", { status: "Ready", result: {} }],
+  [REPLICATE, "poll", { status: "succeeded", output: null }, []],
+  [REPLICATE, "poll", { status: "succeeded", output: "I cannot" }, []],
+  [REPLICATE, "poll", { status: "succeeded", output: [DATA] }, [DATA]],
+  [FAL, "result", { images: [] }, []],
+  [
+    FAL,
+    "result",
+    { images: [{ url: DATA }, { url: "https://a.example/2.png" }] },
+    [DATA, "https://a.example/2.png"],
+  ],
+  [BFL, "poll", { status: "Ready", result: {} }, []],
+  [BFL, "poll", { status: "Ready", result: { sample: DATA } }, [DATA]],
 ] as const)(
-  "$kind: a finished job without a readable image fails in words of our own",
-  async (form, part, said) => {
-    const { accepted, state, double } = await serviceWorld(form, { [part]: answers(() => json(said)) });
-    const { host } = new URL(double.origin);
-    const why = `${host} finished the job without an image that can be read.`;
-    expect(await state(await accepted())).toEqual({ status: "failed", errorCode: null, why });
+  "$kind: a finished job whose images are not at URLs alone is to be kept",
+  async (form, part, said, urls) => {
+    const { accepted, state } = await serviceWorld(form, { [part]: answers(() => json(said)) });
+    const unread = { urls, said: JSON.stringify(said) };
+    expect(await state(await accepted())).toMatchObject({ status: "completed", urls: [], unread });
   },
 );
+
+it.each([
+  [
+    REPLICATE,
+    "poll",
+    { status: "succeeded", output: null, error: { code: "moderation_blocked", message: "No." } },
+  ],
+  [FAL, "result", { images: [], error: { code: "content_policy_violation", message: "No." } }],
+  [BFL, "poll", { status: "Ready", result: {}, error: { code: "insufficient_credits", message: "No." } }],
+] as const)("$kind: one whose code says why there is no image has failed", async (form, part, said) => {
+  const { accepted, state } = await serviceWorld(form, { [part]: answers(() => json(said)) });
+  expect(await state(await accepted())).toMatchObject({
+    status: "failed",
+    why: expect.stringContaining("No"),
+  });
+});

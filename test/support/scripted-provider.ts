@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { ImggenError } from "../../src/lib/error-types.ts";
 import type { Job, Provider, SubmitHow, SubmitReply, UnknownReply } from "../../src/providers/provider.ts";
@@ -37,7 +37,14 @@ export function scriptedProvider(answer: Answer = (job) => drawn(job)): Scripted
       });
     },
     recover: async (job) => (existsSync(imageOf(job)) ? { outcome: "made", usage: null } : null),
-    images: async (job) => [{ kind: "bytes", bytes: await readFile(imageOf(job)) }],
+    images: async ({ folder }) => {
+      const names = (await readdir(folder)).filter((name) => name.endsWith(".png")).sort();
+      return Promise.all(
+        names.map(
+          async (name) => ({ kind: "bytes", bytes: await readFile(path.join(folder, name)) }) as const,
+        ),
+      );
+    },
     models: async () => null,
     close: async () => {},
   };

@@ -34,8 +34,11 @@ export async function run(
   const console = new Console(context, { quiet, color, events });
   context.onSecondSignal = async ({ signal }) => {
     if (console.hasAnswered) return;
-    const hint = "To see what was begun, and its cost: imggen history\nTo finish it: imggen resume";
-    const error = new InterruptedError(signal, { charged: "unknown", hint });
+    const { awaited } = console;
+    const history = "To see what was begun, and its cost: imggen history";
+    const { givenUpText } = await import("../text/phrases.ts");
+    const next = awaited.length > 0 ? givenUpText(awaited) : "To finish it: imggen resume";
+    const error = new InterruptedError(signal, { charged: "unknown", hint: `${history}\n${next}` });
     // The command may still answer while this is written, which would be a second document.
     await console.finish((last) => reportFailure(error, shown, last));
   };

@@ -14,7 +14,7 @@ export type EventLine =
   | { type: "downloading"; taskId: string; bytes: number }
   | { type: "saved"; taskId: string; path: string | null; mediaType: string; bytes: number; sha256: string }
   | { type: "retry"; taskId: string | null; message: string; delayMs: number | null }
-  | { type: "stopping"; waitMs: number | null }
+  | { type: "stopping"; taskId: string | null; waitMs: number | null }
   | { type: "paused"; message: string }
   | { type: "unpaused" }
   | { type: "row"; row: number; line: number; taskId: string | null; status: string }
@@ -34,7 +34,7 @@ function eventLine(event: TaskProgressEvent): EventLine {
     case "submit_retry":
       return { type: "retry", taskId: null, message: event.why, delayMs: event.delayMs };
     case "submit_interrupted":
-      return { type: "stopping", waitMs: event.waitMs };
+      return { type: "stopping", taskId: event.taskId, waitMs: event.waitMs };
     case "accepted":
       return { type: "accepted", taskId: event.taskId };
     case "waiting":
@@ -64,7 +64,10 @@ function eventLine(event: TaskProgressEvent): EventLine {
 /** Shows tasks as lines for a program. */
 export function eventProgress(console: Console) {
   return {
-    show: (event: TaskProgressEvent) => void console.event(eventLine(event)),
+    show(event: TaskProgressEvent) {
+      if (event.type === "submit_interrupted") console.noteAwaited(event.taskId);
+      void console.event(eventLine(event));
+    },
     stop: () => {},
   };
 }

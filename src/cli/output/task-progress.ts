@@ -52,7 +52,7 @@ export async function createProgress(
 
 /** Says what a person should know of one of several tasks before it ends: each line names its task. */
 export function tellOfTask(event: TaskProgressEvent, console: Console): void {
-  tellLedgerWarning(event, console);
+  tellAnyway(event, console);
   // Of those that wait, the next one says for whom.
   if (event.type === "progress" && event.waiting?.ahead === 1)
     void console.note(`${event.taskId}: ${progressText(event)}`);
@@ -61,7 +61,8 @@ export function tellOfTask(event: TaskProgressEvent, console: Console): void {
 }
 
 /** Even under --quiet: the screen may be the only place that has the task's id. */
-export function tellLedgerWarning(event: TaskProgressEvent, console: Console): void {
+export function tellAnyway(event: TaskProgressEvent, console: Console): void {
+  if (event.type === "submit_interrupted") console.noteAwaited(event.taskId);
   if (event.type === "ledger_warning") void console.error(`warning: ${event.message}`);
 }
 
@@ -81,7 +82,7 @@ class TaskNotes {
   }
 
   show(event: TaskProgressEvent): void {
-    tellLedgerWarning(event, this.#console);
+    tellAnyway(event, this.#console);
     const line = this.#lineOf(event);
     if (line !== null) void this.#console.note(line);
   }
@@ -107,7 +108,7 @@ class TaskNotes {
       case "submit_retry":
         return `Not sent yet: ${event.why} Next try in ${formatDuration(event.delayMs)}.`;
       case "submit_interrupted":
-        return stoppingText(event.waitMs, 1);
+        return stoppingText(event.waitMs, event.taskId === null ? [] : [event.taskId]);
       case "accepted":
         return this.#isLive ? null : `Task ${event.taskId} accepted.`;
       case "progress":
@@ -145,6 +146,7 @@ export async function withTasksShown<Result>(
   progress: Progress,
   work: (deps: UseCaseDeps) => Promise<Result>,
 ): Promise<Result> {
+  await session.checkGeneratorFlags();
   const workspace = new Workspace(session, requestTimeoutMs);
   const accepted = new AcceptedTasks();
   const { context, console } = session;

@@ -88,6 +88,14 @@ export class Session implements ClientSession {
     return generatorInEffect(this);
   }
 
+  /** Checks the flags about a generator, where no task may need it. @throws UsageError */
+  async checkGeneratorFlags(): Promise<void> {
+    const flags = generatorSettings(this.options);
+    if (this.isSandbox || Object.keys(flags).length === 0) return;
+    const { checkGeneratorFlags } = await import("../../client/own-generator.ts");
+    checkGeneratorFlags(flags, this);
+  }
+
   /** How tasks name the service in effect; undefined where none is configured. @throws UsageError */
   async serviceName(): Promise<string | undefined> {
     if (this.isSandbox) return SANDBOX_SERVICE;

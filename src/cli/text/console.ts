@@ -42,6 +42,7 @@ export class Console {
   readonly #warned = new Set<string>();
   readonly #color: boolean;
   #hasAnswered = false;
+  readonly #awaited = new Set<string>();
   /** Whether the last result is being written, or was: by another console, which `finish` has made. */
   #isFinished = false;
   readonly quiet: boolean;
@@ -72,6 +73,15 @@ export class Console {
   /** Whether a result has been written to standard output, or is being written. */
   get hasAnswered(): boolean {
     return this.#hasAnswered;
+  }
+
+  /** Tasks whose replies were on their way when a signal came: the last words of a second one name them. */
+  get awaited(): readonly string[] {
+    return [...this.#awaited];
+  }
+
+  noteAwaited(taskId: string | null): void {
+    if (taskId !== null) this.#awaited.add(taskId);
   }
 
   /**

@@ -59,14 +59,38 @@ export function shortPath(file: string, { resolvePath }: Pick<ProcessContext, "r
 /**
  * What is said when a signal comes while requests are under way.
  * @param waitMs how long their replies are waited for; null: to their end, because they are paid for
+ * @param taskIds of those that have one
  */
-export function stoppingText(waitMs: number | null, requests: number): string {
+export function stoppingText(
+  waitMs: number | null,
+  taskIds: readonly string[],
+  requests = taskIds.length,
+): string {
   if (waitMs === null) {
-    const replies = requests === 1 ? "the reply of a paid request" : "the replies of paid requests";
-    return `Waiting for ${replies}, so that no image is lost. Ctrl-C again gives it up.`;
+    const [replies, it] =
+      taskIds.length > 1 ? ["the replies of paid tasks", "them"] : ["the reply of paid task", "it"];
+    return `Waiting for ${replies} ${firstOf(taskIds)}, so that no image is lost. Ctrl-C again gives ${it} up; ${resumeText(taskIds)}`;
   }
   const ids = requests === 1 ? "the task id of the request" : "the task ids of requests";
   return `Stopping. Waiting up to ${formatDuration(waitMs)} for ${ids} under way…`;
+}
+
+/** What is said where a second signal gives up the replies of these tasks. */
+export function givenUpText(taskIds: readonly string[]): string {
+  const replies = taskIds.length > 1 ? "The replies of tasks" : "The reply of task";
+  return `${replies} ${firstOf(taskIds)} ${taskIds.length > 1 ? "were" : "was"} not waited for; ${resumeText(taskIds)}`;
+}
+
+const FIRST_IDS = 4;
+
+function firstOf(taskIds: readonly string[]): string {
+  const more = taskIds.length - FIRST_IDS;
+  return taskIds.slice(0, FIRST_IDS).join(", ") + (more > 0 ? ` and ${more} more` : "");
+}
+
+function resumeText(taskIds: readonly string[]): string {
+  const [taskId = "", ...others] = taskIds;
+  return `to resume: ${others.length === 0 ? resumeCommand(taskId) : "imggen resume"}`;
 }
 
 /** What came of asking a provider to stop a task. Whether it is charged, only the provider can say. */

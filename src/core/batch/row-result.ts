@@ -23,7 +23,9 @@ export interface RowResult {
 
 /** The result of a row that has a task. */
 export function resultOf(row: PlannedRow, report: TaskReport, isSubmitted: boolean): RowResult {
-  const warnings = [...report.warnings, ...mismatchWarnings(report)];
+  const said = new Set(report.warnings.map((warning) => warning.toLowerCase()));
+  const mismatches = mismatchWarnings(report).filter((warning) => !said.has(warning));
+  const warnings = [...report.warnings, ...mismatches];
   const error = report.error instanceof GenerationFailedError ? new RowFailedError(report) : report.error;
   const state = rowStateAfter(report);
   return { row, state, isSkipped: false, report: { ...report, error, warnings }, error, isSubmitted };

@@ -1,3 +1,5 @@
+import { base64Image } from "../../providers/answer.ts";
+import { isInline } from "../../providers/kept-result.ts";
 import type { MadeImage } from "../../providers/provider.ts";
 
 /** Where one of a task's images is to be had from. */
@@ -9,19 +11,27 @@ export type ImageSource =
       headers?: Readonly<Record<string, string>> | undefined;
       /** Polls for a new URL after this one has stopped working; null if the provider has none. */
       freshUrl: () => Promise<string | null>;
-      /** How many more images the same request has made, which are not saved. Default: none. */
-      others?: number;
     }
-  /** What its provider has sent is on this disk. */
-  | { kind: "here"; read: () => Promise<MadeImage[]> }
+  /** What its provider has sent for one request is on this disk. */
+  | { kind: "here"; request: number; read: () => Promise<MadeImage[]> }
+  /** One of several images that a request has made. */
+  | { kind: "made"; image: MadeImage }
   /** There is none, which is known. */
   | { kind: "none" };
 
+/** A source of one image that there is. */
+export type OneImage = Extract<ImageSource, { kind: "url" | "made" }>;
+
+/** What is said where a request that costs nothing has made more than it was asked for. */
+export function severalMade(others: number): string {
+  return `${others + 1} images came for one request; the first one is saved.`;
+}
+
 /** The images at result URLs. @param poll for all URLs anew, in their order */
 export function atUrls(urls: readonly string[], poll: () => Promise<string[] | null>): ImageSource[] {
-  return urls.map((url, at) => ({
-    kind: "url",
-    url,
-    freshUrl: async () => (await poll())?.[at] ?? null,
-  }));
+  return urls.map((url, at) => {
+    const bytes = isInline(url) ? base64Image(url) : null;
+    if (bytes !== null) return { kind: "made", image: { kind: "bytes", bytes } };
+    return { kind: "url", url, freshUrl: async () => (await poll())?.[at] ?? null };
+  });
 }

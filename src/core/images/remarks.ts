@@ -1,7 +1,7 @@
 import type { TaskRecord } from "../../task/record.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 
-/** What is remarkable about the images of a task, in sentences: sizes that were not asked for, and equal images. */
+/** What is remarkable about the images of a task, in sentences: more of them, or other sizes, than were asked for, and equal ones. */
 export function remarksOn({ intent }: Pick<TaskRecord, "intent">, files: readonly SavedFile[]): string[] {
   const { work, request } = intent;
   if (!work) return [];
@@ -13,6 +13,8 @@ export function remarksOn({ intent }: Pick<TaskRecord, "intent">, files: readonl
   const sizes = new Set(files.map((file) => `${file.width}×${file.height}`));
   const others = isAnySize || sizeForm === "aspect_ratio" ? [] : [...sizes].filter((size) => size !== wanted);
   const remarks = others.map((size) => `Requested ${wanted} pixels, received ${size}.`);
+  const asked = work.requests === 1 ? "1 image" : `${work.requests} images`;
+  if (files.length > work.requests) remarks.unshift(`Requested ${asked}, received ${files.length}.`);
   const different = new Set(files.map(({ sha256 }) => sha256)).size;
   if (different < files.length)
     remarks.push(

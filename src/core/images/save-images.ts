@@ -1,22 +1,24 @@
 import path from "node:path";
 import { makeFolder } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
+import { inspectBytes } from "../../lib/image/inspect.ts";
 import { withoutQuery } from "../../lib/redact.ts";
-import type { MadeImage } from "../../providers/provider.ts";
+import { clauseOf } from "../../providers/failures.ts";
+import { type MadeImage, ProviderError } from "../../providers/provider.ts";
 import type { Destination } from "../../task/intent.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import type { TaskDeps } from "../deps.ts";
 import { BadImageError, DownloadFailedError, SaveFailedError } from "../errors.ts";
 import { copyImage, isWhole } from "./copy-image.ts";
 import { type DownloadedImage, diskFailure, downloadImage, writeImage } from "./download-image.ts";
-import type { ImageSource } from "./image-source.ts";
+import { type ImageSource, type OneImage, severalMade } from "./image-source.ts";
 import { type OwnedKind, ownedName, removeAbandoned } from "./owned-name.ts";
 import { placeImage } from "./place-image.ts";
 import { sweepReservations } from "./published-names.ts";
 import type { SaveResult, SaveSpec } from "./save-spec.ts";
 import { writeSidecar } from "./sidecar.ts";
 
-/** The most images of one task that are downloaded. No model makes more than 15. */
+/** The most images of one request that are saved. No model makes more than 15. */
 export const MOST_IMAGES = 16;
 /** The most URLs that a warning lists. */
 const MOST_NAMED = 4;
@@ -27,20 +29,24 @@ const MOST_NAMED = 4;
  * @throws SaveFailedError, or the signal's reason; what was saved until then is in `result`
  */
 export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskDeps): Promise<void> {
-  const sources = spec.sources.slice(0, MOST_IMAGES);
-  const surplus = spec.sources.slice(MOST_IMAGES);
-  if (surplus.length > 0) result.warnings.push(surplusWarning(surplus));
+  const { mostImages } = spec;
+  const sources = spec.sources.slice(0, mostImages);
+  const surplus = spec.sources.slice(mostImages);
+  if (surplus.length > 0) result.warnings.push(surplusWarning(surplus, mostImages));
   result.files = sources.map(() => null);
   const failures: DownloadFailedError[] = [];
+  // The list grows by what else turns out to be in a reply.
   for (const [at, source] of sources.entries()) {
     deps.signal.throwIfAborted();
-    if (source.kind === "none") continue;
-    result.files[at] = await findSaved(source, at, spec);
-    if (result.files[at] !== null) continue;
+    result.files[at] = null;
     try {
-      result.files[at] = await saveImage(source, at, spec, result, deps);
+      const image = source.kind === "here" ? await opened(source, sources, spec, result) : source;
+      if (image.kind === "none") continue;
+      const found = await findSaved(image, at, spec);
+      result.files[at] = found ?? (await saveImage(image, at, { ...spec, sources }, result, deps));
     } catch (error) {
-      if (error instanceof BadImageError) result.bad.push({ at, why: error.message });
+      if (error instanceof BadImageError && source.kind === "here")
+        result.bad.push({ request: source.request, why: error.message });
       else if (error instanceof DownloadFailedError) failures.push(error);
       else throw error;
     }
@@ -49,12 +55,12 @@ export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskD
   if (first) throw sources.length === 1 ? first : severalFailed(failures, sources.length);
 }
 
-function surplusWarning(sources: readonly ImageSource[]): string {
+function surplusWarning(sources: readonly ImageSource[], mostImages: number): string {
   const urls = sources.flatMap((source) => (source.kind === "url" ? [source.url] : []));
   const named = urls.slice(0, MOST_NAMED).map(withoutQuery).join(", ");
   const more = urls.length > MOST_NAMED ? `, and ${urls.length - MOST_NAMED} more` : "";
   return (
-    `The service returned ${MOST_IMAGES + urls.length} images; the first ${MOST_IMAGES} were downloaded. ` +
+    `The service returned ${mostImages + urls.length} images; the first ${mostImages} were downloaded. ` +
     `Not downloaded: ${named}${more}. All URLs are in the ledger.`
   );
 }
@@ -69,7 +75,7 @@ function severalFailed(failures: readonly DownloadFailedError[], images: number)
  * The file of an image that an earlier run saved, if it is still complete: its URL may have expired since, which must
  * not keep the task from finishing.
  */
-async function findSaved(source: ImageSource, at: number, { saved }: SaveSpec): Promise<SavedFile | null> {
+async function findSaved(source: OneImage, at: number, { saved }: SaveSpec): Promise<SavedFile | null> {
   const file = saved[at];
   // Compared without the query: it may hold a signature, which changes with every poll.
   const isOther = source.kind === "url" && withoutQuery(file?.url ?? "") !== withoutQuery(source.url);
@@ -78,7 +84,7 @@ async function findSaved(source: ImageSource, at: number, { saved }: SaveSpec): 
 }
 
 async function saveImage(
-  source: Exclude<ImageSource, { kind: "none" }>,
+  source: OneImage,
   at: number,
   spec: SaveSpec,
   result: SaveResult,
@@ -97,7 +103,7 @@ async function saveImage(
   // Named after this process: another process on the same task must never write into a file that this one publishes.
   const temporary = path.join(folder, ownedName(kind, processes.self));
   const copied = spec.copies[at] ? await copyImage(spec.copies[at], temporary, deps.fileMode) : null;
-  const fetched = copied ?? (await staged(source, at, temporary, spec, result, deps));
+  const fetched = copied ?? (await staged(source, at, temporary, spec, deps));
   const placed = await placeImage(fetched, index, spec, result, deps);
   const file = savedFile(placed.image, placed.path);
   result.warnings.push(...placed.warnings);
@@ -109,38 +115,47 @@ async function saveImage(
 }
 
 /** Writes an image to a temporary file, from wherever it is to be had. */
-async function staged(
-  source: Exclude<ImageSource, { kind: "none" }>,
+function staged(
+  source: OneImage,
   at: number,
   temporary: string,
   { taskId, sources }: SaveSpec,
-  result: SaveResult,
   deps: TaskDeps,
 ): Promise<DownloadedImage> {
-  const found = source.kind === "url" ? source : await madeImage(source, result);
-  if (source.kind === "url" && source.others) result.warnings.push(severalMade(source.others));
+  const found = source.kind === "url" ? source : source.image;
   if (found.kind !== "url") return writeImage(found, temporary, deps);
-  const count = Math.min(sources.length, MOST_IMAGES);
-  deps.onProgress({ type: "downloading", taskId, index: at + 1, count });
+  deps.onProgress({ type: "downloading", taskId, index: at + 1, count: sources.length });
   const freshUrl = source.kind === "url" ? source.freshUrl : async () => null;
   return downloadImage({ ...found, taskId, freshUrl }, temporary, deps);
 }
 
-function severalMade(others: number): string {
-  return `${others + 1} images came for one request; the first one is saved.`;
-}
-
-/** The image that a provider has sent for one request. @throws BadImageError where there is none */
-async function madeImage(
-  { read }: Extract<ImageSource, { kind: "here" }>,
-  result: SaveResult,
-): Promise<MadeImage> {
-  const [image, ...more] = await read().catch((error: unknown) => {
+/**
+ * The first image of a reply on this disk. Others are added to the end of the list, so that no image has another place
+ * after a crash; what is no whole image comes last, and is saved nowhere.
+ * @throws BadImageError where there is none; DownloadFailedError
+ */
+async function opened(
+  { request, read }: Extract<ImageSource, { kind: "here" }>,
+  sources: ImageSource[],
+  { savesAll }: SaveSpec,
+  { rest, warnings }: SaveResult,
+): Promise<OneImage> {
+  const images = await read().catch((error: unknown) => {
+    if (error instanceof ProviderError) throw new BadImageError(clauseOf(error.message));
     throw new DownloadFailedError(`what was sent cannot be read: ${errorText(error)}`);
   });
-  if (more.length > 0) result.warnings.push(severalMade(more.length));
+  const [image = images[0], ...others] = images.length > 1 ? images.filter(isUsable) : images;
   if (image === undefined) throw new BadImageError("there is no image in it");
-  return image;
+  const saved = savesAll ? others.slice(0, MOST_IMAGES - 1) : [];
+  sources.push(...saved.map((other) => ({ kind: "made", image: other }) as const));
+  const count = images.length - 1 - saved.length;
+  if (count > 0 && savesAll) rest.push({ request, count });
+  else if (count > 0) warnings.push(severalMade(count));
+  return { kind: "made", image };
+}
+
+function isUsable(image: MadeImage): boolean {
+  return image.kind !== "bytes" || inspectBytes(image.bytes).ok;
 }
 
 /** Removes temporary files of dead processes; those that may be in use are left alone. */

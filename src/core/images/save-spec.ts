@@ -11,8 +11,12 @@ export interface SaveSpec {
   facts: SidecarFacts | null;
   request: GenerationRequest | null;
   destination: Destination;
-  /** In the order of the images. */
+  /** In the order of the images. What else a request has made, a reply on this disk alone may say: it comes after these. */
   sources: readonly ImageSource[];
+  /** The most that are downloaded. */
+  mostImages: number;
+  /** Whether all images are saved that come for one request, or the first alone. */
+  savesAll: boolean;
   /** The files of an earlier run, by the position of their image; downloaded again only if the file is gone or changed. */
   saved: readonly (SavedFile | null)[];
   /** Files of these images elsewhere, by the same position: copied, where they are whole, rather than downloaded. */
@@ -48,6 +52,8 @@ export interface SaveResult {
   /** One entry for each image, in their order; null for one that is not saved. */
   files: (SavedFile | null)[];
   warnings: string[];
-  /** What is on this disk and is no image that can be used, by its position. */
-  bad: { at: number; why: string }[];
+  /** Requests, from 0, for which there is something on this disk that is no image that can be used. */
+  bad: { request: number; why: string }[];
+  /** Requests of whose replies more is on this disk than is saved, and how many images that is. */
+  rest: { request: number; count: number }[];
 }

@@ -1,4 +1,4 @@
-import { connectionErrorText, isUntrusted } from "../../api/connection-errors.ts";
+import { connectionErrorText } from "../../api/connection-errors.ts";
 import { NetworkError, ServiceError } from "../../api/errors.ts";
 import { TransportError } from "../../api/transport.ts";
 import { formatDuration } from "../../lib/duration.ts";
@@ -14,6 +14,7 @@ import {
 } from "../../providers/provider.ts";
 import type { AdmittedProvider } from "../deps.ts";
 import { isOfAccount } from "../errors.ts";
+import { isLasting } from "../task/submit.ts";
 import { CircuitBreaker, type CircuitBreakerDeps, type Ticket } from "./circuit-breaker.ts";
 import { pollWithinLimit, RateLimiter, type RateLimiterDeps } from "./rate-limiter.ts";
 
@@ -182,7 +183,7 @@ export class AdmittedRequests implements AdmittedProvider {
     if (reply.outcome === "rate_limited") rateLimiter.slowDown(reply.retryAfterMs);
     if (signal.aborted && !(signal.reason instanceof TimeLimitError)) return;
     // Not an outage: waiting would not help.
-    if (reply.outcome === "not_sent" && isUntrusted(reply.cause) && !keepsTrying) return;
+    if (reply.outcome === "not_sent" && isLasting(reply) && !keepsTrying) return;
     if (reply.outcome === "not_sent")
       breaker.unreachable(ticket, reply.error?.message ?? connectionErrorText(reply.cause));
     else if (reply.outcome === "unknown") breaker.lost(ticket, reply.why);

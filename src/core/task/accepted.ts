@@ -1,10 +1,19 @@
 import { isoTime } from "../../lib/clock.ts";
+import { makeFolder } from "../../lib/durable.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
+import { keepResult } from "../../providers/kept-result.ts";
+import { StateFolderError } from "../../store/errors.ts";
 import type { TaskState } from "../../task/lifecycle.ts";
 import { type TaskRecord, taskIdOf, withEvent } from "../../task/record.ts";
 import type { TaskDeps } from "../deps.ts";
 import { interruptedError, PendingError } from "../errors.ts";
-import { pollOnce, type WaitResult, type WaitSettings, waitForTask } from "../polling/wait.ts";
+import {
+  type EndedState,
+  pollOnce,
+  type WaitResult,
+  type WaitSettings,
+  waitForTask,
+} from "../polling/wait.ts";
 import { askToStop } from "./ask-to-stop.ts";
 import { unlessCancelled } from "./obey-cancel.ts";
 import type { ProgressFacts } from "./progress-events.ts";
@@ -110,6 +119,8 @@ async function recordWait(
   switch (waited.outcome) {
     case "ended": {
       const { task, seenMs, pendingMs } = waited;
+      const unkept = await keepUnread(writer, request, task, deps);
+      if (unkept !== null) return unkept;
       await writer.write(endEvent(task, request, isoTime(deps.clock.now()), { seenMs, pendingMs }));
       if (task.status === "completed") await deps.schedules.learn(writer.record.intent.request, waited);
       return null;
@@ -120,6 +131,24 @@ async function recordWait(
       return interruptedError(deps.signal, writer.charged);
     case "timeout":
       return stillRunning(writer, waited.lastFailure?.why ?? null, deps);
+  }
+}
+
+/** Keeps a result that is not at URLs alone, before its task is recorded as finished. @returns why that cannot be done */
+async function keepUnread(
+  { id, charged }: TaskWriter,
+  request: number,
+  task: EndedState,
+  { ledger: { work } }: TaskDeps,
+): Promise<ImggenError | null> {
+  if (task.status !== "completed" || !("unread" in task)) return null;
+  const folder = work.of(id, request);
+  try {
+    await makeFolder(folder, 0o700);
+    await keepResult({ folder }, task.unread);
+    return null;
+  } catch (error) {
+    return new StateFolderError(work.folder, error, { charged });
   }
 }
 

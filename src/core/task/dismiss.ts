@@ -4,7 +4,7 @@ import { StateFolderError } from "../../store/errors.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import { type OwnedTask, releaseIfPossible } from "../../store/owners.ts";
 import { STATES, type TaskEvent } from "../../task/lifecycle.ts";
-import { isUnknown, type TaskRecord } from "../../task/record.ts";
+import { isUnknown, isUnsaved, type TaskRecord } from "../../task/record.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import { ClaimedError } from "../errors.ts";
 import { describeWorker } from "../turns/describe-holder.ts";
@@ -67,10 +67,10 @@ async function finishWith(event: TaskEvent, owned: OwnedTask, ledger: Ledger): P
 }
 
 /** The files of a task whose images are all saved, now that none is waited for any more; null if it is not one. */
-function filesOfAll({ state, requests }: TaskRecord): SavedFile[] | null {
-  if (state.name !== "completed") return null;
-  const isMissing = requests.some(({ name }, at) => name === "completed" && !state.partlySaved[at]);
-  return isMissing ? null : state.partlySaved.filter((file) => file !== null);
+function filesOfAll(record: TaskRecord): SavedFile[] | null {
+  const { state } = record;
+  if (state.name !== "completed" || isUnsaved(record)) return null;
+  return state.partlySaved.filter((file) => file !== null);
 }
 
 function outcomeIsKnown(record: TaskRecord): UsageError {

@@ -32,7 +32,7 @@ export async function finishTask(
     await task.writer?.release();
     return leftUnfinished(task.taskId, waited, report, deps);
   }
-  const { task: state } = waited;
+  const state = withImages(waited.task);
   const ended = endedReport(task.taskId, state, report);
   const at = isoTime(deps.clock.now());
   switch (state.status) {
@@ -49,7 +49,8 @@ export async function finishTask(
 }
 
 /** The report on a task that has ended at the service. */
-export function endedReport(taskId: string, task: EndedState, report: TaskReport): TaskReport {
+export function endedReport(taskId: string, ended: EndedState, report: TaskReport): TaskReport {
+  const task = withImages(ended);
   switch (task.status) {
     case "completed": {
       const { urls, usage } = task;
@@ -60,6 +61,14 @@ export function endedReport(taskId: string, task: EndedState, report: TaskReport
       return { ...report, state: "failed", charged, error: taskFailed(taskId, task) };
     }
   }
+}
+
+/** Of a task that is not in the ledger, nothing is kept but the images at its URLs: without any it has failed. */
+function withImages(task: EndedState): EndedState {
+  if (task.status === "failed" || !("unread" in task)) return task;
+  const { urls } = task.unread;
+  const why = "it was finished without an image that can be read.";
+  return urls.length === 0 ? { status: "failed", errorCode: null, why } : { ...task, urls: [...urls] };
 }
 
 /** Waits for a task. Nothing is written about it. */

@@ -15,9 +15,9 @@ export type TaskProgressEvent =
   | { type: "submit_retry"; why: string; delayMs: number }
   /**
    * A signal came while the reply to the submit was under way. It is waited for so long, in milliseconds; null: to its
-   * end, because it is paid for.
+   * end, because it is paid for. `taskId`: null where the reply is to bring it.
    */
-  | { type: "submit_interrupted"; waitMs: number | null }
+  | { type: "submit_interrupted"; taskId: string | null; waitMs: number | null }
   | { type: "accepted"; taskId: string }
   /** `usualMs`: how long such tasks usually take; null if that is not known. */
   | { type: "waiting"; taskId: string; usualMs: number | null }

@@ -1,3 +1,4 @@
+import { ImggenError } from "../../lib/error-types.ts";
 import { StateFolderError } from "../../store/errors.ts";
 import { workOf } from "../../task/record.ts";
 import type { TaskDeps } from "../deps.ts";
@@ -11,7 +12,7 @@ const AT_ONCE: Turn = { release: async () => {} };
 
 /**
  * Makes the folder for what will arrive, and waits for the request's turn, which others are told: the user, and other
- * processes. @throws StateFolderError, the signal's reason, or the disk's error
+ * processes. @throws StateFolderError, or the signal's reason
  */
 export async function inTurn(writer: TaskWriter, index: number, deps: TaskDeps): Promise<Turn> {
   const { connection, signal, clock, ledger } = deps;
@@ -29,6 +30,9 @@ export async function inTurn(writer: TaskWriter, index: number, deps: TaskDeps):
     const order = `${writer.id}-${String(index).padStart(2, "0")}`;
     const onWait = (waiting: Waiting) => deps.onProgress({ type: "progress", taskId, share: null, waiting });
     return await line.take(order, { signal, onWait });
+  } catch (error) {
+    if (error instanceof ImggenError || signal.aborted) throw error;
+    throw new StateFolderError(ledger.folder, error, { hint: NOT_SENT });
   } finally {
     over.abort();
     await renewing;

@@ -1,11 +1,13 @@
 import { isoTime } from "../../lib/clock.ts";
 import { ImggenError } from "../../lib/error-types.ts";
-import { isUnknown } from "../../task/record.ts";
+import type { Provider } from "../../providers/provider.ts";
+import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { TaskDeps } from "../deps.ts";
 import { interruptedError } from "../errors.ts";
-import { atUrls, type ImageSource } from "../images/image-source.ts";
+import { diskFailure } from "../images/download-image.ts";
+import { atUrls, type ImageSource, severalMade } from "../images/image-source.ts";
 import { remarksOn } from "../images/remarks.ts";
-import { saveImages } from "../images/save-images.ts";
+import { MOST_IMAGES, saveImages } from "../images/save-images.ts";
 import type { SaveResult, SaveSpec, SidecarFacts } from "../images/save-spec.ts";
 import type { CompletionInterval } from "../polling/estimate.ts";
 import type { EndedState } from "../polling/wait.ts";
@@ -71,11 +73,12 @@ export async function saveMade(
   deps: TaskDeps,
 ): Promise<TaskReport> {
   const { writer } = task;
-  const { result, failure } = await saved(task, sourcesOf(task, deps), report, deps);
-  for (const { at, why } of result.bad) await recordBad(writer, at, why, deps);
+  const { sources, said } = sourcesOf(task, deps);
+  const { result, failure } = await saved(task, sources, report, deps);
+  for (const { request, why } of result.bad) await recordBad(writer, request, why, deps);
   const { record } = writer;
   const files = result.files.filter((file) => file !== null);
-  const warnings = [...report.warnings, ...result.warnings, ...remarksOn(record, files)];
+  const warnings = [...report.warnings, ...said, ...result.warnings, ...remarksOn(record, files)];
   if (failure !== null || isUnknown(record)) await recordPart(task, result, deps);
   else {
     if (files.length > 0) await writer.write({ type: "saved", at: isoTime(deps.clock.now()), files });
@@ -84,31 +87,59 @@ export async function saveMade(
   return { ...factsOf(writer.record), files, warnings, error: failure ?? errorOf(writer.record) };
 }
 
-/** Where each image of a task is to be had from, in the order of its requests. */
-function sourcesOf({ writer }: { writer: TaskWriter }, { connection, ledger }: TaskDeps): ImageSource[] {
-  const { record } = writer;
-  return record.requests.map((state, index): ImageSource => {
+/**
+ * Where each image of a task is to be had from: one for each request, in their order, and after these what else they have
+ * made. Of one that costs nothing, the first is saved, and `said` that there are others.
+ */
+function sourcesOf(
+  { writer: { record } }: { writer: TaskWriter },
+  { connection, ledger }: TaskDeps,
+): { sources: ImageSource[]; said: string[] } {
+  const { provider } = connection;
+  const others: ImageSource[] = [];
+  const said: string[] = [];
+  const sources = record.requests.map((state, request): ImageSource => {
     if (state.name !== "completed") return { kind: "none" };
-    const [url, ...more] = state.urls;
-    if (url !== undefined) return atProvider(url, more.length, state.taskId, connection);
-    const job = jobOf(record, index, ledger.work);
-    return { kind: "here", read: async () => (await connection.provider.images?.(job)) ?? [] };
+    const [first, ...more] = state.urls.map((url, at) => atProvider(url, at, state.taskId, provider));
+    if (first !== undefined) {
+      if (isPaid(record)) others.push(...more);
+      else if (more.length > 0) said.push(severalMade(more.length));
+      return first;
+    }
+    const job = jobOf(record, request, ledger.work);
+    return { kind: "here", request, read: async () => (await provider.images?.(job)) ?? [] };
   });
+  return { sources: [...sources, ...others], said };
 }
 
-/** The image of a request at its provider's URL; of several, the first. */
-function atProvider(
-  url: string,
-  others: number,
-  taskId: string,
-  { provider }: TaskDeps["connection"],
-): ImageSource {
+function isPaid({ intent }: Pick<TaskRecord, "intent">): boolean {
+  return intent.work?.isPaid !== false;
+}
+
+/** An image of a request at its provider's URL. @param at which of those that it has made, from 0 */
+function atProvider(url: string, at: number, taskId: string, provider: Provider): ImageSource {
   const freshUrl = async () => {
     const reply = await provider.poll?.(taskId, undefined, new AbortController().signal);
     if (reply?.outcome !== "state" || reply.task.status !== "completed") return null;
-    return reply.task.urls[0] ?? null;
+    return reply.task.urls[at] ?? null;
   };
-  return { kind: "url", url, headers: provider.downloadHeaders, freshUrl, others };
+  return { kind: "url", url, headers: provider.downloadHeaders, freshUrl };
+}
+
+/** Keeps replies of which more is left than is saved, for good: they were paid for. @throws SaveFailedError */
+function keepRest({ id }: TaskWriter, { rest, warnings }: SaveResult, { ledger }: TaskDeps): void {
+  for (const { request, count } of rest) {
+    let folder: string;
+    try {
+      folder = ledger.work.keep(id, request);
+    } catch (error) {
+      throw diskFailure(ledger.work.of(id, request), error);
+    }
+    const what = count === 1 ? "1 more image" : `${count} more images`;
+    warnings.push(
+      `The reply has ${what} that could not be saved; it is kept in ${folder}, until you remove it.`,
+    );
+  }
 }
 
 /** Records that what a request has made is no image that can be saved. */
@@ -133,9 +164,10 @@ async function saved(
   report: TaskReport,
   deps: TaskDeps,
 ): Promise<{ result: SaveResult; failure: ImggenError | null }> {
-  const result: SaveResult = { files: [], warnings: [], bad: [] };
+  const result: SaveResult = { files: [], warnings: [], bad: [], rest: [] };
   const date = new Date(task.acceptedAtMs ?? deps.clock.now());
-  const { taskId, destination, saved: earlier, copies = [], recovering } = task;
+  const { taskId, destination, saved: earlier, copies = [], recovering, writer } = task;
+  const requests = writer?.record.requests.length ?? 1;
   const spec: SaveSpec = {
     taskId,
     destination,
@@ -148,10 +180,13 @@ async function saved(
     stem: report.ledgerId ?? `task-${taskId.replace(/[^A-Za-z0-9]/g, "").slice(-32)}`,
     date,
     keepsSinceMs: task.replacesNewer ? Number.POSITIVE_INFINITY : date.getTime(),
-    owned: task.writer !== null,
+    owned: writer !== null,
+    mostImages: Math.max(MOST_IMAGES * requests, copies.length),
+    savesAll: writer === null || isPaid(writer.record),
   };
   try {
     await saveImages(spec, result, deps);
+    if (writer) keepRest(writer, result, deps);
     return { result, failure: null };
   } catch (error) {
     const failure = deps.signal.aborted ? interruptedError(deps.signal, report.charged) : error;

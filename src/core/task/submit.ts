@@ -80,7 +80,7 @@ export async function submitOnce(spec: SubmitSpec, deps: SubmitDeps): Promise<Su
       if (deps.signal.aborted) return { outcome: "not_sent", error: interruptedError(deps.signal, "no") };
       count.notSent += 1;
       const error = reply.error ?? unreachable(reply.cause, deps);
-      if (count.notSent >= SUBMIT_NOT_SENT.attempts || isUntrusted(reply.cause))
+      if (count.notSent >= SUBMIT_NOT_SENT.attempts || isLasting(reply))
         return { outcome: "not_sent", error };
       await log.again(error.message, false);
       await retryPause(backoffMs(SUBMIT_NOT_SENT, count.notSent, null, deps.random), error.message, deps);
@@ -104,6 +104,11 @@ export async function submitOnce(spec: SubmitSpec, deps: SubmitDeps): Promise<Su
       return conclude(reply, gaveUp, deps);
     }
   }
+}
+
+/** Whether what kept a request from being sent is the same in a moment: a certificate, a full disk. */
+export function isLasting({ cause, error }: Extract<SubmitReply, { outcome: "not_sent" }>): boolean {
+  return error?.type === "save_failed" || isUntrusted(cause);
 }
 
 interface Attempt {
@@ -200,7 +205,12 @@ async function submitWithGrace(spec: SubmitSpec, deps: SubmitDeps): Promise<Atte
     const { reason } = deps.signal;
     // Only what is free is given up where the task was cancelled.
     if (!sent || graceMs === 0 || reason instanceof CancelledError) return giveUp("signal", reason);
-    deps.onProgress({ type: "submit_interrupted", waitMs: Number.isFinite(graceMs) ? graceMs : null });
+    const taskId = spec.turn === null ? null : job.taskId;
+    deps.onProgress({
+      type: "submit_interrupted",
+      taskId,
+      waitMs: Number.isFinite(graceMs) ? graceMs : null,
+    });
     if (Number.isFinite(graceMs)) after(graceMs, () => giveUp("signal", reason));
   };
   deps.signal.addEventListener("abort", onAbort, { once: true });

@@ -1,6 +1,6 @@
 import { inspectBytes } from "../../lib/image/inspect.ts";
 import { fieldsOf, isJsonObject } from "../../lib/json.ts";
-import { type Answer, base64Image } from "../answer.ts";
+import { type Answer, answerOf, base64Image, type ReplyImage } from "../answer.ts";
 import { lenientJson } from "../lenient-json.ts";
 import { jsonIn, type StoredReply } from "../reply-file.ts";
 
@@ -12,28 +12,31 @@ export function readAnswer(reply: StoredReply): Answer {
   const { headers, body, cut } = reply;
   const type = String(headers["content-type"] ?? "");
   if ((cut === null && type.startsWith("image/") && body.length > 0) || inspectBytes(body).ok)
-    return { kind: "bytes", bytes: body, usage: null };
+    return answerOf([{ bytes: body }], null, "");
   const text = body.toString("utf8");
   if (isEventStream(type, text)) {
-    const last = finalEvent(text);
-    return last === null ? { kind: "cut" } : answerIn(fieldsOf(lenientJson(last)), last);
+    const last = finalEvents(text);
+    return last === null ? { kind: "cut" } : answerIn(last, JSON.stringify(last[0]));
   }
   const json = jsonIn(reply);
-  return json === undefined ? { kind: "cut" } : answerIn(fieldsOf(json), text);
+  return json === undefined ? { kind: "cut" } : answerIn([fieldsOf(json)], text);
 }
 
-/** The first image; of several, as `n` in a field of the user's may ask for, the others are not used. */
-function answerIn(json: Record<string, unknown>, body: string): Answer {
-  const { usage } = json;
-  const items = [json.data ?? json].flat().filter(isJsonObject);
-  for (const { b64_json: base64, url, respect_moderation } of items) {
-    if (respect_moderation === false || json.respect_moderation === false) continue;
-    const isAddress = typeof url === "string" && url.trim() !== "" && !url.startsWith("data:");
-    const bytes = base64Image(base64) ?? (isAddress ? null : base64Image(url));
-    if (bytes !== null) return { kind: "bytes", bytes, usage };
-    if (isAddress) return { kind: "url", url, usage };
-  }
-  return { kind: "none", body };
+/** The images of all parts of a reply: several, where `n` in a field of the user's asks for them. */
+function answerIn(parts: readonly Record<string, unknown>[], body: string): Answer {
+  const allowed = parts.filter(({ respect_moderation: isAllowed }) => isAllowed !== false);
+  const items = allowed.flatMap((part) => [part.data ?? part].flat()).filter(isJsonObject);
+  const usage = parts.find((part) => isJsonObject(part.usage))?.usage;
+  return answerOf(items.flatMap(imageIn), usage, body);
+}
+
+/** The image of an item, in a list; an empty one if there is none. */
+function imageIn({ b64_json: base64, url, respect_moderation }: Record<string, unknown>): ReplyImage[] {
+  if (respect_moderation === false) return [];
+  const isAddress = typeof url === "string" && url.trim() !== "" && !url.startsWith("data:");
+  const bytes = base64Image(base64) ?? (isAddress ? null : base64Image(url));
+  if (bytes !== null) return [{ bytes }];
+  return isAddress ? [{ url }] : [];
 }
 
 /** Whether a body is a stream of events, by its Content-Type or by how it begins. */
@@ -42,13 +45,14 @@ function isEventStream(type: string, body: string): boolean {
 }
 
 /**
- * The data of the event that ends a stream of image events: the image (`image_generation.completed`,
+ * The events that end a stream of image events, each in its own words: an image (`image_generation.completed`,
  * `image_edit.completed`), an error, or a whole answer as some gateways send it. Null if none has come: the stream was
  * cut.
  */
-function finalEvent(stream: string): string | null {
-  const events = stream.split(/\r?\n\r?\n/).map(dataOf);
-  return events.find((data) => isLast(fieldsOf(lenientJson(data)))) ?? null;
+function finalEvents(stream: string): Record<string, unknown>[] | null {
+  const events = stream.split(/\r?\n\r?\n/).map((event) => fieldsOf(lenientJson(dataOf(event))));
+  const last = events.filter(isLast);
+  return last.length === 0 ? null : last;
 }
 
 function dataOf(event: string): string {

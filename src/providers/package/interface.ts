@@ -98,10 +98,13 @@ export type ReadReply =
   /** A job to poll. The id is all that `poll` gets, perhaps in another process. */
   | { id: string }
   /** The image itself. `usage`: what the service says of cost. */
-  | { base64: string; usage?: Record<string, unknown> }
-  | { url: string; usage?: Record<string, unknown> }
+  | (ReadImage & { usage?: Record<string, unknown> })
+  /** Several images for one request: all are saved if they are paid for. */
+  | { images: readonly ReadImage[]; usage?: Record<string, unknown> }
   /** The service has answered that it makes no such image, and charges nothing for it. */
   | { refused: string };
+
+export type ReadImage = { base64: string } | { url: string };
 
 export type JobState =
   | { status: "running" }

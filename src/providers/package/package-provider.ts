@@ -1,5 +1,5 @@
 import { errorText } from "../../lib/error-text.ts";
-import { type Answer, base64Image } from "../answer.ts";
+import { type Answer, answerOf, base64Images, type ReplyImage } from "../answer.ts";
 import type { ProviderDeps } from "../deps.ts";
 import { clauseOf } from "../failures.ts";
 import { ProviderServer } from "../http.ts";
@@ -11,7 +11,7 @@ import type { Look, Polls } from "../polls.ts";
 import * as port from "../provider.ts";
 import { referenceUrls } from "../reference-files.ts";
 import { isSuccess, jsonIn, type StoredReply } from "../reply-file.ts";
-import type { Fetch, Job, JobState, Provider, ProviderPackage } from "./interface.ts";
+import type { Fetch, Job, JobState, Provider, ProviderPackage, ReadImage } from "./interface.ts";
 
 /** Makes images with a package: what it says is done by the same code as for every other service. */
 export function packageProvider(
@@ -129,7 +129,7 @@ function stateOf(said: JobState, polls: Polls): port.PolledState {
     case "failed":
       return polls.failed(clauseOf(said.why));
     case "done":
-      return polls.finished(said.urls.flatMap(urlsIn), said.usage);
+      return polls.finished(said.urls.flatMap(urlsIn), said.usage, said);
     default:
       throw new Error("the package says nothing of the job");
   }
@@ -138,13 +138,17 @@ function stateOf(said: JobState, polls: Polls): port.PolledState {
 function answerIn(reply: StoredReply, provider: Provider): Answer {
   const json = jsonIn(reply);
   if (json === undefined) return { kind: "cut" };
-  const none = { kind: "none", body: reply.body.toString("utf8") } as const;
+  const body = reply.body.toString("utf8");
   const read = provider.read(json);
-  if (read === null || "id" in read) return none;
-  if ("refused" in read) return { ...none, body: refusal(read.refused) };
-  if ("url" in read) return { kind: "url", url: read.url, usage: read.usage };
-  const bytes = base64Image(read.base64);
-  return bytes === null ? none : { kind: "bytes", bytes, usage: read.usage };
+  if (read === null || "id" in read) return { kind: "none", body };
+  if ("refused" in read) return { kind: "none", body: refusal(read.refused) };
+  const images = "images" in read ? read.images : [read];
+  return answerOf(images.flatMap(imageIn), read.usage, body);
+}
+
+/** An image as a package names it, in a list; an empty one if there is none. */
+function imageIn(read: ReadImage): ReplyImage[] {
+  return "url" in read ? [{ url: read.url }] : base64Images([read.base64]);
 }
 
 function refusal(message: string): string {

@@ -16,6 +16,12 @@ export function replicateProvider(setup: ServerSetup, deps: ProviderDeps): Provi
 
 function formOf(server: ProviderServer, deps: ProviderDeps): JobForm {
   const urlOf = (id: string) => server.ownUrl(isJobId(id) ? server.urlBelow(`/predictions/${id}`) : id);
+  const idIn = ({ id, urls }: Fields) => {
+    if (!isJobId(id)) return null;
+    const { get = server.urlBelow(`/predictions/${id}`) } = fieldsOf(urls);
+    const url = server.ownUrl(get);
+    return url && (url.href === urlOf(id)?.href ? id : url.href);
+  };
   return {
     check: problemOf,
     async request(job, context) {
@@ -25,12 +31,8 @@ function formOf(server: ProviderServer, deps: ProviderDeps): JobForm {
       const version = versionOf(model);
       return { path: submitPath(model), body: { ...(version !== null && { version }), input } };
     },
-    idIn({ id, urls }) {
-      if (!isJobId(id)) return null;
-      const { get = server.urlBelow(`/predictions/${id}`) } = fieldsOf(urls);
-      const url = server.ownUrl(get);
-      return url && (url.href === urlOf(id)?.href ? id : url.href);
-    },
+    idIn,
+    idInCut: idIn,
     poll: (id, look, polls) => look(urlOf(id), (said) => stateOf(said, polls)),
     async cancelAt(id, signal) {
       const url = urlOf(id);
@@ -50,7 +52,7 @@ function stateOf(said: Fields, polls: Polls): PolledState | null {
     case "queued":
       return { status: "running", word: status };
     case "succeeded":
-      return polls.finished(urlsIn(output), metrics);
+      return polls.finished(urlsIn(output), metrics, said);
     case "failed":
     case "canceled":
     case "aborted":

@@ -7,6 +7,7 @@ import type { TaskEvent } from "../../../src/task/lifecycle.ts";
 import { generatorWorld, IMAGE_REPLY, makesImage, refuses } from "../../support/generator-world.ts";
 import { GONE, ledgerOf, openTasks } from "../../support/left-task.ts";
 import { inTurn } from "../../support/scripts.ts";
+import { withConfig } from "../../support/settings-file.ts";
 
 interface Killed {
   command?: string[];
@@ -141,5 +142,57 @@ describe("a task at a generator whose process was killed", () => {
     const over = await killed(["started"], { by, until: LONG_AGO });
     expect(await over.json(["resume"])).toMatchObject({ code: 9 });
     expect([...alive.prompts(), ...over.prompts()]).toEqual([]);
+  });
+});
+
+describe("resume of a task at a generator", () => {
+  it.each([
+    ["--generator", "comfyui:"],
+    ["--generator", "npm:nowhere-to-be-found"],
+    ["--generator-side", "wide"],
+    ["--generator-field", "steps"],
+    ["--generator-concurrency", "0"],
+  ])("refuses %s %s as a usage error, before it looks at any task", async (...flags) => {
+    for (const types of [[], ["started"]] as const) {
+      const { json, prompts } = await killed(types);
+      const { code, document } = await json(["resume", ...flags]);
+      expect({ code, document }).toMatchObject({
+        code: 2,
+        document: { ok: false, error: { type: "usage" } },
+      });
+      expect(document.tasks).toBeUndefined();
+      expect(prompts()).toEqual([]);
+    }
+  });
+
+  it.each([{ IMGGEN_GENERATOR: "comfyui:" }, { IMGGEN_GENERATOR: "npm:nowhere-to-be-found" }])(
+    "is not kept from its own by a malformed setting: %j",
+    async (env) => {
+      const { json, taskId } = await killed([]);
+      const { code, document } = await json(["resume"], { env });
+      expect({ code, document }).toMatchObject({
+        code: 0,
+        document: { tasks: [{ taskId, status: "completed", charged: "yes" }] },
+      });
+    },
+  );
+
+  it("is not kept from its own by what is malformed about another one in the config", async () => {
+    const world = await killed([]);
+    await withConfig(world, { generator: "comfyui:http://127.0.0.1:9", generatorSide: "wide" });
+    const env = { IMGGEN_GENERATOR: undefined };
+    expect(await world.json(["resume"], { env })).toMatchObject({ code: 0 });
+  });
+
+  it("says what is malformed about its own", async () => {
+    const world = await killed([]);
+    const generator = `openai:${world.generator.origin}/v1`;
+    await withConfig(world, { generator, generatorSide: "wide" });
+    const env = { IMGGEN_GENERATOR: undefined };
+    const { code, document } = await world.json(["resume"], { env });
+    expect(code).toBe(2);
+    expect(document.tasks).toMatchObject([
+      { error: { message: expect.stringContaining("generatorSide in the config") } },
+    ]);
   });
 });

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import type { TaskDeps } from "../../../src/core/deps.ts";
 import { atUrls } from "../../../src/core/images/image-source.ts";
 import { ownedName } from "../../../src/core/images/owned-name.ts";
-import { saveImages } from "../../../src/core/images/save-images.ts";
+import { MOST_IMAGES, saveImages } from "../../../src/core/images/save-images.ts";
 import type { SaveResult, SaveSpec } from "../../../src/core/images/save-spec.ts";
 import { systemProcesses } from "../../../src/lib/processes.ts";
 import { keyMasker } from "../../../src/lib/redact.ts";
@@ -32,7 +32,7 @@ interface Saving extends Partial<Omit<SaveSpec, "destination" | "sources">> {
   deps?: Partial<TaskDeps>;
 }
 
-const newResult = (): SaveResult => ({ files: [], warnings: [], bad: [] });
+const newResult = (): SaveResult => ({ files: [], warnings: [], bad: [], rest: [] });
 
 /** Saves a task's images, `/0`, `/1`, …, into a folder of its own. */
 async function saving({
@@ -69,6 +69,8 @@ async function saving({
       keepsSinceMs: new Date(2026, 0, 31).getTime(),
       recovering: false,
       owned: true,
+      mostImages: MOST_IMAGES,
+      savesAll: true,
       ...spec,
       destination: { ...world.destination, folder, ...destination } as Destination,
     },
@@ -395,6 +397,8 @@ it("two that save one task at once, neither owning it, never write into each oth
       keepsSinceMs: new Date(2026, 0, 31).getTime(),
       recovering: true,
       owned: false,
+      mostImages: MOST_IMAGES,
+      savesAll: true,
       destination: { ...world.destination, folder } as Destination,
     };
     await saveImages(spec, result, world.deps);

@@ -173,7 +173,10 @@ describe("a signal", () => {
     };
     const world = await submitting([later], { clock });
     expect(await world.purchasing).toEqual({ outcome: "accepted", taskId: "task-1" });
-    expect(world.events).toEqual([{ type: "submitting" }, { type: "submit_interrupted", waitMs: 10_000 }]);
+    expect(world.events).toEqual([
+      { type: "submitting" },
+      { type: "submit_interrupted", taskId: null, waitMs: 10_000 },
+    ]);
   });
 
   it("during the submit waits 10 s at the most, and then the outcome is unknown", async () => {

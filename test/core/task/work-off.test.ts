@@ -1,4 +1,4 @@
-import { readdir, rm } from "node:fs/promises";
+import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { AuthRequiredError, GenerationFailedError, ServiceError } from "../../../src/api/errors.ts";
@@ -155,6 +155,54 @@ describe("a request whose reply is lost", () => {
   });
 });
 
+describe("several images for one request", () => {
+  const threeImages: Answer = async (job) => {
+    await writeFile(path.join(job.folder, "image_2.png"), png(10 + job.index));
+    await writeFile(path.join(job.folder, "image_3.png"), png(20 + job.index));
+    return drawn(job);
+  };
+
+  it("are saved by the next run after a crash between two of them, and none of them twice", async () => {
+    const world = await workWorld();
+    const id = await world.leave([started]);
+    for (const [at, bytes] of [png(0), png(10), png(20)].entries())
+      await leaveImage(id, world, bytes, { name: ["image.png", "image_2.png", "image_3.png"][at] });
+    await mkdir(world.output, { recursive: true });
+    await writeFile(path.join(world.output, "a-fox.png"), png(0));
+    await writeFile(path.join(world.output, "a-fox-2.png"), png(10));
+    const report = await world.resume(id);
+    expect(report).toMatchObject({
+      state: "saved",
+      files: [png(0), png(10), png(20)].map((image) => ({ sha256: sha256(image) })),
+      warnings: ["Requested 1 image, received 3."],
+    });
+    expect((await readdir(world.output)).sort()).toEqual(["a-fox-2.png", "a-fox-3.png", "a-fox.png"]);
+    expect(world.provider.jobs).toHaveLength(0);
+    expect(keptIn(world)).toEqual([]);
+  });
+
+  it("come after the first ones of all requests", async () => {
+    const world = await workWorld({ answer: threeImages, work: { requests: 2 }, images: 2 });
+    expect((await world.generate()).files.map((file) => file.sha256)).toEqual(
+      [png(0), png(1), png(10), png(20), png(11), png(21)].map(sha256),
+    );
+  });
+
+  it("are not given up with what is dismissed while one of them is not saved", async () => {
+    const world = await workWorld({ work: { requests: 2 }, images: 2 });
+    const file = { path: "/a.png", url: null, mediaType: "image/png", bytes: 9, width: 8, height: 6 };
+    const id = await world.leave([
+      { ...started, request: 0 },
+      { ...EVENTS.completed, urls: [], request: 0 },
+      { ...started, request: 1 },
+      { ...EVENTS.unknown, request: 1 },
+      { ...EVENTS.partly_saved, files: [{ ...file, sha256: "0" }, null, null] },
+    ]);
+    expect(await world.dismiss(id)).toMatchObject({ state: "completed" });
+    expect(linesIn(world).folder).toBe("open");
+  });
+});
+
 describe("a reply that holds no image", () => {
   const page: Answer = (job) => drawn(job, Buffer.from("<html>"));
 
@@ -200,7 +248,7 @@ describe("a signal while a request runs", () => {
     while (world.provider.jobs.length === 0) await turn();
     world.interrupt();
     await turn();
-    expect(world.events).toContainEqual({ type: "submit_interrupted", waitMs: null });
+    expect(world.events).toContainEqual({ type: "submit_interrupted", taskId: "task_1", waitMs: null });
     open();
     const report = await generating;
     expect(report).toMatchObject({ state: "completed", charged: "yes", error: { type: "interrupted" } });

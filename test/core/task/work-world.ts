@@ -83,10 +83,15 @@ export function linesIn({ stateFolder }: Pick<TaskWorld, "stateFolder">) {
 }
 
 /** Leaves what a process that has ended had received for a request. */
-export async function leaveImage(id: string, world: TaskWorld, bytes: Buffer, request = 0): Promise<void> {
+export async function leaveImage(
+  id: string,
+  world: TaskWorld,
+  bytes: Buffer,
+  { request = 0, name = "image.png" } = {},
+): Promise<void> {
   const folder = world.deps.ledger.work.of(id, request);
   await mkdir(folder, { recursive: true });
-  await writeFile(path.join(folder, "image.png"), bytes);
+  await writeFile(path.join(folder, name), bytes);
 }
 
 /** What is kept of all requests of all tasks. */

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { MODELS } from "../../../src/models/matrix.ts";
 import { modelsAt, OPENAI_MATRIX, openAiName } from "../../../src/providers/openai/servers.ts";
 import { CANARY } from "../../support/canary.ts";
-import { PICTURE } from "../../support/images.ts";
+import { PICTURE, png } from "../../support/images.ts";
 import { json, response } from "../../support/scripted-server.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import {
@@ -13,6 +13,7 @@ import {
   bodies,
   expectPicture,
   failing,
+  made,
   ONE_IMAGE,
   scriptedOpenAi,
 } from "./openai-world.ts";
@@ -99,6 +100,17 @@ describe("a stream from OpenAI", () => {
       OPENAI,
     );
     await expectPicture(generator);
+  });
+
+  it("may hold several images", async () => {
+    const second = { type: COMPLETED.type, b64_json: png(1).toString("base64") };
+    const { generator } = await scriptedOpenAi(
+      (_request, socket) => void socket.write(stream(COMPLETED, second)),
+      OPENAI,
+    );
+    const { images, usage } = await made(generator);
+    expect(images).toEqual([PICTURE, png(1)].map((bytes) => ({ kind: "bytes", bytes })));
+    expect(usage).toEqual({ total_tokens: 7 });
   });
 
   it("that ends without the image may have cost it", async () => {

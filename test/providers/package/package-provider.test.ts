@@ -133,7 +133,7 @@ const HEAD = 'module.exports = { version: 1, title: "Fox", url: "http://localhos
 describe("a package that answers with the image itself", () => {
   const code = `${HEAD}{
     request: ({ prompt }) => ({ path: "/draw", body: { prompt } }),
-    read: ({ png, no, at }) => (png ? { base64: png, usage: { cost: 1 } } : no ? { refused: no } : at ? { url: at } : null),
+    read: ({ png, no, at, all }) => (all ? { images: all } : png ? { base64: png, usage: { cost: 1 } } : no ? { refused: no } : at ? { url: at } : null),
   }) };`;
   const drawing = async (reply: object) => {
     const double = await serviceDouble(
@@ -155,6 +155,8 @@ describe("a package that answers with the image itself", () => {
     [{ no: "against the rules" }, "generation_failed"],
     [{ hello: "world" }, "unknown"],
     [{ at: "https://a.example/1.png" }, "made"],
+    [{ all: [{ url: "https://a.example/1.png" }, { base64: "AAAA" }] }, "made"],
+    [{ all: [] }, "unknown"],
   ])("answers with %j: %s", async (reply, what) => {
     const { submit } = await drawing(reply);
     expect((await submit()).what).toBe(what);

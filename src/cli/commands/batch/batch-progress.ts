@@ -5,7 +5,7 @@ import type { RowResult } from "../../../core/batch/row-result.ts";
 import { formatDuration } from "../../../lib/duration.ts";
 import { eventProgress, rowLine } from "../../output/event-lines.ts";
 import { createStatusLine } from "../../output/status-line.ts";
-import { type Progress, tellLedgerWarning } from "../../output/task-progress.ts";
+import { type Progress, tellAnyway } from "../../output/task-progress.ts";
 import type { Session } from "../../session/session.ts";
 import type { Paint, TextStyle } from "../../text/colors.ts";
 import { hasSymbols } from "../../text/colors.ts";
@@ -38,10 +38,11 @@ export async function createBatchProgress(
   return {
     ...bar,
     show(event) {
-      tellLedgerWarning(event, console);
+      tellAnyway(event, console);
       if (event.type !== "submit_interrupted" || isStopping) return;
       isStopping = true;
-      void console.note(stoppingText(event.waitMs, 2));
+      // The other rows that are under way say so in the same moment.
+      queueMicrotask(() => void console.note(stoppingText(event.waitMs, console.awaited, 2)));
     },
     onOutage(outage) {
       void console.note(outage.down ? `Submitting is paused: ${outage.why}.` : "The service is back.");
