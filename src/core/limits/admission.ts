@@ -1,4 +1,4 @@
-import { connectionErrorText, isUntrusted } from "../../api/connection-errors.ts";
+import { connectionErrorText, isFinal } from "../../api/connection-errors.ts";
 import { NetworkError, ServiceError } from "../../api/errors.ts";
 import { TransportError } from "../../api/transport.ts";
 import { formatDuration } from "../../lib/duration.ts";
@@ -182,7 +182,7 @@ export class AdmittedRequests implements AdmittedProvider {
     if (reply.outcome === "rate_limited") rateLimiter.slowDown(reply.retryAfterMs);
     if (signal.aborted && !(signal.reason instanceof TimeLimitError)) return;
     // Not an outage: waiting would not help.
-    if (reply.outcome === "not_sent" && isUntrusted(reply.cause) && !keepsTrying) return;
+    if (reply.outcome === "not_sent" && isFinal(reply.cause) && !keepsTrying) return;
     if (reply.outcome === "not_sent")
       breaker.unreachable(ticket, reply.error?.message ?? connectionErrorText(reply.cause));
     else if (reply.outcome === "unknown") breaker.lost(ticket, reply.why);
