@@ -1,6 +1,6 @@
 import { VERSION } from "../lib/version.ts";
-import { prepareAddressCheck } from "./address.ts";
 import { type ConnectOptions, type Connector, connector } from "./connect.ts";
+import { isOfThisProcess } from "./connection-errors.ts";
 import { decoded } from "./decode.ts";
 import { mayBeProxied, proxyFor } from "./proxies.ts";
 import { SingleConnections } from "./single-connections.ts";
@@ -63,12 +63,20 @@ export class HttpClient {
     const single = isProxied && !mayBeProxied(url, headers) ? this.#unproxied : this.#single;
     const isShared =
       method !== "POST" && method !== "PUT" && single === this.#single && !this.#broken.delete(url.origin);
-    try {
-      const sender = isShared ? await this.#sharedConnections() : single;
-      const noted = { onHead, onData: (chunk: Buffer) => receiver.onData(chunk) };
-      await new Promise<void>((resolve, reject) => {
+    const noted = { onHead, onData: (chunk: Buffer) => receiver.onData(chunk) };
+    const sendOver = (sender: Sender) =>
+      new Promise<void>((resolve, reject) => {
         sender.dispatch({ url, method, headers, body }, new Exchange(request, noted, resolve, reject));
       });
+    try {
+      if (!isShared) await sendOver(single);
+      else
+        await sendOver(await this.#sharedConnections()).catch((error) => {
+          if (!(error instanceof TransportError) || error.sent || !isOfThisProcess(error)) throw error;
+          // undici's parser is WebAssembly, which Node may be told to do without, or find no memory for.
+          this.#shared = Promise.resolve(single);
+          return sendOver(single);
+        });
     } catch (error) {
       if (isShared && error instanceof TransportError && error.sent) this.#broken.add(url.origin);
       result = `${result}, ${error instanceof Error ? error.message : error}`;
@@ -80,7 +88,7 @@ export class HttpClient {
 
   /** Loads the code of polls and downloads, for every client, before it is needed: that takes 10 ms. Never throws. */
   async prepareShared(): Promise<void> {
-    await Promise.allSettled([this.#sharedConnections(), prepareAddressCheck()]);
+    await this.#sharedConnections();
   }
 
   /** Drops every connection, used, idle or not made yet, so that the process can end. */

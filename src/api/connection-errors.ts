@@ -12,6 +12,8 @@ const OTHER_HOST = `Check the base URL, and that it leads to the service and not
 const NOT_TLS =
   "Check the base URL and its port, and that it leads to the service and not to another server.";
 
+const OWN_FAULT = "Run it again without limits on its memory or on Node.js (ulimit -v, NODE_OPTIONS).";
+
 /** Why a connection to a service would not be safe, and the next step. */
 const TLS: Record<string, [what: string, hint: string]> = {
   CERT_HAS_EXPIRED: ["its certificate has expired", CLOCK],
@@ -53,12 +55,33 @@ export function describeConnectionError(
       hint,
     };
   }
+  if (isOfThisProcess(error))
+    return { message: `imggen itself failed, not the network: ${plainText(error)}.`, hint: OWN_FAULT };
   const proxy = proxyIn(error);
   const what = proxy === null ? `The service at ${service.host}` : `The proxy at ${proxy}`;
   return { message: `${what} could not be reached: ${plainText(error)}.`, hint };
 }
 
-/** Whether a certificate was rejected, or plain http: would leave this machine: retrying would not help. */
+/**
+ * Whether a failure is this process's own: its code or its memory gave out, not the network. Another attempt would fail
+ * alike.
+ */
+export function isOfThisProcess(error: unknown): boolean {
+  for (let each = error; each instanceof Error; each = innerError(each)) {
+    if ([TypeError, ReferenceError, RangeError, SyntaxError].some((kind) => each instanceof kind))
+      return true;
+    if (/^(?:Compile|Link|Runtime)Error$/.test(each.name) || /MODULE_NOT_FOUND$/.test(ownCode(each)))
+      return true;
+  }
+  return false;
+}
+
+/** Whether another attempt would not help: the connection is not trusted, or this process itself fails. */
+export function isFinal(error: unknown): boolean {
+  return isUntrusted(error) || isOfThisProcess(error);
+}
+
+/** Whether a certificate was rejected, or plain http: would leave this machine. */
 export function isUntrusted(error: unknown): boolean {
   return UNTRUSTED.test(deepestCode(error));
 }
@@ -88,10 +111,12 @@ function plainText(error: unknown): string {
 /** The code of the innermost cause that has one: outer errors wrap it in codes of their own. */
 function deepestCode(error: unknown): string {
   let code = error instanceof TransportError && error.timedOut && !error.sent ? "ETIMEDOUT" : "";
-  for (let each = error; each instanceof Error; each = innerError(each)) {
-    if ("code" in each && typeof each.code === "string") code = each.code;
-  }
+  for (let each = error; each instanceof Error; each = innerError(each)) code = ownCode(each) || code;
   return code;
+}
+
+function ownCode(error: Error): string {
+  return "code" in error && typeof error.code === "string" ? error.code : "";
 }
 
 /** An AggregateError (all addresses of a name failed) stands for its first. */

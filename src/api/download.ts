@@ -2,7 +2,7 @@ import type { Clock } from "../lib/clock.ts";
 import { errorCode } from "../lib/error-text.ts";
 import { BlockedAddressError, looksPublic } from "./address.ts";
 import type { HttpClient } from "./client.ts";
-import { connectionErrorText, isUntrusted } from "./connection-errors.ts";
+import { connectionErrorText, isFinal } from "./connection-errors.ts";
 import { decoded, isEncoded } from "./decode.ts";
 import { isPassing, parseRetryAfter } from "./retry.ts";
 import { type ByteSink, type ReplyHeaders, TransportError } from "./transport.ts";
@@ -180,7 +180,7 @@ const TOO_LARGE_A_FILE: DownloadReply = { outcome: "forbidden", why: "the file i
 function brokenOff(error: TransportError): DownloadReply {
   const { cause } = error;
   if (cause instanceof BlockedAddressError) return { outcome: "forbidden", why: cause.message };
-  if (isUntrusted(error)) return { outcome: "forbidden", why: connectionErrorText(error) };
+  if (isFinal(error)) return { outcome: "forbidden", why: connectionErrorText(error) };
   const endless = [TOO_LONG, TOO_SLOW].find((each) => each === cause);
   return { outcome: "retry", why: endless?.message ?? connectionErrorText(error), retryAfterMs: null };
 }

@@ -40,11 +40,12 @@ export class SharedConnections implements Sender {
     this.#connect = connect;
   }
 
-  dispatch({ url, ...request }: OutgoingRequest, exchange: Exchange): void {
+  /** For requests without a body. */
+  dispatch({ url, method, headers }: OutgoingRequest, exchange: Exchange): void {
     const { origin, pathname, search } = url;
     const pool = this.#pools.get(origin) ?? poolOf(origin, this.#connect, this.#closing.signal);
     this.#pools.set(origin, pool);
-    pool.dispatch({ ...request, origin, path: `${pathname}${search}` }, exchange);
+    pool.dispatch({ method, headers, origin, path: `${pathname}${search}` }, exchange);
   }
 
   async destroy(): Promise<void> {

@@ -1,7 +1,8 @@
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
+import { Readable } from "node:stream";
 import type { Connector } from "./connect.ts";
-import type { Exchange, OutgoingRequest, Sender } from "./transport.ts";
+import type { Exchange, OutgoingRequest, Sender, StreamedBody } from "./transport.ts";
 
 /**
  * Sends each request on a connection of its own, which is never used again: a service may close one that has carried a
@@ -91,17 +92,34 @@ function send(socket: Socket, request: OutgoingRequest, exchange: Exchange): voi
   });
   step(() => exchange.onRequestStart({ abort }));
   // From here on bytes may leave.
-  if (!hasEnded) outgoing.end(request.body);
+  if (!hasEnded) write(request.body, outgoing);
+}
+
+/** Writes a body. An error of a streamed one is the request's, which ends cut short. */
+function write(body: OutgoingRequest["body"], outgoing: ClientRequest): void {
+  if (!isStreamed(body)) {
+    outgoing.end(body);
+    return;
+  }
+  const source = Readable.from(body.chunks());
+  source.once("error", (error) => outgoing.destroy(error));
+  outgoing.once("close", () => source.destroy());
+  source.pipe(outgoing);
+}
+
+function isStreamed(body: OutgoingRequest["body"]): body is StreamedBody {
+  return body !== null && typeof body === "object" && "chunks" in body;
 }
 
 /** The longest head of a reply, in bytes: many times what Node allows by itself, and little to hold. */
 const LONGEST_HEAD_BYTES = 256 * 1024;
 
-function requestOver(socket: Socket, { method, url, headers }: OutgoingRequest): ClientRequest {
+function requestOver(socket: Socket, { method, url, headers, body }: OutgoingRequest): ClientRequest {
+  const length = isStreamed(body) && { "content-length": body.bytes };
   return httpRequest({
     method,
     path: `${url.pathname}${url.search}`,
-    headers: { ...headers, host: url.host },
+    headers: { ...headers, host: url.host, ...length },
     createConnection: () => socket,
     // What is unusual in a reply must not cost the task id in it: it is the only reply of its connection, so that no
     // other can be confused with it, and its content is checked.

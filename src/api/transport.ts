@@ -1,11 +1,20 @@
 import { formatDuration } from "../lib/duration.ts";
 
+/** A body that is produced while it is sent, so that little of it is in memory. */
+export interface StreamedBody {
+  /** How many bytes it has: the receiver is told before the first. */
+  readonly bytes: number;
+  /** What it throws ends the request before it is whole. */
+  chunks(): AsyncIterable<Buffer>;
+}
+
 export interface HttpRequest {
   /** A POST or a PUT gets a connection of its own, which carries no other request, neither before nor after. */
   method: "GET" | "HEAD" | "POST" | "PUT";
   url: URL;
   headers?: Record<string, string>;
-  body?: string | Buffer;
+  /** Of a POST or a PUT alone. */
+  body?: string | Buffer | StreamedBody;
   /** The whole exchange, connection and body included, may take this long. */
   timeoutMs?: number;
   /** No byte for this long ends the exchange. */
@@ -48,7 +57,7 @@ export class TransportError extends Error {
 /** A request as it is sent. */
 export interface OutgoingRequest extends Pick<HttpRequest, "url" | "method"> {
   headers: Record<string, string>;
-  body: string | Buffer | null;
+  body: string | Buffer | StreamedBody | null;
 }
 
 /** Sends requests, and calls their exchanges at each step. */

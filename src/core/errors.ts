@@ -73,6 +73,11 @@ export class DownloadFailedError extends SaveFailedError {
   }
 }
 
+/** A part of the program is missing, as where it was replaced while it ran. */
+export class NotLoadedError extends ImggenError {
+  readonly type = "internal";
+}
+
 /** The request would cost more than the user allows, or its cost is not documented. */
 export class BudgetExceededError extends ImggenError {
   readonly type = "budget_exceeded";

@@ -3,16 +3,20 @@ import {
   constants,
   createReadStream,
   fchmod,
+  fchownSync,
   fstatSync,
   fsync,
   open,
   openSync,
   readSync,
+  statSync,
   writeSync,
   writev,
 } from "node:fs";
+import path from "node:path";
 import type { Readable } from "node:stream";
 import { promisify } from "node:util";
+import { userId } from "./processes.ts";
 
 /** Appending: the process of another machine may take a task over, and write to the same file. */
 const CREATE_ALONE = constants.O_CREAT | constants.O_EXCL | constants.O_RDWR | constants.O_APPEND;
@@ -37,12 +41,17 @@ export class DiskFile {
 
   /** Creates a file that must not exist yet, so that only one process creates it. @throws EEXIST */
   static createExclusive(file: string, mode: number): DiskFile {
-    return new DiskFile(openSync(file, CREATE_ALONE, mode));
+    return DiskFile.#created(file, openSync(file, CREATE_ALONE, mode));
   }
 
   /** Does what `createExclusive` does, asynchronously. */
   static async createInBackground(file: string, mode: number): Promise<DiskFile> {
-    return new DiskFile(await promisify(open)(file, CREATE_ALONE, mode));
+    return DiskFile.#created(file, await promisify(open)(file, CREATE_ALONE, mode));
+  }
+
+  static #created(file: string, descriptor: number): DiskFile {
+    giveToOwnerOfFolder(file, (uid, gid) => fchownSync(descriptor, uid, gid));
+    return new DiskFile(descriptor);
   }
 
   /** Opens an existing file. Writes go to its end, even if other processes write too. @throws ENOENT */
@@ -111,6 +120,23 @@ export class DiskFile {
     const descriptor = this.#descriptor;
     this.#descriptor = null;
     if (descriptor !== null) closeSync(descriptor);
+  }
+}
+
+const ROOT = 0;
+
+/**
+ * Gives what root has just created the owner of the folder that it is in. Otherwise one run with sudo would leave records
+ * that the folder's user cannot read. What cannot be given (on a disk without owners) stays root's.
+ * @param give changes the owner
+ */
+export function giveToOwnerOfFolder(file: string, give: (uid: number, gid: number) => void): void {
+  if (userId() !== ROOT) return;
+  try {
+    const { uid, gid } = statSync(path.dirname(file));
+    if (uid !== ROOT) give(uid, gid);
+  } catch {
+    // It can be used all the same by the user who made it.
   }
 }
 

@@ -1,7 +1,7 @@
-import { mkdirSync, statSync, unlinkSync } from "node:fs";
+import { lchownSync, mkdirSync, statSync, unlinkSync } from "node:fs";
 import { platform } from "node:os";
 import path from "node:path";
-import { DiskFile } from "./disk-file.ts";
+import { DiskFile, giveToOwnerOfFolder } from "./disk-file.ts";
 import { errorCode } from "./error-text.ts";
 import { isFolder } from "./read-file.ts";
 
@@ -30,6 +30,7 @@ export async function makeFolder(folder: string, mode: number): Promise<void> {
 async function makeOne(folder: string, mode: number): Promise<boolean> {
   try {
     mkdirSync(folder, { mode });
+    giveToOwnerOfFolder(folder, (uid, gid) => lchownSync(folder, uid, gid));
   } catch (error) {
     const code = errorCode(error);
     if (code === "ENOENT") return false;

@@ -67,6 +67,11 @@ function callAll(): void {
   for (const call of BEFORE_EXIT) call();
 }
 
+/** Whose rights this process has: the number of a user, 0 for root; undefined on Windows. */
+export function userId(): number | undefined {
+  return process.geteuid?.();
+}
+
 /** Calls a function at the last moment before this process ends, unless a signal ends it. @returns takes that back */
 export function beforeExit(call: () => void): () => void {
   if (BEFORE_EXIT.size === 0) process.on("exit", callAll);

@@ -94,11 +94,8 @@ function stepped(px: number): number {
 /** `input_image`, `input_image_2`, …, in base64. @throws ProviderError for one that cannot be used */
 async function referenceFields(job: Job, context: JobContext): Promise<Fields> {
   const files = await referenceFiles(job, path.join(job.folder, "reference"), context);
-  const entries = files.map(async (file, at) => {
-    const name = at === 0 ? "input_image" : `input_image_${at + 1}`;
-    return [name, await base64Of(file)] as const;
-  });
-  return Object.fromEntries(await Promise.all(entries));
+  const nameAt = (at: number) => (at === 0 ? "input_image" : `input_image_${at + 1}`);
+  return Object.fromEntries(files.map((file, at) => [nameAt(at), base64Of(file)]));
 }
 
 function problemOf({ options: { model } }: Pick<Job, "options">): string | null {

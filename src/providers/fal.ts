@@ -103,7 +103,7 @@ function sizeOf({ options, request, references }: Job): Fields {
 /** The models that edit several images take a list, also of one. */
 async function referenceFields({ references, options }: Job, context: JobContext): Promise<Fields> {
   if (references.length === 0) return {};
-  const urls = await referenceUrls(references, context);
+  const urls = referenceUrls(references, context);
   const isList = urls.length > 1 || options.model?.endsWith("/edit");
   return isList ? { image_urls: urls } : { image_url: urls[0] };
 }

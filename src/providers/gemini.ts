@@ -28,15 +28,13 @@ const FORM: ImageForm = {
 async function bodyFor(job: Job, context: ReferenceDeps): Promise<Record<string, unknown>> {
   const { prompt, ratio, quality } = job.request;
   const files = await referenceFiles(job, path.join(job.folder, "reference"), context);
-  const images = files.map(async (file) => ({
-    inlineData: { mimeType: file.mediaType, data: await base64Of(file) },
-  }));
+  const images = files.map((file) => ({ inlineData: { mimeType: file.mediaType, data: base64Of(file) } }));
   const imageConfig = {
     ...(ratio !== undefined && ratio !== "auto" && { aspectRatio: ratio }),
     ...(SIZES.test(quality ?? "") && takesSize(nameOf(job)) && { imageSize: quality }),
   };
   return {
-    contents: [{ role: "user", parts: [{ text: prompt }, ...(await Promise.all(images))] }],
+    contents: [{ role: "user", parts: [{ text: prompt }, ...images] }],
     generationConfig: {
       responseModalities: ["IMAGE"],
       ...(Object.keys(imageConfig).length > 0 && { imageConfig }),

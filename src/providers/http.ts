@@ -85,7 +85,7 @@ export class ProviderServer {
         "content-type": body.type,
         "accept-encoding": "identity",
       };
-      const request = { method: "POST", url: this.#urlOf(to), headers, body: body.bytes } as const;
+      const request = { method: "POST", url: this.#urlOf(to), headers, body: body.content } as const;
       await this.#http.send({ ...request, signal, onSent }, reply);
     } catch (error) {
       if (!(error instanceof TransportError)) throw error;
@@ -117,10 +117,10 @@ export class ProviderServer {
   }
 
   /** Sends a POST that costs nothing, and may be sent twice. @throws as `get` */
-  tell(at: string, { type, bytes }: PostBody, signal: AbortSignal): Promise<HttpReply> {
+  tell(at: string, { type, content }: PostBody, signal: AbortSignal): Promise<HttpReply> {
     const headers = { ...this.#headers, "content-type": type };
     const request = { method: "POST", url: this.#urlOf(at), timeoutMs: UPLOAD_TIMEOUT_MS } as const;
-    return this.#ask({ ...request, headers, body: bytes, signal }, signal);
+    return this.#ask({ ...request, headers, body: content, signal }, signal);
   }
 
   async #ask(request: HttpRequest, signal: AbortSignal, mostBytes?: number): Promise<HttpReply> {

@@ -1,13 +1,16 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { accessSync, constants } from "node:fs";
+import { copyFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { guardedLookup } from "../api/address.ts";
 import { HttpClient } from "../api/client.ts";
 import { download } from "../api/download.ts";
 import { backoffMs, REFERENCE } from "../api/retry.ts";
+import { DiskFile } from "../lib/disk-file.ts";
 import { errorText } from "../lib/error-text.ts";
-import { inspectBytes } from "../lib/image/inspect.ts";
+import { inspectFileAt } from "../lib/image/inspect.ts";
 import { withoutQuery } from "../lib/redact.ts";
 import type { ProviderDeps } from "./deps.ts";
+import { Base64File } from "./post-body.ts";
 import { type Job, ProviderError, type Reference, TimeLimitError } from "./provider.ts";
 
 export interface ReferenceDeps extends Pick<ProviderDeps, "proxies" | "clock" | "onExchange"> {
@@ -55,11 +58,11 @@ export async function referenceFiles(
     const files: LocalReference[] = [];
     for (const [at, reference] of references.entries()) {
       const name = nameOf(reference);
-      const bytes = await bytesOf(reference, name, http, deps);
-      const { extension, mediaType } = checked(bytes, name);
-      const file = `${stem}-${at + 1}.${extension}`;
-      await writeFile(file, bytes, { mode: 0o600 });
-      files.push({ file, mediaType });
+      const draft = `${stem}-${at + 1}`;
+      await fetchInto(draft, reference, name, http, deps);
+      const { extension, mediaType } = checked(draft, name);
+      await rename(draft, `${draft}.${extension}`);
+      files.push({ file: `${draft}.${extension}`, mediaType });
     }
     return files;
   } finally {
@@ -67,32 +70,40 @@ export async function referenceFiles(
   }
 }
 
-/** Every reference image as a URL; those on this disk as `data:` URLs, or what stands for them. @throws ProviderError */
+/** A URL of a reference image; one on this disk becomes a `data:` URL while it is sent. */
+export type ReferenceUrl = string | Base64File;
+
+/** Every reference image as a URL, or what stands for it. @throws ProviderError */
 export function referenceUrls(
   references: readonly Reference[],
   { isShown = false }: Pick<ReferenceDeps, "isShown">,
-): Promise<string[]> {
-  return Promise.all(
-    references.map(async (reference) => {
-      const isLong = "file" in reference || /^data:/i.test(reference.url);
-      if (isShown && isLong) return shownReference(reference).shown ?? "";
-      if ("url" in reference) return reference.url;
-      const bytes = await fileBytes(reference);
-      return `data:${reference.mediaType};base64,${bytes.toString("base64")}`;
-    }),
-  );
-}
-
-/** @throws ProviderError */
-function fileBytes(reference: LocalReference): Promise<Buffer> {
-  return readFile(reference.file).catch((error) => {
-    throw invalid(`${nameOf(reference)} cannot be read: ${errorText(error)}`, error);
+): ReferenceUrl[] {
+  return references.map((reference) => {
+    const isLong = "file" in reference || /^data:/i.test(reference.url);
+    if (isShown && isLong) return shownReference(reference).shown ?? "";
+    if ("url" in reference) return reference.url;
+    requireReadable(reference);
+    return new Base64File(reference.file, `data:${reference.mediaType};base64,`);
   });
 }
 
+/** @throws ProviderError */
+function requireReadable(reference: LocalReference): void {
+  try {
+    accessSync(reference.file, constants.R_OK);
+  } catch (error) {
+    throw notRead(nameOf(reference), error);
+  }
+}
+
+/** What a `data:` URL holds in base64, for servers that take no such URL; any other URL as it is. */
+export function withoutDataPrefix(url: ReferenceUrl): ReferenceUrl {
+  return typeof url === "string" ? url.replace(/^data:[^,]*,/, "") : new Base64File(url.file);
+}
+
 /** A reference image's bytes in base64, or what stands for them. */
-export function base64Of({ file, shown }: LocalReference): Promise<string> {
-  return shown === undefined ? readFile(file, "base64") : Promise.resolve(shown);
+export function base64Of({ file, shown }: LocalReference): string | Base64File {
+  return shown ?? new Base64File(file);
 }
 
 /** What stands for a reference image where nothing is to be sent: `<file fox.png>`. */
@@ -110,15 +121,22 @@ function nameOf(reference: Reference): string {
   return `The reference image ${/^data:/i.test(url) ? "in a data: URL" : withoutQuery(url)}`;
 }
 
-async function bytesOf(
+/** Writes a reference image into a new file. @throws ProviderError */
+async function fetchInto(
+  draft: string,
   reference: Reference,
   name: string,
   http: HttpClient,
   deps: ReferenceDeps,
-): Promise<Buffer> {
-  if ("file" in reference) return fileBytes(reference);
-  if (/^data:/i.test(reference.url)) return decodedData(reference.url, name);
-  return downloaded(reference.url, name, http, deps);
+): Promise<void> {
+  await rm(draft, { force: true });
+  if ("file" in reference) {
+    await copyFile(reference.file, draft).catch((error) => {
+      throw notRead(name, error);
+    });
+  } else if (/^data:/i.test(reference.url)) {
+    await writeFile(draft, await decodedData(reference.url, name), { mode: 0o600 });
+  } else await downloadInto(draft, reference.url, name, http, deps);
 }
 
 /** Node reads data: URLs by itself, in all their spellings. */
@@ -131,12 +149,13 @@ async function decodedData(url: string, name: string): Promise<Buffer> {
 }
 
 /** Whatever is wrong with a reference image is so for its own job alone: the generator itself is not in trouble. */
-async function downloaded(
+async function downloadInto(
+  draft: string,
   url: string,
   name: string,
   http: HttpClient,
   { clock, generatorUrl, signal }: ReferenceDeps,
-): Promise<Buffer> {
+): Promise<void> {
   const refused = (why: string) => invalid(`${name} could not be downloaded: ${why}`);
   const checkSignal = () => {
     if (!signal.aborted) return;
@@ -144,21 +163,18 @@ async function downloaded(
     throw new ProviderError(`${name} was not waited for.`, { kind: "unsent" }, { cause: signal.reason });
   };
   for (let failures = 1; ; failures++) {
-    const chunks: Buffer[] = [];
-    const reply = await download(
-      url,
-      { write: (chunk) => void chunks.push(chunk) },
-      {
-        http,
-        clock,
-        serviceUrl: generatorUrl,
-        maskKey: (text) => text,
-        idleTimeoutMs: IDLE_TIMEOUT_MS,
-        signal,
-      },
-    );
+    const file = DiskFile.createExclusive(draft, 0o600);
+    const reply = await download(url, file, {
+      http,
+      clock,
+      serviceUrl: generatorUrl,
+      maskKey: (text) => text,
+      idleTimeoutMs: IDLE_TIMEOUT_MS,
+      signal,
+    }).finally(() => file.close());
     checkSignal();
-    if (reply.outcome === "done") return Buffer.concat(chunks);
+    if (reply.outcome === "done") return;
+    await rm(draft);
     if (reply.outcome !== "retry") throw refused(reply.why);
     if (failures === REFERENCE.attempts) throw refused(`${reply.why}, ${failures} times`);
     const delayMs = backoffMs(REFERENCE, failures, reply.retryAfterMs);
@@ -167,10 +183,14 @@ async function downloaded(
   }
 }
 
-function checked(bytes: Buffer, name: string) {
-  const inspection = inspectBytes(bytes);
+function checked(file: string, name: string) {
+  const inspection = inspectFileAt(file);
   if (inspection.ok) return inspection.image;
   throw invalid(`${name} is ${inspection.problem}: ${inspection.detail}`);
+}
+
+function notRead(name: string, error: unknown): ProviderError {
+  return invalid(`${name} cannot be read: ${errorText(error)}`, error);
 }
 
 function invalid(what: string, cause?: unknown): ProviderError {

@@ -60,7 +60,7 @@ async function imageRequest(job: Job, deps: ReferenceDeps): Promise<ServiceReque
   const plain = { prompt, width, height, ...(model !== null && modelFields(model)) };
   const [image] = await referenceFiles(job, path.join(job.folder, "reference"), deps);
   if (image === undefined) return { path: "/sdapi/v1/txt2img", body: { ...plain, ...fields } };
-  const images = { init_images: [await base64Of(image)] };
+  const images = { init_images: [base64Of(image)] };
   return { path: "/sdapi/v1/img2img", body: { ...plain, ...images, ...fields } };
 }
 

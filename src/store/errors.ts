@@ -1,17 +1,56 @@
-import { errorText } from "../lib/error-text.ts";
+import { errorCode, errorText } from "../lib/error-text.ts";
 import { type ErrorFacts, ImggenError } from "../lib/error-types.ts";
+import { userId } from "../lib/processes.ts";
+import { shellWord } from "../lib/shell-word.ts";
+import { type Wording, worded } from "../lib/wording.ts";
 
 /** The state folder cannot be read, or cannot hold what must be on disk. */
 export class StateFolderError extends ImggenError {
   readonly type = "save_failed";
 
-  constructor(folder: string, cause: unknown, facts: ErrorFacts = {}) {
-    super(`The state folder ${folder} cannot be used: ${errorText(cause)}.`, {
-      hint: "Free some space or fix its permissions, then try again.",
+  constructor(folder: string, cause: unknown, facts: ErrorFacts & { hint?: string } = {}) {
+    const { hint = "Free some space or fix its permissions, then try again." } = facts;
+    super(`The state folder ${folder} cannot be used: ${errorText(cause)}${placeOf(cause, folder)}.`, {
       ...facts,
+      hint: [hint, ...getBack(cause, folder)].join(" "),
       cause,
     });
   }
+}
+
+/** A record of the ledger cannot be read, and a decision about money rests on it. */
+export class UnreadableRecordError extends ImggenError {
+  readonly type = "save_failed";
+
+  /**
+   * @param why a phrase
+   * @param clause what is not known without the record, as in `so its cost is not known`
+   * @param otherwise how to go on without it, as a sentence
+   */
+  constructor(file: string, why: string, clause: string, otherwise?: Wording, cause?: unknown) {
+    const [fixed = `Fix ${file}, or move it out of the ledger.`] = getBack(cause, file);
+    const hint: Wording = (names) =>
+      ["Nothing was sent.", ...(otherwise === undefined ? [] : [worded(otherwise, names)]), fixed].join(" ");
+    super(`${file} cannot be read (${why}), ${clause}.`, { hint, cause });
+  }
+}
+
+/** Names the file that the system has refused, where it is another one than is named already. */
+function placeOf(cause: unknown, named: string): string {
+  const place = cause instanceof Error && "path" in cause ? cause.path : undefined;
+  return typeof place === "string" && place !== named ? `: ${place}` : "";
+}
+
+/** The state folder that a folder or file of a ledger is in. */
+const LEDGER_IN_STATE = /[/\\]tasks(?:[/\\].*)?$/;
+
+/** How a user gets back what root has made there, as a list; empty where that is not the trouble. */
+function getBack(cause: unknown, place: string): string[] {
+  const isForeign = ["EACCES", "EPERM"].includes(errorCode(cause) ?? "");
+  // Windows has no such command, and root no need of it.
+  if (!isForeign || !userId()) return [];
+  const state = place.replace(LEDGER_IN_STATE, "");
+  return [`If another user owns it, as after sudo: sudo chown -R "$USER" ${shellWord(state)}`];
 }
 
 /** @throws StateFolderError in place of any other error of an action that uses a folder below the state folder */

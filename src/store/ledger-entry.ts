@@ -3,6 +3,8 @@ import path from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { errorCode, errorText } from "../lib/error-text.ts";
 import { readRegular } from "../lib/read-file.ts";
+import type { Wording } from "../lib/wording.ts";
+import { UnreadableRecordError } from "./errors.ts";
 import { idOfName } from "./ledger-name.ts";
 import type { ReadTask } from "./task-lines.ts";
 
@@ -73,6 +75,20 @@ export function describeUnreadable(entry: UnreadableEntry): string {
     case "foreign":
       return `${entry.file} does not belong here; it was left as it is.`;
   }
+}
+
+/**
+ * Stops a decision about money at a file that may be a charged task and cannot be read.
+ * @param clause what is not known without it, as in `so its cost is not known`
+ * @param otherwise how to go on without it, as a sentence
+ * @throws UnreadableRecordError
+ */
+export function requireReadable(entry: LedgerEntry, clause: string, otherwise?: Wording): void {
+  const { file } = entry;
+  if (entry.kind === "damaged")
+    throw new UnreadableRecordError(file, entry.why, clause, otherwise, entry.cause);
+  if (entry.kind === "newer")
+    throw new UnreadableRecordError(file, "a newer imggen wrote it", clause, otherwise);
 }
 
 /** Whether an entry may be a charged task, so that it is not certain that all tasks are finished. */

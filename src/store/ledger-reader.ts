@@ -89,18 +89,18 @@ export class LedgerReader extends LedgerFiles {
   /**
    * Every task for the very same request of the same account, newest first.
    * @param sinceMs milliseconds since the epoch: no finished task that was begun earlier. Default: all
-   * @param onDamaged called for what cannot be read, and may be such a task
+   * @param onOther called for what is no task, or cannot be read
    */
   async *sameRequest(
     wanted: RequestIdentity,
     sinceMs?: number,
-    onDamaged = (_entry: LedgerEntry) => {},
+    onOther = (_entry: LedgerEntry) => {},
   ): AsyncGenerator<TaskRecord, undefined> {
     const tag = requestTag(wanted);
     const since = sinceMs === undefined ? "" : timeOfId(sinceMs);
     for await (const entry of this.entries((name) => hasTag(name, tag), since)) {
-      if (entry.kind === "damaged") onDamaged(entry);
-      if (entry.kind === "task" && isSameRequest(entry.record.intent, wanted)) yield entry.record;
+      if (entry.kind !== "task") onOther(entry);
+      else if (isSameRequest(entry.record.intent, wanted)) yield entry.record;
     }
   }
 

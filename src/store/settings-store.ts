@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
-import { realpathSync } from "node:fs";
+import { lchownSync, realpathSync } from "node:fs";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { DiskFile } from "../lib/disk-file.ts";
+import { DiskFile, giveToOwnerOfFolder } from "../lib/disk-file.ts";
 import { makeFolder, removeIfPresent } from "../lib/durable.ts";
 import { errorCode, errorText } from "../lib/error-text.ts";
 import { takeLeaseInTurn } from "../lib/lease-files.ts";
@@ -87,6 +87,7 @@ export class SettingsStore {
     // In one step: a key must never stand beside another service's address.
     const { apiKeyBaseUrl, generatorKeyOrigin } = after;
     conf.store = definedOf({ ...conf.store, ...changes, apiKeyBaseUrl, generatorKeyOrigin });
+    giveToOwnerOfFolder(this.file, (uid, gid) => lchownSync(this.file, uid, gid));
     if (!isDeepStrictEqual(await this.read(), after)) throw new Error("the disk did not take all of it");
   }
 }

@@ -2,7 +2,7 @@ import path from "node:path";
 import { mapConcurrent } from "../lib/concurrency.ts";
 import { mayBeCharged, spentCredits } from "../task/record.ts";
 import type { DoneTasks } from "./done-tasks.ts";
-import { type LedgerEntry, namesIn } from "./ledger-entry.ts";
+import { type LedgerEntry, namesIn, requireReadable } from "./ledger-entry.ts";
 import { creditsByName, idOfName, isAuxiliary, timeOfId } from "./ledger-name.ts";
 
 /** How often the whole ledger is listed again. */
@@ -48,7 +48,7 @@ export class Spending {
     this.#creditsOf = creditsByName(keyId);
   }
 
-  /** The sum as of now, in credits. @param nowMs milliseconds since the epoch @throws what the disk says */
+  /** The sum as of now, in credits. @param nowMs milliseconds since the epoch @throws what the disk says, UnreadableRecordError */
   async total(nowMs: number): Promise<number> {
     const listsAll = nowMs < this.#listedMs || nowMs - this.#listedMs >= LIST_ALL_MS;
     const from = listsAll ? this.#since : timeOfId(this.#listedMs - CLOCKS_DIFFER_MS);
@@ -74,13 +74,15 @@ export class Spending {
   /** Reads the unfinished tasks that were not read yet. @returns the ids of all that are there */
   async #readUnfinished(): Promise<Set<string>> {
     const names = namesIn(this.#openFolder).filter((name) => !isAuxiliary(name));
-    const added = names.filter((name) => !this.#begun.has(idOfName(name) ?? ""));
+    const counts = (id = "") => id >= this.#since && !this.#begun.has(id);
+    const added = names.filter((name) => counts(idOfName(name)));
     await mapConcurrent(added, FILES_AT_ONCE, async (name) => {
       const entry = await this.#readOpen(name);
+      if (entry !== null) requireReadable(entry, "so what was spent today is not known");
       if (entry?.kind !== "task" || !mayBeCharged(entry.record)) return;
       const { id, intent } = entry.record;
-      const counts = intent.service.keyId === this.#keyId && id >= this.#since;
-      this.#begun.set(id, counts ? (spentCredits(entry.record) ?? 0) : 0);
+      const isOfAccount = intent.service.keyId === this.#keyId;
+      this.#begun.set(id, isOfAccount ? (spentCredits(entry.record) ?? 0) : 0);
     });
     return new Set(names.map((name) => idOfName(name) ?? ""));
   }

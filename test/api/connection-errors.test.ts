@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { connectionErrorText, describeConnectionError } from "../../src/api/connection-errors.ts";
+import { connectionErrorText, describeConnectionError, isFinal } from "../../src/api/connection-errors.ts";
 import { ProxyError } from "../../src/api/proxies.ts";
 import { TransportError } from "../../src/api/transport.ts";
 
@@ -86,5 +86,27 @@ describe("a connection error in words", () => {
   it("passes on what it has no words for", () => {
     expect(describeConnectionError(broken("EODD"), SERVICE).message).toContain("fetch failed");
     expect(describeConnectionError("odd", SERVICE).message).toContain("odd");
+  });
+});
+
+describe("a failure that another attempt would meet too", () => {
+  const failed = (cause: unknown) => new TransportError("failed", { sent: false, cause });
+  it.each([
+    ["a bug", new TypeError("x is not a function")],
+    ["WebAssembly that is missing", new ReferenceError("WebAssembly is not defined")],
+    [
+      "memory that WebAssembly does not get",
+      Object.assign(new Error("Out of memory"), { name: "RuntimeError" }),
+    ],
+    ["a part of the program that is gone", Object.assign(new Error("gone"), { code: "MODULE_NOT_FOUND" })],
+  ])("is %s, and is not called the network's", (_what, cause) => {
+    expect(isFinal(failed(cause))).toBe(true);
+    expect(describeConnectionError(failed(cause), SERVICE).message).toBe(
+      `imggen itself failed, not the network: ${failed(cause).message}.`,
+    );
+  });
+
+  it.each(["ECONNRESET", "UND_ERR_SOCKET", "HPE_INVALID_CONSTANT", "EAI_AGAIN"])("is not %s", (code) => {
+    expect(isFinal(broken(code))).toBe(false);
   });
 });

@@ -56,7 +56,7 @@ async function worldWithoutFiles({ at, files }: Moment) {
   const env = { PATH, IMGGEN_HOME: home, IMGGEN_API_KEY: "sk-test", IMGGEN_BASE_URL: `${server.origin}/api` };
   const run = (args: readonly string[], folder = program) =>
     finished(spawn(process.execPath, [path.join(folder, "bin/imggen.cjs"), ...args], { env, stdio: "pipe" }));
-  return { file: path.join(out, "fox.png"), run };
+  return { file: path.join(out, "fox.png"), run, server };
 }
 
 it.each(Object.entries(SAVED))(
@@ -70,19 +70,26 @@ it.each(Object.entries(SAVED))(
   },
 );
 
-it("a program whose files are gone before its submit leaves the accepted task to the program that took its place", async () => {
-  const { run, file } = await worldWithoutFiles({ at: "start", files: /^chunks.finish-/ });
-  const { code, stdout } = await run(["generate", "a fox", "--json", "--output", file]);
-  const { ok, charged, error } = JSON.parse(stdout);
-  expect({ ok, charged, error }).toMatchObject({ ok: false, charged: "yes", error: { type: "pending" } });
-  expect(error.message).toBe(
-    "Task task-1 is accepted, but a part of imggen could not be loaded: was it updated meanwhile?",
-  );
-  expect(error.hint).toContain("imggen resume task-1");
-  expect(code).toBe(6);
-  expect(await run(["resume", "task-1"], ROOT)).toMatchObject({ code: 0, stdout: `${file}\n` });
-  expect(await readFile(file)).toEqual(PICTURE);
-});
+it.each([/^chunks.finish-/, /^chunks.ipaddr-/])(
+  "a program whose files are gone before its submit sends nothing: %s",
+  async (files) => {
+    const { run, file, server } = await worldWithoutFiles({ at: "start", files });
+    const { code, stdout } = await run(["generate", "a fox", "--json", "--output", file]);
+    const { ok, charged, error } = JSON.parse(stdout);
+    expect({ ok, charged, error }).toMatchObject({
+      ok: false,
+      charged: "no",
+      error: {
+        type: "internal",
+        message: "A part of imggen could not be loaded: was it updated meanwhile?",
+        hint: expect.stringMatching(/^Nothing was sent\. Run the same command again/),
+      },
+    });
+    expect({ code, submits: server.submits().length }).toEqual({ code: 1, submits: 0 });
+    expect(await run(["generate", "a fox", "--output", file], ROOT)).toMatchObject({ code: 0 });
+    expect(await readFile(file)).toEqual(PICTURE);
+  },
+);
 
 it("a client whose code could not be loaded at one call loads it at the next", async () => {
   const program = await temporaryFolder();

@@ -1,3 +1,4 @@
+import { platform } from "node:os";
 import { expect, it } from "vitest";
 import { plantTasks } from "../support/many-tasks.ts";
 import { finished } from "../support/program.ts";
@@ -100,4 +101,14 @@ it.each([["--version"], ["models"]])("imggen %s onto a full disk does not exit 0
   const world = await programWorld(null);
   const run = await world.run([...args, "--json"], ONTO_FULL_DISK);
   expect(run.code).not.toBe(0);
+});
+
+const NARROW = { through: ["sh", "-c", 'ulimit -v 2097152; exec "$@"', "sh"] };
+
+it.skipIf(platform() === "win32").each([
+  ["Node without WebAssembly", { env: { NODE_OPTIONS: "--jitless" } }],
+  ["too little address space for WebAssembly", NARROW],
+])("%s: the charged image is polled for and saved all the same", async (_what, options) => {
+  const { world } = await serviceWorld({ poll: inTurn(stillRunning, completedAt("/1.png")) });
+  expect(await world.afterGenerate([], options)).toEqual(SAVED);
 });

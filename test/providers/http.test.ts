@@ -14,7 +14,7 @@ import { tinyDisk } from "../support/tiny-disk.ts";
 import { tunnelProxy } from "../support/tunnel-proxy.ts";
 import { ALONE, jobFor } from "./job.ts";
 
-const BODY = { type: "application/json", bytes: "{}" };
+const BODY = { type: "application/json", content: "{}" };
 
 /** What is set about a server, whichever of its parts it belongs to. */
 type Given = Partial<Omit<ServerOptions, "options"> & ServerOptions["options"]>;

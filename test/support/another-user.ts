@@ -8,6 +8,9 @@ import { hasTool } from "./tools.ts";
 /** Only root may become another user. */
 export const CAN_BE_ANOTHER_USER = process.getuid?.() === 0 && hasTool("setpriv");
 
+/** The number of a user whom the system does not know. */
+export const ANOTHER_USER = 54321;
+
 /** The copy that another user starts, one for all tests of this process. */
 let copy: string | undefined;
 
@@ -30,7 +33,7 @@ export function asAnotherUser(env: ProgramOptions["env"] = {}): ProgramOptions {
   const root = copied();
   return {
     root,
-    through: ["setpriv", "--reuid", "54321", "--clear-groups"],
+    through: ["setpriv", "--reuid", String(ANOTHER_USER), "--clear-groups"],
     cwd: path.parse(root).root,
     // What a test preloads is in the clone.
     env: { NODE_OPTIONS: undefined, ...env },

@@ -1,5 +1,6 @@
+import { errorCode } from "../../lib/error-text.ts";
 import type { ClaimReader, LostTask } from "../../store/claim-reader.ts";
-import type { LedgerEntry } from "../../store/ledger-entry.ts";
+import { type LedgerEntry, requireReadable } from "../../store/ledger-entry.ts";
 import { isId } from "../../store/ledger-name.ts";
 import type { LedgerReader } from "../../store/ledger-reader.ts";
 import { effectiveState, type StateName } from "../../task/lifecycle.ts";
@@ -24,12 +25,16 @@ export interface Attempted {
 /**
  * The state of an attempt: from its task file, or from its claim if the ledger no longer has the file.
  * @param at index of the attempt, from 0
- * @throws StateFolderError
+ * @throws StateFolderError; UnreadableRecordError where the system does not give the file
  */
 export async function readAttempt(row: Attempted, at: number, deps: AttemptDeps): Promise<Attempt> {
   const id = await taskOf(row, at, deps);
   if (!isId(id)) return { kind: "lost", file: id, record: null };
-  return (await deps.ledger.read(id)) ?? deps.claims.read(row.key, at + 1);
+  const entry = (await deps.ledger.read(id)) ?? (await deps.claims.read(row.key, at + 1));
+  // What is damaged stays so, and its row is of unknown outcome. What this user may not read another may have finished.
+  if (entry?.kind === "damaged" && errorCode(entry.cause) !== undefined)
+    requireReadable(entry, "so it is not known what was charged for its row");
+  return entry;
 }
 
 /** Without hard links a claim is visible before it is complete, so a claim that looked damaged is read once more. */

@@ -1,5 +1,6 @@
 import { ImggenError } from "../../lib/error-types.ts";
 import type { ClaimedAttempt } from "../../store/claim-reader.ts";
+import { requireReadable } from "../../store/ledger-entry.ts";
 import { mayBeCharged } from "../../task/record.ts";
 import { BudgetExceededError } from "../errors.ts";
 import { readAttempt } from "./attempts.ts";
@@ -68,6 +69,9 @@ export class BudgetWatch {
   async #creditsOf({ row, number }: ClaimedAttempt): Promise<number | null> {
     if (this.#deps.countsKey?.(row) !== true) return 0;
     const entry = await readAttempt({ key: row, attempts: [] }, number - 1, this.#deps);
+    // The outcome of a lost one is unknown, so that it may be charged.
+    if (entry?.kind === "lost") return entry.record?.intent.credits ?? null;
+    if (entry !== null) requireReadable(entry, "so it is not known what the batch costs");
     if (entry?.kind !== "task") return null;
     const { record } = entry;
     if (mayBeCharged(record)) return record.intent.credits ?? 0;

@@ -1,4 +1,4 @@
-import { isUntrusted } from "../../api/connection-errors.ts";
+import { isFinal } from "../../api/connection-errors.ts";
 import { NoRoomError } from "../../api/errors.ts";
 import { mapConcurrent } from "../../lib/concurrency.ts";
 import { errorCode } from "../../lib/error-text.ts";
@@ -92,7 +92,8 @@ const DISK_IS_OUT: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EROFS", "
 
 /** Whether the batch submits no more rows after this error. Running rows are finished. */
 function endsAll(error: ImggenError): boolean {
-  if (isOfAccount(error) || error.type === "budget_exceeded" || isUntrusted(error)) return true;
+  if (isOfAccount(error) || error.type === "budget_exceeded") return true;
+  if (error.type === "network" && isFinal(error)) return true;
   if (error instanceof NoRoomError) return true;
   return error.type === "save_failed" && DISK_IS_OUT.has(errorCode(error.cause) ?? "");
 }

@@ -144,14 +144,16 @@ async function asNamed(
   const type = typeNamed(wanted);
   const own = fetched.image.extension.toUpperCase();
   if (type === fetched.image.type) return { image: fetched, warnings: [] };
-  const { convertedImage, isWritable, UndecodableError } = await import("../../graphics/decoder.ts");
-  if (type === null || !isWritable(type)) return { image: fetched, warnings: [`holds a ${own} image`] };
+  // The program's files may be gone by now. The image is whole without it.
+  const decoder = await import("../../graphics/decoder.ts").catch(() => null);
+  if (decoder === null || type === null || !decoder.isWritable(type))
+    return { image: fetched, warnings: [`holds a ${own} image`] };
   try {
-    const bytes = await convertedImage(readRegular(fetched.temporary), type);
+    const bytes = await decoder.convertedImage(readRegular(fetched.temporary), type);
     const image = await replaced(fetched, bytes, deps.fileMode);
     return { image, warnings: [`was converted from the ${own} image that the service sent`] };
   } catch (error) {
-    if (!(error instanceof UndecodableError)) throw error;
+    if (!(error instanceof decoder.UndecodableError)) throw error;
     return { image: fetched, warnings: [`holds a ${own} image, which was not converted: ${error.message}`] };
   }
 }

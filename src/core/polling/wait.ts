@@ -1,4 +1,4 @@
-import { describeConnectionError, isUntrusted } from "../../api/connection-errors.ts";
+import { describeConnectionError, isFinal } from "../../api/connection-errors.ts";
 import { NetworkError } from "../../api/errors.ts";
 import { backoffMs, POLL, POLL_RATE_LIMITED } from "../../api/retry.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
@@ -87,7 +87,7 @@ export async function waitForTask(taskId: string, options: WaitSpec, deps: WaitD
     const pollTimeoutMs = Math.max(SHORTEST_LAST_POLL_MS, remaining());
     const reply = await pollOnce(taskId, pollTimeoutMs, deps);
     if (deps.signal.aborted) return { outcome: "interrupted" };
-    const end = conclude(reply, age(), pendingMs) ?? untrusted(reply, deps.connection.serviceUrl);
+    const end = conclude(reply, age(), pendingMs) ?? final(reply, deps.connection.serviceUrl);
     if (end) return end;
     if (reply.outcome === "state") pendingMs = age();
     noteAhead(reply, deps);
@@ -134,9 +134,9 @@ export async function pollOnce(
   return provider.poll(taskId, timeoutMs, signal);
 }
 
-/** A rejected certificate ends the wait: polling again would not help. */
-function untrusted(reply: PollReply, service: URL): WaitResult | null {
-  if (reply.outcome !== "retry" || !isUntrusted(reply.connectionError)) return null;
+/** A rejected certificate ends the wait, or a fault of this process: polling again would not help. */
+function final(reply: PollReply, service: URL): WaitResult | null {
+  if (reply.outcome !== "retry" || !isFinal(reply.connectionError)) return null;
   const { message, hint } = describeConnectionError(reply.connectionError, service);
   return {
     outcome: "refused",

@@ -1,13 +1,13 @@
 import { OutcomeUnknownError } from "../../api/errors.ts";
 import { type Charged, ImggenError } from "../../lib/error-types.ts";
-import type { LedgerEntry } from "../../store/ledger-entry.ts";
+import { type LedgerEntry, requireReadable } from "../../store/ledger-entry.ts";
 import { mayBeUnderWay, type OwnedTask, releaseIfPossible } from "../../store/owners.ts";
 import { isSamePlace, isSameRequest } from "../../task/intent.ts";
 import { isResumable } from "../../task/lifecycle.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { identityOf, ofOneAccount, type TaskDeps } from "../deps.ts";
-import { ClaimedError, SaveFailedError } from "../errors.ts";
+import { ClaimedError } from "../errors.ts";
 import { requireFree } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import { mentionedTaskId, reportOf, type TaskReport } from "./report.ts";
@@ -55,7 +55,7 @@ async function unfinishedTwins(
 ): Promise<TaskRecord[]> {
   const wanted = identityOf(request, connection);
   const entries = (await ledger.unfinished()).reverse();
-  requireRead(entries);
+  for (const entry of entries) requireRead(entry);
   return entries.flatMap((entry) =>
     entry.kind === "task" && isSameRequest(entry.record.intent, wanted) ? [entry.record] : [],
   );
@@ -63,20 +63,14 @@ async function unfinishedTwins(
 
 /**
  * What cannot be read may be the very task that is charged, so that nothing is submitted.
- * @throws SaveFailedError
+ * @throws UnreadableRecordError
  */
-export function requireRead(entries: readonly LedgerEntry[]): void {
-  for (const entry of entries) {
-    if (entry.kind !== "damaged") continue;
-    throw new SaveFailedError(
-      `A task of the ledger cannot be read (${entry.why}), and may be this request, charged already.`,
-      {
-        hint: ({ again }) => `Nothing was sent. Fix ${entry.file}, or submit it anyway: ${again}`,
-        charged: "no",
-        cause: entry.cause,
-      },
-    );
-  }
+export function requireRead(entry: LedgerEntry): void {
+  requireReadable(
+    entry,
+    "and may be this request, charged already",
+    ({ again }) => `To submit the request anyway: ${again}.`,
+  );
 }
 
 /** @returns null for a task that another process has, or has just finished: no reason not to submit one more like it */

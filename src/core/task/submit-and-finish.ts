@@ -1,10 +1,11 @@
+import { prepareAddressCheck } from "../../api/address.ts";
 import { isoTime } from "../../lib/clock.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { OwnedTask } from "../../store/owners.ts";
 import type { Destination, Intent } from "../../task/intent.ts";
 import type { CheckedRequest, GenerationRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../deps.ts";
-import { interruptedError, PendingError, TakenOverError } from "../errors.ts";
+import { NotLoadedError, TakenOverError } from "../errors.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import { overDailyLimit } from "../limits/budget.ts";
 import { type WaitSettings, waitTimeoutMs } from "../polling/wait.ts";
@@ -34,6 +35,8 @@ const PATIENCE_WITHOUT_WAIT_MS = 180_000;
  *   are in the report.
  */
 export async function submitNew(spec: TaskSpec, deps: TaskDeps): Promise<TaskReport> {
+  // Beside the writes to the disk, so that it takes no time of its own.
+  if (spec.wait !== null) void loadEnd(deps);
   await prepareDestination(spec.destination, deps.ledger.processes);
   deps.signal.throwIfAborted();
   return submitAndFinish(await deps.ledger.begin(intentOf(spec, deps), firstAttemptMs(deps)), spec, deps);
@@ -68,8 +71,11 @@ export async function submitAndFinish(
     warnings.push(message);
     deps.onProgress({ type: "ledger_warning", message });
   });
-  const tooMuch = (await overDailyLimit(owned.record, deps)) ?? (await overBudget());
-  const onSent = spec.wait === null ? undefined : () => loadFinish(deps);
+  const missing = spec.wait === null ? null : await loadEnd(deps);
+  const kept = missing ?? (await overDailyLimit(owned.record, deps)) ?? (await overBudget());
+  const { downloads } = deps.connection;
+  // Before it is sent, that would delay the submit, and polls can do without.
+  const onSent = () => void (spec.wait !== null && setImmediate(() => void downloads.prepareShared()));
   if (owned.record.intent.work) {
     const { destination, wait } = spec;
     const taskId = owned.record.intent.work.taskId;
@@ -82,10 +88,10 @@ export async function submitAndFinish(
       saved: [],
     };
     const { workOff } = await import("./work-off.ts");
-    return workOff(task, { wait, onSent }, warnings, deps, tooMuch);
+    return workOff(task, { wait, onSent }, warnings, deps, kept);
   }
-  const result: SubmitResult = tooMuch
-    ? { outcome: "not_sent", error: tooMuch }
+  const result: SubmitResult = kept
+    ? { outcome: "not_sent", error: kept }
     : await submitOnce(submitSpec(spec, request, writer, deps), { ...deps, onSent });
   return settle(result, spec, writer, warnings, deps);
 }
@@ -143,29 +149,25 @@ async function settle(
   }
   const { destination, wait } = spec;
   const task = { taskId, writer, destination, acceptedAtMs, recovering: false, saved: [] };
-  let finish: typeof import("./finish.ts");
+  const { finishTask } = await import("./finish.ts");
+  return finishTask(task, accepted, wait, deps);
+}
+
+/**
+ * Loads what takes a task from its submit to its images. It must be there before anything can be charged: files of the
+ * program may be missing, as in an upgrade. Never throws. @returns why it cannot be loaded
+ */
+async function loadEnd({ connection }: TaskDeps): Promise<ImggenError | null> {
   try {
-    finish = await import("./finish.ts");
+    const end = connection.generator ? import("./work-off.ts") : import("./finish.ts");
+    await Promise.all([end, prepareAddressCheck()]);
+    return null;
   } catch (cause) {
-    await writer.release();
-    return { ...accepted, error: notLoaded(taskId, cause, deps) };
+    return new NotLoadedError("A part of imggen could not be loaded: was it updated meanwhile?", {
+      hint: "Nothing was sent. Run the same command again; if that does not help, install imggen again.",
+      cause,
+    });
   }
-  return finish.finishTask(task, accepted, wait, deps);
-}
-
-/** The program's files were replaced while it ran. The program that took its place can finish the task. */
-function notLoaded(taskId: string, cause: unknown, { signal }: TaskDeps): ImggenError {
-  if (signal.aborted) return interruptedError(signal, "yes");
-  const message = `Task ${taskId} is accepted, but a part of imggen could not be loaded: was it updated meanwhile?`;
-  return new PendingError(message, { charged: "yes", cause });
-}
-
-/** Loads what only an accepted task needs while the reply is awaited: before that, it would delay the submit. */
-function loadFinish({ connection }: TaskDeps): void {
-  setImmediate(() => {
-    void connection.downloads.prepareShared();
-    import("./finish.ts").catch(() => null);
-  });
 }
 
 async function recordNoTask(

@@ -1,4 +1,4 @@
-import { describeConnectionError, isUntrusted } from "../../api/connection-errors.ts";
+import { describeConnectionError, isFinal } from "../../api/connection-errors.ts";
 import { InsufficientCreditsError, NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
 import { backoffMs, SUBMIT_LOST, SUBMIT_NOT_SENT, SUBMIT_RATE_LIMITED } from "../../api/retry.ts";
 import { TransportError } from "../../api/transport.ts";
@@ -108,7 +108,7 @@ export async function submitOnce(spec: SubmitSpec, deps: SubmitDeps): Promise<Su
 
 /** Whether what kept a request from being sent is the same in a moment: a certificate, a full disk. */
 export function isLasting({ cause, error }: Extract<SubmitReply, { outcome: "not_sent" }>): boolean {
-  return error?.type === "save_failed" || isUntrusted(cause);
+  return error?.type === "save_failed" || isFinal(cause);
 }
 
 interface Attempt {

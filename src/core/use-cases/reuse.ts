@@ -157,9 +157,7 @@ async function findReusable(
   sinceMs?: number,
 ): Promise<TaskRecord | null> {
   let maybe: TaskRecord | null = null;
-  for await (const record of ledger.sameRequest(identityOf(request, connection), sinceMs, (entry) =>
-    requireRead([entry]),
-  )) {
+  for await (const record of ledger.sameRequest(identityOf(request, connection), sinceMs, requireRead)) {
     if (ledger.isCancelled(record)) continue;
     if (isThere(record)) return record;
     if (isReusable(record, ledger)) maybe ??= record;

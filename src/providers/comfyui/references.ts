@@ -1,6 +1,5 @@
-import { readFile } from "node:fs/promises";
 import path from "node:path";
-import { sha256Of } from "../../lib/file-digest.ts";
+import { fileSha256 } from "../../lib/file-digest.ts";
 import { formBody } from "../post-body.ts";
 import type { Job } from "../provider.ts";
 import { type ReferenceDeps, referenceFiles } from "../reference-files.ts";
@@ -23,13 +22,13 @@ export async function uploadReferences(
   const files = await referenceFiles(job, path.join(job.folder, "reference"), deps);
   const names: string[] = [];
   for (const { file, mediaType } of files) {
-    const bytes = await readFile(file);
-    const name = `${sha256Of(bytes)}${path.extname(file)}`;
-    const data = new FormData();
-    data.append("image", new Blob([bytes], { type: mediaType }), name);
-    data.append("subfolder", SUBFOLDER);
-    data.append("overwrite", "true");
-    names.push(await server.upload(await formBody(data), deps.signal));
+    const name = `${await fileSha256(file)}${path.extname(file)}`;
+    const fields: [string, string][] = [
+      ["subfolder", SUBFOLDER],
+      ["overwrite", "true"],
+    ];
+    const body = formBody(fields, [{ field: "image", file, name, mediaType }]);
+    names.push(await server.upload(body, deps.signal));
   }
   return names;
 }

@@ -81,7 +81,7 @@ export class OpenAiProvider implements Provider {
     const left = Object.entries(request.fields).filter(
       ([name]) => Object.hasOwn(job.options.fields, name) || !this.#refused.has(key(request, name)),
     );
-    const body = await bodyOf({ ...request, fields: Object.fromEntries(left) });
+    const body = bodyOf({ ...request, fields: Object.fromEntries(left) });
     return this.#server.post(request.path, body, job, how);
   }
 

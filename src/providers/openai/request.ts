@@ -1,12 +1,13 @@
-import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { formBody, jsonBody, type PostBody } from "../post-body.ts";
 import type { Job } from "../provider.ts";
 import {
   type LocalReference,
   type ReferenceDeps,
+  type ReferenceUrl,
   referenceFiles,
   referenceUrls,
+  withoutDataPrefix,
 } from "../reference-files.ts";
 import { OPENAI_DEFAULT_MODEL, openAiName, type ServerForm } from "./servers.ts";
 import { isGptImage, sizeFields } from "./size.ts";
@@ -38,20 +39,18 @@ export async function imageRequest(job: Job, context: RequestContext): Promise<I
   }
   const isUsual = form.references === "image_url" || form.references === "ref_images";
   const to = isUsual ? "/images/generations" : "/images/edits";
-  const urls = await referenceUrls(job.references, context);
+  const urls = referenceUrls(job.references, context);
   return { path: to, fields: { ...referenceFields(urls, form), ...fields }, files: [] };
 }
 
-/** The body of a request. */
-export async function bodyOf({ fields, files }: Pick<ImageRequest, "fields" | "files">): Promise<PostBody> {
+/** The body of a request. @throws the system's error if a file is not there */
+export function bodyOf({ fields, files }: Pick<ImageRequest, "fields" | "files">): PostBody {
   if (files.length === 0) return jsonBody(fields);
-  const data = new FormData();
-  for (const [name, value] of Object.entries(fields)) data.append(name, String(value));
-  for (const { file, mediaType } of files) {
-    const blob = new Blob([await readFile(file)], { type: mediaType });
-    data.append(files.length === 1 ? "image" : "image[]", blob, path.basename(file));
-  }
-  return formBody(data);
+  const field = files.length === 1 ? "image" : "image[]";
+  return formBody(
+    Object.entries(fields).map(([name, value]) => [name, String(value)]),
+    files.map((each) => ({ ...each, field })),
+  );
 }
 
 function plainFields({ request, options }: Job, form: ServerForm): ImageRequest["fields"] {
@@ -78,7 +77,7 @@ function resolutionOf(quality: string | undefined): { resolution?: string } {
   return quality === "2K" || quality === "4K" ? { resolution: "2k" } : {};
 }
 
-function referenceFields(urls: readonly string[], { references }: ServerForm): Record<string, unknown> {
+function referenceFields(urls: readonly ReferenceUrl[], { references }: ServerForm): Record<string, unknown> {
   const [first] = urls;
   switch (references) {
     case "images":
@@ -87,7 +86,7 @@ function referenceFields(urls: readonly string[], { references }: ServerForm): R
       return urls.length === 1 ? { image: { url: first } } : { images: urls.map((url) => ({ url })) };
     case "ref_images":
       // Those that are no address are base64 without anything before it.
-      return { ref_images: urls.map((url) => url.replace(/^data:[^,]*,/, "")) };
+      return { ref_images: urls.map(withoutDataPrefix) };
     default:
       return urls.length === 1 ? { image_url: first } : { reference_images: urls };
   }

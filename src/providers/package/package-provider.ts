@@ -70,7 +70,8 @@ function isId(id: unknown): id is string {
 
 /** @throws ProviderError (invalid) where the package cannot make a request of a job */
 async function requestOf(job: port.Job, provider: Provider, context: JobContext): Promise<ServiceRequest> {
-  const images = await referenceUrls(job.references, context);
+  const urls = referenceUrls(job.references, context);
+  const images = urls.map((url) => (typeof url === "string" ? url : url.text()));
   try {
     const { path, body } = await provider.request(plainJob(job, images));
     if (typeof path !== "string" || !path.startsWith("/")) throw new Error("it names no path");

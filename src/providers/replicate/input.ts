@@ -91,6 +91,6 @@ async function referenceInput(job: Job, known: ModelInputs, context: JobContext)
       kind: "invalid",
     });
   }
-  const urls = await referenceUrls(references, context);
+  const urls = referenceUrls(references, context);
   return { [name]: name === list ? urls : urls[0] };
 }
