@@ -12,6 +12,13 @@ it("README.md has at most 320 lines", () => {
   expect(textOf("README.md").split("\n").length).toBeLessThanOrEqual(320);
 });
 
+it("the picture of a terminal says in words what is seen, loads nothing, and has at most 200 kB", () => {
+  const picture = textOf(".github/terminal.svg");
+  expect(picture.length).toBeLessThan(200_000);
+  expect(picture).toMatch(/<desc id="description">imggen in a terminal\. .{200,}<\/desc>/);
+  expect(picture).not.toMatch(/<script|<image|\bhref|url\(|\/tmp\//);
+});
+
 describe("the pages in .github/docs", () => {
   it.each(SETTING_NAMES)("have the setting %s in a table, with the variable", (name) => {
     const { variable } = SETTINGS[name];
