@@ -1,7 +1,10 @@
 import { errorText } from "../lib/error-text.ts";
 import { type ErrorFacts, ImggenError } from "../lib/error-types.ts";
 
-/** The state folder cannot be read, or cannot hold what must be on disk. */
+/**
+ * The state folder cannot be read, or cannot hold what must be on disk. Thrown by the ledger and all that is kept beside it;
+ * `cause` is the disk's error. What was accepted before is in the ledger.
+ */
 export class StateFolderError extends ImggenError {
   readonly type = "save_failed";
 
@@ -28,7 +31,10 @@ export async function usingStateFolder<Result>(
   }
 }
 
-/** The settings file is damaged, or could not be written. It is kept as it is. */
+/**
+ * The settings file is damaged (`type` is `usage`), or could not be written (`save_failed`). Thrown where it is read or
+ * changed; the file is kept as it is.
+ */
 export class SettingsError extends ImggenError {
   readonly type: "usage" | "save_failed";
 

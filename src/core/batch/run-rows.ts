@@ -1,4 +1,4 @@
-import { isUntrusted } from "../../api/connection-errors.ts";
+import { isWorthRetry } from "../../api/retry.ts";
 import { mapConcurrent } from "../../lib/concurrency.ts";
 import { errorCode } from "../../lib/error-text.ts";
 import { ImggenError } from "../../lib/error-types.ts";
@@ -91,7 +91,7 @@ const DISK_IS_OUT: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EROFS", "
 
 /** Whether the batch submits no more rows after this error. Running rows are finished. */
 function endsAll(error: ImggenError): boolean {
-  if (isOfAccount(error) || error.type === "budget_exceeded" || isUntrusted(error)) return true;
+  if (isOfAccount(error) || error.type === "budget_exceeded" || !isWorthRetry(error)) return true;
   return error.type === "save_failed" && DISK_IS_OUT.has(errorCode(error.cause) ?? "");
 }
 

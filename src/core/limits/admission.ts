@@ -1,5 +1,6 @@
-import { connectionErrorText, isUntrusted } from "../../api/connection-errors.ts";
+import { connectionErrorText } from "../../api/connection-errors.ts";
 import { NetworkError, ServiceError } from "../../api/errors.ts";
+import { isWorthRetry } from "../../api/retry.ts";
 import { TransportError } from "../../api/transport.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
@@ -182,7 +183,7 @@ export class AdmittedRequests implements AdmittedProvider {
     if (reply.outcome === "rate_limited") rateLimiter.slowDown(reply.retryAfterMs);
     if (signal.aborted && !(signal.reason instanceof TimeLimitError)) return;
     // Not an outage: waiting would not help.
-    if (reply.outcome === "not_sent" && isUntrusted(reply.cause) && !keepsTrying) return;
+    if (reply.outcome === "not_sent" && !isWorthRetry(reply.cause) && !keepsTrying) return;
     if (reply.outcome === "not_sent")
       breaker.unreachable(ticket, reply.error?.message ?? connectionErrorText(reply.cause));
     else if (reply.outcome === "unknown") breaker.lost(ticket, reply.why);

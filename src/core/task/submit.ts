@@ -1,6 +1,12 @@
-import { describeConnectionError, isUntrusted } from "../../api/connection-errors.ts";
+import { describeConnectionError } from "../../api/connection-errors.ts";
 import { InsufficientCreditsError, NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
-import { backoffMs, SUBMIT_LOST, SUBMIT_NOT_SENT, SUBMIT_RATE_LIMITED } from "../../api/retry.ts";
+import {
+  backoffMs,
+  isWorthRetry,
+  SUBMIT_LOST,
+  SUBMIT_NOT_SENT,
+  SUBMIT_RATE_LIMITED,
+} from "../../api/retry.ts";
 import { TransportError } from "../../api/transport.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import type { Job, SubmitReply, UnknownReply } from "../../providers/provider.ts";
@@ -80,7 +86,7 @@ export async function submitOnce(spec: SubmitSpec, deps: SubmitDeps): Promise<Su
       if (deps.signal.aborted) return { outcome: "not_sent", error: interruptedError(deps.signal, "no") };
       count.notSent += 1;
       const error = reply.error ?? unreachable(reply.cause, deps);
-      if (count.notSent >= SUBMIT_NOT_SENT.attempts || isUntrusted(reply.cause))
+      if (count.notSent >= SUBMIT_NOT_SENT.attempts || !isWorthRetry(reply.cause))
         return { outcome: "not_sent", error };
       await log.again(error.message, false);
       await retryPause(backoffMs(SUBMIT_NOT_SENT, count.notSent, null, deps.random), error.message, deps);
