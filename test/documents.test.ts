@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
 import { WORDS } from "../src/sandbox/directives.ts";
 import { SETTING_NAMES, SETTINGS } from "../src/store/settings-table.ts";
 
@@ -9,6 +10,13 @@ const textOf = (name: string) => readFileSync(path.join(ROOT, name), "utf8");
 
 it("README.md has at most 320 lines", () => {
   expect(textOf("README.md").split("\n").length).toBeLessThanOrEqual(320);
+});
+
+it("the picture of a terminal says in words what is seen, loads nothing, and has at most 200 kB", () => {
+  const picture = textOf(".github/terminal.svg");
+  expect(picture.length).toBeLessThan(200_000);
+  expect(picture).toMatch(/<desc id="description">imggen in a terminal\. .{200,}<\/desc>/);
+  expect(picture).not.toMatch(/<script|<image|\bhref|url\(|\/tmp\//);
 });
 
 describe("the pages in .github/docs", () => {
@@ -28,7 +36,10 @@ const DOCUMENTS = [
   "README.md",
   ".github/CONTRIBUTING.md",
   ".github/SECURITY.md",
-  ...readdirSync(path.join(ROOT, ".github/docs")).map((name) => `.github/docs/${name}`),
+  ".github/pull_request_template.md",
+  ...["docs", "decisions", "ISSUE_TEMPLATE"].flatMap((folder) =>
+    readdirSync(path.join(ROOT, ".github", folder)).map((name) => `.github/${folder}/${name}`),
+  ),
   "test/README.md",
 ];
 
@@ -38,12 +49,48 @@ it.each(DOCUMENTS)("every link in %s to a file of this repository leads to one",
   expect(broken).toEqual([]);
 });
 
-it("every file of the source and the tests that CONTRIBUTING names is there", () => {
-  const named = [
-    ...textOf(".github/CONTRIBUTING.md").matchAll(/`((?:src|test|cli|client|core|models)\/[\w./-]+)`/g),
-  ];
-  const paths = named.map(([, name = ""]) => name);
-  const isThere = (name: string) => ["", "src"].some((folder) => existsSync(path.join(ROOT, folder, name)));
-  expect(paths.length).toBeGreaterThan(30);
-  expect(paths.filter((name) => !isThere(name))).toEqual([]);
+/** The folders whose files a document names by their path from the root, or a room of `src` by its own name. */
+const PATH = /`((?:src|test|bin|\.build|\.ci|\.github|cli|client|core|models)\/[\w./-]+)`/g;
+
+it.each(DOCUMENTS)("every path in %s is there", (name) => {
+  const paths = [...textOf(name).matchAll(PATH)].map(([, to = ""]) => to);
+  const isThere = (to: string) =>
+    ["", "src", path.dirname(name)].some((folder) => existsSync(path.join(ROOT, folder, to)));
+  expect(paths.filter((to) => !isThere(to))).toEqual([]);
+});
+
+it("every file that CONTRIBUTING names without its folder is one of the source or the tests", () => {
+  const folders = ["src", "test"].map((name) => path.join(ROOT, name));
+  const files = folders.flatMap((folder) => readdirSync(folder, { recursive: true, encoding: "utf8" }));
+  const names = new Set(files.map((file) => path.basename(file)));
+  const named = [...textOf(".github/CONTRIBUTING.md").matchAll(/`([\w-]+\.ts)`/g)].map(([, to = ""]) => to);
+  expect(named.length).toBeGreaterThan(3);
+  expect(textOf(".github/CONTRIBUTING.md").match(PATH)?.length).toBeGreaterThan(60);
+  expect(named.filter((to) => !names.has(to))).toEqual([]);
+});
+
+describe("the decisions", () => {
+  const decisions = DOCUMENTS.filter((name) => name.startsWith(".github/decisions/"));
+
+  it.each(decisions)("%s has its three parts, and is short", (name) => {
+    const headings = textOf(name).match(/^##? .*/gm) ?? [];
+    expect(headings.slice(1)).toEqual(["## Decided", "## Also considered", "## What would change our mind"]);
+    expect(textOf(name).split("\n").length).toBeLessThanOrEqual(36);
+  });
+
+  it("are all listed in CONTRIBUTING", () => {
+    const text = textOf(".github/CONTRIBUTING.md");
+    const listed = [...text.matchAll(/\]\((decisions\/[^)]+)\)/g)].map(([, to]) => `.github/${to}`);
+    expect(listed.sort()).toEqual([...decisions].sort());
+  });
+});
+
+it.each(DOCUMENTS.filter((name) => name.endsWith(".yml")))("%s is a form that GitHub shows", (name) => {
+  const { name: title, description, body } = parse(textOf(name));
+  expect([title, description]).toEqual([expect.any(String), expect.any(String)]);
+  const fields = body.filter(({ type }: { type: string }) => type !== "markdown");
+  const ids = fields.map(({ id }: { id: string }) => id);
+  expect(new Set(ids).size).toBe(ids.length);
+  for (const field of fields)
+    expect(field).toMatchObject({ type: "textarea", attributes: { label: expect.any(String) } });
 });

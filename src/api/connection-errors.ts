@@ -76,11 +76,6 @@ export function isOfThisProcess(error: unknown): boolean {
   return false;
 }
 
-/** Whether another attempt would not help: the connection is not trusted, or this process itself fails. */
-export function isFinal(error: unknown): boolean {
-  return isUntrusted(error) || isOfThisProcess(error);
-}
-
 /** Whether a certificate was rejected, or plain http: would leave this machine. */
 export function isUntrusted(error: unknown): boolean {
   return UNTRUSTED.test(deepestCode(error));

@@ -2,9 +2,9 @@ import type { Clock } from "../lib/clock.ts";
 import { errorCode } from "../lib/error-text.ts";
 import { BlockedAddressError, looksPublic } from "./address.ts";
 import type { HttpClient } from "./client.ts";
-import { connectionErrorText, isFinal } from "./connection-errors.ts";
+import { connectionErrorText } from "./connection-errors.ts";
 import { decoded, isEncoded } from "./decode.ts";
-import { isPassing, parseRetryAfter } from "./retry.ts";
+import { isWorthRetry, parseRetryAfter } from "./retry.ts";
 import { type ByteSink, type ReplyHeaders, TransportError } from "./transport.ts";
 
 /** How one attempt to download a result ended. */
@@ -179,10 +179,10 @@ const TOO_LARGE_A_FILE: DownloadReply = { outcome: "forbidden", why: "the file i
 
 function brokenOff(error: TransportError): DownloadReply {
   const { cause } = error;
-  if (cause instanceof BlockedAddressError) return { outcome: "forbidden", why: cause.message };
-  if (isFinal(error)) return { outcome: "forbidden", why: connectionErrorText(error) };
-  const endless = [TOO_LONG, TOO_SLOW].find((each) => each === cause);
-  return { outcome: "retry", why: endless?.message ?? connectionErrorText(error), retryAfterMs: null };
+  const blocked = cause instanceof BlockedAddressError ? cause : undefined;
+  const own = [TOO_LONG, TOO_SLOW].find((each) => each === cause) ?? blocked;
+  const why = own?.message ?? connectionErrorText(error);
+  return isWorthRetry(error) ? { outcome: "retry", why, retryAfterMs: null } : { outcome: "forbidden", why };
 }
 
 function readHead(status: number, headers: ReplyHeaders, url: URL, nowMs: number): DownloadReply | string {
@@ -191,7 +191,7 @@ function readHead(status: number, headers: ReplyHeaders, url: URL, nowMs: number
   if (status >= 300 && status < 400 && typeof location === "string") {
     return URL.canParse(location, url.href) ? new URL(location, url).href : location;
   }
-  if (isPassing(status)) {
+  if (isWorthRetry(status)) {
     const retryAfterMs = parseRetryAfter(headers["retry-after"], nowMs);
     return { outcome: "retry", why: `HTTP ${status}`, retryAfterMs };
   }

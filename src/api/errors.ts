@@ -1,47 +1,62 @@
 import { type Charged, type ErrorFacts, ImggenError } from "../lib/error-types.ts";
 import type { Wording } from "../lib/wording.ts";
 
-/** The API key is missing, or the service refuses it (`login_required`, section 5). */
+/**
+ * The API key is missing, or the service or generator refuses it (`login_required`, section 5). Thrown before a submit, and
+ * the end of a refused one or poll: `key` is null where nobody was asked. It concerns all requests of the account.
+ */
 export class AuthRequiredError extends ImggenError {
   readonly type = "auth_required";
 }
 
-/** The balance does not cover the request (`my_credits.no_credits_description`, section 7). */
+/**
+ * The balance does not cover the request (`my_credits.no_credits_description`, section 7). The end of a submit that was
+ * refused; `hint` says how to add credits, where that is known. It concerns all requests of the account.
+ */
 export class InsufficientCreditsError extends ImggenError {
   readonly type = "insufficient_credits";
 }
 
-/** The model needs a Pro or Premium subscription (403 `SUBSCRIPTION_REQUIRED`, section 2.2). */
+/** The model needs a Pro or Premium subscription (403 `SUBSCRIPTION_REQUIRED`, section 2.2). The end of a refused submit. */
 class SubscriptionRequiredError extends ImggenError {
   readonly type = "subscription_required";
 }
 
-/** The service found the request itself wrong (`empty_prompt`, `prompt_too_long`, HTTP 400, 404, 413, 422). */
+/**
+ * The service or generator found the request itself wrong (`empty_prompt`, `prompt_too_long`, HTTP 400, 404, 413, 422). The
+ * end of a refused submit; other requests may be taken. `charged` is `no`.
+ */
 export class RejectedRequestError extends ImggenError {
   readonly type = "invalid_request";
 }
 
-/** The service could not make the image. */
+/** The service or generator could not make the image, or would not. The end of a task; `charged` says what is known of it. */
 export class GenerationFailedError extends ImggenError {
   readonly type = "generation_failed";
 }
 
-/** Any other refusal: an unknown error key, a limit, an invalid reply. */
+/** Any other refusal: an unknown error key (in `key`), a limit, an invalid reply to a poll. The end of a request or a wait. */
 export class ServiceError extends ImggenError {
   readonly type = "service_error";
 }
 
-/** The service could not be reached, and it is certain that no request left this machine. */
+/**
+ * The service could not be reached, by a submit of which certainly nothing left, or by any poll. The end of either once its
+ * retries are used up; `cause` is the connection's error, and `charged` what is known of the task.
+ */
 export class NetworkError extends ImggenError {
   readonly type = "network";
 }
 
-/** The disk has no place for what a request would be answered with, so it was not sent. */
+/** The disk has no place for what a request would be answered with. The request was not sent; the disk must be freed first. */
 export class NoRoomError extends ImggenError {
   readonly type = "save_failed";
 }
 
-/** A submit left this machine, and its reply was lost or invalid. It may have been accepted. */
+/**
+ * A submit left this machine, and its reply was lost or invalid: it may have been accepted. The end of that submit, which is
+ * not sent again. `charged` is `unknown`; `mentionedTaskId` may be the way to its image.
+ */
 export class OutcomeUnknownError extends ImggenError {
   readonly type = "outcome_unknown";
   /** A task id found in the invalid reply, which may be this request's. */

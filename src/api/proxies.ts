@@ -20,7 +20,10 @@ export interface ProxyInUse {
   variable: string;
 }
 
-/** A proxy could not be reached: its own address is wrong, or it is down. The cause says why. */
+/**
+ * A proxy could not be reached: its own address is wrong, or it is down. Thrown by the connector, and found among the causes
+ * of a failed exchange; its own `cause` says why.
+ */
 export class ProxyError extends Error {
   override readonly name = "ProxyError";
   /** Its host and port. */

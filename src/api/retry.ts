@@ -1,3 +1,6 @@
+import { BlockedAddressError } from "./address.ts";
+import { isOfThisProcess, isUntrusted } from "./connection-errors.ts";
+
 /** A retry rule of one operation. Waits are full jitter: `random(0, min(cap, base · 2^n))`. */
 export interface RetryRule {
   /** The most attempts, the first included. */
@@ -32,9 +35,20 @@ export function backoffMs(
   return Math.max(random() * ceiling, retryAfterMs ?? 0);
 }
 
-/** Whether a status says that the same request may be answered otherwise in a moment. Of a submit it says nothing. */
-export function isPassing(status: number): boolean {
-  return status === 408 || status === 425 || status === 429 || status >= 500;
+/**
+ * Whether a request that has failed may fare better in a moment: the one rule for submits, polls, downloads, reference
+ * images and batches. Whether it may be sent again at all is its operation's own question: a submit that may have left is
+ * not, whatever this says.
+ * @param failure the HTTP status of a reply, or the error in place of one
+ */
+export function isWorthRetry(failure: unknown): boolean {
+  if (typeof failure === "number")
+    return failure === 408 || failure === 425 || failure === 429 || failure >= 500;
+  return !isUntrusted(failure) && !isOfThisProcess(failure) && !isBlocked(failure);
+}
+
+function isBlocked(error: unknown): boolean {
+  return error instanceof Error && error.cause instanceof BlockedAddressError;
 }
 
 /**

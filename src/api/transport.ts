@@ -38,8 +38,8 @@ export interface ReplyReceiver {
 export type ReplyHeaders = Record<string, string | string[] | undefined>;
 
 /**
- * An exchange that did not complete.
- * `sent` is false only where it is certain that not one byte of the request left: the connection was never
+ * An exchange that did not complete. Thrown by the HTTP client and by a probe; elsewhere it is a `cause`.
+ * `timedOut` says that it was given up; `sent` is false only where it is certain that not one byte of the request left: the connection was never
  * made, or the request was withdrawn before its headers were written.
  */
 export class TransportError extends Error {

@@ -86,7 +86,10 @@ export function unreadableFiles(entries: readonly UnreadableEntry[]): Pick<Resum
   return files.length > 0 ? { unreadable: files } : {};
 }
 
-/** What a call throws: the failure document of the command line's `--json`, as an Error. It names options, not flags. */
+/**
+ * What each call of the package throws: the failure document of the command line's `--json`, as an Error. It names options,
+ * not flags. `error.type` is what to branch on; `cause` is not a part of the API.
+ */
 export class ImggenFailure extends Error implements TaskFailure {
   override readonly name = "ImggenFailure";
   declare readonly ok: false;

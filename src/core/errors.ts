@@ -2,7 +2,7 @@ import { type Charged, type ErrorFacts, type ErrorType, ImggenError } from "../l
 import type { Wording } from "../lib/wording.ts";
 import type { ServiceIdentity } from "../task/intent.ts";
 
-/** Repeats an earlier error, or another row's, under the same type. */
+/** An earlier error, or another row's, as that of what it keeps from going on: the same `type`; `cause` is the first one. */
 export class InheritedError extends ImggenError {
   readonly type: ErrorType;
 
@@ -23,22 +23,28 @@ export function isOfAccount({ type }: ImggenError): boolean {
   return OF_ACCOUNT.has(type);
 }
 
-/** The wait ended before the task did: it is still running, and can be resumed. */
+/** The wait ended before the task did: it is still running, and can be resumed. The end of a wait; the report has its id. */
 export class PendingError extends ImggenError {
   readonly type = "pending";
 }
 
-/** Another process is working on the task. */
+/** Another process is working on the task. The end of whoever wanted to continue it; nothing was done to it. */
 export class ClaimedError extends ImggenError {
   readonly type = "pending";
 }
 
-/** Another process took the task over because this one's claim had run out. This process has submitted nothing since. */
+/**
+ * Another process took the task over because this one's claim had run out. The end of a submit that was about to be sent:
+ * this process has submitted nothing since, and leaves the task's file alone.
+ */
 export class TakenOverError extends ImggenError {
   readonly type = "pending";
 }
 
-/** The user has cancelled the task, by a command of another process. */
+/**
+ * The user has cancelled the task, by a command of another process. The reason of the signal of its work, and the end of a
+ * task that waited.
+ */
 export class CancelledError extends ImggenError {
   readonly type = "generation_failed";
 
@@ -47,22 +53,25 @@ export class CancelledError extends ImggenError {
   }
 }
 
-/** Some of a task's images could not be made; the others are saved. */
+/** Some of a task's images could not be made; the others are saved. The end of a task; the report has the files. */
 export class PartialError extends ImggenError {
   readonly type = "partial";
 }
 
-/** What a provider has sent for an image turned out to be none when it was to be saved. */
+/** What a provider has sent for an image turned out to be none. Thrown for one image, while it is saved; `message` is a clause. */
 export class BadImageError extends ImggenError {
   readonly type = "generation_failed";
 }
 
-/** A charged image could not be downloaded or written; or the output folder is unusable, found before the submit. */
+/**
+ * A charged image could not be downloaded or written, and `charged` is `yes`: the task can be resumed. Or the output folder
+ * cannot be used, found before the submit, and it is `no`. Thrown either way; `cause` is the disk's error, if it was the disk.
+ */
 export class SaveFailedError extends ImggenError {
   readonly type = "save_failed";
 }
 
-/** One image could not be downloaded. The disk works, so the task's other images can still be saved. */
+/** One image could not be downloaded, its retries included. Thrown for that one: the disk works, so the others are saved. */
 export class DownloadFailedError extends SaveFailedError {
   /** Why, and the URL without its query. */
   readonly reason: string;
@@ -73,19 +82,22 @@ export class DownloadFailedError extends SaveFailedError {
   }
 }
 
-/** A part of the program is missing, as where it was replaced while it ran. */
+/** A part of the program is missing, as where it was replaced while it ran. Thrown before anything is sent. */
 export class NotLoadedError extends ImggenError {
   readonly type = "internal";
 }
 
-/** The request would cost more than the user allows, or its cost is not documented. */
+/** The request would cost more than the user allows, or its cost is not documented. Thrown before anything is sent. */
 export class BudgetExceededError extends ImggenError {
   readonly type = "budget_exceeded";
 }
 
 export type InterruptSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
 
-/** The user, the system or the calling program asked to stop. */
+/**
+ * The user, the system or the calling program asked to stop. The reason of the run's signal, and thrown by what it ends;
+ * for a task that it leaves, `charged` says what is known of its cost.
+ */
 export class InterruptedError extends ImggenError {
   readonly type = "interrupted";
   /** null if a program has aborted its own call. */
@@ -103,7 +115,7 @@ export function interruptedError({ reason }: AbortSignal, charged: Charged): Int
   return new InterruptedError(signal, { charged, cause: reason });
 }
 
-/** A task belongs to another account than the configured one. Nothing was sent. */
+/** A task belongs to another account than the configured one. Thrown before the task is polled; `hint` names what it needs. */
 export class OtherAccountError extends ImggenError {
   readonly type = "usage";
 }
@@ -133,7 +145,7 @@ export interface ManifestProblem {
 
 const MOST_SHOWN = 100;
 
-/** Rows of a manifest that cannot be sent; so nothing was. */
+/** Rows of a manifest that cannot be sent, so nothing was. Thrown once all are read: `problems` has every one, `message` 100. */
 export class ManifestError extends ImggenError {
   readonly type = "invalid_request";
   readonly problems: readonly ManifestProblem[];

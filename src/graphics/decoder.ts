@@ -2,7 +2,10 @@ import { errorCode } from "../lib/error-text.ts";
 
 type Sharp = typeof import("sharp").default;
 
-/** An image cannot be decoded here, and why: a clause without a full stop. */
+/**
+ * An image cannot be decoded here. Thrown by all that looks into images: `message` says why, as a clause without a full stop;
+ * `cause` is the error of the library, or of loading it.
+ */
 export class UndecodableError extends Error {}
 
 /** Larger than any model's image: decoded, these take hundreds of megabytes. */

@@ -44,8 +44,14 @@ export interface ErrorFacts {
 }
 
 /**
- * Every failure that imggen expects. Anything else that is thrown is a bug. `message` and `hint` name the flags of the
- * command line.
+ * Every failure that imggen expects; anything else that is thrown is a bug. A catcher may read:
+ * - `type`: what to branch on; it decides the exit code
+ * - `message` and `hint`: for a person, with the flags of the command line; `messageFor` and `hintFor` name options otherwise
+ * - `key`: the service's own error key; null if it gave none
+ * - `charged`: what the failed request cost, as far as that is known
+ * - `cause`: what was thrown below, if anything was
+ *
+ * Thrown by what must not go on. A submit, a poll or a task never throws it: it is in the reply or the report.
  */
 export abstract class ImggenError extends Error {
   abstract readonly type: ErrorType;
@@ -75,7 +81,7 @@ export abstract class ImggenError extends Error {
   }
 }
 
-/** The command line, the environment or the settings are invalid. */
+/** The command line, the environment or the settings are invalid. Thrown before anything is sent; `charged` is `no`. */
 export class UsageError extends ImggenError {
   readonly type = "usage";
 }

@@ -7,7 +7,10 @@ export interface Limit {
   allowed: readonly string[];
 }
 
-/** A request that the service's document rules out. Nothing was sent. */
+/**
+ * A request that the service's document rules out. Thrown by its checks, before anything is sent. `limit` is what the field
+ * takes, for a caller that lists it.
+ */
 export class InvalidRequestError extends ImggenError {
   readonly type = "invalid_request";
   /** null where it is not about one field that has a list of values. */

@@ -1,6 +1,6 @@
 import type { HttpReply } from "../api/client.ts";
 import { AuthRequiredError, RejectedRequestError } from "../api/errors.ts";
-import { isPassing, parseRetryAfter } from "../api/retry.ts";
+import { isWorthRetry, parseRetryAfter } from "../api/retry.ts";
 import type { Clock } from "../lib/clock.ts";
 import { fieldsOf } from "../lib/json.ts";
 import { readErrorBody, replyWithoutImage } from "./failed-reply.ts";
@@ -83,7 +83,7 @@ export class Polls {
     const words = `HTTP ${status}${said === null ? "" : `: ${said}`}`;
     if (status === 401 || status === 403) return { outcome: "refused", error: this.#noKey(words) };
     if (status === 404 || status === 410) return this.#gone(id, words);
-    if (!isPassing(status)) return retry(words);
+    if (!isWorthRetry(status)) return retry(words);
     const retryAfterMs = parseRetryAfter(headers["retry-after"], this.#clock.now());
     return { ...retry(words), rateLimited: status === 429, retryAfterMs };
   }

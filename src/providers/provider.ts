@@ -187,7 +187,11 @@ export type Failure =
   /** It may have been paid for, and there is no image. */
   | { kind: "lost"; kept?: string | null; excerpt?: string | null; isStopped?: boolean };
 
-/** `message` is a sentence for the user, with the provider's own words in it where it said any. */
+/**
+ * A request to a provider failed. Thrown within a provider, and by `prepare`, `describe` and `models`; `submit` and `poll`
+ * answer in its place. `failure` is what to act on, `message` a sentence for the user with the provider's own words, where
+ * it said any.
+ */
 export class ProviderError extends Error {
   override readonly name = "ProviderError";
   readonly failure: Failure;
@@ -200,7 +204,7 @@ export class ProviderError extends Error {
   }
 }
 
-/** The reason of a job's signal where its time is over. */
+/** The reason of a job's signal where its time is over. It is told apart from a signal of the user's, and has no facts. */
 export class TimeLimitError extends Error {
   override readonly name = "TimeLimitError";
 }

@@ -4,7 +4,10 @@ import { userId } from "../lib/processes.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import { type Wording, worded } from "../lib/wording.ts";
 
-/** The state folder cannot be read, or cannot hold what must be on disk. */
+/**
+ * The state folder cannot be read, or cannot hold what must be on disk. Thrown by the ledger and all that is kept beside it;
+ * `cause` is the disk's error. What was accepted before is in the ledger.
+ */
 export class StateFolderError extends ImggenError {
   readonly type = "save_failed";
 
@@ -67,7 +70,10 @@ export async function usingStateFolder<Result>(
   }
 }
 
-/** The settings file is damaged, or could not be written. It is kept as it is. */
+/**
+ * The settings file is damaged (`type` is `usage`), or could not be written (`save_failed`). Thrown where it is read or
+ * changed; the file is kept as it is.
+ */
 export class SettingsError extends ImggenError {
   readonly type: "usage" | "save_failed";
 

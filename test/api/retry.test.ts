@@ -1,13 +1,16 @@
 import { describe, expect, it } from "vitest";
+import { BlockedAddressError } from "../../src/api/address.ts";
 import {
   backoffMs,
   DOWNLOAD,
+  isWorthRetry,
   POLL,
   POLL_RATE_LIMITED,
   parseRetryAfter,
   SUBMIT_NOT_SENT,
   SUBMIT_RATE_LIMITED,
 } from "../../src/api/retry.ts";
+import { TransportError } from "../../src/api/transport.ts";
 
 const NOW = Date.UTC(2026, 0, 31, 12, 0, 0);
 
@@ -20,6 +23,37 @@ describe("how often an operation is tried", () => {
 
   it("has no end for a poll: the deadline is its end", () => {
     expect([POLL.attempts, POLL_RATE_LIMITED.attempts]).toEqual([Infinity, Infinity]);
+  });
+});
+
+describe("whether a failure is worth a retry", () => {
+  it.each([408, 425, 429, 500, 503, 599])(
+    "a reply with %d is: it may be another one in a moment",
+    (status) => {
+      expect(isWorthRetry(status)).toBe(true);
+    },
+  );
+
+  it.each([200, 301, 400, 401, 403, 404, 410, 422])(
+    "a reply with %d is not: it says what it says",
+    (status) => {
+      expect(isWorthRetry(status)).toBe(false);
+    },
+  );
+
+  it.each(["ECONNRESET", "ECONNREFUSED", "EAI_AGAIN", "ETIMEDOUT", "ERR_SSL_WRONG_VERSION_NUMBER"])(
+    "a connection that ended with %s is, and so is an error without a code",
+    (code) => {
+      const cause = Object.assign(new Error("no connection"), { code });
+      expect(isWorthRetry(new TransportError("no connection", { sent: true, cause }))).toBe(true);
+      expect(isWorthRetry(new Error("anything"))).toBe(true);
+    },
+  );
+
+  it("a rejected certificate, and an address that must not be connected to, are not", () => {
+    const expired = Object.assign(new Error("expired"), { code: "CERT_HAS_EXPIRED" });
+    for (const cause of [expired, new BlockedAddressError("127.0.0.1 is not a public address")])
+      expect(isWorthRetry(new TransportError("no connection", { sent: false, cause }))).toBe(false);
   });
 });
 

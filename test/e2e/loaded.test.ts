@@ -15,10 +15,15 @@ it.each([
   ["a dry run", [...GENERATE, "--dry-run"], 4],
   ["a list of models", ["models", "--json"], 4],
   ["a submit", [...GENERATE, "--no-wait"], 8, ["http", "crypto", "assert"]],
-  ["a batch", ["batch", "prompts.txt", "--yes"], 19, ["http", "crypto", "assert", "internal/fs/promises"]],
+  [
+    "a batch",
+    ["batch", "prompts.txt", "--yes"],
+    25,
+    ["http", "http2", "tls", "crypto", "assert", "internal/fs/promises"],
+  ],
   ["completion of a flag", ["__complete", "=--m", "generate"], 3],
   ["completion of a ratio", ["__complete", "=", "generate", "-m", "z-image", "-r"], 5],
-  ["completion of a task", ["__complete", "=", "status"], 8, ["crypto"]],
+  ["completion of a task", ["__complete", "=", "status"], 8, ["http", "crypto"]],
 ])("%s loads few files, and of Node no more than it needs", async (_what, args, most, needed = [""]) => {
   const server = await liveService(PICTURE);
   const folder = await temporaryFolder();
@@ -53,7 +58,7 @@ it("a submit loads what saves before it is sent, and what polls only after that"
 /** A text that each library is known by, in its minified form too. */
 const MARKS = { undici: "UND_ERR_", zod: "invalid_union", conf: "__internal__", ora: "[?25" };
 
-it.each(["--version", "--help", "models", "models --json", "history"])(
+it.each(["--version", "--help", "models", "models --json"])(
   "imggen %s loads no HTTP client, schemas, settings store or spinner",
   async (line) => {
     const dist = path.resolve(import.meta.dirname, "../../dist");

@@ -29,8 +29,8 @@ describe.skipIf(!hasScreen)("doctor on a real terminal", () => {
     const styled = await Screen.start(["doctor"], { columns: 100, rows: 40, env });
     expect(await styled.end()).toBe(2);
     expect(await styled.colored()).toContain("\u001b[31m✗\u001b[39m key");
-    // Green, red, and dim for what could not be checked.
-    expect(await styled.styles()).toEqual(new Set([2, 31, 32]));
+    // Green and red.
+    expect(await styled.styles()).toEqual(new Set([31, 32]));
     const plain = await Screen.start(["doctor"], { columns: 100, rows: 40, env: { ...env, NO_COLOR: "1" } });
     await plain.end();
     expect(await plain.styles()).toEqual(new Set());

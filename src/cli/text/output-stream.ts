@@ -79,7 +79,7 @@ export function unreadError(reason: InterruptedError): InterruptedError {
   });
 }
 
-/** Standard output could not take the result. */
+/** Standard output could not take the result. Thrown by the console, after the work is done; `cause` is the stream's error. */
 export class OutputError extends ImggenError {
   readonly type = "save_failed";
 

@@ -31,7 +31,10 @@ export function resultOf(row: PlannedRow, report: TaskReport, isSubmitted: boole
   return { row, state, isSkipped: false, report: { ...report, error, warnings }, error, isSubmitted };
 }
 
-/** The service failed a row's task. Running the same batch again does not submit it again; running `generate` would. */
+/**
+ * A row's task failed. Running the same batch again does not submit it again; running `generate` would. The end of that row
+ * alone; `hint` says how to submit it again, and `cause` is the task's own error.
+ */
 class RowFailedError extends GenerationFailedError {
   constructor({ error, charged, free }: TaskReport) {
     super(error?.message ?? "", {

@@ -1,6 +1,6 @@
-import { describeConnectionError, isFinal } from "../../api/connection-errors.ts";
+import { describeConnectionError } from "../../api/connection-errors.ts";
 import { NetworkError } from "../../api/errors.ts";
-import { backoffMs, POLL, POLL_RATE_LIMITED } from "../../api/retry.ts";
+import { backoffMs, isWorthRetry, POLL, POLL_RATE_LIMITED } from "../../api/retry.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { FailedPoll, PolledState, PollReply } from "../../providers/provider.ts";
 import type { GenerationRequest } from "../../task/request.ts";
@@ -87,7 +87,7 @@ export async function waitForTask(taskId: string, options: WaitSpec, deps: WaitD
     const pollTimeoutMs = Math.max(SHORTEST_LAST_POLL_MS, remaining());
     const reply = await pollOnce(taskId, pollTimeoutMs, deps);
     if (deps.signal.aborted) return { outcome: "interrupted" };
-    const end = conclude(reply, age(), pendingMs) ?? final(reply, deps.connection.serviceUrl);
+    const end = conclude(reply, age(), pendingMs) ?? hopeless(reply, deps.connection.serviceUrl);
     if (end) return end;
     if (reply.outcome === "state") pendingMs = age();
     noteAhead(reply, deps);
@@ -134,9 +134,9 @@ export async function pollOnce(
   return provider.poll(taskId, timeoutMs, signal);
 }
 
-/** A rejected certificate ends the wait, or a fault of this process: polling again would not help. */
-function final(reply: PollReply, service: URL): WaitResult | null {
-  if (reply.outcome !== "retry" || !isFinal(reply.connectionError)) return null;
+/** An error that another poll would meet too, such as a rejected certificate or a fault of this process, ends the wait. */
+function hopeless(reply: PollReply, service: URL): WaitResult | null {
+  if (reply.outcome !== "retry" || isWorthRetry(reply.connectionError)) return null;
   const { message, hint } = describeConnectionError(reply.connectionError, service);
   return {
     outcome: "refused",

@@ -1,6 +1,12 @@
-import { describeConnectionError, isFinal } from "../../api/connection-errors.ts";
+import { describeConnectionError } from "../../api/connection-errors.ts";
 import { InsufficientCreditsError, NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
-import { backoffMs, SUBMIT_LOST, SUBMIT_NOT_SENT, SUBMIT_RATE_LIMITED } from "../../api/retry.ts";
+import {
+  backoffMs,
+  isWorthRetry,
+  SUBMIT_LOST,
+  SUBMIT_NOT_SENT,
+  SUBMIT_RATE_LIMITED,
+} from "../../api/retry.ts";
 import { TransportError } from "../../api/transport.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import type { Job, SubmitReply, UnknownReply } from "../../providers/provider.ts";
@@ -108,7 +114,7 @@ export async function submitOnce(spec: SubmitSpec, deps: SubmitDeps): Promise<Su
 
 /** Whether what kept a request from being sent is the same in a moment: a certificate, a full disk. */
 export function isLasting({ cause, error }: Extract<SubmitReply, { outcome: "not_sent" }>): boolean {
-  return error?.type === "save_failed" || isFinal(cause);
+  return error?.type === "save_failed" || !isWorthRetry(cause);
 }
 
 interface Attempt {

@@ -14,7 +14,7 @@ import { isWellFormedRatio } from "../ratio.ts";
 /** One model of a matrix file. What it omits comes from the built-in model of the same id, or is the default. */
 export type MatrixEntry = Columns & Pick<Model, "id">;
 
-/** What is wrong with a model matrix, and where. */
+/** What is wrong with a model matrix, and where. Thrown while one is read; `message` has both, without a full stop. */
 export class MatrixProblem extends Error {
   /** @param at the path of the value: `models[2].ratios[0]` */
   constructor(at: string, why: string) {

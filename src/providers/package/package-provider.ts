@@ -90,6 +90,7 @@ function plainJob(job: Pick<port.Job, "taskId" | "request" | "options">, images:
 }
 
 /** What a poll was answered with that is no success: it says itself what it means. */
+/** A poll that had no usable reply, on its way out of the package's code. `reply` is what the poll ends with. */
 class Unanswered extends Error {
   readonly reply: port.PollReply;
 

@@ -1,6 +1,6 @@
 import { HttpClient, type HttpClientOptions, wholeReply } from "../../api/client.ts";
 import { AuthRequiredError, refusedPoll } from "../../api/errors.ts";
-import { isPassing } from "../../api/retry.ts";
+import { isWorthRetry } from "../../api/retry.ts";
 import { keyMasker } from "../../lib/redact.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import { taskUrl } from "./http-service.ts";
@@ -80,7 +80,7 @@ function described(body: string): string {
  * any other server answers in a way of its own. `busy`: it may answer otherwise in a moment.
  */
 export function verdictOf({ status, envelope }: ProbeReply): "accepted" | "refused" | "busy" | "foreign" {
-  if (isPassing(status)) return "busy";
+  if (isWorthRetry(status)) return "busy";
   if (envelope.kind !== "error") return "foreign";
   return refusedPoll(envelope.key, status) instanceof AuthRequiredError ? "refused" : "accepted";
 }

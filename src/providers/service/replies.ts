@@ -1,7 +1,7 @@
 import type { HttpReply } from "../../api/client.ts";
 import { connectionErrorText } from "../../api/connection-errors.ts";
 import { refusedPoll, refusedSubmit } from "../../api/errors.ts";
-import { isPassing, parseRetryAfter } from "../../api/retry.ts";
+import { isWorthRetry, parseRetryAfter } from "../../api/retry.ts";
 import type { TransportError } from "../../api/transport.ts";
 import { KEY_MASK } from "../../lib/redact.ts";
 import type { PollReply, SubmitReply } from "../provider.ts";
@@ -58,7 +58,7 @@ export function readPoll({ status, headers, body, cut }: HttpReply, reading: Rep
     retryAfterMs: parseRetryAfter(headers["retry-after"], reading.nowMs),
     connectionError,
   });
-  if (isPassing(status)) return retry(`HTTP ${status}`);
+  if (isWorthRetry(status)) return retry(`HTTP ${status}`);
   const envelope = readEnvelope(body, reading);
   if (cut && envelope.kind === "invalid") return retry(reading.maskKey(connectionErrorText(cut)), cut);
   const key = envelope.kind === "error" ? envelope.key : null;

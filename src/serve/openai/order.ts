@@ -30,6 +30,7 @@ const OF_OPENAI = [
 const QUALITIES: ReadonlySet<unknown> = new Set(["1K", "2K", "4K"]);
 
 /** A field that is wrong. */
+/** A field that is refused, on its way out of the reading of it. `error` is what the caller is answered. */
 class Refusal extends Error {
   readonly error: OpenAiError;
 

@@ -14,8 +14,8 @@ export interface CheckResult {
   hint: string | null;
   /** The result for programs: values by name. Empty if the check could not be made. */
   facts: Facts;
-  /** It says nothing that a person could use: only `--verbose` shows it, and JSON. */
-  isNoNews?: true;
+  /** All is well, and it says something that a person may not know. What is no news only `--verbose` shows, and JSON. */
+  isNews?: true;
 }
 
 type Facts = Readonly<Record<string, string | number | boolean | null>>;
@@ -46,9 +46,9 @@ export function failed(message: string, hint: string | null, facts: Facts = {}):
   return { status: "failed", message, hint, facts };
 }
 
-/** A result that a person needs not see. */
-export function noNews(result: CheckResult): CheckResult {
-  return { ...result, isNoNews: true };
+/** All is well, and a person may not know how. */
+export function news(message: string, facts: Facts): CheckResult {
+  return { ...ok(message, facts), isNews: true };
 }
 
 export function skipped(message: string, facts: Facts = {}): CheckResult {

@@ -28,7 +28,7 @@ export function register(command: Command, runWith: RunWith): void {
   command
     .description(
       "Check the installation, the account and the network, and say what to do about what is wrong.\n" +
-        "It costs nothing and changes nothing. With --verbose, what is as usual is shown too. The exit code is 0 if all is well or there are only warnings, and 2 if something must be fixed.",
+        "It costs nothing and changes nothing. What is well and no news is shown with --verbose alone. The exit code is 0 if all is well or there are only warnings, and 2 if something must be fixed.",
     )
     .addHelpText("after", EXAMPLES)
     .action(runWith(runDoctor));
@@ -85,8 +85,9 @@ async function runDoctor(session: Session): Promise<number> {
   }));
   try {
     const made = await inOrder(results, async (result) => {
-      const { isNoNews, ...facts } = result;
-      if (!options.json && (!isNoNews || options.verbose)) await showResult(result, session);
+      const { isNews, ...facts } = result;
+      const isShown = isNews || NEEDS_ACTION.has(result.status) || options.verbose;
+      if (!options.json && isShown) await showResult(result, session);
       return facts;
     });
     context.signal.throwIfAborted();
@@ -100,6 +101,8 @@ async function runDoctor(session: Session): Promise<number> {
     status.stop();
   }
 }
+
+const NEEDS_ACTION: ReadonlySet<CheckStatus> = new Set(["warning", "failed"]);
 
 /** A check's result under its name. */
 type NamedResult = CheckResult & { name: string };

@@ -13,7 +13,7 @@ import { mayBeTask } from "../../../store/ledger-entry.ts";
 import { effectiveState, STATE_WORDS, stateWord } from "../../../task/lifecycle.ts";
 import { isInHistory } from "../../../task/record.ts";
 import type { Session } from "../../session/session.ts";
-import { type CheckResult, failed, needed, noNews, ok, warning } from "./check.ts";
+import { type CheckResult, failed, needed, news, ok, warning } from "./check.ts";
 
 const WRITABLE_BY_OTHERS = 0o022;
 const MIB = 1024 ** 2;
@@ -68,7 +68,7 @@ export async function checkCache(session: Session): Promise<CheckResult> {
   if (folder !== null) return ok(folder, { folder });
   const { state } = await knownFolders(session);
   const why = await whyNoCache(state, session.context.env.NODE_DISABLE_COMPILE_CACHE);
-  if (why !== null) return noNews(ok(`none (${why})`, { folder }));
+  if (why !== null) return ok(`none (${why})`, { folder });
   return warning(
     `No compiled code is kept, so each start takes longer: other users may be able to replace ${state}.`,
     "It and every folder above it must belong to you or root, and no other user may write to them.",
@@ -127,7 +127,7 @@ export async function checkTasks(session: Session): Promise<CheckResult> {
     unreadable > 0 && `${counted(unreadable, "file")} of the ledger cannot be read.`,
   ].filter((message) => message !== false);
   if (found.length === 0)
-    return inProgress === 0 ? noNews(ok("none unfinished", facts)) : ok(`${inProgress} in progress`, facts);
+    return inProgress === 0 ? ok("none unfinished", facts) : news(`${inProgress} in progress`, facts);
   const canFinish = unfinished > 0 && found.length === 1;
   const purpose = canFinish ? "To finish them" : "To see what to do about each";
   return warning(found.join(" "), `${purpose}: imggen resume${isSandbox ? " --sandbox" : ""}`, facts);

@@ -5,7 +5,7 @@ import { ImggenError } from "../../../lib/error-types.ts";
 import { maskKey, withoutQuery } from "../../../lib/redact.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
 import type { Session } from "../../session/session.ts";
-import { type CheckResult, failed, noNews, ok, skipped, type Target, warning } from "./check.ts";
+import { type CheckResult, failed, news, ok, skipped, type Target, warning } from "./check.ts";
 
 // Loaded only where there is a generator.
 
@@ -22,7 +22,7 @@ export async function askGenerator(own: OwnGenerator, session: Session): Promise
   return {
     service: () => checkReachable(own, reply, elapsedMs),
     key: () => checkKey(own, reply),
-    clock: () => noNews(skipped("a generator is not asked for its time")),
+    clock: () => skipped("a generator is not asked for its time"),
   };
 }
 
@@ -34,7 +34,7 @@ function checkReachable(own: OwnGenerator, reply: Reply, elapsedMs: number): Che
   const cost = options.isPaid ? "paid" : "free";
   if (spec.kind === "command") {
     if (reply instanceof ImggenError) return failed(reply.message, FIX_COMMAND, facts);
-    return ok(`${name}, ${cost}`, facts);
+    return news(`${name}, ${cost}`, facts);
   }
   if (lacksKey(own)) return skipped(`${name} is asked only with a key`, facts);
   const answers = `${name} answers in ${formatDuration(elapsedMs)}, ${cost}`;
@@ -42,14 +42,14 @@ function checkReachable(own: OwnGenerator, reply: Reply, elapsedMs: number): Che
     if (reply.type === "network") return failed(reply.message, "Start it, or fix its address.", facts);
     if (reply.type === "service_error")
       return warning(`It answers, but: ${reply.message}`, LIST_MODELS, facts);
-    return ok(answers, facts);
+    return news(answers, facts);
   }
   if (reply === null && WITH_LIST.has(spec.kind))
     return warning(`${name}: its list of models answers 404. Is the address right?`, LIST_MODELS, facts);
   const { model } = options;
   if (model !== null && reply?.includes(model) === false)
     return warning(`It answers, and does not list the model ${model}.`, SEE_MODELS, facts);
-  return ok(`${answers}${modelsText(reply)}`, facts);
+  return news(`${answers}${modelsText(reply)}`, facts);
 }
 
 /** Kinds of servers that list their models, most of them. */
@@ -66,7 +66,7 @@ const LIST_MODELS = "Some servers have no list of models. If it makes images, no
 
 /** Whether the generator takes the key. */
 function checkKey({ spec, options }: OwnGenerator, reply: Reply): CheckResult {
-  if (spec.kind === "command") return noNews(ok("none, for a command", { key: null }));
+  if (spec.kind === "command") return ok("none, for a command", { key: null });
   const key = options.key === null ? null : maskKey(options.key);
   const store = `imggen login --generator ${shellWord(spec.name)}`;
   if (reply instanceof ImggenError) {
@@ -74,5 +74,6 @@ function checkKey({ spec, options }: OwnGenerator, reply: Reply): CheckResult {
       return failed(reply.message, `Store one that works: ${store}`, { key });
     return skipped(`${key ?? "none"}; the generator could not be asked about it`, { key });
   }
-  return ok(key === null ? "none, and none is needed to ask for its models" : `${key}, accepted`, { key });
+  if (key === null) return ok("none, and none is needed to ask for its models", { key });
+  return news(`${key}, accepted`, { key });
 }

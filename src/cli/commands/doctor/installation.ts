@@ -4,7 +4,7 @@ import { errorCode } from "../../../lib/error-text.ts";
 import { findScreen } from "../../output/show-images.ts";
 import type { Session } from "../../session/session.ts";
 import { hasSymbols } from "../../text/colors.ts";
-import { type CheckResult, failed, noNews, ok, warning } from "./check.ts";
+import { type CheckResult, failed, news, ok, warning } from "./check.ts";
 
 /** The oldest Node that imggen is tested with, as package.json says too. */
 export const OLDEST_NODE = "20.19";
@@ -48,8 +48,7 @@ function whatIsMissing({ message, cause }: UndecodableError): string {
 /** What this terminal can show. No result is a warning or a failure. */
 export async function checkTerminal(session: Session): Promise<CheckResult> {
   const { context, console, options } = session;
-  if (context.stdout.isTTY !== true)
-    return noNews(ok("standard output is not a terminal", { isTerminal: false }));
+  if (context.stdout.isTTY !== true) return ok("standard output is not a terminal", { isTerminal: false });
   // Where standard error is no terminal, a query is written to standard output, into the JSON document.
   const screen = await findScreen(session, options.json !== true || context.stderr.isTTY === true);
   const { columns, rows } = screen;
@@ -57,7 +56,7 @@ export async function checkTerminal(session: Session): Promise<CheckResult> {
   const symbols = hasSymbols(context.env);
   const pictures = picturesOn(screen);
   const parts = [`${columns}×${rows}`, colors, symbols ? "symbols" : "no symbols", pictures];
-  return ok(parts.join(", "), { isTerminal: true, columns, rows, colors, symbols, pictures });
+  return news(parts.join(", "), { isTerminal: true, columns, rows, colors, symbols, pictures });
 }
 
 const COLORS: Readonly<Record<Screen["colors"], string>> = {

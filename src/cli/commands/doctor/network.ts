@@ -7,17 +7,17 @@ import { type ProxyInUse, proxiesFromEnvironment, proxyFor } from "../../../api/
 import { errorCode, errorText } from "../../../lib/error-text.ts";
 import { withoutQuery } from "../../../lib/redact.ts";
 import type { Session } from "../../session/session.ts";
-import { type CheckResult, failed, NotChecked, noNews, ok, skipped, type Target, warning } from "./check.ts";
+import { type CheckResult, failed, NotChecked, news, ok, skipped, type Target, warning } from "./check.ts";
 import { generatorOf, settingOf } from "./settings.ts";
 
 /** The proxy that the service is reached through. */
 export async function checkProxy(session: Session): Promise<CheckResult> {
-  if (session.isSandbox) return noNews(ok("none for the embedded sandbox", { url: null }));
+  if (session.isSandbox) return ok("none for the embedded sandbox", { url: null });
   const proxies = proxiesFromEnvironment(session.context.env);
-  if (proxies === undefined) return noNews(ok("none", { url: null }));
+  if (proxies === undefined) return ok("none", { url: null });
   const baseUrl = await settingOf("baseUrl", session);
   const own = await generatorOf(session);
-  if (own?.spec.kind === "command") return noNews(ok("none for a command", { url: null }));
+  if (own?.spec.kind === "command") return ok("none for a command", { url: null });
   const address = own?.spec.url ?? baseUrl?.value;
   if (address === undefined || !URL.canParse(address))
     throw new NotChecked("there is no base URL to reach through it");
@@ -25,7 +25,7 @@ export async function checkProxy(session: Session): Promise<CheckResult> {
   const facts = { url: proxy?.url ?? null };
   const result = proxy === null ? `none for ${new URL(address).host}` : `${proxy.url} (${proxy.variable})`;
   const { unknown } = parseNoProxy(proxies.except);
-  if (unknown.length === 0) return ok(result, facts);
+  if (unknown.length === 0) return proxy === null ? ok(result, facts) : news(result, facts);
   const variable = proxies.variables?.except ?? "NO_PROXY";
   return warning(`${result}. In ${variable} this is ignored: ${unknown.join(" ")}.`, NO_PROXY_FORMS, facts);
 }
@@ -49,7 +49,7 @@ export async function checkTls({ context }: Session): Promise<CheckResult> {
       "Unset it, and name the certificates to trust in NODE_EXTRA_CA_CERTS.",
       facts,
     );
-  if (!extra) return noNews(ok("Node's own certificates", facts));
+  if (!extra) return ok("Node's own certificates", facts);
   try {
     await promises.readFile(extra);
     return ok(`Node's own certificates, and those in ${extra}`, facts);
@@ -65,8 +65,8 @@ export async function checkTls({ context }: Session): Promise<CheckResult> {
 /** The embedded sandbox. It is not running, and to start it would create files. */
 export const SANDBOX: Target = {
   service: checkLoopback,
-  key: () => noNews(ok("the sandbox's own", { key: null })),
-  clock: () => noNews(skipped("the embedded sandbox has this machine's clock")),
+  key: () => ok("the sandbox's own", { key: null }),
+  clock: () => skipped("the embedded sandbox has this machine's clock"),
 };
 
 /** The sandbox needs a port of this machine. */

@@ -8,7 +8,7 @@ import { ImggenError } from "../../../lib/error-types.ts";
 import { maskKey } from "../../../lib/redact.ts";
 import { describeForeign, type ProbeReply, probe, verdictOf } from "../../../providers/service/probe.ts";
 import type { Session } from "../../session/session.ts";
-import { type CheckResult, failed, NotChecked, noNews, ok, skipped, type Target, warning } from "./check.ts";
+import { type CheckResult, failed, NotChecked, news, ok, skipped, type Target, warning } from "./check.ts";
 import { lookupIfAnswered, proxyInUse } from "./network.ts";
 import { settingOf, storeKey } from "./settings.ts";
 
@@ -71,7 +71,7 @@ async function checkService(
     const verdict = verdictOf(answer);
     if (verdict === "busy") return warning(`${url.host} answers HTTP ${status}.`, "Try again later.", facts);
     if (verdict !== "foreign")
-      return ok(`${url.href} answers in ${formatDuration(elapsedMs)} (${label})`, facts);
+      return news(`${url.href} answers in ${formatDuration(elapsedMs)} (${label})`, facts);
     const { message, hint } = describeForeign(answer, url);
     return failed(message, `${hint} It is from ${label}.`, facts);
   } catch (error) {
@@ -108,7 +108,7 @@ async function checkKey(
   const verdict = reply === null ? "busy" : verdictOf(reply);
   if (verdict === "busy" || verdict === "foreign")
     return skipped(`${key} (${from}), which the service could not be asked about`, { key, source });
-  if (verdict === "accepted") return ok(`${key} (${from}), accepted by the service`, { key, source });
+  if (verdict === "accepted") return news(`${key} (${from}), accepted by the service`, { key, source });
   return failed(
     `The service refused ${key} (${from}).`,
     source === "environment" ? `Set ${from} to a key that works, or unset it.` : storeKey(session),
@@ -125,7 +125,7 @@ function checkClock({ dateMs, elapsedMs }: ProbeReply, { context }: Session): Ch
   // The Date header was set about halfway through the exchange, and has whole seconds.
   const aheadMs = Math.round(context.clock.now() - elapsedMs / 2 - dateMs - 500);
   const skewMs = Math.abs(aheadMs);
-  if (skewMs <= MOST_SKEW_MS) return noNews(ok("agrees with the service's", { aheadMs }));
+  if (skewMs <= MOST_SKEW_MS) return ok("agrees with the service's", { aheadMs });
   return warning(
     `This machine's clock is ${formatDuration(skewMs)} ${aheadMs > 0 ? "ahead of" : "behind"} the service's.`,
     "Set it: certificates, the daily limit and the history depend on it.",

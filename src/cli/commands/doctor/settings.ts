@@ -10,17 +10,17 @@ import { shellWord } from "../../../lib/shell-word.ts";
 import { readSettings, type Settings } from "../../../store/settings-file.ts";
 import { SETTING_NAMES } from "../../../store/settings-table.ts";
 import type { Session } from "../../session/session.ts";
-import { type CheckResult, failed, needed, noNews, ok, warning } from "./check.ts";
+import { type CheckResult, failed, needed, news, ok, warning } from "./check.ts";
 import { folderFacts, knownFolders, modeOf, modeText } from "./folders.ts";
 
 const OTHER_USERS = 0o077;
 
 export async function checkProfile(session: Session): Promise<CheckResult> {
   const { profile } = session;
-  if (profile === null) return noNews(ok("none", { name: null, source: "default" }));
+  if (profile === null) return ok("none", { name: null, source: "default" });
   await knownFolders(session);
   session.requireProfile();
-  return ok(`${profile.name} (${profile.label})`, { name: profile.name, source: profile.source });
+  return news(`${profile.name} (${profile.label})`, { name: profile.name, source: profile.source });
 }
 
 /** The settings file: valid, private, and in a folder that can be written to. */

@@ -73,19 +73,32 @@ describe("imggen doctor", () => {
     });
   });
 
-  it("leaves out what is as usual, but in JSON and with --verbose", async () => {
+  it("has a line only for what is news or must be fixed, but in JSON and with --verbose", async () => {
+    const rows = async (world: CommandWorld, flags: string[], options: Partial<RunOptions> = PATIENT) => {
+      const { stdout } = await world.run(["doctor", ...flags], options);
+      const lines = stdout.trimEnd().split("\n");
+      return lines.slice(0, -1).map((line) => line.split(/ +/).slice(0, 2).join(" "));
+    };
     const world = await healthy();
-    const rows = async (...flags: string[]) =>
-      (await world.run(["doctor", "--sandbox", ...flags], { env: NO_ACCOUNT })).stdout
-        .split("\n")
-        .map((line) => line.split(/ +/)[1] ?? "");
-    const usual = ["profile", "tasks", "terminal", "proxy", "key", "clock"];
-    expect((await rows()).filter((name) => usual.includes(name))).toEqual([]);
-    expect(await rows()).toEqual(expect.arrayContaining(["imggen", "node", "config", "models", "service"]));
-    expect(await rows("--verbose")).toEqual(expect.arrayContaining(usual));
-    const { checks, stdout } = await examined(world, { env: NO_ACCOUNT }, ["--sandbox"]);
-    expect(checks.map(({ name }) => name)).toEqual(expect.arrayContaining(usual));
-    expect(stdout).not.toContain("isNoNews");
+    expect(await rows(world, [])).toEqual(["ok service", "ok key"]);
+    expect(await rows(world, ["--sandbox"])).toEqual([]);
+    expect(await rows(world, [], { env: NO_ACCOUNT })).toEqual(["failed service", "failed key"]);
+    const busy = await healthy(response(503, "busy"));
+    expect(await rows(busy, [])).toEqual(["warning service"]);
+    const all = await rows(world, ["--verbose", "--sandbox"]);
+    const { checks, stdout } = await examined(world, {}, ["--sandbox"]);
+    expect(all).toEqual(checks.map(({ name, status }) => `${status} ${name}`));
+    expect(stdout).not.toContain("isNews");
+  });
+
+  it("tells on a terminal what it can show, and of a generator that it answers", async () => {
+    const world = await healthy();
+    const spec = "command:/bin/cat {promptFile} {output}";
+    const args = ["doctor", "--generator", spec];
+    const { stdout } = await world.run(args, { env: NO_ACCOUNT, terminal: "stdout", columns: 200 });
+    expect(stdout).toMatch(
+      /^\S+ terminal +200×24, .*\n\S+ service +command:\/bin\/cat .*, free\nNo problems found\.\n$/,
+    );
   });
 
   it("shows a command as it was given", async () => {
@@ -123,7 +136,7 @@ describe("imggen doctor", () => {
   it("says in words what its marks mean where a terminal has no other characters", async () => {
     const env = { ...NO_ACCOUNT, TERM: "linux", NO_COLOR: "1" };
     const { stdout } = await (await healthy()).run(["doctor"], { env, terminal: "stdout", columns: 200 });
-    expect(stdout).toMatch(/^ok {6}imggen /m);
+    expect(stdout).toMatch(/^ok {6}terminal /m);
     expect(stdout).toMatch(/^failed {2}key /m);
   });
 });
