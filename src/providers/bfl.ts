@@ -3,7 +3,7 @@ import { fieldsOf, jsonOrNull } from "../lib/json.ts";
 import type { ProviderDeps } from "./deps.ts";
 import { ProviderServer } from "./http.ts";
 import { isJobId, type JobContext, type JobForm, jobService, urlsIn, wordsOf } from "./job-service.ts";
-import type { ServerSetup } from "./kind.ts";
+import { MOST_BFL_JOBS, type ServerSetup } from "./kind.ts";
 import { sizeFields } from "./openai/size.ts";
 import type { Fields, Polls } from "./polls.ts";
 import type { Job, PolledState, Provider } from "./provider.ts";
@@ -25,6 +25,7 @@ function formOf(server: ProviderServer): JobForm {
   };
   return {
     check: problemOf,
+    mostRunning: MOST_BFL_JOBS,
     async request(job, context) {
       const { model, fields } = job.options;
       const images = await referenceFields(job, context);

@@ -13,6 +13,7 @@ import { jsonBody } from "./post-body.ts";
 import { type Job, type PollReply, type Provider, ProviderError, type SubmitHow } from "./provider.ts";
 import { type ReferenceDeps, shownContext } from "./reference-files.ts";
 import { isSuccess, jsonIn, readReplyFile, replyFile, type StoredReply } from "./reply-file.ts";
+import { RunningJobs } from "./running-jobs.ts";
 
 /** A request for a job's image, sent as JSON. */
 export interface ServiceRequest {
@@ -38,6 +39,8 @@ export interface JobForm {
   /** As `idIn`, from the fields that are certain of a reply that was cut. Absent: it needs a whole one. */
   idInCut?(said: Fields): string | null;
   poll(id: string, look: Look, polls: Polls): Promise<PollReply>;
+  /** How many jobs it lets run at once. Absent: any number. */
+  mostRunning?: number;
   /** The names of its models. Absent: the service has no list. */
   models?(): Promise<string[] | null>;
   /** Where a job is cancelled; null where that is not known. Absent: the service has no such thing. */
@@ -59,6 +62,12 @@ export function jobService(
     if (!isSuccess(reply)) throw failedReply(reply, { host, mask, isPaid: job.isPaid, nowMs });
     return { outcome: "accepted", taskId: idOf(reply, form, server) } as const;
   };
+  const running = new RunningJobs(form.mostRunning ?? Number.POSITIVE_INFINITY, deps.clock);
+  const poll = async (taskId: string, limitMs: number | undefined, signal: AbortSignal) => {
+    const reply = await form.poll(taskId, polls.look(taskId, limitMs, signal), polls);
+    if (reply.outcome === "state" && reply.task.status !== "running") running.ended(taskId);
+    return reply;
+  };
   return {
     version: 1,
     limits: { concurrency, submitMs: timeoutMs },
@@ -67,7 +76,12 @@ export function jobService(
       const context = { ...deps, generatorUrl: new URL(url), signal, onWarning };
       const reply = await settled(async (sent) => {
         const { path, body } = await form.request(job, context);
-        return accepted(await server.post(path, jsonBody(body), job, { signal, onSent: sent }), job);
+        const send = () => server.post(path, jsonBody(body), job, { signal, onSent: sent });
+        const isRunning = async (id: string) => {
+          const seen = await poll(id, undefined, signal);
+          return seen.outcome === "retry" || (seen.outcome === "state" && seen.task.status === "running");
+        };
+        return running.begin(async () => accepted(await send(), job), isRunning, signal);
       }, onSent);
       return reply.outcome === "unknown" ? { ...reply, ...(await keptReply(job, server.mask)) } : reply;
     },
@@ -94,7 +108,7 @@ export function jobService(
         return bytes === null ? { kind: "url", url } : { kind: "bytes", bytes };
       });
     },
-    poll: (taskId, limitMs, signal) => form.poll(taskId, polls.look(taskId, limitMs, signal), polls),
+    poll,
     ...(form.cancelAt && {
       async cancel(taskId: string, signal: AbortSignal) {
         const at = await form.cancelAt?.(taskId, signal).catch(() => null);

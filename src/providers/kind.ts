@@ -50,5 +50,8 @@ export const LOCAL = {
   modelsAt: () => null,
 } as const satisfies Partial<ServerKind>;
 
+/** How many jobs Black Forest Labs lets run at once, those that it works on included: it answers 429 to more. */
+export const MOST_BFL_JOBS = 24;
+
 /** A service on the internet: it works on several images at once, with the model that each request names. */
 export const SERVICE = { ...LOCAL, concurrency: 4, needsModel: true } as const satisfies Partial<ServerKind>;

@@ -2,7 +2,7 @@ import type { Matrix } from "../models/matrix.ts";
 import type { ProviderDeps } from "./deps.ts";
 import { GEMINI_MATRIX } from "./gemini-models.ts";
 import { basicOrBearer } from "./key-headers.ts";
-import { LOCAL, SERVICE, type ServerKind } from "./kind.ts";
+import { LOCAL, MOST_BFL_JOBS, SERVICE, type ServerKind } from "./kind.ts";
 import { modelsAt } from "./openai/servers.ts";
 import type { GeneratorOptions } from "./options.ts";
 import { isPrivateHost } from "./private-hosts.ts";
@@ -55,7 +55,7 @@ const TABLE = {
     basePath: "/v1",
     keyVariables: ["BFL_API_KEY"],
     keyHeaders: (key) => ({ "x-key": key }),
-    mostConcurrency: 24,
+    mostConcurrency: MOST_BFL_JOBS,
     open: async (setup, deps) => (await import("./bfl.ts")).bflProvider(setup, deps),
   },
   gemini: {

@@ -1,7 +1,8 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { BFL } from "../support/doubles/bfl.ts";
 import { answers } from "../support/doubles/double.ts";
 import { PICTURE } from "../support/images.ts";
+import { quickClock } from "../support/quick-clock.ts";
 import { json } from "../support/scripted-server.ts";
 import { KEY, serviceWorld } from "./service-world.ts";
 
@@ -51,6 +52,32 @@ it("is polled by its id where it gave no address, and not at all where that is e
   const elsewhere = await serviceWorld(BFL, { submit: answers(() => json({ id: "abc", polling_url })) });
   expect((await elsewhere.submit()).what).toBe("unknown");
 });
+
+it("has no more jobs at once than the service allows, those that run included", async () => {
+  const ended = new Set<string>();
+  const { submit, double } = await serviceWorld(
+    BFL,
+    {
+      poll(request, socket) {
+        const [id = ""] = /task-\d+/.exec(request.target) ?? [];
+        socket.write(json({ id, status: ended.has(id) ? "Error" : "Pending" }));
+      },
+    },
+    { concurrency: 24 },
+    { clock: quickClock },
+  );
+  const first = await Promise.all(Array.from({ length: 24 }, () => submit()));
+  expect(first.every(({ what }) => what === "accepted")).toBe(true);
+  const more = [submit(), submit()];
+  await vi.waitFor(() => expect(double.asked("poll").length).toBeGreaterThan(3));
+  expect(double.submits()).toHaveLength(24);
+  ended.add("task-3");
+  await Promise.race(more);
+  expect(double.submits()).toHaveLength(25);
+  ended.add("task-7");
+  await Promise.all(more);
+  expect(double.submits()).toHaveLength(26);
+}, 20_000);
 
 it.each(["Error", "Failed", "Request Moderated", "Content Moderated", "Task not found"])(
   "ends a job that is %s, in these words",
