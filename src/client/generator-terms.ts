@@ -1,7 +1,7 @@
 import { NetworkError, ServiceError } from "../api/errors.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
 import { ImggenError, UsageError } from "../lib/error-types.ts";
-import type { GeneratorTerms } from "../models/check.ts";
+import { type GeneratorTerms, isAmong } from "../models/check.ts";
 import { errorOf } from "../providers/failures.ts";
 import { defaultModelOf, knownModels, needsModel, openProvider } from "../providers/kinds.ts";
 import { type Provider, ProviderError } from "../providers/provider.ts";
@@ -23,16 +23,24 @@ export function termsAtOnce(source: GeneratorSource): GeneratorTerms | null {
   return setting === undefined ? null : termsUnasked(ownGenerator(setting, source), source);
 }
 
-/** The terms of requests to a generator, which is asked for its models. A list that cannot be had is no verdict. */
+/**
+ * The terms of requests to a generator, which is asked for its models. A list that cannot be had is no verdict.
+ * @param how.lasts whether they are for requests to come, for which another model may be loaded: none is named for those
+ */
 export async function termsAsked(
   own: OwnGenerator,
   source: GeneratorSource & AskingSession,
+  { lasts = false } = {},
 ): Promise<GeneratorTerms> {
   // What is wrong matters only to a request that names no model.
-  const names = await modelNames(own, source).catch(asFailure);
+  const offer = await modelsOffered(own, source).catch(asFailure);
+  const { names, loaded } = offer instanceof ImggenError ? { names: null, loaded: null } : offer;
+  const isSettled = !lasts || names?.length === 1;
+  const current = loaded === null || isSettled ? loaded : ANY_MODEL;
   const defaultModel =
-    modelSet(own, source) ?? (names instanceof ImggenError ? names : onlyModel(own, names));
-  const models = names instanceof ImggenError || names === null ? null : [...names, ...ownIds(own)];
+    modelSet(own, source) ?? (offer instanceof ImggenError ? offer : (current ?? onlyModel(own, names)));
+  const isListed = loaded === null || loaded === ANY_MODEL || names?.includes(loaded);
+  const models = names === null ? null : [...names, ...(isListed ? [] : [loaded]), ...ownIds(own)];
   return { isFree: !(await isPaid(own, source)), defaultModel, models };
 }
 
@@ -95,6 +103,31 @@ const ASK_MS = 15_000;
 /** The names of a generator's models; null where it cannot be asked. @throws ImggenError, UsageError */
 export async function modelNames(own: OwnGenerator, session: AskingSession): Promise<string[] | null> {
   return (await asked(own, session, async (provider, signal) => provider.models?.(signal))) ?? null;
+}
+
+/** What a generator says of its models. */
+export interface ModelsOffered {
+  /** Null where it cannot be asked. */
+  names: string[] | null;
+  /** The one that it uses where none is named, as the list has it; null where none is, or that is not known. */
+  loaded: string | null;
+}
+
+/** Asks a generator for its models, and for the one that is loaded. @throws ImggenError, UsageError */
+export function modelsOffered(own: OwnGenerator, session: AskingSession): Promise<ModelsOffered> {
+  return asked(own, session, async (provider, signal) => {
+    const [names = null, loaded = null] = await Promise.all([
+      provider.models?.(signal),
+      provider.loadedModel?.(signal),
+    ]);
+    const listed = loaded && names?.find((name) => isAmong([loaded], name));
+    return { names, loaded: listed ?? loaded ?? (provider.loadedModel ? whateverIsLoaded(names) : null) };
+  });
+}
+
+/** Of several models one is loaded, even where the server does not say which. */
+function whateverIsLoaded(names: readonly string[] | null): string | null {
+  return names !== null && names.length > 1 ? ANY_MODEL : null;
 }
 
 /** What a generator answers, which is opened for that alone. @throws ImggenError, UsageError */

@@ -153,6 +153,11 @@ export interface Provider {
   readonly downloadHeaders?: Readonly<Record<string, string>>;
   /** The names of its models; null where it cannot be asked. @throws ProviderError */
   models?(signal: AbortSignal): Promise<string[] | null>;
+  /**
+   * The name of the model that it uses where none is named; null where it does not say. Absent: it uses none that is not
+   * named. Never throws.
+   */
+  loadedModel?(signal: AbortSignal): Promise<string | null>;
   close(): Promise<void>;
 }
 

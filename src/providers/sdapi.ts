@@ -1,6 +1,7 @@
 import path from "node:path";
 import type { Clock } from "../lib/clock.ts";
 import { fieldsOf, isJsonObject, jsonOrNull } from "../lib/json.ts";
+import { isAmong } from "../models/check.ts";
 import { type Answer, base64Image } from "./answer.ts";
 import type { ProviderDeps } from "./deps.ts";
 import { ProviderServer } from "./http.ts";
@@ -19,7 +20,36 @@ export function sdapiProvider(setup: ServerSetup, deps: ProviderDeps): Provider 
   const own = { ...setup, url: base.href };
   const server = new ProviderServer(own, deps);
   const around: ImageForm["around"] = (send, how) => whileFollowed(server, deps.clock, how, send);
-  return imageService(own, server, { ...FORM, around }, deps);
+  const service = imageService(own, server, { ...FORM, around }, deps);
+  return {
+    ...service,
+    loadedModel: (signal) => loadedModel(server, signal),
+    submit: async (job, how) => service.submit(await unlessLoaded(job, server, how.signal), how),
+  };
+}
+
+const OPTIONS_MS = 5_000;
+const LONGEST_NAME = 500;
+
+/** The model that the server has loaded; null where it does not say. Never throws. */
+async function loadedModel(server: Pick<ProviderServer, "get">, signal: AbortSignal): Promise<string | null> {
+  const reply = await server.get("/sdapi/v1/options", signal, OPTIONS_MS).catch(() => null);
+  const { sd_model_checkpoint: name } = fieldsOf(jsonOrNull(reply?.body ?? ""));
+  const isName = reply?.status === 200 && typeof name === "string" && name !== "";
+  return isName && name.length <= LONGEST_NAME ? name : null;
+}
+
+/** A job that names no model where that one is loaded: not all of these servers take its name as they list it. */
+async function unlessLoaded(
+  job: Job,
+  server: Pick<ProviderServer, "get">,
+  signal: AbortSignal,
+): Promise<Job> {
+  const { model } = job.options;
+  if (model === null) return job;
+  const loaded = await loadedModel(server, signal);
+  const isLoaded = loaded !== null && isAmong([loaded], model);
+  return isLoaded ? { ...job, options: { ...job.options, model: null } } : job;
 }
 
 const FORM: ImageForm = {

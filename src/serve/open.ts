@@ -27,7 +27,7 @@ export async function openServer(
   const folder = path.join(serversFolder(folders.state), digest);
   const ledger = new Ledger(folder, context.clock, context.processes);
   const { connection, close } = await openGenerator(own, session);
-  const { defaultModel } = await termsAsked(own, session);
+  const { defaultModel } = await termsAsked(own, session, { lasts: true });
   try {
     const server = await startIn(folder, () =>
       startServer({
