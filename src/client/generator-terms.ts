@@ -35,11 +35,10 @@ export async function termsAsked(
   // What is wrong matters only to a request that names no model.
   const offer = await modelsOffered(own, source).catch(asFailure);
   const { names, loaded } = offer instanceof ImggenError ? { names: null, loaded: null } : offer;
-  const isSettled = !lasts || names?.length === 1;
-  const current = loaded === null || isSettled ? loaded : ANY_MODEL;
+  const current = lasts ? null : loaded;
   const defaultModel =
-    modelSet(own, source) ?? (offer instanceof ImggenError ? offer : (current ?? onlyModel(own, names)));
-  const isListed = loaded === null || loaded === ANY_MODEL || names?.includes(loaded);
+    modelSet(own, source) ?? (offer instanceof ImggenError ? offer : (current ?? onlyModel(own, offer)));
+  const isListed = loaded === null || names?.includes(loaded);
   const models = names === null ? null : [...names, ...(isListed ? [] : [loaded]), ...ownIds(own)];
   return { isFree: !(await isPaid(own, source)), defaultModel, models };
 }
@@ -69,8 +68,8 @@ function modelSet({ spec, options }: OwnGenerator, { settings }: GeneratorSource
   return (isMeant ? setting?.value : undefined) ?? defaultModelOf(spec);
 }
 
-/** The only model of a generator; an error where it has several, or none. */
-function onlyModel(own: OwnGenerator, names: readonly string[] | null): string | ImggenError {
+/** The only model of a generator; an error where it has none, or several of which one must be named. */
+function onlyModel(own: OwnGenerator, { names, needsName }: ModelsOffered): string | ImggenError {
   // A workflow has a model of its own.
   if (own.options.workflow !== undefined) return ANY_MODEL;
   if (names === null) return whereUnknown(own);
@@ -78,6 +77,7 @@ function onlyModel(own: OwnGenerator, names: readonly string[] | null): string |
   if (only !== undefined && others.length === 0) return only;
   if (only === undefined)
     return new ServiceError(`${own.spec.name} has no model that makes images.`, { charged: "no" });
+  if (!needsName) return ANY_MODEL;
   return new UsageError(`${own.spec.name} has ${names.length} models, and none is chosen.`, {
     hint: `Nothing was sent. Add --model <name>, or set --generator-model. It has: ${listed(names)}`,
   });
@@ -111,23 +111,25 @@ export interface ModelsOffered {
   names: string[] | null;
   /** The one that it uses where none is named, as the list has it; null where none is, or that is not known. */
   loaded: string | null;
+  /** Whether it uses none that is not named. */
+  needsName: boolean;
 }
 
 /** Asks a generator for its models, and for the one that is loaded. @throws ImggenError, UsageError */
-export function modelsOffered(own: OwnGenerator, session: AskingSession): Promise<ModelsOffered> {
-  return asked(own, session, async (provider, signal) => {
+export function modelsOffered(
+  own: OwnGenerator,
+  session: AskingSession,
+  mostMs = ASK_MS,
+): Promise<ModelsOffered> {
+  const ask = async (provider: Provider, signal: AbortSignal) => {
     const [names = null, loaded = null] = await Promise.all([
       provider.models?.(signal),
       provider.loadedModel?.(signal),
     ]);
     const listed = loaded && names?.find((name) => isAmong([loaded], name));
-    return { names, loaded: listed ?? loaded ?? (provider.loadedModel ? whateverIsLoaded(names) : null) };
-  });
-}
-
-/** Of several models one is loaded, even where the server does not say which. */
-function whateverIsLoaded(names: readonly string[] | null): string | null {
-  return names !== null && names.length > 1 ? ANY_MODEL : null;
+    return { names, loaded: listed ?? loaded, needsName: provider.loadedModel === undefined };
+  };
+  return asked(own, session, ask, mostMs);
 }
 
 /** What a generator answers, which is opened for that alone. @throws ImggenError, UsageError */
@@ -135,6 +137,7 @@ async function asked<Answer>(
   own: OwnGenerator,
   { context: { env, clock }, onExchange }: AskingSession,
   ask: (provider: Provider, signal: AbortSignal) => Promise<Answer>,
+  mostMs = ASK_MS,
 ): Promise<Answer> {
   requireKey(own);
   const { spec, options } = own;
@@ -143,7 +146,7 @@ async function asked<Answer>(
   const proxies = proxiesFromEnvironment(env);
   const generator = await openProvider(spec, options, { env, clock, proxies, onExchange });
   try {
-    return await ask(generator, AbortSignal.timeout(ASK_MS));
+    return await ask(generator, AbortSignal.timeout(mostMs));
   } catch (error) {
     if (error instanceof ProviderError && error.failure.kind === "unsent")
       throw new NetworkError(error.message, { hint, cause: error });

@@ -166,6 +166,8 @@ export async function comfyDouble(options: ComfyOptions = {}): Promise<ComfyDoub
     if (route === "queue") return [200, { queue_running: running.map(row), queue_pending: pending.map(row) }];
     if (route === "history") return [200, history.has(name) ? { [name]: history.get(name) } : {}];
     if (url.pathname === "/models/checkpoints") return [200, checkpoints];
+    if (route === "system_stats")
+      return [200, { system: { os: "posix", comfyui_version: "0.3.64" }, devices: [{ type: "cuda" }] }];
     if (route === "object_info") return [200, infoOf(name, classes)];
     if (route === "view")
       return [200, png(Number(/_(\d+)_/.exec(url.searchParams.get("filename") ?? "")?.[1] ?? 0))];

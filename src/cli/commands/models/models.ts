@@ -7,7 +7,6 @@ import type { Kind, Matrix, Model } from "../../../models/matrix.ts";
 import { unknownQuality } from "../../../models/rules/quality.ts";
 import { malformedRatio } from "../../../models/rules/ratio.ts";
 import { FLAG_LABELS, type Refusal } from "../../../models/rules/rule.ts";
-import { ANY_MODEL } from "../../../task/request.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 
@@ -63,7 +62,7 @@ async function runModels(
     if (names.length > 0) await session.console.result(names);
   } else if (own !== null && matrix.length === 0) await session.console.note(NO_LIST);
   else await session.console.note("No model is documented to do this.");
-  if (loaded !== null && loaded !== ANY_MODEL && name === undefined)
+  if (loaded !== null && name === undefined)
     await session.console.note(`Loaded, and used where --model names none: ${loaded}`);
   const open = chosen ? [] : undocumented.map(({ id }) => id);
   if (open.length > 0) await session.console.note(`Not documented, so it may work: ${open.join(", ")}`);
