@@ -31,9 +31,14 @@ export interface SubmitHow {
   onSent: () => void;
   /** How far the image is, from 0 to 1, where the provider says that. */
   onProgress: (share: number) => void;
+  /** Called with the image as it is so far: any bytes that the provider sends as that. Absent: nobody wants to see it. */
+  onPreview?: ((image: Buffer) => void) | undefined;
   /** Called with what of the request is left out, because the model has no place for it, as a sentence. */
   onWarning?: ((message: string) => void) | undefined;
 }
+
+/** How a request is followed while the provider works on it. */
+export type FollowHow = Pick<SubmitHow, "signal" | "onProgress" | "onPreview">;
 
 /** How one submit ended. Only `accepted`, `made` and `unknown` may have been charged. */
 export type SubmitReply =
@@ -136,7 +141,7 @@ export interface Provider {
    * Says how far a task is that it accepted, as long as the signal lets it. Never throws.
    * @returns whether the task has ended; false where it does not say
    */
-  follow?(taskId: string, how: Pick<SubmitHow, "signal" | "onProgress">): Promise<boolean>;
+  follow?(taskId: string, how: FollowHow): Promise<boolean>;
   /**
    * What came of a request whose process ended, as far as it had arrived, or is still at work. Sends nothing that costs
    * money. Never throws. @returns null if nothing is known of it

@@ -24,6 +24,8 @@ export interface Automatic1111 extends Pick<ScriptedServer, "origin" | "port" | 
   interrupts(): number;
   /** Answers the requests that wait, and those that come. */
   release(): void;
+  /** Refuses the requests that wait. */
+  refuse(): void;
 }
 
 const ANSWER = json({ images: [PICTURE.toString("base64")], parameters: {}, info: "{}" });
@@ -64,6 +66,9 @@ export async function automatic1111(options: Automatic1111Options = {}): Promise
         .filter(isForImage)
         .map(({ body }) => JSON.parse(body)),
     interrupts: () => server.submits().filter((request) => !isForImage(request)).length,
+    refuse() {
+      for (const each of waiting.splice(0)) each.write(json({ detail: "no" }, 422));
+    },
     release() {
       isHeld = false;
       for (const each of waiting.splice(0)) each.write(ANSWER);
