@@ -1,6 +1,7 @@
 import { platform } from "node:os";
 import { describe, expect, it } from "vitest";
 import { automatic1111 } from "../support/automatic1111.ts";
+import { comfyDouble } from "../support/comfyui.ts";
 import { png } from "../support/images.ts";
 import { type PictureTerminal, recorded } from "../support/picture-terminal.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -63,6 +64,26 @@ describe.skipIf(platform() !== "linux" || !hasTool("script"))(
       expect(run.screen()).toMatchObject({ pictures: [], mostAtOnce: 1 });
       expect(textOf(run.screen())[0]).toMatch(/^(?:\^C)?(?:error: )?Interrupted/);
       expect(server.interrupts()).toBe(1);
+    });
+
+    it("shows ComfyUI's pictures too, and a second Ctrl-C interrupts its job by the job's id", async () => {
+      const double = await comfyDouble({ isHeld: true });
+      const cwd = await temporaryFolder();
+      const args = ["generate", "a fox", "--generator", `comfyui:${double.url}`, "--preview"];
+      const run = recorded(args, cwd, { IMGGEN_HOME: cwd, ...TERMINALS.kitty });
+      const isListening = () => double.clients().length > 0;
+      await run.until(isListening);
+      const [id = ""] = double.clients();
+      double.begin();
+      double.sayBytes(id, Buffer.concat([Buffer.from([0, 0, 0, 1, 0, 0, 0, 2]), png(1)]));
+      await run.until(shows(FIRST));
+      run.type("\u0003");
+      await run.until(({ lines }) => lines.join("\n").includes("Ctrl-C again asks"));
+      run.type("\u0003");
+      expect(await run.end()).toBe(130);
+      const interrupts = double.requests.filter(({ target }) => target === "/interrupt");
+      expect(interrupts.map(({ body }) => JSON.parse(body))).toEqual([{ prompt_id: id }]);
+      expect(run.screen().pictures).toEqual([]);
     });
 
     it.each<[string, unknown]>([
