@@ -7,6 +7,14 @@ import { makesImage, modelList } from "../../support/generator-world.ts";
 import { deadPort, liveServer } from "../../support/live-server.ts";
 import { type Behaviour, json, response } from "../../support/scripted-server.ts";
 
+const KEY_VARIABLES = [
+  "OPENAI_API_KEY",
+  "REPLICATE_API_TOKEN",
+  "FAL_KEY",
+  "BFL_API_KEY",
+  "GEMINI_API_KEY",
+  "GOOGLE_API_KEY",
+];
 const KEYS = { OPENAI_API_KEY: CANARY, REPLICATE_API_TOKEN: CANARY };
 const question = (which: string) => `Which is to be the default? [${which}, Enter for none] `;
 
@@ -48,6 +56,7 @@ describe("setup", () => {
       document: {
         ok: true,
         ports: localPorts,
+        variables: KEY_VARIABLES,
         servers: [
           {
             ...server,
@@ -177,6 +186,7 @@ describe("setup", () => {
     const { code, stdout, stderr } = await run(["setup"], { terminal: true, localPorts: [port] });
     expect([code, stdout]).toEqual([0, ""]);
     expect(stderr).toContain(`No server for images answers on the ports ${port} of this machine`);
+    expect(stderr).toContain(`is in the environment (${KEY_VARIABLES.join(", ")}).`);
     expect(stderr).toContain("--sandbox");
     expect(stderr).toContain("imggen login");
   });

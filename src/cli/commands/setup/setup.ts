@@ -27,6 +27,8 @@ export function register(command: Command, runWith: RunWith): void {
 /** What there is, and what was asked. */
 interface Found {
   ports: readonly number[];
+  /** Those that a service's key may be in. */
+  variables: readonly string[];
   servers: readonly FoundServer[];
   services: readonly FoundService[];
 }
@@ -35,11 +37,13 @@ async function runSetup(session: Session): Promise<number> {
   const store = await session.settingsStore();
   // A damaged settings file is reported before anything is asked. The profile need not be there yet.
   const { baseUrl, generator: current = null } = await store.read();
-  const { findServers, findServices, LOCAL_PORTS } = await import("../../../client/find-generators.ts");
+  const { findServers, findServices, KEY_VARIABLES, LOCAL_PORTS } = await import(
+    "../../../client/find-generators.ts"
+  );
   const { context, console, options } = session;
   const ports = context.localPorts ?? LOCAL_PORTS;
   const servers = await findServers(ports, context.signal, session);
-  const found: Found = { ports, servers, services: findServices(session) };
+  const found: Found = { ports, variables: KEY_VARIABLES, servers, services: findServices(session) };
   if (options.json) {
     await console.json({
       ok: true,
@@ -112,9 +116,9 @@ function commandsFor(all: readonly FoundGenerator[], session: Session): string[]
   });
 }
 
-function nothingFound({ ports }: Found, session: Session): string[] {
+function nothingFound({ ports, variables }: Found, session: Session): string[] {
   return [
-    `No server for images answers on the ports ${ports.join(", ")} of this machine, and no service's key is in the environment.`,
+    `No server for images answers on the ports ${ports.join(", ")} of this machine, and no service's key is in the environment (${variables.join(", ")}).`,
     "To try without an account, free of charge: imggen generate <prompt> --sandbox",
     `To use the service: ${session.inProfile("imggen login --base-url <url>")}`,
     `To use a generator elsewhere: ${session.inProfile("imggen login --generator <spec>")}. Which there are: imggen help generators`,
