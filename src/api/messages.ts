@@ -13,12 +13,14 @@ export interface ListenOptions extends ConnectOptions {
   signal: AbortSignal;
   /** Called with each message that is a text. What it throws is lost. */
   onText: (text: string) => void;
+  /** The same with each that is not. */
+  onBytes?: ((bytes: Buffer) => void) | undefined;
 }
 
 /** Listens to a WebSocket until the signal, or until its other side ends it. Never throws. @param url http: or https: */
 export async function listen(
   url: URL,
-  { headers, signal, onText, ...connect }: ListenOptions,
+  { headers, signal, onText, onBytes, ...connect }: ListenOptions,
 ): Promise<void> {
   const sockets = new Set<Socket>();
   const open = connector(connect);
@@ -38,6 +40,7 @@ export async function listen(
       messages.binaryType = "arraybuffer";
       messages.addEventListener("message", ({ data }) => {
         if (typeof data === "string") onText(data);
+        else onBytes?.(Buffer.from(data));
       });
       messages.addEventListener("error", () => resolve());
       messages.addEventListener("close", () => resolve());

@@ -1,7 +1,7 @@
 import { NetworkError, ServiceError } from "../api/errors.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
 import { ImggenError, UsageError } from "../lib/error-types.ts";
-import type { GeneratorTerms } from "../models/check.ts";
+import { type GeneratorTerms, isAmong } from "../models/check.ts";
 import { errorOf } from "../providers/failures.ts";
 import { defaultModelOf, knownModels, needsModel, openProvider } from "../providers/kinds.ts";
 import { type Provider, ProviderError } from "../providers/provider.ts";
@@ -23,16 +23,23 @@ export function termsAtOnce(source: GeneratorSource): GeneratorTerms | null {
   return setting === undefined ? null : termsUnasked(ownGenerator(setting, source), source);
 }
 
-/** The terms of requests to a generator, which is asked for its models. A list that cannot be had is no verdict. */
+/**
+ * The terms of requests to a generator, which is asked for its models. A list that cannot be had is no verdict.
+ * @param how.lasts whether they are for requests to come, for which another model may be loaded: none is named for those
+ */
 export async function termsAsked(
   own: OwnGenerator,
   source: GeneratorSource & AskingSession,
+  { lasts = false } = {},
 ): Promise<GeneratorTerms> {
   // What is wrong matters only to a request that names no model.
-  const names = await modelNames(own, source).catch(asFailure);
+  const offer = await modelsOffered(own, source).catch(asFailure);
+  const { names, loaded } = offer instanceof ImggenError ? { names: null, loaded: null } : offer;
+  const current = lasts ? null : loaded;
   const defaultModel =
-    modelSet(own, source) ?? (names instanceof ImggenError ? names : onlyModel(own, names));
-  const models = names instanceof ImggenError || names === null ? null : [...names, ...ownIds(own)];
+    modelSet(own, source) ?? (offer instanceof ImggenError ? offer : (current ?? onlyModel(own, offer)));
+  const isListed = loaded === null || names?.includes(loaded);
+  const models = names === null ? null : [...names, ...(isListed ? [] : [loaded]), ...ownIds(own)];
   return { isFree: !(await isPaid(own, source)), defaultModel, models };
 }
 
@@ -61,8 +68,8 @@ function modelSet({ spec, options }: OwnGenerator, { settings }: GeneratorSource
   return (isMeant ? setting?.value : undefined) ?? defaultModelOf(spec);
 }
 
-/** The only model of a generator; an error where it has several, or none. */
-function onlyModel(own: OwnGenerator, names: readonly string[] | null): string | ImggenError {
+/** The only model of a generator; an error where it has none, or several of which one must be named. */
+function onlyModel(own: OwnGenerator, { names, needsName }: ModelsOffered): string | ImggenError {
   // A workflow has a model of its own.
   if (own.options.workflow !== undefined) return ANY_MODEL;
   if (names === null) return whereUnknown(own);
@@ -70,6 +77,7 @@ function onlyModel(own: OwnGenerator, names: readonly string[] | null): string |
   if (only !== undefined && others.length === 0) return only;
   if (only === undefined)
     return new ServiceError(`${own.spec.name} has no model that makes images.`, { charged: "no" });
+  if (!needsName) return ANY_MODEL;
   return new UsageError(`${own.spec.name} has ${names.length} models, and none is chosen.`, {
     hint: `Nothing was sent. Add --model <name>, or set --generator-model. It has: ${listed(names)}`,
   });
@@ -97,11 +105,39 @@ export async function modelNames(own: OwnGenerator, session: AskingSession): Pro
   return (await asked(own, session, async (provider, signal) => provider.models?.(signal))) ?? null;
 }
 
+/** What a generator says of its models. */
+export interface ModelsOffered {
+  /** Null where it cannot be asked. */
+  names: string[] | null;
+  /** The one that it uses where none is named, as the list has it; null where none is, or that is not known. */
+  loaded: string | null;
+  /** Whether it uses none that is not named. */
+  needsName: boolean;
+}
+
+/** Asks a generator for its models, and for the one that is loaded. @throws ImggenError, UsageError */
+export function modelsOffered(
+  own: OwnGenerator,
+  session: AskingSession,
+  mostMs = ASK_MS,
+): Promise<ModelsOffered> {
+  const ask = async (provider: Provider, signal: AbortSignal) => {
+    const [names = null, loaded = null] = await Promise.all([
+      provider.models?.(signal),
+      provider.loadedModel?.(signal),
+    ]);
+    const listed = loaded && names?.find((name) => isAmong([loaded], name));
+    return { names, loaded: listed ?? loaded, needsName: provider.loadedModel === undefined };
+  };
+  return asked(own, session, ask, mostMs);
+}
+
 /** What a generator answers, which is opened for that alone. @throws ImggenError, UsageError */
 async function asked<Answer>(
   own: OwnGenerator,
   { context: { env, clock }, onExchange }: AskingSession,
   ask: (provider: Provider, signal: AbortSignal) => Promise<Answer>,
+  mostMs = ASK_MS,
 ): Promise<Answer> {
   requireKey(own);
   const { spec, options } = own;
@@ -110,7 +146,7 @@ async function asked<Answer>(
   const proxies = proxiesFromEnvironment(env);
   const generator = await openProvider(spec, options, { env, clock, proxies, onExchange });
   try {
-    return await ask(generator, AbortSignal.timeout(ASK_MS));
+    return await ask(generator, AbortSignal.timeout(mostMs));
   } catch (error) {
     if (error instanceof ProviderError && error.failure.kind === "unsent")
       throw new NetworkError(error.message, { hint, cause: error });

@@ -75,8 +75,17 @@ export function checkGeneratorFlags(flags: SettingFlags, source: GeneratorSource
 /** The generator of a stored task, where it is not the one in effect: nothing that is set is meant for it. */
 export function generatorNamed(name: string, source: GeneratorSource): OwnGenerator {
   const spec = knownSpec(name, "The task's generator", source);
-  const options = { ...DEFAULTS, concurrency: concurrencyOf(spec).usual, isPaid: isPaidByDefault(spec) };
-  return { spec, options: withKey(spec, options, boundKey(spec, source)) };
+  return { spec, options: withKey(spec, unsetOptions(spec), boundKey(spec, source)) };
+}
+
+/** How a generator is used where nothing is set about it, a key neither. */
+export function unsetOptions(spec: GeneratorSpec): GeneratorOptions {
+  return {
+    ...DEFAULTS,
+    concurrency: concurrencyOf(spec).usual,
+    isPaid: isPaidByDefault(spec),
+    key: null,
+  };
 }
 
 /** A generator as it is written, with all that is known of it. @throws UsageError for a package that is not installed */

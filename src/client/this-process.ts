@@ -25,6 +25,8 @@ export interface ProcessContext {
   random: () => number;
   /** Draws the embedded sandbox's images; where it is absent, the sandbox's own painter does. */
   readonly drawPicture?: SandboxOptions["draw"];
+  /** Where servers on this machine are looked for; absent: where they usually listen. */
+  readonly localPorts?: readonly number[];
 }
 
 /** A path that was given. An empty one would mean the working folder, or the root of a path below it. @throws UsageError */

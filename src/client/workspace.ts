@@ -8,7 +8,7 @@ import { Connections } from "./connections.ts";
 import { type ClientSession, openLedger } from "./session.ts";
 
 /** How the caller of some tasks is notified of them, and stops them. */
-export type Caller = Pick<TaskDeps, "signal" | "onProgress" | "writeOut" | "accepted">;
+export type Caller = Pick<TaskDeps, "signal" | "onProgress" | "onPreview" | "writeOut" | "accepted">;
 
 /**
  * Where tasks are run: the ledger, and their accounts, which are connected when they are first needed and closed

@@ -93,6 +93,8 @@ export interface TaskDeps {
   /** Aborts with an InterruptedError as its reason. */
   signal: AbortSignal;
   onProgress: OnTaskProgress;
+  /** Called with a task's image as it is so far, unchecked; absent: nobody wants to see it. */
+  onPreview?: ((image: Buffer) => void) | undefined;
   /** Mode of saved files, the umask applied. */
   fileMode: number;
   /** Writes the image's bytes to standard output, for `-o -`. Rejects if not all of them could be written. */

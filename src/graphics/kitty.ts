@@ -7,9 +7,15 @@ import { throughTmux } from "./terminal.ts";
 /** The longest payload of one command, base64. */
 const CHUNK = 4096;
 
-/** Shows a PNG at the cursor, so many characters wide and high. */
-export function kittyPicture(png: Buffer, { width, height }: Size): string {
-  return `${transmission(png, `a=T,f=100,q=2,c=${width},r=${height}`).join("")}\n`;
+/** Shows a PNG at the cursor, so many characters wide and high. @param id by which it can be removed */
+export function kittyPicture(png: Buffer, { width, height }: Size, id?: number): string {
+  const named = id === undefined ? "" : `i=${id},`;
+  return `${transmission(png, `a=T,f=100,q=2,${named}c=${width},r=${height}`).join("")}\n`;
+}
+
+/** Removes a picture, wherever it is, and its data. */
+export function kittyRemoval(id: number): string {
+  return `\u001b_Ga=d,d=I,i=${id},q=2\u001b\\`;
 }
 
 /**

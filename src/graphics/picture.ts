@@ -27,9 +27,10 @@ export interface Shown {
 
 /**
  * An image as a terminal is to be sent it: escape sequences, and a line feed at the end.
+ * @param id by which Kitty can remove it
  * @throws UndecodableError if that takes a decoder that is missing, or the image cannot be decoded; the file's error
  */
-export async function pictureOf(shown: Shown, screen: Screen): Promise<string> {
+export async function pictureOf(shown: Shown, screen: Screen, id?: number): Promise<string> {
   const { source, image } = shown;
   const { protocol, cell } = screen;
   if (protocol === "blocks") return blocks(shown, screen);
@@ -40,7 +41,7 @@ export async function pictureOf(shown: Shown, screen: Screen): Promise<string> {
   const unchanged = isTaken.has(image.type) ? await bytesIfSmall(shown) : null;
   const bytes = unchanged ?? (await scaledPng(source, width * 2, height * 2));
   if (protocol === "iterm2") return iterm2Picture(bytes, cells);
-  return protocol === "kitty" ? kittyPicture(bytes, cells) : kittyPictureInTmux(bytes, cells);
+  return protocol === "kitty" ? kittyPicture(bytes, cells, id) : kittyPictureInTmux(bytes, cells);
 }
 
 const TAKEN_BY_KITTY: ReadonlySet<string> = new Set(["png"]);

@@ -41,7 +41,8 @@ export const FLAG_NAMES: OptionNames = {
   sandbox: "--sandbox",
   trySandbox: "add --sandbox",
   setApiKey: "To store one (or set IMGGEN_API_KEY): imggen login",
-  setBaseUrl: "To set it: imggen login --base-url <url>",
+  setBaseUrl:
+    "To set it: imggen login --base-url <url>\nTo find servers and keys on this machine: imggen setup",
   reference: "See imggen --help.",
 };
 

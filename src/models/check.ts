@@ -136,7 +136,7 @@ const MOST_NAMED = 12;
 /** Whether a generator's list has a model, by whichever of its names. */
 export function isAmong(models: readonly string[], name: string): boolean {
   const plain = (text: string) =>
-    text.replace(/ \[[\da-f]+\]$|\.(?:safetensors|ckpt|gguf|pth?)$/gi, "").toLowerCase();
+    text.replace(/(?:\.(?:safetensors|ckpt|gguf|pth?))?(?: \[[\da-f]+\])?$/i, "").toLowerCase();
   return models.some((model) => plain(model) === plain(name));
 }
 

@@ -2,6 +2,7 @@ import path from "node:path";
 import { isLoopbackHost } from "../api/address.ts";
 import { HttpClient, type HttpReply, wholeReply } from "../api/client.ts";
 import { connectionErrorText } from "../api/connection-errors.ts";
+import type { ListenOptions } from "../api/messages.ts";
 import { type HttpRequest, TransportError } from "../api/transport.ts";
 import { errorText } from "../lib/error-text.ts";
 import { withoutQuery } from "../lib/redact.ts";
@@ -133,10 +134,14 @@ export class ProviderServer {
   }
 
   /** Listens to the server's messages until the signal, or until it ends them. Never throws. */
-  async listen(at: string, signal: AbortSignal, onText: (text: string) => void): Promise<void> {
+  async listen(
+    at: string,
+    signal: AbortSignal,
+    to: Pick<ListenOptions, "onText" | "onBytes">,
+  ): Promise<void> {
     const messages = await import("../api/messages.ts").catch(() => null);
     const proxies = this.#proxies;
-    await messages?.listen(this.#urlOf(at), { headers: this.#headers, proxies, signal, onText });
+    await messages?.listen(this.#urlOf(at), { headers: this.#headers, proxies, signal, ...to });
   }
 
   /** Headers for downloads from its own origin. */

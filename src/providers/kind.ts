@@ -25,8 +25,22 @@ export interface ServerKind {
   needsModel: boolean;
   /** The models that the server at a URL is known to have, and the one for requests that name none, if there is one. */
   modelsAt(server: { url: string }): { known: Matrix; default: string | null } | null;
+  /** A model to begin with, where every request must name one; absent: none is better known than others. */
+  firstModel?: string;
+  /** How one on this machine is found; absent: none is looked for. */
+  local?: LocalServers;
   /** Loads its code, and makes it. */
   open(setup: ServerSetup, deps: ProviderDeps): Promise<Provider>;
+}
+
+/** How servers of a kind are found on this machine. */
+export interface LocalServers {
+  /** Where they usually listen. What answers there may be of any kind. */
+  ports: readonly number[];
+  /** A path below the base that they answer. */
+  path: string;
+  /** Whether a reply to that is one of theirs. */
+  isOwn: (json: unknown) => boolean;
 }
 
 /** What a server's provider is made from. */

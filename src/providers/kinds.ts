@@ -1,3 +1,4 @@
+import { fieldsOf, isJsonObject } from "../lib/json.ts";
 import type { Matrix } from "../models/matrix.ts";
 import type { ProviderDeps } from "./deps.ts";
 import { GEMINI_MATRIX } from "./gemini-models.ts";
@@ -16,6 +17,11 @@ const TABLE = {
     basePath: "/v1",
     keyVariables: ["OPENAI_API_KEY"],
     modelsAt,
+    local: {
+      ports: [1234, 8080, 11434, 8000],
+      path: "/models",
+      isOwn: (json) => isListOf(fieldsOf(json).data, "id"),
+    },
     open: async (setup, deps) =>
       new (await import("./openai/openai-provider.ts")).OpenAiProvider(setup, deps),
   },
@@ -23,6 +29,11 @@ const TABLE = {
     ...LOCAL,
     title: "sdapi",
     keyHeaders: basicOrBearer,
+    local: {
+      ports: [7860, 1234],
+      path: "/sdapi/v1/sd-models",
+      isOwn: (json) => isListOf(json, "model_name") || isListOf(json, "title"),
+    },
     open: async (setup, deps) => (await import("./sdapi.ts")).sdapiProvider(setup, deps),
   },
   comfyui: {
@@ -30,6 +41,11 @@ const TABLE = {
     title: "ComfyUI",
     // ComfyUI has no login; a proxy before it may have one.
     keyHeaders: basicOrBearer,
+    local: {
+      ports: [8188, 8000],
+      path: "/system_stats",
+      isOwn: (json) => isJsonObject(fieldsOf(json).system) && Array.isArray(fieldsOf(json).devices),
+    },
     open: async (setup, deps) => (await import("./comfyui/comfyui-provider.ts")).comfyUiProvider(setup, deps),
   },
   replicate: {
@@ -38,6 +54,7 @@ const TABLE = {
     url: "https://api.replicate.com/v1",
     basePath: "/v1",
     keyVariables: ["REPLICATE_API_TOKEN"],
+    firstModel: "black-forest-labs/flux-schnell",
     open: async (setup, deps) => (await import("./replicate/replicate.ts")).replicateProvider(setup, deps),
   },
   fal: {
@@ -45,6 +62,7 @@ const TABLE = {
     title: "fal",
     url: "https://queue.fal.run",
     keyVariables: ["FAL_KEY"],
+    firstModel: "fal-ai/flux/dev",
     keyHeaders: (key) => ({ authorization: `Key ${key}` }),
     open: async (setup, deps) => (await import("./fal.ts")).falProvider(setup, deps),
   },
@@ -54,6 +72,7 @@ const TABLE = {
     url: "https://api.bfl.ai/v1",
     basePath: "/v1",
     keyVariables: ["BFL_API_KEY"],
+    firstModel: "flux-2-pro",
     keyHeaders: (key) => ({ "x-key": key }),
     mostConcurrency: MOST_BFL_JOBS,
     open: async (setup, deps) => (await import("./bfl.ts")).bflProvider(setup, deps),
@@ -64,11 +83,17 @@ const TABLE = {
     url: "https://generativelanguage.googleapis.com/v1beta",
     basePath: "/v1beta",
     keyVariables: ["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+    firstModel: "gemini-3-pro-image",
     keyHeaders: (key) => ({ "x-goog-api-key": key }),
     modelsAt: () => ({ known: GEMINI_MATRIX, default: null }),
     open: async (setup, deps) => (await import("./gemini.ts")).geminiProvider(setup, deps),
   },
 } as const satisfies Record<string, ServerKind>;
+
+/** Whether a reply is a list of objects that have a text under a name. */
+function isListOf(json: unknown, name: string): boolean {
+  return Array.isArray(json) && json.every((each) => typeof fieldsOf(each)[name] === "string");
+}
 
 export type ServerKindName = keyof typeof TABLE;
 

@@ -31,9 +31,14 @@ export interface SubmitHow {
   onSent: () => void;
   /** How far the image is, from 0 to 1, where the provider says that. */
   onProgress: (share: number) => void;
+  /** Called with the image as it is so far: any bytes that the provider sends as that. Absent: nobody wants to see it. */
+  onPreview?: ((image: Buffer) => void) | undefined;
   /** Called with what of the request is left out, because the model has no place for it, as a sentence. */
   onWarning?: ((message: string) => void) | undefined;
 }
+
+/** How a request is followed while the provider works on it. */
+export type FollowHow = Pick<SubmitHow, "signal" | "onProgress" | "onPreview">;
 
 /** How one submit ended. Only `accepted`, `made` and `unknown` may have been charged. */
 export type SubmitReply =
@@ -144,7 +149,7 @@ export interface Provider {
    * Says how far a task is that it accepted, as long as the signal lets it. Never throws.
    * @returns whether the task has ended; false where it does not say
    */
-  follow?(taskId: string, how: Pick<SubmitHow, "signal" | "onProgress">): Promise<boolean>;
+  follow?(taskId: string, how: FollowHow): Promise<boolean>;
   /**
    * What came of a request whose process ended, as far as it had arrived, or is still at work. Sends nothing that costs
    * money. Never throws. @returns null if nothing is known of it
@@ -164,6 +169,11 @@ export interface Provider {
   readonly downloadHeaders?: Readonly<Record<string, string>>;
   /** The names of its models; null where it cannot be asked. @throws ProviderError */
   models?(signal: AbortSignal): Promise<string[] | null>;
+  /**
+   * The name of the model that it uses where none is named; null where it does not say. Absent: it uses none that is not
+   * named. Never throws.
+   */
+  loadedModel?(signal: AbortSignal): Promise<string | null>;
   close(): Promise<void>;
 }
 

@@ -1,13 +1,14 @@
 import path from "node:path";
 import type { Clock } from "../lib/clock.ts";
 import { fieldsOf, isJsonObject, jsonOrNull } from "../lib/json.ts";
-import { type Answer, answerOf, base64Images } from "./answer.ts";
+import { isAmong } from "../models/check.ts";
+import { type Answer, answerOf, base64Image, base64Images } from "./answer.ts";
 import type { ProviderDeps } from "./deps.ts";
 import { ProviderServer } from "./http.ts";
 import { type ImageForm, imageService } from "./image-service.ts";
 import type { ServiceRequest } from "./job-service.ts";
 import type { ServerSetup } from "./kind.ts";
-import { type Job, type Provider, ProviderError, type SubmitHow } from "./provider.ts";
+import { type FollowHow, type Job, type Provider, ProviderError } from "./provider.ts";
 import { base64Of, type ReferenceDeps, referenceFiles } from "./reference-files.ts";
 import { jsonIn, type StoredReply } from "./reply-file.ts";
 
@@ -19,7 +20,36 @@ export function sdapiProvider(setup: ServerSetup, deps: ProviderDeps): Provider 
   const own = { ...setup, url: base.href };
   const server = new ProviderServer(own, deps);
   const around: ImageForm["around"] = (send, how) => whileFollowed(server, deps.clock, how, send);
-  return imageService(own, server, { ...FORM, around }, deps);
+  const service = imageService(own, server, { ...FORM, around }, deps);
+  return {
+    ...service,
+    loadedModel: (signal) => loadedModel(server, signal),
+    submit: async (job, how) => service.submit(await unlessLoaded(job, server, how.signal), how),
+  };
+}
+
+const OPTIONS_MS = 5_000;
+const LONGEST_NAME = 500;
+
+/** The model that the server has loaded; null where it does not say. Never throws. */
+async function loadedModel(server: Pick<ProviderServer, "get">, signal: AbortSignal): Promise<string | null> {
+  const reply = await server.get("/sdapi/v1/options", signal, OPTIONS_MS).catch(() => null);
+  const { sd_model_checkpoint: name } = fieldsOf(jsonOrNull(reply?.body ?? ""));
+  const isName = reply?.status === 200 && typeof name === "string" && name !== "";
+  return isName && name.length <= LONGEST_NAME ? name : null;
+}
+
+/** A job that names no model where that one is loaded: not all of these servers take its name as they list it. */
+async function unlessLoaded(
+  job: Job,
+  server: Pick<ProviderServer, "get">,
+  signal: AbortSignal,
+): Promise<Job> {
+  const { model } = job.options;
+  if (model === null) return job;
+  const loaded = await loadedModel(server, signal);
+  const isLoaded = loaded !== null && isAmong([loaded], model);
+  return isLoaded ? { ...job, options: { ...job.options, model: null } } : job;
 }
 
 const FORM: ImageForm = {
@@ -71,19 +101,19 @@ function modelFields(model: string): Record<string, unknown> {
 
 const EVERY_MS = 1_000;
 
-/** Without the picture as it is so far, which the server would have to encode. */
-const PROGRESS = "/sdapi/v1/progress?skip_current_image=true";
+/** The picture as it is so far, in base64, is as large as the image. */
+const MOST_PROGRESS_BYTES = 8 * 1024 * 1024;
 
 /** Does work, and meanwhile asks the server how far it is, as long as it says that. */
 async function whileFollowed<Result>(
   server: Pick<ProviderServer, "get">,
   clock: Pick<Clock, "sleep">,
-  { signal, onProgress }: Pick<SubmitHow, "signal" | "onProgress">,
+  { signal, onProgress, onPreview }: FollowHow,
   work: () => Promise<Result>,
 ): Promise<Result> {
   const done = new AbortController();
   const until = AbortSignal.any([signal, done.signal]);
-  const following = followProgress(server, clock, { onProgress, signal: until });
+  const following = followProgress(server, clock, { onProgress, onPreview, signal: until });
   try {
     return await work();
   } finally {
@@ -99,18 +129,35 @@ async function whileFollowed<Result>(
 async function followProgress(
   server: Pick<ProviderServer, "get">,
   clock: Pick<Clock, "sleep">,
-  { signal, onProgress }: Pick<SubmitHow, "signal" | "onProgress">,
+  { signal, onProgress, onPreview }: FollowHow,
 ): Promise<void> {
+  let hasPreviews = onPreview !== undefined;
+  let shown: unknown = null;
   try {
     for (;;) {
       await clock.sleep(EVERY_MS, signal);
-      const { status, body } = await server.get(PROGRESS, signal);
-      const { progress } = fieldsOf(jsonOrNull(body));
+      const reply = await server.get(progressPath(hasPreviews), signal, undefined, MOST_PROGRESS_BYTES);
+      if (reply.cut !== null && hasPreviews) {
+        // The picture is too large, and the share counts for more.
+        hasPreviews = false;
+        continue;
+      }
+      const { status, body } = reply;
+      const { progress, current_image: image } = fieldsOf(jsonOrNull(body));
       if (status !== 200 || typeof progress !== "number") return;
       // It says 0 before it has begun, and while it loads a model.
-      if (progress > 0 && progress <= 1) onProgress(progress);
+      if (progress <= 0 || progress > 1) continue;
+      onProgress(progress);
+      const preview = hasPreviews && image !== shown ? base64Image(image) : null;
+      if (preview !== null) onPreview?.(preview);
+      shown = image;
     }
   } catch {
     // The image is what counts.
   }
+}
+
+/** @param hasPreviews whether the server is to encode the picture as it is so far, too */
+function progressPath(hasPreviews: boolean): string {
+  return `/sdapi/v1/progress?skip_current_image=${!hasPreviews}`;
 }

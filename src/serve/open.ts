@@ -24,7 +24,7 @@ export async function openServer(
   const name = createHash("sha256").update(own.spec.name).digest("hex").slice(0, 16);
   const folder = path.join(folders.state, "serve", name);
   const { connection, close } = await openGenerator(own, session);
-  const { defaultModel } = await termsAsked(own, session);
+  const { defaultModel } = await termsAsked(own, session, { lasts: true });
   try {
     const server = await startIn(folder, () =>
       startServer({

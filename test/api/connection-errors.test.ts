@@ -1,5 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { connectionErrorText, describeConnectionError, isFinal } from "../../src/api/connection-errors.ts";
+import {
+  connectionErrorText,
+  describeConnectionError,
+  isOfThisProcess,
+} from "../../src/api/connection-errors.ts";
 import { ProxyError } from "../../src/api/proxies.ts";
 import { TransportError } from "../../src/api/transport.ts";
 
@@ -100,13 +104,13 @@ describe("a failure that another attempt would meet too", () => {
     ],
     ["a part of the program that is gone", Object.assign(new Error("gone"), { code: "MODULE_NOT_FOUND" })],
   ])("is %s, and is not called the network's", (_what, cause) => {
-    expect(isFinal(failed(cause))).toBe(true);
+    expect(isOfThisProcess(failed(cause))).toBe(true);
     expect(describeConnectionError(failed(cause), SERVICE).message).toBe(
       `imggen itself failed, not the network: ${failed(cause).message}.`,
     );
   });
 
   it.each(["ECONNRESET", "UND_ERR_SOCKET", "HPE_INVALID_CONSTANT", "EAI_AGAIN"])("is not %s", (code) => {
-    expect(isFinal(broken(code))).toBe(false);
+    expect(isOfThisProcess(broken(code))).toBe(false);
   });
 });

@@ -64,6 +64,8 @@ export interface ComfyDouble {
   restart(): void;
   /** Sends a message to a job's own client. */
   say(clientId: string, type: string, data: Record<string, unknown>): void;
+  /** Sends a message that is no text to a job's own client. */
+  sayBytes(clientId: string, bytes: Buffer): void;
   clients(): string[];
 }
 
@@ -166,6 +168,8 @@ export async function comfyDouble(options: ComfyOptions = {}): Promise<ComfyDoub
     if (route === "queue") return [200, { queue_running: running.map(row), queue_pending: pending.map(row) }];
     if (route === "history") return [200, history.has(name) ? { [name]: history.get(name) } : {}];
     if (url.pathname === "/models/checkpoints") return [200, checkpoints];
+    if (route === "system_stats")
+      return [200, { system: { os: "posix", comfyui_version: "0.3.64" }, devices: [{ type: "cuda" }] }];
     if (route === "object_info") return [200, infoOf(name, classes)];
     if (route === "view")
       return [200, png(Number(/_(\d+)_/.exec(url.searchParams.get("filename") ?? "")?.[1] ?? 0))];
@@ -194,7 +198,8 @@ export async function comfyDouble(options: ComfyOptions = {}): Promise<ComfyDoub
       history.clear();
     },
     say: (clientId, type, data) =>
-      void clients.get(clientId)?.write(textFrame(JSON.stringify({ type, data }))),
+      void clients.get(clientId)?.write(frame(TEXT, Buffer.from(JSON.stringify({ type, data })))),
+    sayBytes: (clientId, bytes) => void clients.get(clientId)?.write(frame(BINARY, bytes)),
     clients: () => [...clients.keys()],
   };
 
@@ -239,11 +244,12 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString("latin1");
 }
 
+const [TEXT, BINARY] = [0x81, 0x82];
+
 /** A short message from a server: it is not masked. */
-function textFrame(text: string): Buffer {
-  const bytes = Buffer.from(text);
+function frame(kind: number, bytes: Buffer): Buffer {
   const head = bytes.length < 126 ? [bytes.length] : [126, bytes.length >> 8, bytes.length & 255];
-  return Buffer.concat([Buffer.from([0x81, ...head]), bytes]);
+  return Buffer.concat([Buffer.from([kind, ...head]), bytes]);
 }
 
 function infoOf(name: string, classes: Record<string, NodeClass>): unknown {

@@ -44,6 +44,8 @@ export interface RunOptions {
   clock?: Clock;
   /** Default: this process's. */
   nodeVersion?: string;
+  /** Where servers on this machine are looked for. Default: where none is. */
+  localPorts?: readonly number[];
 }
 
 export interface RunResult {
@@ -96,6 +98,7 @@ export function testContext(
     fileMode: 0o644,
     random: () => 0,
     drawPicture: plainPicture,
+    localPorts: options.localPorts ?? [],
     ask: async (question) => options.answers?.[question] ?? "",
     askHidden: async (question) => {
       options.onHiddenQuestion?.(question);

@@ -111,6 +111,12 @@ export const COMMANDS: Record<string, CommandEntry> = {
     refuses: ["sandbox", "profile", "generator"],
     load: () => import("../commands/skill.ts"),
   },
+  setup: {
+    group: "Setup",
+    summary: "find servers and keys on this machine, and set the default",
+    refuses: ["sandbox", "generator"],
+    load: () => import("../commands/setup/setup.ts"),
+  },
   doctor: {
     group: "Setup",
     summary: "check the installation, the account and the network",

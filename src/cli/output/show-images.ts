@@ -27,9 +27,7 @@ export async function showInTerminal(
   wanted: Room | null,
   session: Session,
 ): Promise<void> {
-  const known = screens.get(session) ?? findScreen(session);
-  screens.set(session, known);
-  const screen = await known;
+  const screen = await screenFor(session);
   const shown: Shown[] = [];
   for (const file of files) {
     const image = await tried(file, () => imageIn(file), session);
@@ -43,6 +41,13 @@ export async function showInTerminal(
     const picture = await tried(name, () => pictureOf(each, room), session);
     if (picture !== null) await session.console.picture(picture);
   }
+}
+
+/** How this run's terminal shows pictures. */
+export function screenFor(session: Session): Promise<Screen> {
+  const known = screens.get(session) ?? findScreen(session);
+  screens.set(session, known);
+  return known;
 }
 
 function within(wanted: Room | null, screen: Screen): Screen {

@@ -9,12 +9,15 @@ import type { Session } from "../session/session.ts";
 import type { Console } from "../text/console.ts";
 import { claimedText, continuingText, stoppedText, stoppingText } from "../text/phrases.ts";
 import { eventProgress } from "./event-lines.ts";
+import type { LivePreview } from "./live-preview.ts";
 import { createStatusLine, type StatusLineOptions } from "./status-line.ts";
 import { lineOf, newView, type RequestFacts, showInView, type TaskView } from "./task-view.ts";
 
 /** Shows the progress of a task: a spinner on a terminal, a few plain lines elsewhere. */
 export interface Progress {
   show(event: TaskProgressEvent): void;
+  /** Shows the image as it is so far; absent where the terminal cannot, or nobody wants it. */
+  preview?: ((image: Buffer) => void) | undefined;
   stop(): void;
 }
 
@@ -22,11 +25,12 @@ export interface Progress {
 export async function createProgress(
   session: Session,
   facts: RequestFacts | null,
-  options: StatusLineOptions = {},
+  { hasPreviews = false, ...options }: StatusLineOptions & { hasPreviews?: boolean } = {},
 ): Promise<Progress> {
   const { console, context } = session;
   if (console.events) return eventProgress(console);
   const line = await createStatusLine(session, options);
+  const preview = hasPreviews && line.isLive ? await loadPreview(session) : null;
   const clock = () => context.clock.monotonicMs();
   const view = newView();
   const notes = new TaskNotes(console, line.isLive);
@@ -43,11 +47,19 @@ export async function createProgress(
       draw();
       timer ??= setInterval(draw, 1000).unref();
     },
+    preview: preview?.show,
     stop() {
       clearInterval(timer);
       line.stop();
+      preview?.stop();
     },
   };
+}
+
+/** Loaded late: it asks the terminal what it can show. */
+async function loadPreview(session: Session): Promise<LivePreview | null> {
+  const { createLivePreview } = await import("./live-preview.ts");
+  return createLivePreview(session);
 }
 
 /** Says what a person should know of one of several tasks before it ends: each line names its task. */
@@ -156,6 +168,7 @@ export async function withTasksShown<Result>(
       signal: context.signal,
       accepted,
       onProgress: (event) => progress.show(event),
+      onPreview: progress.preview,
       writeOut: (bytes) => console.imageBytes(bytes),
     });
     return await work(deps);

@@ -158,8 +158,8 @@ export class Console {
   }
 
   /** A picture in the terminal, as the escape sequences that were made for it. */
-  async picture(sequences: string): Promise<void> {
-    await this.#write("stdout", sequences);
+  async picture(sequences: string, stream: "stdout" | "stderr" = "stdout"): Promise<void> {
+    await this.#write(stream, sequences);
   }
 
   /** A question; the answer is typed on the same line. */

@@ -81,7 +81,7 @@ async function whileFollowed<Result>(
   const say = (facts: ProgressFacts) => deps.onProgress({ type: "progress", taskId, ...facts });
   const onAhead = (ahead: number) => say({ share: null, waiting: { ahead, holder: serviceUrl.host } });
   const onProgress = (share: number) => say({ share, waiting: null });
-  const following = provider.follow?.(taskId, { signal, onProgress });
+  const following = provider.follow?.(taskId, { signal, onProgress, onPreview: deps.onPreview });
   const ended = new Promise<void>((resolve) => {
     void following?.then((hasEnded) => hasEnded && resolve());
   });

@@ -61,7 +61,8 @@ export interface SubmitSpec {
 
 const BUSY = "The service is busy (HTTP 429).";
 
-interface SubmitDeps extends Pick<TaskDeps, "connection" | "clock" | "signal" | "onProgress" | "random"> {
+interface SubmitDeps
+  extends Pick<TaskDeps, "connection" | "clock" | "signal" | "onProgress" | "onPreview" | "random"> {
   /** Called each time that the request has been sent, and its reply is awaited. */
   onSent?: (() => void) | undefined;
 }
@@ -229,7 +230,9 @@ async function submitWithGrace(spec: SubmitSpec, deps: SubmitDeps): Promise<Atte
     };
     const onProgress = (share: number) =>
       deps.onProgress({ type: "progress", taskId: job.taskId, share, waiting: null });
-    const reply = await provider.submit(job, { signal: cutOff.signal, onSent, onProgress, onWarning });
+    const { onPreview } = deps;
+    const { signal } = cutOff;
+    const reply = await provider.submit(job, { signal, onSent, onProgress, onPreview, onWarning });
     return { reply, gaveUp: reply.outcome === "unknown" ? gaveUp : null };
   } catch (cause) {
     // A bug after the request was sent: it may have been charged.

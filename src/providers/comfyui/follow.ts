@@ -1,6 +1,6 @@
 import { fieldsOf } from "../../lib/json.ts";
 import type { ProviderServer } from "../http.ts";
-import type { SubmitHow } from "../provider.ts";
+import type { FollowHow } from "../provider.ts";
 import type { ComfyServer } from "./comfy-server.ts";
 import { JobProgress } from "./progress.ts";
 
@@ -10,7 +10,7 @@ import { JobProgress } from "./progress.ts";
  */
 export async function followJob(
   jobId: string,
-  { signal, onProgress }: Pick<SubmitHow, "signal" | "onProgress">,
+  { signal, onProgress, onPreview }: FollowHow,
   http: ProviderServer,
   server: ComfyServer,
 ): Promise<boolean> {
@@ -21,14 +21,26 @@ export async function followJob(
     if (found.place === "ended") return true;
     const progress = new JobProgress(jobId, Object.keys(fieldsOf(found.graph)));
     const until = AbortSignal.any([signal, over.signal]);
-    await http.listen(`/ws?clientId=${encodeURIComponent(jobId)}`, until, (text) => {
+    const onText = (text: string) => {
       const share = progress.after(text);
       if (share !== null) onProgress(share);
       if (progress.isOver) over.abort();
-    });
+    };
+    const onBytes = onPreview && ((bytes: Buffer) => ifPreview(bytes, onPreview));
+    await http.listen(`/ws?clientId=${encodeURIComponent(jobId)}`, until, { onText, onBytes });
     return progress.isOver;
   } catch {
     // The image is what counts.
     return false;
   }
+}
+
+/** The kind of a binary message that has the image as it is so far. */
+const PREVIEW = 1;
+/** Before the image: the kind of the message, and the type of the image, four bytes each. */
+const HEAD_BYTES = 8;
+
+function ifPreview(message: Buffer, onPreview: (image: Buffer) => void): void {
+  if (message.length > HEAD_BYTES && message.readUInt32BE(0) === PREVIEW)
+    onPreview(message.subarray(HEAD_BYTES));
 }

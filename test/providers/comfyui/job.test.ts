@@ -1,6 +1,7 @@
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { workflow } from "../../support/comfyui.ts";
+import { PICTURE } from "../../support/images.ts";
 import { ALONE } from "../job.ts";
 import { comfyWorld, type WorldOptions } from "./world.ts";
 
@@ -171,6 +172,20 @@ describe("following a job", () => {
     say("execution_success", {});
     await following;
     expect(shares.map((share) => Math.round(share * 70))).toEqual([10, 20, 25, 30]);
+  });
+
+  it("hands over the image as it is so far, and no other message that is no text", async () => {
+    const { provider, taskId, double } = await taken();
+    double.begin();
+    const previews: Buffer[] = [];
+    const following = provider.follow?.(taskId, { ...ALONE, onPreview: (image) => previews.push(image) });
+    while (double.clients().length === 0) await setTimeout(5);
+    const message = (kind: number) => Buffer.concat([Buffer.from([0, 0, 0, kind, 0, 0, 0, 2]), PICTURE]);
+    for (const bytes of [message(1), message(2), Buffer.alloc(0), Buffer.from([0, 0, 0, 1]), message(1)])
+      double.sayBytes(taskId, bytes);
+    double.say(taskId, "execution_success", { prompt_id: taskId });
+    await following;
+    expect(previews).toEqual([PICTURE, PICTURE]);
   });
 
   it("ends with its signal, and says nothing of a job that has ended", async () => {

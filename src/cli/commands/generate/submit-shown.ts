@@ -3,7 +3,7 @@ import { reportJson } from "../../../client/report-json.ts";
 import { reportStatus, type TaskReport } from "../../../core/task/report.ts";
 import { type GenerateSpec, generate } from "../../../core/use-cases/generate.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
-import { openImages, previewImages, type Viewing } from "../../flags/view-flags.ts";
+import { openImages, previewImages, showsPictures, type Viewing } from "../../flags/view-flags.ts";
 import { exitCodeOfReport, renderReport } from "../../output/render.ts";
 import { createProgress, withTasksShown } from "../../output/task-progress.ts";
 import type { Session } from "../../session/session.ts";
@@ -23,10 +23,9 @@ interface CommandSpec extends GenerateSpec {
  */
 export async function submitShown(spec: CommandSpec, session: Session): Promise<number> {
   const { requestTimeoutMs } = spec;
-  const progress = await createProgress(session, {
-    ...spec.checked,
-    free: session.isSandbox ? "sandbox" : null,
-  });
+  const facts = { ...spec.checked, free: session.isSandbox ? ("sandbox" as const) : null };
+  const hasPreviews = spec.viewing.preview && session.hasGenerator && showsPictures(session);
+  const progress = await createProgress(session, facts, { hasPreviews });
   const report = await withTasksShown(session, { requestTimeoutMs }, progress, async ({ current }) =>
     generate(spec, await current(), (message) => session.console.warn(message)),
   );

@@ -42,7 +42,7 @@ async function runModels(
 ): Promise<number> {
   const own = await session.ownGenerator();
   const known = await session.matrix();
-  const others = own === null ? [] : await othersOf(own, known, session);
+  const { others, loaded } = own === null ? NO_OTHERS : await othersOf(own, known, session);
   const matrix = [...known, ...others];
   const { matching, undocumented } = findModels(filterOf(options), matrix);
   const chosen = name === undefined ? null : requireModel(name, matrix);
@@ -62,21 +62,34 @@ async function runModels(
     if (names.length > 0) await session.console.result(names);
   } else if (own !== null && matrix.length === 0) await session.console.note(NO_LIST);
   else await session.console.note("No model is documented to do this.");
+  if (loaded !== null && name === undefined)
+    await session.console.note(`Loaded, and used where --model names none: ${loaded}`);
   const open = chosen ? [] : undocumented.map(({ id }) => id);
   if (open.length > 0) await session.console.note(`Not documented, so it may work: ${open.join(", ")}`);
   return 0;
 }
 
-/** The models that the user's own generator lists and nothing else is known of. @throws ImggenError */
-async function othersOf(own: OwnGenerator, known: Matrix, session: Session): Promise<Model[]> {
-  const { modelNames } = await import("../../../client/generator-terms.ts");
-  const names = await modelNames(own, session).catch(async (error) => {
+/** What the user's own generator says of its models. */
+interface Others {
+  /** Those that it lists and nothing else is known of. */
+  others: readonly Model[];
+  loaded: string | null;
+}
+
+const NO_OTHERS: Others = { others: [], loaded: null };
+
+/** @throws ImggenError */
+async function othersOf(own: OwnGenerator, known: Matrix, session: Session): Promise<Others> {
+  const { modelsOffered } = await import("../../../client/generator-terms.ts");
+  const offer = await modelsOffered(own, session).catch(async (error) => {
     if (!(error instanceof ImggenError) || known.length === 0) throw error;
     await session.console.warn(`Its own list is left out. ${error.message}`);
     return null;
   });
+  if (offer === null) return NO_OTHERS;
   const { unknownToUs } = await import("../../../models/check.ts");
-  return (names ?? []).filter((name) => !known.some(({ id }) => id === name)).map(unknownToUs);
+  const names = (offer.names ?? []).filter((name) => !known.some(({ id }) => id === name));
+  return { others: names.map(unknownToUs), loaded: offer.loaded };
 }
 
 const NO_LIST = "This generator has no list of models: a name that is given with --model is handed on to it.";

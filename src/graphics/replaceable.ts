@@ -1,0 +1,39 @@
+import { randomInt } from "node:crypto";
+import { inspectBytes } from "../lib/image/inspect.ts";
+import { UndecodableError } from "./decoder.ts";
+import { kittyRemoval } from "./kitty.ts";
+import { pictureOf } from "./picture.ts";
+import { fittedCells, type Screen } from "./terminal.ts";
+
+/** A picture that is shown for a while. */
+export interface ReplaceablePicture {
+  draw: string;
+  /** Removes it, and what is below it, where the cursor is in the line after it. */
+  erase: string;
+}
+
+/** Whether a terminal can show a picture in the place of another, and leave nothing of the first. */
+export function canReplace({ protocol }: Screen): boolean {
+  return protocol === "kitty" || protocol === "iterm2";
+}
+
+const MOST_BYTES = 4 * 1024 * 1024;
+const MOST_EDGE = 4096;
+
+/**
+ * Makes a picture of what a server says is the image so far.
+ * @throws UndecodableError where it is none, or larger than any
+ */
+export async function replaceablePicture(bytes: Buffer, screen: Screen): Promise<ReplaceablePicture> {
+  const inspection = bytes.length > MOST_BYTES ? null : inspectBytes(bytes);
+  if (inspection?.ok !== true) throw new UndecodableError("it is no image");
+  const { image } = inspection;
+  const { width, height } = image;
+  if (Math.min(width, height) < 1 || Math.max(width, height) > MOST_EDGE)
+    throw new UndecodableError("it is too large");
+  const id = randomInt(1, 2 ** 31);
+  const draw = await pictureOf({ source: bytes, image }, screen, id);
+  const removal = screen.protocol === "kitty" ? kittyRemoval(id) : "";
+  const rows = fittedCells(image, screen, screen.cell).height;
+  return { draw, erase: `${removal}\u001b[${rows}A\r\u001b[J` };
+}
