@@ -36,7 +36,7 @@ export class CancelMarks {
   }
 
   remove(id: string): void {
-    removeIfPossible(this.#fileOf(id));
+    if (this.has(id)) removeIfPossible(this.#fileOf(id));
   }
 
   /** Removes marks on tasks that have ended. @param isFinished whether a task with this id is */

@@ -74,7 +74,8 @@ export class Servers {
       const lease = leaseIn(readRegular(path.join(this.#folder, name)).toString("utf8"));
       return isHeld(lease, this.#processes, this.#clock.now()) ? lease : null;
     } catch (error) {
-      if (errorCode(error) === "ENOENT") return null;
+      // Without a code it is no regular file, and no server's.
+      if (errorCode(error) === "ENOENT" || errorCode(error) === undefined) return null;
       throw error;
     }
   }

@@ -1,4 +1,4 @@
-import { readdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { Ledger } from "../../src/store/ledger.ts";
@@ -79,7 +79,9 @@ it("files that are no server's hold nobody, and what killed servers left is remo
   await writeFile(path.join(servers, ".DS_Store"), "");
   await writeFile(path.join(servers, `${NAME}.00000000`), "not JSON");
   await writeFile(path.join(servers, `${NAME}.00000001`), JSON.stringify({ ...identity(9), until: "soon" }));
+  await mkdir(path.join(servers, `${NAME}.00000002`));
   expect(as(2).servers.living(NAME)).toBeNull();
   await as(1).servers.join(NAME);
-  expect(await readdir(servers)).toEqual([".DS_Store", expect.stringContaining(NAME)]);
+  expect(as(2).servers.living(NAME)).toMatchObject({ pid: 1 });
+  expect(await readdir(servers)).toHaveLength(3);
 });
