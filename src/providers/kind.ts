@@ -1,4 +1,5 @@
 import type { Matrix } from "../models/matrix.ts";
+import type { FieldNames } from "../task/request-fields.ts";
 import type { ProviderDeps } from "./deps.ts";
 import { bearer, type KeyHeaders } from "./key-headers.ts";
 import type { GeneratorOptions } from "./options.ts";
@@ -25,6 +26,8 @@ export interface ServerKind {
   needsModel: boolean;
   /** The models that the server at a URL is known to have, and the one for requests that name none, if there is one. */
   modelsAt(server: { url: string }): { known: Matrix; default: string | null } | null;
+  /** The fields in which the server at a URL takes a seed and a negative prompt. One that is absent it does not have. */
+  fieldNamesAt(server: { url: string }): FieldNames;
   /** Loads its code, and makes it. */
   open(setup: ServerSetup, deps: ProviderDeps): Promise<Provider>;
 }
@@ -38,6 +41,9 @@ export interface ServerSetup {
   options: GeneratorOptions;
 }
 
+/** As most servers and services call them. */
+export const USUAL_NAMES: FieldNames = { seed: "seed", negative: "negative_prompt" };
+
 /** A server of one's own: it works on one image at a time, and has whatever model it has loaded. */
 export const LOCAL = {
   url: null,
@@ -48,6 +54,7 @@ export const LOCAL = {
   mostConcurrency: Number.POSITIVE_INFINITY,
   needsModel: false,
   modelsAt: () => null,
+  fieldNamesAt: () => USUAL_NAMES,
 } as const satisfies Partial<ServerKind>;
 
 /** A service on the internet: it works on several images at once, with the model that each request names. */

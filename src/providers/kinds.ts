@@ -1,12 +1,16 @@
 import type { Matrix } from "../models/matrix.ts";
+import type { FieldNames } from "../task/request-fields.ts";
 import type { ProviderDeps } from "./deps.ts";
 import { GEMINI_MATRIX } from "./gemini-models.ts";
 import { basicOrBearer } from "./key-headers.ts";
 import { LOCAL, SERVICE, type ServerKind } from "./kind.ts";
-import { modelsAt } from "./openai/servers.ts";
+import { fieldNamesAt, modelsAt } from "./openai/servers.ts";
 import type { GeneratorOptions } from "./options.ts";
 import { isPrivateHost } from "./private-hosts.ts";
 import type { Provider } from "./provider.ts";
+
+/** As the user's own workflow or command line names them, if it has a place for them. */
+const PLACEHOLDER_NAMES: FieldNames = { seed: "seed", negative: "negative" };
 
 const TABLE = {
   openai: {
@@ -16,6 +20,7 @@ const TABLE = {
     basePath: "/v1",
     keyVariables: ["OPENAI_API_KEY"],
     modelsAt,
+    fieldNamesAt,
     open: async (setup, deps) =>
       new (await import("./openai/openai-provider.ts")).OpenAiProvider(setup, deps),
   },
@@ -30,6 +35,7 @@ const TABLE = {
     title: "ComfyUI",
     // ComfyUI has no login; a proxy before it may have one.
     keyHeaders: basicOrBearer,
+    fieldNamesAt: () => PLACEHOLDER_NAMES,
     open: async (setup, deps) => (await import("./comfyui/comfyui-provider.ts")).comfyUiProvider(setup, deps),
   },
   replicate: {
@@ -56,6 +62,7 @@ const TABLE = {
     keyVariables: ["BFL_API_KEY"],
     keyHeaders: (key) => ({ "x-key": key }),
     mostConcurrency: 24,
+    fieldNamesAt: () => ({ seed: "seed" }),
     open: async (setup, deps) => (await import("./bfl.ts")).bflProvider(setup, deps),
   },
   gemini: {
@@ -66,6 +73,7 @@ const TABLE = {
     keyVariables: ["GEMINI_API_KEY", "GOOGLE_API_KEY"],
     keyHeaders: (key) => ({ "x-goog-api-key": key }),
     modelsAt: () => ({ known: GEMINI_MATRIX, default: null }),
+    fieldNamesAt: () => ({}),
     open: async (setup, deps) => (await import("./gemini.ts")).geminiProvider(setup, deps),
   },
 } as const satisfies Record<string, ServerKind>;
@@ -151,6 +159,11 @@ export function kindAtHome(spec: GeneratorSpec): ServerKind | null {
   if (kind === null || spec.kind === "command" || kind.url === null || kind.keyVariables.length === 0)
     return null;
   return new URL(spec.url).origin === new URL(kind.url).origin ? kind : null;
+}
+
+/** Its names of the fields for a seed and a negative prompt. */
+export function fieldNamesOf(spec: GeneratorSpec): FieldNames {
+  return spec.kind === "command" ? PLACEHOLDER_NAMES : (kindOf(spec)?.fieldNamesAt(spec) ?? {});
 }
 
 /** How many requests it takes at once, unless the user says so; and at most. */

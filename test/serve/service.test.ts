@@ -7,7 +7,10 @@ import { drawn, endless, failing, scriptedProvider } from "./scripted-provider.t
 describe("a task", () => {
   it("is generated, and its image is at the result URL", async () => {
     const provider = scriptedProvider((job) => drawn(job, { total_tokens: 7 }));
-    const { accepted, ended } = await liveServer({ provider, options: { fields: { steps: 4 } } });
+    const { accepted, ended } = await liveServer({
+      provider,
+      options: { defaults: { fields: { steps: 4 } } },
+    });
     const taskId = await accepted({ prompt: "a fox", model: "sdxl", ratio: "16:9", quality: "2K" });
     const { resultUrl, ...data } = await ended(taskId);
     const detail = "Requested 2048×1152 pixels, received 8×6.";

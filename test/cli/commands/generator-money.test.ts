@@ -137,7 +137,7 @@ describe("a task that was begun as paid, and killed while its request ran", () =
 
 describe("an earlier request", () => {
   it.each([
-    ["--generator-field", "steps=8", "steps=20"],
+    ["--field", "steps=8", "steps=20"],
     ["--generator-side", "512", "640"],
   ])("answers no request that differs in its %s", async (flag, one, other) => {
     const { json, generator } = await generatorWorld();
@@ -153,7 +153,7 @@ describe("an earlier request", () => {
     const generator = `openai:${world.generator.origin}/v1`;
     const options = { model: "flux", width: 1024, height: 1024, sizeForm: null, fields: { steps: 8 } };
     await leaveAtGenerator(world, [], { generator, work: { isPaid: false, options }, credits: 0 });
-    const steps = (count: number) => ["generate", "a fox", "--generator-field", `steps=${count}`];
+    const steps = (count: number) => ["generate", "a fox", "--field", `steps=${count}`];
     expect((await world.json(steps(20))).document.reused).toBeUndefined();
     const continued = await world.run(steps(8));
     expect(continued.stderr).toMatch(/^Continuing task_\w+, begun earlier; --again submits a new one\.$/m);
