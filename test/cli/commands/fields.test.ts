@@ -202,6 +202,12 @@ describe("compare --field", () => {
   });
 });
 
+it("compare --seed with several says how seeds are compared", async () => {
+  const { json } = await generatorWorld();
+  const { code, document } = await json(["compare", "a fox", "--seed", "1,2"]);
+  expect([code, document.error?.hint]).toEqual([2, expect.stringContaining("--field seed=1,2")]);
+});
+
 describe("options that other programs have", () => {
   it.each([
     ["--steps", "--field steps=20"],

@@ -40,7 +40,8 @@ const EXAMPLES = `
 Examples:
   $ imggen compare "a red fox" -m gamma-image-2,z-image --sandbox
   $ imggen compare "a red fox" -m gamma-image-2 -r 1:1,16:9 -q 1K,2K --dry-run
-  $ imggen compare "a red fox" -m alpha-2,gamma-image-2 -q 1K --output compared/`;
+  $ imggen compare "a red fox" -m alpha-2,gamma-image-2 -q 1K --output compared/
+  $ imggen compare "a red fox" --generator http://gpubox:1234 --field seed=1,2,3,4`;
 
 export function register(command: Command, runWith: RunWith): void {
   command
@@ -68,6 +69,10 @@ async function runCompare(session: Session, text: string, flags: CompareOptions)
   if (flags.validate && generator === null) requireKnownValues(axes, matrix);
   const prompt = await readPrompt(text, undefined, session.context);
   const { model: _models, ratio: _ratios, quality: _qualities, ...given } = flags;
+  if (flags.seed?.includes(",")) {
+    const hint = `Nothing was sent. To compare several: --field seed=${flags.seed}`;
+    throw new UsageError("--seed takes one number, for all images.", { hint });
+  }
   const { image, seed, negative } = valuesOf(given);
   const shared: SharedFields = { image, seed, negative };
   const copies = generator && (await copiesOf(session));
