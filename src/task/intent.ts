@@ -45,7 +45,15 @@ export type RequestIdentity = Pick<Intent, "request" | "service"> & {
 
 /** Whether two intents are the same request to the same account. */
 export function isSameRequest(a: RequestIdentity, b: RequestIdentity): boolean {
-  return isDeepStrictEqual([a.request, a.service, a.work?.options], [b.request, b.service, b.work?.options]);
+  const [one, other] = [a, b].map((each) => [identifyingFields(each), each.service, each.work?.options]);
+  return isDeepStrictEqual(one, other);
+}
+
+/** A request but for what a generator alone is asked for, which is in the options as it is sent; of a service the whole. */
+export function identifyingFields({ request, work }: RequestIdentity): Partial<GenerationRequest> {
+  if (work === undefined) return request;
+  const { seed: _seed, negative: _negative, fields: _fields, ...rest } = request;
+  return rest;
 }
 
 /** Where a task's images go, decided before it is submitted. All paths are absolute. */

@@ -35,6 +35,7 @@ function pairs(text: fc.Arbitrary<string>): fc.Arbitrary<ProviderFields> {
   return fc.dictionary(fc.stringMatching(/^x_[a-z]{1,8}$/), fc.oneof(text, fc.integer(), fc.boolean()), {
     minKeys: 1,
     maxKeys: 3,
+    noNullPrototype: true,
   });
 }
 

@@ -55,7 +55,7 @@ async function runRerun(session: Session, what: string, flags: RerunFlags): Prom
   const earlier = await findEarlierRequest(what, session.context.resolvePath(what), ledger, replacesImages);
   if (!flags.yes && !session.options.sandbox) await requireSameService(earlier, session);
   await preferWorkflow(earlier, session);
-  const given = { ...inputOf(earlier.request), ...values };
+  const given = { ...earlierInput(earlier), ...values };
   const terms = await session.generatorTerms({
     model: given.model,
     dryRun: flags.dryRun,
@@ -72,6 +72,14 @@ async function runRerun(session: Session, what: string, flags: RerunFlags): Prom
   // A request that was changed does not stand for the earlier one.
   const repeated = isDeepStrictEqual(checked.request, earlier.request) ? earlier.record : null;
   return runRequest(checked, { ...flags, again: true }, session, repeated);
+}
+
+/** Earlier releases wrote fields with the task alone. */
+function earlierInput({ request, record }: ImageOrigin): RequestInput {
+  const { seed, negative, fields } = request;
+  const input = inputOf(request);
+  if ([seed, negative, fields].some((each) => each !== undefined)) return input;
+  return { ...input, fields: record?.intent.work?.options.fields };
 }
 
 /** The earlier request's seed, negative prompt and fields, but for those that a flag gives under either name. */

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { agent } from "../../mcp/mcp-world.ts";
 import { leaveAtGenerator } from "../../support/generator-task.ts";
 import { type GeneratorWorld, generatorWorld } from "../../support/generator-world.ts";
-import { EVENTS } from "../../support/records.ts";
+import { EVENTS, WORK } from "../../support/records.ts";
 
 const { started } = EVENTS;
 const PAID = "--generator-paid";
@@ -155,6 +155,8 @@ describe("an earlier request", () => {
     await leaveAtGenerator(world, [], { generator, work: { isPaid: false, options }, credits: 0 });
     const steps = (count: number) => ["generate", "a fox", "--field", `steps=${count}`];
     expect((await world.json(steps(20))).document.reused).toBeUndefined();
+    const fields = (await world.json(["rerun", WORK.taskId, "--dry-run"])).document.request?.fields;
+    expect(fields).toEqual({ steps: 8 });
     const continued = await world.run(steps(8));
     expect(continued.stderr).toMatch(/^Continuing task_\w+, begun earlier; --again submits a new one\.$/m);
   });
