@@ -29,8 +29,9 @@ Examples:
   $ imggen rerun a-fox-3f9c.png
   $ imggen rerun a-fox-3f9c.png --quality 4K
   $ imggen rerun task_3f9c --output another-fox.png
-  $ imggen rerun a-fox-3f9c.png --field steps=30
-  $ imggen rerun a-fox-3f9c.png --dry-run`;
+  $ imggen rerun a-fox-3f9c.png --dry-run
+
+With your own generator, --field steps=30 changes one field and keeps the others.`;
 
 const OTHER_MODEL = "model, see imggen models (default: the same)";
 

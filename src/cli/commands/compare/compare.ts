@@ -41,7 +41,8 @@ Examples:
   $ imggen compare "a red fox" -m gamma-image-2,z-image --sandbox
   $ imggen compare "a red fox" -m gamma-image-2 -r 1:1,16:9 -q 1K,2K --dry-run
   $ imggen compare "a red fox" -m alpha-2,gamma-image-2 -q 1K --output compared/
-  $ imggen compare "a red fox" --generator http://gpubox:1234 --field seed=1,2,3,4`;
+
+With your own generator, --field seed=1,2,3,4 makes an image with each; so does any other field. More: imggen help generators`;
 
 export function register(command: Command, runWith: RunWith): void {
   command

@@ -27,8 +27,7 @@ Examples:
   $ imggen generate "the same fox in snow" -m gamma-image-2 --image https://example.com/fox.png
   $ imggen generate --prompt-file prompt.txt --output pictures/ --name "{slug}-{date}"
   $ echo "a quiet harbour" | imggen generate --json --sandbox
-  $ imggen generate "a red fox" --model gamma-image-2 --dry-run
-  $ imggen generate "a red fox" --generator http://gpubox:1234 --seed 7 --field steps=20`;
+  $ imggen generate "a red fox" --model gamma-image-2 --dry-run`;
 
 export function register(command: Command, runWith: RunWith): void {
   command.argument("[prompt]", "what the image shows; - reads it from standard input");
