@@ -1,5 +1,5 @@
 import { UsageError } from "../lib/error-types.ts";
-import { type FieldForm, REQUEST_FIELDS } from "../task/request-fields.ts";
+import { type FieldForm, isProviderFields, REQUEST_FIELDS } from "../task/request-fields.ts";
 import type {
   BatchOptions,
   CancelOptions,
@@ -90,6 +90,7 @@ const IS: Readonly<Record<Kind, { test: (value: unknown) => boolean; words: stri
     test: (value) => [value].flat().every((each) => typeof each === "string"),
     words: "a string or a list of strings",
   },
+  pairs: { test: isProviderFields, words: "an object of texts, numbers, true and false" },
   number: { test: (value) => Number.isSafeInteger(value) && Number(value) >= 0, words: "a whole number" },
   flag: { test: (value) => typeof value === "boolean", words: "true or false" },
   function: { test: (value) => typeof value === "function", words: "a function" },

@@ -59,6 +59,11 @@ export class EffectiveSettings {
    * @throws UsageError where one place names a generator and a base URL, SettingsError
    */
   generator(): Effective | undefined {
+    const { field } = this.#flags;
+    if (this.#isSandbox && field !== undefined)
+      throw new UsageError(`${field.label} is for a generator, and the sandbox has no such fields.`, {
+        hint: "Nothing was sent. Leave it out, or --sandbox.",
+      });
     if (this.#isSandbox) return undefined;
     const generator = this.#generatorInEffect();
     const [stray] = Object.values(this.#flags);

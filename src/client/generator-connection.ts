@@ -14,8 +14,9 @@ import { type Prepared, ProviderError } from "../providers/provider.ts";
 import { placeOf } from "../providers/spec.ts";
 import { GENERATOR_KEY_ID } from "../task/intent.ts";
 import { ANY_MODEL, type GenerationRequest } from "../task/request.ts";
+import type { FieldNames } from "../task/request-fields.ts";
 import { newTaskId } from "../task/task-id.ts";
-import type { Work } from "../task/work.ts";
+import type { Work, WorkOptions } from "../task/work.ts";
 import { workflowsFolder } from "./folders.ts";
 import { type OwnGenerator, requireKey } from "./own-generator.ts";
 import type { ClientSession } from "./session.ts";
@@ -91,6 +92,22 @@ function lineOf(
   return new Line(path.join(folders.state, "turns", digest), limits, context);
 }
 
+/** What a request asks for beside the rest, under the names that the generator has for it. */
+function sentFields(
+  { seed, negative, fields }: GenerationRequest,
+  { seed: seedField, negative: negativeField }: FieldNames,
+): Pick<WorkOptions, "fields" | "seedField"> {
+  const hasSeed = seed !== undefined && seedField !== undefined;
+  return {
+    fields: {
+      ...fields,
+      ...(hasSeed && { [seedField]: seed }),
+      ...(negative !== undefined && negativeField !== undefined && { [negativeField]: negative }),
+    },
+    ...(hasSeed && { seedField }),
+  };
+}
+
 /** What a new task is worth as the generator is set up now, and what makes its images. */
 export function workFor(
   request: GenerationRequest,
@@ -98,7 +115,7 @@ export function workFor(
   prepared: Prepared = { isPaid: false },
 ): Work {
   const { ratio, quality, model, maxImages = 1 } = request;
-  const { timeoutMs, sidePx, sizeForm, fields, package: made } = options;
+  const { timeoutMs, sidePx, sizeForm, fieldNames, package: made } = options;
   const { workflow } = prepared;
   return {
     taskId: newTaskId(),
@@ -109,7 +126,7 @@ export function workFor(
       model: model === ANY_MODEL ? null : model,
       ...pictureDimensions(ratio, quality, sidePx),
       sizeForm,
-      fields,
+      ...sentFields(request, fieldNames),
       ...(made !== undefined && { package: made }),
       ...(workflow !== undefined && { workflow }),
     },

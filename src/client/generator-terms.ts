@@ -14,7 +14,7 @@ import type { ClientSession } from "./session.ts";
 /** The terms of requests to a generator, where it is not asked for its models. */
 export function termsUnasked(own: OwnGenerator, source: GeneratorSource): GeneratorTerms {
   const defaultModel = modelSet(own, source) ?? whereUnknown(own);
-  return { isFree: !own.options.isPaid, defaultModel, models: null };
+  return { isFree: !own.options.isPaid, defaultModel, models: null, ...fieldTerms(own) };
 }
 
 /** Terms for a client that cannot wait. @returns null without a generator */
@@ -40,7 +40,12 @@ export async function termsAsked(
     modelSet(own, source) ?? (offer instanceof ImggenError ? offer : (current ?? onlyModel(own, offer)));
   const isListed = loaded === null || names?.includes(loaded);
   const models = names === null ? null : [...names, ...(isListed ? [] : [loaded]), ...ownIds(own)];
-  return { isFree: !(await isPaid(own, source)), defaultModel, models };
+  return { isFree: !(await isPaid(own, source)), defaultModel, models, ...fieldTerms(own) };
+}
+
+/** What a generator is asked for beside the rest, and under which names. */
+export function fieldTerms({ options: { fieldNames, defaults } }: OwnGenerator) {
+  return { fieldNames, defaults };
 }
 
 /** Whether images cost money. Where a workflow cannot be asked about, that is said before a request is sent. */

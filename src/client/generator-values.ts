@@ -1,12 +1,8 @@
-import { commandWords } from "../lib/command-line.ts";
 import { UsageError } from "../lib/error-types.ts";
-import { isTexts, jsonOrNull } from "../lib/json.ts";
+import { pairsIn } from "../lib/pairs.ts";
 import { wholeNumberOption } from "../lib/whole-number.ts";
 import type { GeneratorSpec } from "../providers/kinds.ts";
-import type { GeneratorOptions } from "../providers/options.ts";
 import { refuseWrapped } from "./account.ts";
-
-type Field = GeneratorOptions["fields"][string];
 
 const SIZE_FORMS = ["WxH", "width,height", "aspect_ratio"] as const;
 
@@ -27,51 +23,21 @@ export function sizeFormOption(label: string, text: string): (typeof SIZE_FORMS)
   throw new UsageError(`${label} ${JSON.stringify(text)} is none of ${SIZE_FORMS.join(", ")}.`);
 }
 
-/** What imggen itself says: a second image, or another prompt, would be paid for and lost. */
-const OWN_FIELDS: ReadonlySet<string> = new Set(
-  "prompt model n image images batch_size n_iter stream width height".split(" "),
-);
-
-/**
- * Fields of every request, as `name=value`. A number and `true` or `false` are sent as such, in quotes as text.
- * @throws UsageError
- */
-export function fieldsOption(label: string, text: string): Record<string, Field> {
-  return pairs(label, text, "steps=20", (name, value) => {
-    if (!/^[A-Za-z_][\w.-]*$/.test(name) && !OF_A_NODE.test(name))
-      throw new UsageError(`${label}: ${JSON.stringify(name)} is not a valid name.`);
-    if (OWN_FIELDS.has(name))
-      throw new UsageError(`${label}: ${name} is set by imggen.`, {
-        hint: "Use --model, --ratio, --quality, --max-images, --image, --generator-model or --generator-side.",
-      });
-    return fieldValue(value);
-  });
-}
-
-/** An input of a node of a workflow, by the node's id or title: `3.steps`, `Load Checkpoint.ckpt_name`. */
-const OF_A_NODE = /^[^\p{Cc}=]+\.[A-Za-z_]\w*$/u;
-
-function fieldValue(text: string): Field {
-  if (text === "true" || text === "false") return text === "true";
-  return /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text)
-    ? Number(text)
-    : text.replace(/^"(.*)"$/s, "$1");
-}
-
 /** Headers that HTTP itself needs. */
 const HTTP_HEADERS = /^(?:host|content-|transfer-encoding|connection|expect|te|upgrade|trailer)/i;
 
 /** Headers of every request, as `name=VARIABLE`: the names of the variables. @throws UsageError */
 export function headersOption(label: string, text: string): Record<string, string> {
-  return pairs(label, text, "api-key=AZURE_OPENAI_KEY", (name, variable) => {
+  const pairs = pairsIn(label, text, "api-key=AZURE_OPENAI_KEY");
+  for (const [name, variable] of pairs) {
     if (!/^[\w!#$%&'*+.^`|~-]+$/.test(name) || HTTP_HEADERS.test(name))
       throw new UsageError(`${label}: ${JSON.stringify(name)} cannot be set as a header.`);
     if (!/^[A-Za-z_]\w*$/.test(variable))
       throw new UsageError(`${label}: after ${name}= comes the name of a variable that holds the value.`, {
         hint: "The value itself is never an argument, because other users can see a program's arguments.",
       });
-    return variable;
-  });
+  }
+  return Object.fromEntries(pairs);
 }
 
 /** The values that the variables of headers hold. @throws UsageError */
@@ -107,27 +73,4 @@ export function checkGeneratorKey(key: string, label: string, kind: GeneratorSpe
   if (!isLogin) return checkSecret(key, label);
   if (!/\p{Cc}/u.test(key) && key.isWellFormed()) return key;
   throw new UsageError(`${label} cannot be sent: it holds a line break or another control character.`);
-}
-
-function pairs<Value>(
-  label: string,
-  text: string,
-  example: string,
-  read: (name: string, value: string) => Value,
-): Record<string, Value> {
-  const entries = wordsOf(label, text).map((word) => {
-    const at = word.indexOf("=");
-    if (at < 1) throw new UsageError(`${label}: ${JSON.stringify(word)} must be like ${example}.`);
-    const name = word.slice(0, at);
-    return [name, read(name, word.slice(at + 1))] as const;
-  });
-  return Object.fromEntries(entries);
-}
-
-/** Words as a command line has them, or a JSON list of texts, which can hold any. @throws UsageError */
-function wordsOf(label: string, text: string): readonly string[] {
-  if (text.trim() === "") return [];
-  const list = text.startsWith("[") ? jsonOrNull(text) : commandWords(text);
-  if (isTexts(list)) return list;
-  throw new UsageError(`${label} cannot be read${typeof list === "string" ? `: ${list}` : ""}.`);
 }

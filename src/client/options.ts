@@ -63,6 +63,15 @@ export interface RequestOptions {
   /** URLs of reference images; with a generator of the user's own, files too. */
   image?: string | readonly string[] | undefined;
   maxImages?: number | undefined;
+  /**
+   * The seed of the first image at a generator of the user's own, where it has a field for one; each further image of a
+   * request has the next.
+   */
+  seed?: number | undefined;
+  /** What the image is not to show, for a generator that has a field for it. */
+  negative?: string | undefined;
+  /** Fields of a generator by their names there: `{ steps: 20 }`. They are added to the setting `field`. */
+  fields?: Readonly<Record<string, string | number | boolean>> | undefined;
   /** False sends what the model matrix does not allow, or does not know. Default true. */
   validate?: boolean | undefined;
 }

@@ -2,7 +2,15 @@ import { AuthRequiredError } from "../api/errors.ts";
 import { timeoutOption } from "../lib/duration.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { shellWord } from "../lib/shell-word.ts";
-import { concurrencyOf, type GeneratorSpec, isPaidByDefault, kindAtHome } from "../providers/kinds.ts";
+import { wholeNumberOption } from "../lib/whole-number.ts";
+import { providerFields } from "../models/provider-fields.ts";
+import {
+  concurrencyOf,
+  fieldNamesOf,
+  type GeneratorSpec,
+  isPaidByDefault,
+  kindAtHome,
+} from "../providers/kinds.ts";
 import type { GeneratorOptions } from "../providers/options.ts";
 import { installedPackage } from "../providers/package/load.ts";
 import { mayCarryKey, parseGeneratorSpec } from "../providers/spec.ts";
@@ -11,7 +19,6 @@ import { type Effective, EffectiveSettings, type SettingFlags, switchValue } fro
 import {
   checkGeneratorKey,
   checkSecret,
-  fieldsOption,
   headersOption,
   headerValues,
   pixelsOption,
@@ -83,6 +90,7 @@ export function unsetOptions(spec: GeneratorSpec): GeneratorOptions {
   return {
     ...DEFAULTS,
     concurrency: concurrencyOf(spec).usual,
+    fieldNames: fieldNamesOf(spec),
     isPaid: isPaidByDefault(spec),
     key: null,
   };
@@ -103,7 +111,7 @@ const DEFAULTS = {
   sidePx: Number(SETTINGS.generatorSide.default),
   sizeForm: null,
   timeoutMs: timeoutOption("", SETTINGS.generatorTimeout.default ?? ""),
-  fields: {},
+  defaults: {},
   headers: {},
 } as const;
 
@@ -113,7 +121,10 @@ function optionsOf(spec: GeneratorSpec, source: GeneratorSource): Omit<Generator
     const [found] = find(name);
     return found === undefined ? fallback : parse(found.label, found.value);
   };
-  const merged = <Value>(name: SettingName, parse: (label: string, text: string) => Record<string, Value>) =>
+  const merged = <Value>(
+    name: SettingName,
+    parse: (label: string, text: string) => Readonly<Record<string, Value>>,
+  ) =>
     Object.assign(
       {},
       ...find(name)
@@ -127,7 +138,16 @@ function optionsOf(spec: GeneratorSpec, source: GeneratorSource): Omit<Generator
     sizeForm: read<GeneratorOptions["sizeForm"]>("generatorSize", sizeFormOption, DEFAULTS.sizeForm),
     concurrency: Math.min(most, read("generatorConcurrency", placesOption, usual)),
     timeoutMs: read("generatorTimeout", timeoutOption, DEFAULTS.timeoutMs),
-    fields: merged("generatorField", fieldsOption),
+    defaults: {
+      seed: read<number | undefined>(
+        "seed",
+        (label, text) => wholeNumberOption(label, text, { min: 0 }),
+        undefined,
+      ),
+      negative: read<string | undefined>("negative", (_label, text) => text, undefined),
+      fields: merged("field", providerFields),
+    },
+    fieldNames: fieldNamesOf(spec),
     headers: merged("generatorHeader", (label, text) =>
       headerValues(headersOption(label, text), source.context.env, label),
     ),

@@ -4,6 +4,7 @@ import { UsageError } from "../lib/error-types.ts";
 import { wholeNumberOption } from "../lib/whole-number.ts";
 import { resolveModel } from "../models/find.ts";
 import { canonicalQuality, type Matrix } from "../models/matrix.ts";
+import { providerFields } from "../models/provider-fields.ts";
 import { unknownModel } from "../models/rules/model.ts";
 import { unknownQuality } from "../models/rules/quality.ts";
 import { malformedRatio, unknownRatio } from "../models/rules/ratio.ts";
@@ -13,7 +14,6 @@ import { checkApiKey, checkBaseUrl } from "./account.ts";
 import { type EffectiveSettings, switchValue } from "./effective-settings.ts";
 import {
   checkGeneratorKey,
-  fieldsOption,
   headersOption,
   pixelsOption,
   placesOption,
@@ -49,10 +49,11 @@ const CHECKS: Readonly<Record<SettingType, Check>> = {
   },
   generatorKey: (value, name) => checkGeneratorKey(value, name, null),
   text: notBlank,
+  seed: (value, name) => String(wholeNumberOption(name, value, { min: 0 })),
   pixels: asGiven(pixelsOption),
   places: asGiven(placesOption),
   sizeForm: (value, name) => sizeFormOption(name, value),
-  fields: asGiven(fieldsOption),
+  fields: asGiven(providerFields),
   headers: asGiven(headersOption),
   // As for a matrix: a relative path would lead elsewhere.
   workflow: async (value, name, { context }) => {

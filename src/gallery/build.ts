@@ -9,10 +9,12 @@ import { nameIsTaken } from "../lib/publish.ts";
 import { isFolder, readHead } from "../lib/read-file.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import { replaceWhole } from "../lib/write-whole.ts";
+import { fieldValue } from "../models/provider-fields.ts";
 import { FLAG_LABELS } from "../models/rules/rule.ts";
 import type { Ledger } from "../store/ledger.ts";
 import { SANDBOX_SERVICE } from "../task/intent.ts";
-import { FIELD_NAMES } from "../task/request-fields.ts";
+import { type GenerationRequest, ownSettings } from "../task/request.ts";
+import { FIELD_NAMES, type FieldName } from "../task/request-fields.ts";
 import { findImages, isFreeForThumbnails, isLink, THUMBNAILS } from "./known-images.ts";
 import { galleryPage, isGalleryPage, type PageImage } from "./page.ts";
 import {
@@ -93,7 +95,7 @@ async function originsOf(
   const origins: (ImageOrigin | null)[] = [];
   for (const { sha256, found } of images) {
     const record = records.get(sha256);
-    origins.push(record ? originOfTask(record) : await originInSidecar(found.path, sha256));
+    origins.push(record ? originOfTask(record, sha256) : await originInSidecar(found.path, sha256));
   }
   return origins;
 }
@@ -131,6 +133,7 @@ function pageImage(
     model,
     ratio,
     quality,
+    settings: origin === null ? {} : ownSettings({ ...origin.request, seed: origin.seed }),
     credits: origin?.credits ?? (origin?.free ? 0 : null),
     task: origin?.taskId ?? null,
     command: origin && commandFor(origin),
@@ -153,8 +156,18 @@ function commandFor({ request, service, taskId, record }: ImageOrigin): string |
   if (references.some((url) => url.includes("?")))
     return taskId && record ? ["imggen", "rerun", shellWord(taskId), ...where].join(" ") : null;
   const flags = FIELD_NAMES.filter((name) => name !== "prompt").flatMap((name) =>
-    [request[name] ?? []].flat().flatMap((value) => [FLAG_LABELS[name], shellWord(String(value))]),
+    textsOf(request[name]).flatMap((text) => [FLAG_LABELS[name], shellWord(text)]),
   );
   const end = request.prompt.startsWith("-") ? ["--"] : [];
   return ["imggen", "generate", ...flags, ...where, ...end, shellWord(request.prompt)].join(" ");
+}
+
+/** A field's values as its flag takes them, one by one. */
+function textsOf(value: GenerationRequest[FieldName]): string[] {
+  if (typeof value !== "object") return value === undefined ? [] : [String(value)];
+  if (Array.isArray(value)) return value;
+  // Quotes keep a text that looks like a number from becoming one.
+  return Object.entries(value).map(([name, each]) =>
+    typeof each === "string" && fieldValue(each) !== each ? `${name}="${each}"` : `${name}=${each}`,
+  );
 }

@@ -123,7 +123,7 @@ function fillLightbox() {
   find(".made").hidden = image.prompt === null;
   find(".status").textContent = "";
   const link = element("a", { href: image.file, textContent: image.name });
-  const facts = { Model: image.model, Ratio: image.ratio, Quality: image.quality };
+  const facts = { Model: image.model, Ratio: image.ratio, Quality: image.quality, ...image.settings };
   if (image.model !== null) facts.Cost = creditsText(image.credits);
   Object.assign(facts, {
     Size: `${image.width} × ${image.height}`,

@@ -15,11 +15,13 @@ export interface PageImage {
   height: number;
   /** ISO 8601. */
   date: string;
-  /** Everything below is null for an image of which only the file is known. */
+  /** Everything below is null, or empty, for an image of which only the file is known. */
   prompt: string | null;
   model: string | null;
   ratio: string | null;
   quality: string | null;
+  /** What a generator of the user's own was asked for beside that. */
+  settings: Readonly<Record<string, string>>;
   credits: number | null;
   task: string | null;
   /** What makes the image again. */

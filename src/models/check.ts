@@ -4,6 +4,7 @@ import { estimateCost } from "./cost.ts";
 import { InvalidRequestError } from "./errors.ts";
 import { resolveModel } from "./find.ts";
 import { DEFAULT_MODEL, type Matrix, type Model, model } from "./matrix.ts";
+import { type FieldTerms, ofGeneratorAlone, ownFields } from "./rules/fields.ts";
 import { imageCount, imagesOverHttps, imageUrls, maxImages } from "./rules/images.ts";
 import { modelListed, price, unknownModelRefusal } from "./rules/model.ts";
 import { emptyPromptRefusal, promptLength, promptText } from "./rules/prompt.ts";
@@ -29,7 +30,7 @@ export interface CheckOptions extends Pick<RuleInput, "uploads" | "inherited"> {
 }
 
 /** Terms that a request to the user's own generator is checked against. The generator itself judges what no matrix has. */
-export interface GeneratorTerms {
+export interface GeneratorTerms extends FieldTerms {
   /** Whether its images cost nothing, whatever the matrix says. */
   isFree: boolean;
   /** What a request gets that names no model; an error says why there is none. */
@@ -69,6 +70,8 @@ export function checkRequest(
 
   const { generator } = options;
   if (generator) return checkedForGenerator({ input, matrix, labels }, generator, options);
+  const foreign = ofGeneratorAlone({ input, labels, inherited: options.inherited });
+  if (foreign !== undefined) throw refused(foreign);
   const name = input.model ?? DEFAULT_MODEL;
   const known = resolveModel(name, matrix);
   if (known !== undefined) {
@@ -107,10 +110,15 @@ function sentAsGiven(subject: RuleInput): CheckedRequest {
 
 /** The document says nothing of a generator, so that it warns of nothing; a name is handed on as it is. */
 function checkedForGenerator(
-  { input, matrix, labels }: Omit<RuleInput, "model">,
-  { isFree, defaultModel, models }: GeneratorTerms,
+  { input: given, matrix, labels }: Omit<RuleInput, "model">,
+  terms: GeneratorTerms,
   { validate, inherited }: CheckOptions,
 ): CheckedRequest {
+  const { isFree, defaultModel, models } = terms;
+  const own = ownFields(given, terms, labels);
+  if ("kind" in own) throw refused(own);
+  const { seed: _seed, negative: _negative, fields: _fields, ...rest } = given;
+  const input = { ...rest, ...own };
   const name = input.model ?? defaultModel;
   if (typeof name !== "string") throw name;
   const unknown = validate === false ? undefined : unknownToGenerator(name, models, labels.model);

@@ -23,11 +23,14 @@ export function toRequest(input: RequestInput, model: string): GenerationRequest
   return { ...fieldsFrom<SentFields>((name) => sentValue(given[name])), prompt: input.prompt, model };
 }
 
-/** A list of one text is sent as that text, and an empty list is not sent. */
+/** A list of one text is sent as that text. An empty list, or no pair at all, is not sent. */
 function sentValue(given: RequestInput[FieldName]): SentFields[FieldName] {
   if (typeof given !== "object") return given;
-  return given.length > 1 ? [...given] : given[0];
+  if (isList(given)) return given.length > 1 ? [...given] : given[0];
+  return Object.keys(given).length > 0 ? given : undefined;
 }
+
+const isList = (value: object): value is readonly string[] => Array.isArray(value);
 
 /** The input for submitting a sent request again. */
 export function inputOf({ image, ...request }: GenerationRequest): RequestInput {

@@ -1,4 +1,5 @@
 import type { Matrix } from "../models/matrix.ts";
+import type { FieldNames } from "../task/request-fields.ts";
 import type { ProviderDeps } from "./deps.ts";
 import { bearer, type KeyHeaders } from "./key-headers.ts";
 import type { GeneratorOptions } from "./options.ts";
@@ -29,6 +30,8 @@ export interface ServerKind {
   firstModel?: string;
   /** How one on this machine is found; absent: none is looked for. */
   local?: LocalServers;
+  /** The fields in which the server at a URL takes a seed and a negative prompt. One that is absent it does not have. */
+  fieldNamesAt(server: { url: string }): FieldNames;
   /** Loads its code, and makes it. */
   open(setup: ServerSetup, deps: ProviderDeps): Promise<Provider>;
 }
@@ -52,6 +55,9 @@ export interface ServerSetup {
   options: GeneratorOptions;
 }
 
+/** As most servers and services call them. */
+export const USUAL_NAMES: FieldNames = { seed: "seed", negative: "negative_prompt" };
+
 /** A server of one's own: it works on one image at a time, and has whatever model it has loaded. */
 export const LOCAL = {
   url: null,
@@ -62,6 +68,7 @@ export const LOCAL = {
   mostConcurrency: Number.POSITIVE_INFINITY,
   needsModel: false,
   modelsAt: () => null,
+  fieldNamesAt: () => USUAL_NAMES,
 } as const satisfies Partial<ServerKind>;
 
 /** How many jobs Black Forest Labs lets run at once, those that it works on included: it answers 429 to more. */

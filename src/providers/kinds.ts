@@ -1,13 +1,17 @@
 import { fieldsOf, isJsonObject } from "../lib/json.ts";
 import type { Matrix } from "../models/matrix.ts";
+import type { FieldNames } from "../task/request-fields.ts";
 import type { ProviderDeps } from "./deps.ts";
 import { GEMINI_MATRIX } from "./gemini-models.ts";
 import { basicOrBearer } from "./key-headers.ts";
 import { LOCAL, MOST_BFL_JOBS, SERVICE, type ServerKind } from "./kind.ts";
-import { modelsAt } from "./openai/servers.ts";
+import { fieldNamesAt, modelsAt } from "./openai/servers.ts";
 import type { GeneratorOptions } from "./options.ts";
 import { isPrivateHost } from "./private-hosts.ts";
 import type { Provider } from "./provider.ts";
+
+/** As the user's own workflow or command line names them, if it has a place for them. */
+const PLACEHOLDER_NAMES: FieldNames = { seed: "seed", negative: "negative" };
 
 const TABLE = {
   openai: {
@@ -22,6 +26,7 @@ const TABLE = {
       path: "/models",
       isOwn: (json) => isListOf(fieldsOf(json).data, "id"),
     },
+    fieldNamesAt,
     open: async (setup, deps) =>
       new (await import("./openai/openai-provider.ts")).OpenAiProvider(setup, deps),
   },
@@ -46,6 +51,7 @@ const TABLE = {
       path: "/system_stats",
       isOwn: (json) => isJsonObject(fieldsOf(json).system) && Array.isArray(fieldsOf(json).devices),
     },
+    fieldNamesAt: () => PLACEHOLDER_NAMES,
     open: async (setup, deps) => (await import("./comfyui/comfyui-provider.ts")).comfyUiProvider(setup, deps),
   },
   replicate: {
@@ -75,6 +81,7 @@ const TABLE = {
     firstModel: "flux-2-pro",
     keyHeaders: (key) => ({ "x-key": key }),
     mostConcurrency: MOST_BFL_JOBS,
+    fieldNamesAt: () => ({ seed: "seed" }),
     open: async (setup, deps) => (await import("./bfl.ts")).bflProvider(setup, deps),
   },
   gemini: {
@@ -86,6 +93,7 @@ const TABLE = {
     firstModel: "gemini-3-pro-image",
     keyHeaders: (key) => ({ "x-goog-api-key": key }),
     modelsAt: () => ({ known: GEMINI_MATRIX, default: null }),
+    fieldNamesAt: () => ({}),
     open: async (setup, deps) => (await import("./gemini.ts")).geminiProvider(setup, deps),
   },
 } as const satisfies Record<string, ServerKind>;
@@ -176,6 +184,11 @@ export function kindAtHome(spec: GeneratorSpec): ServerKind | null {
   if (kind === null || spec.kind === "command" || kind.url === null || kind.keyVariables.length === 0)
     return null;
   return new URL(spec.url).origin === new URL(kind.url).origin ? kind : null;
+}
+
+/** Its names of the fields for a seed and a negative prompt. */
+export function fieldNamesOf(spec: GeneratorSpec): FieldNames {
+  return spec.kind === "command" ? PLACEHOLDER_NAMES : (kindOf(spec)?.fieldNamesAt(spec) ?? {});
 }
 
 /** How many requests it takes at once, unless the user says so; and at most. */

@@ -1,4 +1,6 @@
-import type { SizeForm, WorkOptions } from "../task/work.ts";
+import type { OwnFields } from "../task/request.ts";
+import type { FieldNames } from "../task/request-fields.ts";
+import type { SizeForm } from "../task/work.ts";
 
 /**
  * How a generator is used. What makes an image, and whether it is paid for, is settled with the intent of its task; here it is
@@ -15,8 +17,10 @@ export interface GeneratorOptions {
   concurrency: number;
   /** `--generator-timeout`. Default 600 000. */
   timeoutMs: number;
-  /** `--generator-field` */
-  fields: WorkOptions["fields"];
+  /** What requests get that do not say it themselves: `--field`, and the settings `seed` and `negative`. */
+  defaults: OwnFields;
+  /** Its names of the fields for a seed and a negative prompt. */
+  fieldNames: FieldNames;
   /** `--workflow`: the user's file, and how messages name the option; undefined for none. */
   workflow?: { path: string; label: string } | undefined;
   /** `--generator-header`, with the variables' values in place. */

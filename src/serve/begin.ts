@@ -62,6 +62,7 @@ export async function begin(order: Order, service: Service, names: TaskNames | n
     return await beginChecked(intent, service, names);
   } catch (error) {
     if (!(error instanceof ImggenError)) throw error;
+    if (error.type === "invalid_request") return refused("invalid", null, error.message);
     return refused(error.type === "budget_exceeded" ? "limit" : "server", null, error.message);
   }
 }
@@ -86,8 +87,8 @@ function noSuchModel(model: string, { modelList, connection }: Service): string 
 }
 
 /** Its rules were checked before, by the matrix alone: what else it cannot do, the generator says itself. */
-function checkedOf(input: RequestInput, { matrix, isFree }: Service): CheckedRequest {
-  const generator = { isFree, defaultModel: ANY_MODEL, models: null };
+function checkedOf(input: RequestInput, { matrix, isFree, own }: Service): CheckedRequest {
+  const generator = { isFree, defaultModel: ANY_MODEL, models: null, ...own };
   return checkRequest(input, matrix, { validate: false, labels: FIELD_LABELS, generator });
 }
 

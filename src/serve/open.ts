@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
 import { openGenerator } from "../client/generator-connection.ts";
-import { termsAsked } from "../client/generator-terms.ts";
+import { fieldTerms, termsAsked } from "../client/generator-terms.ts";
 import { matrixInEffect } from "../client/matrix-in-effect.ts";
 import type { OwnGenerator } from "../client/own-generator.ts";
 import { startIn } from "../client/service-in-effect.ts";
@@ -35,6 +35,7 @@ export async function openServer(
         ledger: openLedger(session),
         concurrency: own.options.concurrency,
         isFree: !own.options.isPaid,
+        own: fieldTerms(own),
         defaultModel: typeof defaultModel === "string" && defaultModel !== ANY_MODEL ? defaultModel : null,
         models: async () => (await termsAsked(own, session)).models,
         matrix: matrixInEffect(session),

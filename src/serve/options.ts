@@ -1,6 +1,7 @@
 import type { GeneratorConnection } from "../core/deps.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Matrix } from "../models/matrix.ts";
+import type { FieldTerms } from "../models/rules/fields.ts";
 import type { RequestLine } from "../server/http.ts";
 import type { Ledger } from "../store/ledger.ts";
 import type { TaskRecord } from "../task/record.ts";
@@ -18,6 +19,8 @@ export interface ServeOptions {
   concurrency: number;
   /** Whether its images cost nothing. */
   isFree: boolean;
+  /** What is asked for beside the document's fields. */
+  own: FieldTerms;
   /** What a request gets that names no model; null: the generator's own. */
   defaultModel: string | null;
   /** The names of its models; null where it cannot say. Rejects where it cannot be asked. */

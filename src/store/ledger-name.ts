@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
 import { isoTime } from "../lib/clock.ts";
-import type { RequestIdentity, ServiceIdentity } from "../task/intent.ts";
+import { identifyingFields, type RequestIdentity, type ServiceIdentity } from "../task/intent.ts";
 import { mayBeCharged, spentCredits, type TaskRecord, taskIdOf } from "../task/record.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import { digestsOf } from "../task/saved-file.ts";
@@ -87,9 +87,10 @@ export function taskTagOf(name: string): string | undefined {
 }
 
 /** By what was asked for, and of whom. */
-export function requestTag({ request, service, work }: RequestIdentity): string {
+export function requestTag(identity: RequestIdentity): string {
+  const { service, work } = identity;
   const options = work && { options: canonical({ ...work.options, fields: canonical(work.options.fields) }) };
-  return `r${digest(canonical({ ...request, ...service, ...options }))}`;
+  return `r${digest(canonical({ ...identifyingFields(identity), ...service, ...options }))}`;
 }
 
 /** By what decides how long a task takes: the service, the model, the quality. */

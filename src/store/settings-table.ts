@@ -49,10 +49,12 @@ const TABLE = {
     help: "how long one image may take (default: 10m)",
     default: "10m",
   },
-  generatorField: {
+  field: {
     type: "fields",
-    help: "fields of every request, as name=value, separated by spaces: steps=20 'negative_prompt=no text'",
+    help: "fields of every request to a generator, as name=value, separated by spaces: steps=20 sampler_name=Euler",
   },
+  seed: { type: "seed", help: "default of --seed, for a generator" },
+  negative: { type: "text", help: "default of --negative, for a generator" },
   generatorHeader: {
     type: "headers",
     help: "headers of every request, as name=VARIABLE, whose value the variable holds",

@@ -48,6 +48,7 @@ const savedFile = z.object({
   width: z.number(),
   height: z.number(),
   originalSha256: z.exactOptional(text),
+  seed: z.exactOptional(z.number()),
 } satisfies Fields<SavedFile>);
 /** Earlier releases noted neither boot, namespace nor thread, nor until when they would be submitting. */
 const owner = z.object({
@@ -72,6 +73,7 @@ const work = z.object({
     height: z.number(),
     sizeForm: z.nullable(z.enum(["WxH", "width,height", "aspect_ratio"])),
     fields: z.record(text, scalar),
+    seedField: z.exactOptional(text),
     package: z.exactOptional(text),
     workflow: z.exactOptional(text),
   } satisfies Fields<WorkOptions>),

@@ -47,13 +47,20 @@ export type RequestIdentity = Pick<Intent, "request" | "service" | "server"> & {
 
 /** Whether two intents are the same request to the same account. What was asked of a server is its clients' alone. */
 export function isSameRequest(a: RequestIdentity, b: RequestIdentity): boolean {
-  const [of, other] = [a, b].map(({ request, service, work, server }) => [
-    request,
-    service,
-    work?.options,
-    server,
+  const [one, other] = [a, b].map((each) => [
+    identifyingFields(each),
+    each.service,
+    each.work?.options,
+    each.server,
   ]);
-  return isDeepStrictEqual(of, other);
+  return isDeepStrictEqual(one, other);
+}
+
+/** A request but for what a generator alone is asked for, which is in the options as it is sent; of a service the whole. */
+export function identifyingFields({ request, work }: RequestIdentity): Partial<GenerationRequest> {
+  if (work === undefined) return request;
+  const { seed: _seed, negative: _negative, fields: _fields, ...rest } = request;
+  return rest;
 }
 
 /** Where a task's images go, decided before it is submitted. All paths are absolute. */

@@ -1,15 +1,28 @@
+import { isJsonObject } from "../lib/json.ts";
+
+/** A generator's names of the fields for a seed and a negative prompt. One that is absent it does not have. */
+export interface FieldNames {
+  readonly seed?: string;
+  readonly negative?: string;
+}
+
 /** The forms that a field's value has: as the user gives it, and in the body of a submit. */
 interface FieldValues {
   text: { given: string; sent: string };
   number: { given: number; sent: number };
   /** One text may be sent as a string or as a list of that one. */
   texts: { given: readonly string[]; sent: string | string[] };
+  pairs: { given: ProviderFields; sent: ProviderFields };
 }
+
+/** Fields of a provider's own by their names there, handed on as they are: `steps`, `cfg_scale`. */
+export type ProviderFields = Readonly<Record<string, string | number | boolean>>;
 
 export type FieldForm = keyof FieldValues;
 
 /**
- * Every field of a request (section 2.2 of the service's document), in the order in which they are sent. Whatever
+ * Every field of a request, in the order in which they are sent: those of section 2.2 of the service's document, and then
+ * what the user's own generator alone is asked for. Whatever
  * goes through a request field by field is derived from this table, or does not compile while it lacks one: the
  * body of a submit, the ledger's reader, a batch row's digest, the columns of a manifest, flags and labels.
  */
@@ -24,6 +37,11 @@ export const REQUEST_FIELDS = {
   /** How many images to generate. */
   maxImages: "number",
   quality: "text",
+  /** Of the first image: each further one has the next. */
+  seed: "number",
+  /** What the images are not to show. */
+  negative: "text",
+  fields: "pairs",
 } as const satisfies Readonly<Record<string, FieldForm>>;
 
 type Fields = typeof REQUEST_FIELDS;
@@ -54,13 +72,19 @@ export function fieldsFrom<Fields extends GivenFields | SentFields>(
 }
 
 const isText = (value: unknown) => typeof value === "string";
+const isPlain = (value: unknown) => ["string", "number", "boolean"].includes(typeof value);
 
 /** Whether a value has a form, as it is sent. */
 const HAS_FORM: Readonly<Record<FieldForm, (value: unknown) => boolean>> = {
   text: isText,
   number: (value) => typeof value === "number",
   texts: (value) => [value].flat().every(isText),
+  pairs: isProviderFields,
 };
+
+export function isProviderFields(value: unknown): value is ProviderFields {
+  return isJsonObject(value) && Object.values(value).every(isPlain);
+}
 
 /** Whether every field in a JSON object has its form. Names that are no field's are not judged. */
 export function areSentFields(object: Readonly<Record<string, unknown>>): object is SentFields {

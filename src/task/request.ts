@@ -18,6 +18,22 @@ export interface RequestInput extends GivenFields {
   prompt: string;
 }
 
+/** What a request says to the user's own generator alone. */
+export type OwnFields = Pick<GivenFields, "seed" | "negative" | "fields">;
+
+/** What a request says to a generator alone, each as a text under its name: seed, negative prompt, and further fields. */
+export function ownSettings({ seed, negative, fields }: OwnFields): Readonly<Record<string, string>> {
+  const given = Object.entries({ seed, negative, ...fields }).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(given.map(([name, value]) => [name, String(value)]));
+}
+
+/** The names of those in which some requests differ. */
+export function differingSettings(requests: readonly GenerationRequest[]): string[] {
+  const each = requests.map(ownSettings);
+  const names = new Set(each.flatMap(Object.keys));
+  return [...names].filter((name) => new Set(each.map((settings) => settings[name])).size > 1);
+}
+
 /** A request that the service's document does not rule out, with what it will cost. */
 export interface CheckedRequest {
   request: GenerationRequest;

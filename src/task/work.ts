@@ -1,3 +1,5 @@
+import type { ProviderFields } from "./request-fields.ts";
+
 /** What makes a task's images beside the request itself. Of two tasks that differ in it, none answers for the other. */
 export interface WorkOptions {
   /** The provider's own name of a model; null: whatever it has. */
@@ -7,8 +9,10 @@ export interface WorkOptions {
   height: number;
   /** How a size is sent; null: as the provider's kind does. */
   sizeForm: SizeForm | null;
-  /** Extra fields that the user has set, handed on as they are: `steps`, `seed`, `negative_prompt`. */
-  fields: Readonly<Record<string, string | number | boolean>>;
+  /** Fields that the user has set, under the provider's names: `steps`, `seed`, `negative_prompt`. */
+  fields: ProviderFields;
+  /** The one of these that holds a seed: each further request of the task gets the next number. Absent for none. */
+  seedField?: string;
   /** `name@version` of the package that sent the request, where one did. */
   package?: string;
   /** The SHA-256 of the workflow that makes the images, of which there is a private copy; absent where none is used. */

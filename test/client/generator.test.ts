@@ -20,6 +20,39 @@ async function world(...args: Parameters<typeof generatorWorld>) {
 }
 
 describe("a client of the user's own generator", () => {
+  it("sends a seed, a negative prompt and fields, of a row and of a batch too", async () => {
+    const { client, output, generator } = await world();
+    const made = client();
+    const own = { seed: 7, negative: "rain", fields: { steps: 20 } };
+    expect(await made.generate({ prompt: "a fox", output, ...own })).toMatchObject({ request: own });
+    const batch = made.batch([{ prompt: "a fox", seed: 8 }], {
+      output,
+      negative: "rain",
+      fields: { steps: 20 },
+    });
+    for await (const row of batch) expect(row).toMatchObject({ ok: true, request: { ...own, seed: 8 } });
+    const bodies = generator.submits().map(({ body }) => JSON.parse(body));
+    const sent = { negative_prompt: "rain", steps: 20 };
+    expect(bodies).toMatchObject([
+      { seed: 7, ...sent },
+      { seed: 8, ...sent },
+    ]);
+  });
+
+  it.each([
+    [{ fields: { n: 4 } }, "fields: n is set by imggen."],
+    [{ fields: { steps: [4] } }, "generate: fields must be an object of texts, numbers, true and false."],
+    [{ seed: -1 }, "generate: seed must be a whole number."],
+  ])("refuses %j", async (options, message) => {
+    const { client, output, generator } = await world();
+    // Callers without types give anything.
+    const given = { prompt: "a fox", output, ...options } as Parameters<
+      ReturnType<typeof client>["generate"]
+    >[0];
+    expect((await failureOf(client().generate(given))).error.message).toBe(message);
+    expect(generator.submits()).toEqual([]);
+  });
+
   it("generates with it, and knows what it took", async () => {
     const { client, output, generator } = await world(makesImage, modelList("sd3"));
     const made = client({ generatorKey: CANARY, generatorModel: "sd3" });

@@ -74,7 +74,8 @@ describe("how a generator is used", () => {
       sizeForm: null,
       concurrency: 1,
       timeoutMs: 600_000,
-      fields: {},
+      defaults: { fields: {} },
+      fieldNames: { seed: "seed", negative: "negative_prompt" },
       headers: {},
       isPaid: false,
       key: null,
@@ -83,12 +84,12 @@ describe("how a generator is used", () => {
 
   it("as flags and the config say, a field of a flag before the same of the config", () => {
     const flags = {
-      generatorField: '["steps=30","negative_prompt=no text, ever","hd=true"]',
+      field: '["steps=30","negative_prompt=no text, ever","hd=true"]',
       generatorSide: "512",
     };
     const config = {
       generator: GPUBOX,
-      generatorField: "seed=7 steps=20",
+      field: "seed=7 steps=20",
       generatorConcurrency: "2",
       generatorTimeout: "90s",
       generatorSize: "wxh",
@@ -100,14 +101,14 @@ describe("how a generator is used", () => {
       sizeForm: "WxH",
       concurrency: 2,
       timeoutMs: 90_000,
-      fields: { seed: 7, steps: 30, negative_prompt: "no text, ever", hd: true },
+      defaults: { fields: { seed: 7, steps: 30, negative_prompt: "no text, ever", hd: true } },
     });
   });
 
   it.each([
-    ["generatorField", "steps"],
-    ["generatorField", "prompt=another"],
-    ["generatorField", "n=4"],
+    ["field", "steps"],
+    ["field", "prompt=another"],
+    ["field", "n=4"],
     ["generatorSide", "0"],
     ["generatorConcurrency", "0"],
     ["generatorSize", "big"],
@@ -116,7 +117,7 @@ describe("how a generator is used", () => {
     ["generatorHeader", "content-length=X"],
     ["generatorHeader", "api-key=NOT_SET"],
   ])("is refused with %s %s", (name, value) => {
-    expect(() => opened({ flags: { generator: GPUBOX, [name]: value } })).toThrow(/--generator\w+/);
+    expect(() => opened({ flags: { generator: GPUBOX, [name]: value } })).toThrow(new RegExp(`--${name}`));
   });
 
   it("by what the config says only of the config's own generator", () => {
@@ -236,19 +237,13 @@ describe("a workflow", () => {
   });
 
   it("has inputs that fields name by a node's id or title", () => {
-    const generatorField = JSON.stringify([
-      "3.steps=8",
-      "Load Checkpoint.ckpt_name=a b.ckpt",
-      "CFG (v1.5).value=2",
-    ]);
-    expect(opened({ flags: { generator, generatorField } }).options.fields).toEqual({
+    const field = JSON.stringify(["3.steps=8", "Load Checkpoint.ckpt_name=a b.ckpt", "CFG (v1.5).value=2"]);
+    expect(opened({ flags: { generator, field } }).options.defaults.fields).toEqual({
       "3.steps": 8,
       "Load Checkpoint.ckpt_name": "a b.ckpt",
       "CFG (v1.5).value": 2,
     });
     for (const wrong of ["3=8", ".steps=8", "3.=8", "3.a b=8"])
-      expect(() => opened({ flags: { generator, generatorField: JSON.stringify([wrong]) } })).toThrow(
-        /valid name/,
-      );
+      expect(() => opened({ flags: { generator, field: JSON.stringify([wrong]) } })).toThrow(/valid name/);
   });
 });

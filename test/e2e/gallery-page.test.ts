@@ -20,6 +20,7 @@ const UNKNOWN = {
   model: null,
   ratio: null,
   quality: null,
+  settings: {},
   credits: null,
   task: null,
   command: null,

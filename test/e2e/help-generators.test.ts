@@ -57,7 +57,7 @@ it("the script for diffusers makes an image with the prompt, the size and the se
   await writeFile(at("diffusers.py"), DIFFUSERS);
   await writeFile(at("picture.png"), PICTURE);
   const env = { PYTHONPATH: world.folder, PICTURE: at("picture.png"), CALLS: at("calls.json") };
-  const run = await generate(["--generator-field", "seed=7"], env);
+  const run = await generate(["--field", "seed=7"], env);
   expect(await world.aftermath(run)).toMatchObject({ exit: 0 });
   expect(JSON.parse(await readFile(at("calls.json"), "utf8"))).toEqual([
     ["stabilityai/sdxl-turbo", { torch_dtype: "float16", variant: "fp16" }, "cuda"],

@@ -13,6 +13,7 @@ const IMAGE: PageImage = {
   model: "z-image",
   ratio: null,
   quality: null,
+  settings: {},
   credits: 2,
   task: "task-1",
   command: "imggen generate 'a fox'",

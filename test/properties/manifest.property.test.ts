@@ -85,7 +85,17 @@ const plain = fc.stringMatching(/^[a-z0-9][a-z0-9:-]{0,8}$/);
 const rowValues: fc.Arbitrary<RowValues> = drafts(messy, plain);
 
 const quotedCell = (text: string) => `"${text.replaceAll('"', '""')}"`;
-const asCells = (row: RowValues) => MANIFEST_COLUMNS.map((column) => [row[column] ?? ""].flat().join(" "));
+const asCells = (row: RowValues) =>
+  MANIFEST_COLUMNS.map((column) =>
+    column === "fields" ? fieldsCell(row) : [row[column] ?? ""].flat().join(" "),
+  );
+/** A list of pairs, in which texts are quoted: others look like numbers. */
+const fieldsCell = ({ fields = {} }: RowValues) => {
+  const pairs = Object.entries(fields).map(([name, value]) =>
+    typeof value === "string" ? `${name}="${value}"` : `${name}=${value}`,
+  );
+  return pairs.length === 0 ? "" : JSON.stringify(pairs);
+};
 
 describe("rows that were written as a manifest", () => {
   async function valuesIn(text: string, format: "csv" | "jsonl") {

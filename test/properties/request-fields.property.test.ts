@@ -19,7 +19,10 @@ const CASES = 4000;
 const anyText = fc.string({ unit: anyCharacter, maxLength: 8 });
 /** No model's name, and nothing that a shell, a flag or a manifest reads as something else. */
 const plainText = fc.stringMatching(/^x[a-z0-9:.-]{0,8}$/);
-const plainDrafts = drafts(plainText, plainText);
+/** Without what the service refuses, for which its document has no place. */
+const plainDrafts = drafts(plainText, plainText).map(
+  ({ seed: _seed, negative: _negative, fields: _fields, ...rest }) => rest,
+);
 
 it("a draft that is sent and taken back from the wire is the same draft", () => {
   holds(

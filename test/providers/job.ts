@@ -16,7 +16,8 @@ export const OPTIONS: GeneratorOptions = {
   sizeForm: null,
   concurrency: 1,
   timeoutMs: 30_000,
-  fields: {},
+  defaults: {},
+  fieldNames: { seed: "seed", negative: "negative" },
   headers: {},
   isPaid: false,
   key: null,
@@ -37,17 +38,25 @@ export function opened(
 
 /** A job's parts, whichever of its parts they belong to. */
 export type JobParts = Partial<
-  Omit<Job, "request" | "options"> & WorkOptions & Pick<GenerationRequest, "prompt" | "ratio" | "quality">
+  Omit<Job, "request" | "options"> &
+    WorkOptions &
+    Pick<GenerationRequest, "prompt" | "ratio" | "quality" | "negative">
 >;
 
 /** A job in a private folder of its own. */
 export async function jobFor(given: JobParts = {}): Promise<Job> {
-  const { prompt = "a red fox", ratio, quality, ...parts } = given;
+  const { prompt = "a red fox", ratio, quality, negative, ...parts } = given;
   const { model = null, width = 64, height = 48, sizeForm = null, fields = {}, ...others } = parts;
   const folder = path.join(await temporaryFolder(), "job");
   await mkdir(folder, { mode: 0o700 });
   return {
-    request: { prompt, model: model ?? "default", ...(ratio && { ratio }), ...(quality && { quality }) },
+    request: {
+      prompt,
+      model: model ?? "default",
+      ...(ratio && { ratio }),
+      ...(quality && { quality }),
+      ...(negative && { negative }),
+    },
     taskId: "task_1",
     index: 0,
     isPaid: false,

@@ -47,6 +47,16 @@ describe("a request", () => {
     ]);
   });
 
+  it("is refused before it is sent where its model has no input for a negative prompt", async () => {
+    const { submit, double } = await serviceWorld(REPLICATE);
+    const { reply } = await submit({ negative: "rain", fields: { negative_prompt: "rain" } });
+    expect(reply).toMatchObject({
+      outcome: "refused",
+      error: { message: "black-forest-labs/flux-schnell has no input negative_prompt." },
+    });
+    expect(double.submits()).toEqual([]);
+  });
+
   it("is sent in pixels to a model that knows no ratios, or no such ratio", async () => {
     const pixels = { prompt: {}, width: { type: "integer" }, height: { type: "integer" } };
     const size = { ratio: "16:9", width: 1024, height: 576 };

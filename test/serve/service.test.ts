@@ -4,10 +4,19 @@ import { png } from "../support/images.ts";
 import { dataOf, LONG, liveServer } from "./live-server.ts";
 import { drawn, endless, failing, scriptedProvider } from "./scripted-provider.ts";
 
+/** A server whose provider keeps its jobs. */
+async function withJobs() {
+  const provider = scriptedProvider((job) => drawn(job, null));
+  return { ...(await liveServer({ provider })), provider };
+}
+
 describe("a task", () => {
   it("is generated, and its image is at the result URL", async () => {
     const provider = scriptedProvider((job) => drawn(job, { total_tokens: 7 }));
-    const { accepted, ended } = await liveServer({ provider, options: { fields: { steps: 4 } } });
+    const { accepted, ended } = await liveServer({
+      provider,
+      options: { defaults: { fields: { steps: 4 } } },
+    });
     const taskId = await accepted({ prompt: "a fox", model: "sdxl", ratio: "16:9", quality: "2K" });
     const { resultUrl, ...data } = await ended(taskId);
     const detail = "Requested 2048×1152 pixels, received 8×6.";
@@ -23,6 +32,17 @@ describe("a task", () => {
         options: { fields: { steps: 4 }, width: 2048, height: 1152 },
         references: [],
       },
+    ]);
+  });
+
+  it("has a seed, a negative prompt and fields, and its images the seeds that follow", async () => {
+    const { accepted, ended, provider } = await withJobs();
+    await ended(
+      await accepted({ prompt: "a fox", maxImages: 2, seed: 7, negative: "rain", fields: { a: 1 } }),
+    );
+    expect(provider.jobs.map(({ options }) => options.fields)).toEqual([
+      { a: 1, negative: "rain", seed: 7 },
+      { a: 1, negative: "rain", seed: 8 },
     ]);
   });
 

@@ -4,18 +4,20 @@ import {
   FIELD_NAMES,
   type FieldForm,
   type GivenFields,
+  type GivenValue,
+  type ProviderFields,
   REQUEST_FIELDS,
   type SentFields,
 } from "../../src/task/request-fields.ts";
 
 // Requests with any of the fields of the table, so that a new field is in every test that uses them.
 
-type Values = Readonly<Record<FieldForm, fc.Arbitrary<string | number | readonly string[]>>>;
+type Values = Readonly<Record<FieldForm, fc.Arbitrary<GivenValue<FieldForm>>>>;
 
 /** Requests as they are sent, with this text for all texts in them. */
 export function requests(text: fc.Arbitrary<string>): fc.Arbitrary<GenerationRequest> {
   const list = fc.oneof(text, fc.array(text, { maxLength: 2 }));
-  const fields = someFields<SentFields>({ text, number: fc.nat(), texts: list });
+  const fields = someFields<SentFields>({ text, number: fc.nat(), texts: list, pairs: pairs(text) });
   return fc.tuple(fields, text, text).map(([rest, prompt, model]) => ({ ...rest, prompt, model }));
 }
 
@@ -25,8 +27,16 @@ export function drafts(
   text: fc.Arbitrary<string>,
 ): fc.Arbitrary<RequestInput> {
   const list = fc.array(text, { minLength: 1, maxLength: 3 });
-  const fields = someFields<GivenFields>({ text, number: fc.nat(), texts: list });
+  const fields = someFields<GivenFields>({ text, number: fc.nat(), texts: list, pairs: pairs(text) });
   return fc.tuple(fields, prompts).map(([rest, prompt]) => ({ ...rest, prompt }));
+}
+
+function pairs(text: fc.Arbitrary<string>): fc.Arbitrary<ProviderFields> {
+  return fc.dictionary(fc.stringMatching(/^x_[a-z]{1,8}$/), fc.oneof(text, fc.integer(), fc.boolean()), {
+    minKeys: 1,
+    maxKeys: 3,
+    noNullPrototype: true,
+  });
 }
 
 /** @param values what fields of each form are set to */

@@ -84,8 +84,9 @@ export async function buildProgram(
 
 /** Every command takes them. The help of each shows the first alone, and that of the topic all. */
 function addGeneratorOptions(program: Command): void {
-  for (const { setting, value, help, isRepeatable } of GENERATOR_FLAGS) {
-    const flags = value === null ? longFlag(setting) : `${longFlag(setting)} ${value}`;
+  for (const { setting, short, value, help, isRepeatable } of GENERATOR_FLAGS) {
+    const names = [short ?? [], longFlag(setting)].flat().join(", ");
+    const flags = value === null ? names : `${names} ${value}`;
     program.optionsGroup(setting === "generator" ? GLOBAL_OPTIONS : GENERATOR_OPTIONS);
     if (isRepeatable) program.option(flags, help, collect);
     else program.option(flags, help);

@@ -29,11 +29,35 @@ export function usageError(
   }
   if (error.code === "commander.excessArguments" && name === "login") return keyAsArgument(error);
   const [message = "", ...more] = error.message.replace(/^error: /, "").split("\n");
-  const suggestion = more.join(" ").replace(/^\(|\)$/g, "");
+  const [, option = ""] = error.code === "commander.unknownOption" ? (/'--([\w-]+)/.exec(message) ?? []) : [];
+  const suggestion = usualOption(option) ?? more.join(" ").replace(/^\(|\)$/g, "");
   return new UsageError(`${message.charAt(0).toUpperCase()}${message.slice(1)}.`.replace(/\.\.$/, "."), {
     hint: suggestion || help,
     cause: error,
   });
+}
+
+/** How options are given that other programs have: most are fields of the user's own generator. */
+const USUAL_OPTIONS: Readonly<Record<string, string>> = {
+  steps: "With your own generator: --field steps=20",
+  cfg: "With your own generator: --field cfg_scale=7, or what it calls it",
+  sampler: "With your own generator: --field sampler_name=Euler, or what it calls it",
+  size: "The size follows from --ratio and --quality; with your own generator from --generator-side <px> too.",
+  n: "Did you mean --max-images <n>?",
+  "negative-prompt": "Did you mean --negative <text>?",
+  "generator-field": "Did you mean --field <name=value>?",
+};
+const SYNONYMS: Readonly<Record<string, string>> = {
+  "cfg-scale": "cfg",
+  "guidance-scale": "cfg",
+  width: "size",
+  height: "size",
+};
+
+function usualOption(name: string): string | undefined {
+  const known = name.replaceAll("_", "-");
+  const usual = SYNONYMS[known] ?? known;
+  return Object.hasOwn(USUAL_OPTIONS, usual) ? USUAL_OPTIONS[usual] : undefined;
 }
 
 function unknownSubcommand(

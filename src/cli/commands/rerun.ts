@@ -6,10 +6,12 @@ import { findEarlierRequest, type ImageOrigin } from "../../core/task/origin.ts"
 import { UsageError } from "../../lib/error-types.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import { checkRequest } from "../../models/check.ts";
+import { providerFields } from "../../models/provider-fields.ts";
 import { FLAG_LABELS, type Labels } from "../../models/rules/rule.ts";
 import { inputOf } from "../../models/wire.ts";
 import { GENERATOR_KEY_ID, SANDBOX_SERVICE } from "../../task/intent.ts";
-import { FIELD_NAMES, type FieldName } from "../../task/request-fields.ts";
+import type { RequestInput } from "../../task/request.ts";
+import { FIELD_NAMES, type FieldName, type FieldNames } from "../../task/request-fields.ts";
 import { addGenerateOptions, type GenerateFlags } from "../flags/generate-flags.ts";
 import {
   addRequestOptions,
@@ -27,7 +29,9 @@ Examples:
   $ imggen rerun a-fox-3f9c.png
   $ imggen rerun a-fox-3f9c.png --quality 4K
   $ imggen rerun task_3f9c --output another-fox.png
-  $ imggen rerun a-fox-3f9c.png --dry-run`;
+  $ imggen rerun a-fox-3f9c.png --dry-run
+
+With your own generator, --field steps=30 changes one field and keeps the others.`;
 
 const OTHER_MODEL = "model, see imggen models (default: the same)";
 
@@ -52,12 +56,15 @@ async function runRerun(session: Session, what: string, flags: RerunFlags): Prom
   const earlier = await findEarlierRequest(what, session.context.resolvePath(what), ledger, replacesImages);
   if (!flags.yes && !session.options.sandbox) await requireSameService(earlier, session);
   await preferWorkflow(earlier, session);
-  const input = { ...inputOf(earlier.request), ...values };
-  const generator = await session.generatorTerms({
-    model: input.model,
+  const given = { ...earlierInput(earlier), ...values };
+  const terms = await session.generatorTerms({
+    model: given.model,
     dryRun: flags.dryRun,
     validate: flags.validate,
   });
+  const input = withFieldFlags(given, values, terms?.fieldNames ?? {}, session);
+  // What is set for new requests is not meant for an earlier one.
+  const generator = terms && { ...terms, defaults: {} };
   const uploads = canUpload(generator ? input.image : values.image, session);
   const inherited = FIELD_NAMES.filter((name) => earlier.request[name] !== undefined);
   const labels = labelsOf(inherited.filter((name) => name !== "prompt" && values[name] === undefined));
@@ -66,6 +73,34 @@ async function runRerun(session: Session, what: string, flags: RerunFlags): Prom
   // A request that was changed does not stand for the earlier one.
   const repeated = isDeepStrictEqual(checked.request, earlier.request) ? earlier.record : null;
   return runRequest(checked, { ...flags, again: true }, session, repeated);
+}
+
+/** Earlier releases wrote fields with the task alone. */
+function earlierInput({ request, record }: ImageOrigin): RequestInput {
+  const { seed, negative, fields } = request;
+  const input = inputOf(request);
+  if ([seed, negative, fields].some((each) => each !== undefined)) return input;
+  return { ...input, fields: record?.intent.work?.options.fields };
+}
+
+/** The earlier request's seed, negative prompt and fields, but for those that a flag gives under either name. */
+function withFieldFlags(
+  given: RequestInput,
+  flags: Pick<RequestInput, "seed" | "negative">,
+  names: FieldNames,
+  { settings }: Session,
+): RequestInput {
+  const flag = settings.flag("field");
+  const changed = flag === undefined ? {} : providerFields(flag.label, flag.value);
+  const fields = { ...given.fields };
+  const input: RequestInput = { ...given };
+  for (const name of ["seed", "negative"] as const) {
+    const field = names[name];
+    if (field === undefined) continue;
+    if (flags[name] !== undefined) delete fields[field];
+    else if (Object.hasOwn(changed, field)) delete input[name];
+  }
+  return { ...input, fields: { ...fields, ...changed } };
 }
 
 /** Takes the workflow that the earlier task was made with, unless a flag names one: its copy, whatever became of the file. */

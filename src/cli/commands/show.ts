@@ -6,6 +6,7 @@ import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { fileSha256 } from "../../lib/file-digest.ts";
 import { type ImageInfo, inspectFileAt } from "../../lib/image/inspect.ts";
+import { ownSettings } from "../../task/request.ts";
 import {
   addOpenOption,
   openImages,
@@ -153,6 +154,9 @@ function captions({ files, origin }: Found, { context }: Session): string[] {
   );
   if (origin === null) return lines;
   const { prompt, model, ratio, quality } = origin.request;
-  const facts = [model, ratio, quality, creditsText(origin.credits, origin.free), origin.taskId];
+  const own = Object.entries(
+    ownSettings({ ...origin.request, seed: origin.seed ?? origin.request.seed }),
+  ).map(([name, value]) => `${name}=${value}`);
+  const facts = [model, ratio, quality, ...own, creditsText(origin.credits, origin.free), origin.taskId];
   return [...lines, facts.filter((fact) => fact).join(", "), prompt];
 }

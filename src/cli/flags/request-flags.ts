@@ -4,7 +4,6 @@ import { wholeNumberOption } from "../../lib/whole-number.ts";
 import { MAX_IMAGES } from "../../models/matrix.ts";
 import { isLocalFile } from "../../models/rules/images.ts";
 import { FLAG_LABELS, type Labels } from "../../models/rules/rule.ts";
-import { SETTING_NAMES } from "../../store/settings-table.ts";
 import type { RequestInput } from "../../task/request.ts";
 import {
   type FieldName,
@@ -16,7 +15,8 @@ import {
 import { collect, OPTION_GROUPS } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 
-type FlagName = Exclude<FieldName, "prompt">;
+/** `--field` is a flag of every command that a generator works with. */
+type FlagName = Exclude<FieldName, "prompt" | "fields">;
 
 /** Flags that say what to generate, as they were given. */
 export type RequestFlags = {
@@ -24,7 +24,7 @@ export type RequestFlags = {
 };
 
 interface Flag {
-  short: string;
+  short?: string;
   /** Stands for the value in the help. */
   value: string;
   description: string;
@@ -48,6 +48,14 @@ const FLAGS: Readonly<Record<FlagName, Flag>> = {
     value: "<n>",
     description: "number of images, 1 to 15, as the model allows",
   },
+  seed: {
+    value: "<n>",
+    description: "seed, where your own generator takes one; each further image has the next",
+  },
+  negative: {
+    value: "<text>",
+    description: "what the image is not to show, where your own generator takes that",
+  },
   image: {
     short: "-i",
     value: "<image>",
@@ -59,7 +67,7 @@ const FLAGS: Readonly<Record<FlagName, Flag>> = {
 export const IMAGE_OR_FILE = "reference image: a URL, or a file (imggen help uploads); repeat it for several";
 
 function isFlagName(name: string): name is FlagName {
-  return isFieldName(name) && name !== "prompt";
+  return isFieldName(name) && Object.hasOwn(FLAGS, name);
 }
 
 /** Adds those flags to a command. @param shown how its help describes a flag that takes more there than elsewhere */
@@ -76,7 +84,7 @@ export function addFieldOption(
   description = FLAGS[name].description,
 ): Command {
   const { short, value } = FLAGS[name];
-  const flags = `${short}, ${FLAG_LABELS[name]} ${value}`;
+  const flags = `${short === undefined ? "" : `${short}, `}${FLAG_LABELS[name]} ${value}`;
   return REQUEST_FIELDS[name] === "texts"
     ? command.option(flags, description, collect)
     : command.option(flags, description);
@@ -88,7 +96,8 @@ export interface RequestValues {
   labels: Partial<Labels>;
 }
 
-const FROM_SETTINGS = SETTING_NAMES.filter((name) => isFieldName(name));
+/** Not those of the user's own generator, which apply at that alone: its terms have them. */
+const FROM_SETTINGS = ["model", "ratio", "quality"] as const;
 
 /** A request's values from flags, environment and config; values that are not set are absent. @throws UsageError */
 export function readRequestFlags(flags: RequestFlags, session: Session): RequestValues {
@@ -125,5 +134,6 @@ const LIMITS = `${MAX_IMAGES.min} to ${MAX_IMAGES.max}`;
 function fromFlag(name: FlagName, given: RequestFlags[FlagName]): GivenFields[FieldName] {
   const isNumber = REQUEST_FIELDS[name] === "number" && typeof given === "string";
   // The service's own limits are for the model matrix to check, which --no-validate switches off.
-  return isNumber ? wholeNumberOption(FLAG_LABELS[name], given, { min: 0, shown: LIMITS }) : given;
+  const limits = { min: 0, ...(name === "maxImages" && { shown: LIMITS }) };
+  return isNumber ? wholeNumberOption(FLAG_LABELS[name], given, limits) : given;
 }

@@ -39,7 +39,9 @@ export type RunWith = <Arguments extends unknown[]>(
 /** Global flags that take a value. */
 const WITH_VALUE: ReadonlySet<string | undefined> = new Set([
   "--profile",
-  ...GENERATOR_FLAGS.flatMap(({ setting, value }) => (value === null ? [] : [longFlag(setting)])),
+  ...GENERATOR_FLAGS.flatMap(({ setting, short, value }) =>
+    value === null ? [] : [short ?? [], longFlag(setting)].flat(),
+  ),
 ]);
 
 /** The words of a command line that are neither flags nor the values of global flags: first the command's name. */

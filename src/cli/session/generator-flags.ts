@@ -3,7 +3,8 @@ import type { SettingName } from "../../store/settings-table.ts";
 
 /** A flag about the user's own generator, which every command takes that a setting of the same name is for. */
 interface GeneratorFlag {
-  setting: Extract<SettingName, `generator${string}` | "workflow">;
+  setting: Extract<SettingName, `generator${string}` | "workflow" | "field">;
+  short?: string;
   /** Stands for its value in the help; null for a switch. */
   value: string | null;
   help: string;
@@ -31,7 +32,8 @@ export const GENERATOR_FLAGS: readonly GeneratorFlag[] = [
   },
   { setting: "generatorTimeout", value: "<duration>", help: "how long one image may take (default: 10m)" },
   {
-    setting: "generatorField",
+    setting: "field",
+    short: "-f",
     value: "<name=value>",
     help: "a field of every request, such as steps=20; repeat it for several",
     isRepeatable: true,

@@ -75,7 +75,7 @@ export function rowDigest(request: GenerationRequest, output: string | undefined
 }
 
 /** A copy of a reference image is named by the digest of its bytes, in a folder that differs from machine to machine. */
-function withoutFolder(image: string | number): string | number {
+function withoutFolder(image: unknown): unknown {
   return /^file:.*\/([\da-f]{64}\.\w+)$/.exec(String(image))?.[1] ?? image;
 }
 

@@ -7,13 +7,16 @@ import { unknownQuality } from "../../models/rules/quality.ts";
 import { unknownRatio } from "../../models/rules/ratio.ts";
 import { FLAG_LABELS } from "../../models/rules/rule.ts";
 import type { RequestInput } from "../../task/request.ts";
+import type { ProviderFields } from "../../task/request-fields.ts";
 import { type CheckedRow, checkRow, isRepeat, type RowChecks, RowKeys, rowDigest } from "./batch-row.ts";
 
-/** What is compared: every model with every ratio and every quality. An empty list: the service's default. */
+/** What is compared: every model with every ratio, every quality and every set of fields. An empty list: the default. */
 export interface Axes {
   models: readonly string[];
   ratios: readonly string[];
   qualities: readonly string[];
+  /** Of the user's own generator. */
+  fields: readonly ProviderFields[];
 }
 
 /** One combination, with values as the user wrote them. */
@@ -21,6 +24,7 @@ export interface Cell {
   model: string | undefined;
   ratio: string | undefined;
   quality: string | undefined;
+  fields: ProviderFields | undefined;
 }
 
 export interface Comparison {
@@ -42,7 +46,10 @@ export interface SkippedCell {
  * value that is only invalid in combination with another is not rejected here; its cell is skipped.
  * @throws UsageError for the first
  */
-export function requireKnownValues({ models, ratios, qualities }: Axes, matrix: Matrix): void {
+export function requireKnownValues(
+  { models, ratios, qualities }: Omit<Axes, "fields">,
+  matrix: Matrix,
+): void {
   const compared = models.length === 0 ? [DEFAULT_MODEL] : models;
   const refusals = [
     ...models.map((name) => unknownModel(name, FLAG_LABELS.model, matrix)),
@@ -84,9 +91,21 @@ export async function compareCells(
   return comparison;
 }
 
-function cellsOf({ models, ratios, qualities }: Axes): Cell[] {
-  const orNone = (values: readonly string[]) => (values.length === 0 ? [undefined] : values);
+function cellsOf({ models, ratios, qualities, fields }: Axes): Cell[] {
+  const orNone = <Value>(values: readonly Value[]) => (values.length === 0 ? [undefined] : values);
   return orNone(models).flatMap((model) =>
-    orNone(ratios).flatMap((ratio) => orNone(qualities).map((quality) => ({ model, ratio, quality }))),
+    orNone(ratios).flatMap((ratio) =>
+      orNone(qualities).flatMap((quality) =>
+        orNone(fields).map((each) => ({ model, ratio, quality, fields: each })),
+      ),
+    ),
+  );
+}
+
+/** Every combination of the values of some fields. */
+export function fieldSets(axes: ReadonlyMap<string, readonly ProviderFields[string][]>): ProviderFields[] {
+  return [...axes].reduce<ProviderFields[]>(
+    (sets, [name, values]) => sets.flatMap((set) => values.map((value) => ({ ...set, [name]: value }))),
+    [{}],
   );
 }

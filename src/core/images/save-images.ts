@@ -105,7 +105,8 @@ async function saveImage(
   const copied = spec.copies[at] ? await copyImage(spec.copies[at], temporary, deps.fileMode) : null;
   const fetched = copied ?? (await staged(source, at, temporary, spec, deps));
   const placed = await placeImage(fetched, index, spec, result, deps);
-  const file = savedFile(placed.image, placed.path);
+  const seed = spec.request?.seed;
+  const file = savedFile(placed.image, placed.path, seed === undefined ? undefined : seed + at);
   result.warnings.push(...placed.warnings);
   // Before the image is recorded: if the process is killed in between, resuming the task writes it.
   const why = await writeSidecar(file, temporary, spec, deps);
@@ -169,10 +170,21 @@ async function removeLeftovers(folder: string, kind: OwnedKind, { ledger, clock 
 function savedFile(
   { url, image, bytes, sha256, originalSha256 }: DownloadedImage,
   file: string | null,
+  seed: number | undefined,
 ): SavedFile {
   const { mediaType, width, height } = image;
   const original = originalSha256 !== undefined && { originalSha256 };
-  return { path: file, url, mediaType, bytes, sha256, width, height, ...original };
+  return {
+    path: file,
+    url,
+    mediaType,
+    bytes,
+    sha256,
+    width,
+    height,
+    ...original,
+    ...(seed !== undefined && { seed }),
+  };
 }
 
 /** The folder of the final name, so that publishing stays within one file system. */

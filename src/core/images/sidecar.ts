@@ -27,6 +27,8 @@ export interface Sidecar extends SidecarFacts {
   sha256: string;
   width: number;
   height: number;
+  /** That this image was made with, where the request names one: the request's is that of its first image. */
+  seed?: number;
 }
 
 /** Where an image's sidecar is. */
@@ -74,11 +76,14 @@ export async function writeSidecar(
   }
 }
 
-function sidecarText({ mediaType, bytes, sha256, width, height }: SavedFile, facts: SidecarFacts): string {
+function sidecarText(
+  { path: _path, url: _url, originalSha256: _original, ...image }: SavedFile,
+  facts: SidecarFacts,
+): string {
   const { taskId, service, credits, submittedAt, completedAt, usage } = facts;
   const request = unsigned(facts.request);
   const task = { taskId, service, request, credits, submittedAt, completedAt, ...(usage && { usage }) };
-  const sidecar: Sidecar = { imggen: VERSION, ...task, mediaType, bytes, sha256, width, height };
+  const sidecar: Sidecar = { imggen: VERSION, ...task, ...image };
   return `${JSON.stringify(sidecar, null, 2)}\n`;
 }
 
@@ -115,6 +120,7 @@ export function parseSidecar(text: string): Sidecar | null {
     sha256,
     width: numberIn(json.width) ?? 0,
     height: numberIn(json.height) ?? 0,
+    ...(typeof json.seed === "number" && { seed: json.seed }),
   };
 }
 

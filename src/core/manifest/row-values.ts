@@ -1,9 +1,13 @@
+import { UsageError } from "../../lib/error-types.ts";
+import { providerFields } from "../../models/provider-fields.ts";
 import {
   type FieldForm,
   type FieldName,
   fieldsFrom,
   type GivenFields,
   type GivenValue,
+  isProviderFields,
+  type ProviderFields,
   REQUEST_FIELDS,
 } from "../../task/request-fields.ts";
 import { columnOf, type ManifestColumn, type RawValues } from "./columns.ts";
@@ -62,10 +66,25 @@ const WHOLE_NUMBER: Reader<number> = {
   takes: "a whole number",
 };
 
+/** An object, or the words of a CSV cell: `steps=20 cfg_scale=7`. */
+const PAIRS: Reader<ProviderFields> = {
+  as: (value) => {
+    if (typeof value !== "string") return isProviderFields(value) ? value : undefined;
+    try {
+      return providerFields("fields", value);
+    } catch (error) {
+      if (error instanceof UsageError) return undefined;
+      throw error;
+    }
+  },
+  takes: "fields such as steps=20",
+};
+
 const READERS: { [Form in FieldForm]: Reader<GivenValue<Form>> } = {
   text: TEXT,
   texts: TEXTS,
   number: WHOLE_NUMBER,
+  pairs: PAIRS,
 };
 
 export const NO_PROMPT = "there is no prompt";

@@ -23,10 +23,17 @@ export function jobOf(
     taskId: intent.work?.taskId ?? id,
     index,
     isPaid: intent.work?.isPaid ?? true,
-    options: intent.work?.options ?? NO_OPTIONS,
+    options: withSeedOf(index, intent.work?.options ?? NO_OPTIONS),
     references: referencesOf(intent.request),
     folder: work.of(id, index),
   };
+}
+
+/** What a request of a task is made with: each has a seed of its own, or all its images would be the same. */
+function withSeedOf(index: number, options: WorkOptions): WorkOptions {
+  const { seedField, fields } = options;
+  if (seedField === undefined) return options;
+  return { ...options, fields: { ...fields, [seedField]: Number(fields[seedField]) + index } };
 }
 
 /** What of a request its provider has no place for, before anything is recorded or sent; null for nothing. */

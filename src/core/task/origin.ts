@@ -5,6 +5,7 @@ import type { Ledger } from "../../store/ledger.ts";
 import { type FreeAt, freeAt, SANDBOX_SERVICE } from "../../task/intent.ts";
 import { type TaskRecord, taskIdOf } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
+import { digestsOf } from "../../task/saved-file.ts";
 import { readSidecar } from "../images/sidecar.ts";
 
 /** Where an image came from. */
@@ -17,6 +18,8 @@ export interface ImageOrigin {
   /** Where it is free; null where it may have cost something. */
   free: FreeAt | null;
   submittedAt: string | null;
+  /** That the image was made with, where that is known. */
+  seed?: number | undefined;
   /** Its task; null where only the image's sidecar knows of it. */
   record: TaskRecord | null;
 }
@@ -27,7 +30,7 @@ export interface ImageOrigin {
  */
 export async function originOf(image: string, sha256: string, ledger: Ledger): Promise<ImageOrigin | null> {
   const record = await ledger.findByFile(sha256);
-  if (record) return originOfTask(record);
+  if (record) return originOfTask(record, sha256);
   return originInSidecar(image, sha256);
 }
 
@@ -35,9 +38,9 @@ export async function originOf(image: string, sha256: string, ledger: Ledger): P
 export async function originInSidecar(image: string, sha256: string): Promise<ImageOrigin | null> {
   const sidecar = await readSidecar(image);
   if (sidecar?.sha256 !== sha256) return null;
-  const { taskId, request, service, credits, submittedAt } = sidecar;
+  const { taskId, request, service, credits, submittedAt, seed } = sidecar;
   const free = service === SANDBOX_SERVICE ? "sandbox" : null;
-  return { taskId, request, service, credits, free, submittedAt, record: null };
+  return { taskId, request, service, credits, free, submittedAt, seed, record: null };
 }
 
 /**
@@ -48,12 +51,15 @@ export async function namesTask(what: string, ledger: Ledger): Promise<boolean> 
   return /^[^./\\]+$/.test(what) && (await ledger.find(what)) !== null;
 }
 
-export function originOfTask(record: TaskRecord): ImageOrigin {
+/** @param sha256 of the image that is asked about; null for all of them */
+export function originOfTask(record: TaskRecord, sha256: string | null = null): ImageOrigin {
   const { request, service, credits } = record.intent;
   const taskId = taskIdOf(record);
   const { submittedAt } = record;
   const free = freeAt(record.intent);
-  return { taskId, request, service: service.baseUrl, credits, free, submittedAt, record };
+  const files = record.state.name === "saved" ? record.state.files : [];
+  const seed = files.find((file) => sha256 !== null && digestsOf(file).includes(sha256))?.seed;
+  return { taskId, request, service: service.baseUrl, credits, free, submittedAt, seed, record };
 }
 
 /**

@@ -14,6 +14,9 @@ export const FLAG_LABELS: Labels = {
   quality: "--quality",
   image: "--image",
   maxImages: "--max-images",
+  seed: "--seed",
+  negative: "--negative",
+  fields: "--field",
 };
 
 /** Labels for values of a manifest's row, and options of the package. */
@@ -24,6 +27,9 @@ export const FIELD_LABELS: Labels = {
   quality: "quality",
   image: "image",
   maxImages: "maxImages",
+  seed: "seed",
+  negative: "negative",
+  fields: "fields",
 };
 
 /** What a rule checks. */

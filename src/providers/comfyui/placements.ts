@@ -90,7 +90,7 @@ const FLAGS: ReadonlyMap<string, string> = new Map([
 ]);
 
 function missingValue(name: string, node: string): ProviderError {
-  const flag = FLAGS.get(name) ?? `--generator-field ${name}=<value>`;
+  const flag = FLAGS.get(name) ?? `--field ${name}=<value>`;
   return invalid(
     `The workflow has {${name}} in the node ${node}, and there is no value for it: add ${flag}.`,
   );

@@ -6,7 +6,17 @@ import type { LocalReference } from "../reference-files.ts";
 import { seedOf } from "../seed.ts";
 
 /** What stands for a part of a job in a command, without the braces. */
-const PLACEHOLDERS = ["promptFile", "prompt", "model", "width", "height", "seed", "image", "output"];
+const PLACEHOLDERS = [
+  "promptFile",
+  "prompt",
+  "model",
+  "width",
+  "height",
+  "seed",
+  "negative",
+  "image",
+  "output",
+];
 
 /**
  * The words of a command that makes an image.
@@ -75,6 +85,7 @@ export function filledCommand(words: readonly string[], job: Job, files: Command
   const { images, ...paths } = files;
   const { model, width, height, fields } = job.options;
   const values = {
+    negative: "",
     ...textsOf(fields),
     ...paths,
     prompt: job.request.prompt,
@@ -114,7 +125,7 @@ export function missingPlace(
     return `The command takes no reference images: write ${IMAGE} where their files belong.`;
   if (model !== null && !holds(words, "model"))
     return "The command has no place for a model: write {model} where its name belongs.";
-  const stray = Object.keys(fields).find((name) => name !== "seed" && !holds(words, name));
+  const stray = Object.keys(fields).find((name) => !holds(words, name));
   if (stray === undefined) return null;
   return `The command has no place for the field ${stray}: write {${stray}} where its value belongs.`;
 }

@@ -10,6 +10,7 @@ import { ServerReplies } from "../server-replies.ts";
 import { readAnswer } from "./answer.ts";
 import { bodyOf, type ImageRequest, imageRequest } from "./request.ts";
 import { type ServerForm, serverFormOf } from "./servers.ts";
+import { isGptImage } from "./size.ts";
 
 /** An OpenAI-compatible server: `POST <base>/images/generations`, and `/images/edits` with reference images. */
 export class OpenAiProvider implements Provider {
@@ -32,6 +33,15 @@ export class OpenAiProvider implements Provider {
     this.#server = new ProviderServer(setup, deps);
     const models = { path: "/models", namesIn: (json: unknown) => modelNames(json, form) };
     this.#replies = new ServerReplies(this.#server, { readAnswer, models }, deps.clock);
+  }
+
+  /** OpenAI's models refuse what they do not know, also behind a gateway. */
+  check({
+    request: { seed, negative },
+    options: { model },
+  }: Pick<Job, "request" | "options">): string | null {
+    if (!isGptImage(model) || (seed === undefined && negative === undefined)) return null;
+    return `${model} takes neither a seed nor a negative prompt.`;
   }
 
   submit(job: Job, how: SubmitHow): Promise<SubmitReply> {

@@ -1,5 +1,7 @@
 import { type Columns, type Matrix, model, RATIOS } from "../../models/matrix.ts";
+import type { FieldNames } from "../../task/request-fields.ts";
 import type { SizeForm } from "../../task/work.ts";
+import { USUAL_NAMES } from "../kind.ts";
 
 /** How one OpenAI-compatible server differs from the others. */
 export interface ServerForm {
@@ -16,6 +18,8 @@ export interface ServerForm {
   references: "files" | "images" | "image" | "image_url" | "ref_images";
   /** Whether it takes `resolution`: 1k or 2k. */
   hasResolution: boolean;
+  /** The fields in which it takes a seed and a negative prompt. */
+  fieldNames: FieldNames;
   /** Whether it is OpenAI's own, where the service's names for its models are translated. */
   isOpenAi: boolean;
 }
@@ -27,6 +31,7 @@ const ANY: ServerForm = {
   streams: false,
   references: "files",
   hasResolution: false,
+  fieldNames: USUAL_NAMES,
   isOpenAi: false,
 };
 
@@ -37,15 +42,24 @@ const TOGETHER: Partial<ServerForm> = {
 };
 
 const KNOWN: Readonly<Record<string, Partial<ServerForm>>> = {
-  "api.openai.com": { streams: true, references: "images", isOpenAi: true },
-  "api.x.ai": { sizeForm: "aspect_ratio", references: "image", hasResolution: true },
+  "api.openai.com": { streams: true, references: "images", fieldNames: {}, isOpenAi: true },
+  "api.x.ai": { sizeForm: "aspect_ratio", references: "image", hasResolution: true, fieldNames: {} },
   "api.together.xyz": TOGETHER,
   "api.together.ai": TOGETHER,
 };
 
 /** The form of the server at a generator's URL. */
 export function serverFormOf(url: string): ServerForm {
-  return { ...ANY, ...KNOWN[new URL(url).hostname] };
+  const { hostname } = new URL(url);
+  return { ...ANY, ...(AZURE.test(hostname) && { fieldNames: {} }), ...KNOWN[hostname] };
+}
+
+/** OpenAI's own models, which refuse fields that they do not know. */
+const AZURE = /\.(?:openai|cognitiveservices|services\.ai)\.azure\.com$/;
+
+/** The fields in which the server at a URL takes a seed and a negative prompt. */
+export function fieldNamesAt({ url }: { url: string }): FieldNames {
+  return serverFormOf(url).fieldNames;
 }
 
 /** What OpenAI is asked for where no model is named. */

@@ -20,7 +20,9 @@ export interface ProviderPackage {
   readonly concurrency?: number;
   /** Whether every request must name a model. Default: no. */
   readonly needsModel?: boolean;
-  /** The names that `--generator-field` may have. Absent: any. */
+  /** The fields that `--seed` and `--negative` are put into. Absent, or without one of them: that one is refused. */
+  readonly fieldNames?: { readonly seed?: string; readonly negative?: string };
+  /** The names that `--field` may have, beside those. Absent: any. */
   readonly settings?: readonly string[];
   /** Called once in each run that uses it. Nothing may be sent. */
   create(setup: ProviderSetup): Provider;
@@ -84,7 +86,7 @@ export interface Job {
   readonly height: number;
   /** Reference images: `https:` and `data:` URLs. */
   readonly images: readonly string[];
-  /** `--generator-field` */
+  /** `--field`, `--seed` and `--negative` */
   readonly fields: Readonly<Record<string, string | number | boolean>>;
 }
 

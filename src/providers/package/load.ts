@@ -75,6 +75,7 @@ function kindOf(definition: ProviderPackage): ServerKind {
     ...(isPaid !== undefined && { isPaid }),
     concurrency: definition.concurrency ?? SERVICE.concurrency,
     needsModel,
+    fieldNamesAt: () => definition.fieldNames ?? {},
     open: async (setup, deps) =>
       (await import("./package-provider.ts")).packageProvider(setup, definition, deps),
   };

@@ -37,10 +37,14 @@ export function packageProvider(
 
 type CheckedJob = Parameters<NonNullable<port.Provider["check"]>>[0];
 
-function problemOf(job: CheckedJob, { title, settings }: ProviderPackage, provider: Provider): string | null {
-  const stray = Object.keys(job.options.fields).find((name) => settings && !settings.includes(name));
-  if (stray !== undefined)
-    return `${title} has no setting ${stray}. It has: ${settings?.join(", ") || "none"}.`;
+function problemOf(
+  job: CheckedJob,
+  { title, settings, fieldNames }: ProviderPackage,
+  provider: Provider,
+): string | null {
+  const known = settings && [...settings, ...Object.values(fieldNames ?? {})];
+  const stray = Object.keys(job.options.fields).find((name) => known && !known.includes(name));
+  if (stray !== undefined) return `${title} has no setting ${stray}. It has: ${known?.join(", ") || "none"}.`;
   const urls = job.references.map((reference) => ("url" in reference ? reference.url : "data:"));
   return provider.check?.(plainJob({ ...job, taskId: "" }, urls)) ?? null;
 }

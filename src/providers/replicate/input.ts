@@ -1,4 +1,5 @@
 import type { JobContext } from "../job-service.ts";
+import { USUAL_NAMES } from "../kind.ts";
 import { sizeFields } from "../openai/size.ts";
 import { type Job, ProviderError } from "../provider.ts";
 import { referenceUrls } from "../reference-files.ts";
@@ -14,6 +15,8 @@ export async function inputFor(job: Job, known: ModelInputs, context: JobContext
   const onWarning = (message: string) => context.onWarning?.(message);
   const { fields, model } = job.options;
   const unknown = Object.keys(fields).filter((name) => known?.has(name) === false);
+  const needed = neededFields(job).find((name) => unknown.includes(name));
+  if (needed !== undefined) throw new ProviderError(`${model} has no input ${needed}.`, { kind: "invalid" });
   if (unknown.length > 0) onWarning(`${model} has no input ${unknown.join(", ")}: it was not sent.`);
   const sent = Object.entries(fields).filter(([name]) => !unknown.includes(name));
   return {
@@ -23,6 +26,12 @@ export async function inputFor(job: Job, known: ModelInputs, context: JobContext
     ...(await referenceInput(job, known, context)),
     ...Object.fromEntries(sent),
   };
+}
+
+/** The fields of the user's own options, which are not left out as those given by name are. */
+function neededFields({ request: { seed, negative } }: Job): string[] {
+  const { seed: seedName = "", negative: negativeName = "" } = USUAL_NAMES;
+  return [...(seed === undefined ? [] : [seedName]), ...(negative === undefined ? [] : [negativeName])];
 }
 
 /** A size as the model takes it; nothing where none was asked for. */

@@ -88,7 +88,7 @@ describe("generate with ComfyUI", () => {
 
   it("shows in a dry run what goes where, and connects to nothing", async () => {
     const { run, json, double, copies } = await comfyWorld();
-    const { code, stdout } = await run([...FOX, "--dry-run", "--generator-field", "3.steps=8"]);
+    const { code, stdout } = await run([...FOX, "--dry-run", "--field", "3.steps=8"]);
     expect(code).toBe(0);
     expect(stdout).toContain('node "CLIP Text Encode (Prompt)" (6) (CLIPTextEncode).text = "a fox"\n');
     expect(stdout).toContain('node "KSampler" (3) (KSampler).steps = 8\n');

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { agent } from "../../mcp/mcp-world.ts";
 import { leaveAtGenerator } from "../../support/generator-task.ts";
 import { type GeneratorWorld, generatorWorld } from "../../support/generator-world.ts";
-import { EVENTS } from "../../support/records.ts";
+import { EVENTS, WORK } from "../../support/records.ts";
 
 const { started } = EVENTS;
 const PAID = "--generator-paid";
@@ -137,7 +137,7 @@ describe("a task that was begun as paid, and killed while its request ran", () =
 
 describe("an earlier request", () => {
   it.each([
-    ["--generator-field", "steps=8", "steps=20"],
+    ["--field", "steps=8", "steps=20"],
     ["--generator-side", "512", "640"],
   ])("answers no request that differs in its %s", async (flag, one, other) => {
     const { json, generator } = await generatorWorld();
@@ -153,8 +153,10 @@ describe("an earlier request", () => {
     const generator = `openai:${world.generator.origin}/v1`;
     const options = { model: "flux", width: 1024, height: 1024, sizeForm: null, fields: { steps: 8 } };
     await leaveAtGenerator(world, [], { generator, work: { isPaid: false, options }, credits: 0 });
-    const steps = (count: number) => ["generate", "a fox", "--generator-field", `steps=${count}`];
+    const steps = (count: number) => ["generate", "a fox", "--field", `steps=${count}`];
     expect((await world.json(steps(20))).document.reused).toBeUndefined();
+    const fields = (await world.json(["rerun", WORK.taskId, "--dry-run"])).document.request?.fields;
+    expect(fields).toEqual({ steps: 8 });
     const continued = await world.run(steps(8));
     expect(continued.stderr).toMatch(/^Continuing task_\w+, begun earlier; --again submits a new one\.$/m);
   });

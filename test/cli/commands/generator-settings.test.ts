@@ -151,7 +151,7 @@ describe("config", () => {
   it.each([
     ["generator", "comfyui"],
     ["generatorSide", "huge"],
-    ["generatorField", "steps"],
+    ["field", "steps"],
     ["generatorHeader", "api-key=not a variable"],
     ["generatorPaid", "yes"],
   ])("refuses %s %s", async (name, value) => {

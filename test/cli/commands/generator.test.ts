@@ -34,14 +34,7 @@ describe("generate with the user's own generator", () => {
 
   it("sends what the user says of it, and no key", async () => {
     const { run, generator } = await generatorWorld(makesImage, modelList("flux", "sd3"));
-    const flags = [
-      "--generator-field",
-      "steps=20",
-      "--generator-field",
-      "negative_prompt=no text",
-      "-r",
-      "16:9",
-    ];
+    const flags = ["--field", "steps=20", "--field", "negative_prompt=no text", "-r", "16:9"];
     const own = ["--generator-side", "512", "--generator-model", "sd3"];
     expect(await run(["generate", "a fox", ...flags, ...own])).toMatchObject({ code: 0 });
     const [request] = generator.submits();

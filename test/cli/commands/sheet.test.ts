@@ -42,6 +42,7 @@ describe("--sheet", () => {
     model: "z-image",
     ratio: "1:1",
     quality: null,
+    settings: null,
     cost: "2 credits",
     end: "0.4 s",
     ...facts,

@@ -103,7 +103,7 @@ describe("the package of the documentation", () => {
   it("refuses a setting that it does not declare, and what its own check refuses", async () => {
     const { provider } = await example();
     const job = await jobFor({ fields: { size: 3 } });
-    expect(provider.check?.(job)).toBe("Example has no setting size. It has: seed, steps.");
+    expect(provider.check?.(job)).toBe("Example has no setting size. It has: steps, seed.");
     const references = [{ url: "https://a.example/1.png" }, { url: "https://a.example/2.png" }];
     expect(provider.check?.(await jobFor({ references }))).toBe("Example takes one reference image.");
   });

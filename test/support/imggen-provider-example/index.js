@@ -6,7 +6,8 @@ export default {
   keyVariables: ["EXAMPLE_API_KEY"],
   keyHeaders: (key) => ({ "x-api-key": key }),
   isPaid: true,
-  settings: ["seed", "steps"],
+  settings: ["steps"],
+  fieldNames: { seed: "seed" },
 
   create: ({ fetch }) => ({
     check: ({ images }) => (images.length > 1 ? "Example takes one reference image." : null),

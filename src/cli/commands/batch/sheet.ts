@@ -9,6 +9,7 @@ import { UndecodableError } from "../../../graphics/decoder.ts";
 import { errorText } from "../../../lib/error-text.ts";
 import { readHead } from "../../../lib/read-file.ts";
 import { createWhole, replaceWhole } from "../../../lib/write-whole.ts";
+import { differingSettings, ownSettings } from "../../../task/request.ts";
 import { withFacts } from "../../output/render.ts";
 import type { Session } from "../../session/session.ts";
 import { roomOn } from "../../text/fit.ts";
@@ -40,7 +41,9 @@ export async function makeSheet(
   try {
     // A folder has one batch, and any number of comparisons.
     const of = budgetOf === "folder" ? "batch" : digestOf(shown);
-    const sheet = await contactSheet({ ...layOutSheet(shown.map(entryOf)), of });
+    const differing = differingSettings(shown.map(({ row }) => row.checked.request));
+    const entries = shown.map((end) => entryOf(end, differing));
+    const sheet = await contactSheet({ ...layOutSheet(entries), of });
     const target = path.join(folder, NAME);
     if (!overwrite) return await writeNumbered(target, sheet, of, context.fileMode);
     await replaceWhole(target, sheet, context.fileMode);
@@ -74,9 +77,12 @@ function isFile(file: string): boolean {
   return lstatSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
 }
 
-function entryOf(end: RowResult): SheetEntry {
+/** @param differing settings of a generator's own in which the rows differ */
+function entryOf(end: RowResult, differing: readonly string[]): SheetEntry {
   const { request, credits } = end.row.checked;
   const { prompt, model, ratio = null, quality = null } = request;
+  const own = ownSettings(request);
+  const settings = differing.flatMap((name) => (name in own ? `${name}=${own[name]}` : []));
   const elapsedMs = end.report?.elapsedMs ?? null;
   const seconds = elapsedMs === null ? [] : `${(elapsedMs / 1000).toFixed(1)} s`;
   const word = end.state === "saved" ? [] : rowWord(end);
@@ -87,13 +93,14 @@ function entryOf(end: RowResult): SheetEntry {
     model,
     ratio,
     quality,
+    settings: settings.length > 0 ? settings.join(" ") : null,
     cost: creditsText(credits, end.report?.free),
     end: [seconds, word].flat().join(" · "),
   };
 }
 
 /** Facts that may distinguish a picture of a contact sheet from the others. */
-const FACTS = ["prompt", "model", "ratio", "quality", "cost"] as const;
+const FACTS = ["prompt", "model", "ratio", "quality", "settings", "cost"] as const;
 type Fact = (typeof FACTS)[number];
 
 /** A picture of a contact sheet, and what is known of it. */

@@ -1,12 +1,20 @@
 import type { Command } from "commander";
 import type { CheckedRow } from "../../../core/batch/batch-row.ts";
-import { type Cell, type Comparison, compareCells, requireKnownValues } from "../../../core/batch/compare.ts";
+import {
+  type Cell,
+  type Comparison,
+  compareCells,
+  fieldSets,
+  requireKnownValues,
+} from "../../../core/batch/compare.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { UsageError } from "../../../lib/error-types.ts";
+import { fieldPairs, fieldValue } from "../../../models/provider-fields.ts";
 import { FLAG_LABELS } from "../../../models/rules/rule.ts";
-import type { GivenFields } from "../../../task/request-fields.ts";
+import { differingSettings } from "../../../task/request.ts";
+import type { GivenFields, ProviderFields } from "../../../task/request-fields.ts";
 import { addBatchOptions, type BatchFlags, batchTerms } from "../../flags/batch-flags.ts";
-import { addFieldOption, type RequestFlags, readRequestFlags } from "../../flags/request-flags.ts";
+import { addFieldOption, type RequestFlags, readRequestFlags, valuesOf } from "../../flags/request-flags.ts";
 import { readPrompt } from "../../input/prompt.ts";
 import { collect, OPTION_GROUPS, type RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
@@ -14,7 +22,10 @@ import { runShown } from "../batch/run-shown.ts";
 import { exitCodeOfBatch } from "../batch/summary.ts";
 import { labelOf, showCompared, showPlan, skippedLines } from "./view.ts";
 
-interface CompareOptions extends BatchFlags, Pick<RequestFlags, "image"> {
+const SHARED_FLAGS = ["image", "seed", "negative"] as const;
+type SharedFlag = (typeof SHARED_FLAGS)[number];
+
+interface CompareOptions extends BatchFlags, Pick<RequestFlags, SharedFlag> {
   model?: string[];
   ratio?: string[];
   quality?: string[];
@@ -29,7 +40,9 @@ const EXAMPLES = `
 Examples:
   $ imggen compare "a red fox" -m gamma-image-2,z-image --sandbox
   $ imggen compare "a red fox" -m gamma-image-2 -r 1:1,16:9 -q 1K,2K --dry-run
-  $ imggen compare "a red fox" -m alpha-2,gamma-image-2 -q 1K --output compared/`;
+  $ imggen compare "a red fox" -m alpha-2,gamma-image-2 -q 1K --output compared/
+
+With your own generator, --field seed=1,2,3,4 makes an image with each; so does any other field. More: imggen help generators`;
 
 export function register(command: Command, runWith: RunWith): void {
   command
@@ -38,24 +51,31 @@ export function register(command: Command, runWith: RunWith): void {
     .option("-m, --model <ids>", "models, comma-separated, see imggen models", collect)
     .option("-r, --ratio <ratios>", "aspect ratios, comma-separated", collect)
     .option("-q, --quality <qualities>", "qualities, comma-separated", collect);
-  addFieldOption(command, "image");
+  for (const name of SHARED_FLAGS) addFieldOption(command, name);
   addBatchOptions(command).addHelpText("after", EXAMPLES).action(runWith(runCompare));
 }
 
-async function runCompare(session: Session, given: string, flags: CompareOptions): Promise<number> {
+async function runCompare(session: Session, text: string, flags: CompareOptions): Promise<number> {
   const { values: usual } = readRequestFlags({}, session);
   const axes = {
     models: axis("model", flags.model, usual.model),
     ratios: axis("ratio", flags.ratio, usual.ratio),
     qualities: axis("quality", flags.quality, usual.quality),
+    fields: fieldSets(fieldAxes(session)),
   };
   const matrix = await session.matrix();
   const [model] = axes.models;
   const generator = await session.generatorTerms({ model, dryRun: flags.dryRun, validate: flags.validate });
   // What a generator has beside those, only it knows.
   if (flags.validate && generator === null) requireKnownValues(axes, matrix);
-  const prompt = await readPrompt(given, undefined, session.context);
-  const shared: SharedFields = { image: flags.image };
+  const prompt = await readPrompt(text, undefined, session.context);
+  const { model: _models, ratio: _ratios, quality: _qualities, ...given } = flags;
+  if (flags.seed?.includes(",")) {
+    const hint = `Nothing was sent. To compare several: --field seed=${flags.seed}`;
+    throw new UsageError("--seed takes one number, for all images.", { hint });
+  }
+  const { image, seed, negative } = valuesOf(given);
+  const shared: SharedFields = { image, seed, negative };
   const copies = generator && (await copiesOf(session));
   const checks = { matrix, validate: flags.validate, generator, copies };
   const comparison = await compareCells(prompt, axes, shared, checks);
@@ -64,6 +84,7 @@ async function runCompare(session: Session, given: string, flags: CompareOptions
     for (const warning of checked.warnings) await session.console.warn(warning);
   const skipped = skippedLines(comparison, session);
   if (skipped.length > 0 && !session.options.json) await session.console.note(skipped);
+  const differing = differingSettings(comparison.rows.map(({ checked }) => checked.request));
   const terms = await batchTerms(flags, session, { template: TEMPLATE });
   if (flags.dryRun) return showPlan(comparison, terms, session);
   const spec = {
@@ -73,7 +94,7 @@ async function runCompare(session: Session, given: string, flags: CompareOptions
     shard: null,
     // Comparisons in one folder have nothing to do with each other.
     budgetOf: "rows" as const,
-    nameOf: ({ checked }: CheckedRow) => labelOf(checked.request),
+    nameOf: ({ checked }: CheckedRow) => labelOf(checked.request, differing),
     // One document, and only of the whole.
     onCutOff: null,
   };
@@ -90,8 +111,30 @@ async function copiesOf(session: Session) {
   return copiesForGenerator(session, FLAG_LABELS.image);
 }
 
+/**
+ * The values of each field that `--field` gives: those between commas, unless they are in double quotes or the field is
+ * given several times, each time with one value. @throws UsageError
+ */
+function fieldAxes({ settings }: Session): Map<string, ProviderFields[string][]> {
+  const flag = settings.flag("field");
+  const pairs = flag === undefined ? [] : fieldPairs(flag.label, flag.value);
+  const given = new Map<string, string[]>();
+  for (const [name, value] of pairs) given.set(name, [...(given.get(name) ?? []), value]);
+  const axes = [...given].map(([name, values]) => {
+    const [first = "", ...others] = values;
+    const isWhole = others.length > 0 || /^".*"$/s.test(first);
+    const each = isWhole ? values : first.split(",").map((value) => value.trim());
+    return [name, [...new Set(each)].map(fieldValue)] as const;
+  });
+  return new Map(axes);
+}
+
 /** The values of one axis: the flag's, or the one that the settings name. @throws UsageError if the flag names none */
-function axis(name: keyof Cell, flag: string[] | undefined, usual: string | undefined): string[] {
+function axis(
+  name: "model" | "ratio" | "quality",
+  flag: string[] | undefined,
+  usual: string | undefined,
+): string[] {
   const values = (flag ?? [usual ?? ""]).flatMap((each) => each.split(","));
   const given = [...new Set(values.map((value) => value.trim()).filter((value) => value !== ""))];
   if (flag !== undefined && given.length === 0) {

@@ -7,29 +7,41 @@ import { checkBatchBudget } from "../../../core/limits/budget.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
 import type { Limit } from "../../../models/errors.ts";
 import { DEFAULT_MODEL } from "../../../models/matrix.ts";
+import { differingSettings, type OwnFields, ownSettings } from "../../../task/request.ts";
 import type { BatchTerms } from "../../flags/batch-flags.ts";
 import type { Session } from "../../session/session.ts";
 import { showTable, type TableCell, type TableColumn } from "../../text/table.ts";
 import { rowWord } from "../batch/row-notes.ts";
 import { costText, type ShownResult, showSummary } from "../batch/summary.ts";
 
-const PLAN_COLUMNS: readonly TableColumn[] = [
+/** @param settings in which the cells differ, of a generator's own */
+const planColumns = (settings: readonly string[]): TableColumn[] => [
   { heading: "MODEL", keep: true },
   { heading: "RATIO", whole: true },
   { heading: "QUALITY", whole: true },
+  ...settings.map((name) => ({ heading: name.toUpperCase(), keep: true })),
   { heading: "CREDITS", whole: true },
 ];
 
-const COLUMNS: readonly TableColumn[] = [
-  ...PLAN_COLUMNS,
+const columns = (settings: readonly string[]): TableColumn[] => [
+  ...planColumns(settings),
   { heading: "SECONDS", spare: true, whole: true },
   { heading: "SIZE", spare: true, whole: true },
   { heading: "FILE", least: 12 },
 ];
 
 /** A cell as its row is spoken of. */
-export function labelOf({ model, ratio, quality }: Partial<Cell>): string {
-  return [model, ratio, quality].filter(Boolean).join(" ");
+export function labelOf(
+  { model, ratio, quality, ...own }: Partial<Cell> & OwnFields,
+  differing: readonly string[] = [],
+): string {
+  const settings = ownSettings(own);
+  const labels = differing.flatMap((name) => (name in settings ? `${name}=${settings[name]}` : []));
+  return [model, ratio, quality, ...labels].filter(Boolean).join(" ");
+}
+
+function differingIn(rows: readonly CheckedRow[]): string[] {
+  return differingSettings(rows.map(({ checked }) => checked.request));
 }
 
 /** What the cells would cost. Nothing is sent. @throws BudgetExceededError */
@@ -39,7 +51,9 @@ export async function showPlan(comparison: Comparison, terms: BatchTerms, sessio
   const batch = { toSubmit, charged: noCost(), chargedForOthers: noCost() };
   if (terms.cap !== null) checkBatchBudget(batch, terms.cap, terms);
   if (!session.options.json) {
-    await showTable(PLAN_COLUMNS, comparison.rows.map(costCells), session);
+    const differing = differingIn(comparison.rows);
+    const rows = comparison.rows.map((row) => costCells(row, differing));
+    await showTable(planColumns(differing), rows, session);
     await session.console.note(`${costText(toSubmit, session.isSandbox)}, nothing was sent`);
     return 0;
   }
@@ -71,27 +85,29 @@ export async function showCompared(
       ...(sheet !== undefined && { sheet }),
     });
   } else {
-    await showTable(COLUMNS, comparedRows(ends), session);
+    const differing = differingIn(comparison.rows);
+    await showTable(columns(differing), comparedRows(ends, differing), session);
     await showSummary(result, session);
   }
 }
 
 function skippedJson({ skipped }: Comparison): object[] {
-  return skipped.map(({ cell: { model, ratio, quality }, reason }) => ({
+  return skipped.map(({ cell: { model, ratio, quality, fields }, reason }) => ({
     model: model ?? null,
     ratio: ratio ?? null,
     quality: quality ?? null,
+    ...(fields && Object.keys(fields).length > 0 && { fields }),
     reason,
   }));
 }
 
 /** The result of each cell. */
-function comparedRows(ends: readonly RowResult[]): TableCell[][] {
+function comparedRows(ends: readonly RowResult[], differing: readonly string[]): TableCell[][] {
   return ends.map((end) => {
     const elapsedMs = end.report?.elapsedMs ?? null;
     const file = end.report?.files[0];
     return [
-      ...costCells(end.row),
+      ...costCells(end.row, differing),
       elapsedMs === null ? "-" : (elapsedMs / 1000).toFixed(1),
       file ? `${file.width}×${file.height}` : "-",
       file?.path ? { path: file.path } : `${rowWord(end)}: ${end.error?.message ?? ""}`,
@@ -99,9 +115,10 @@ function comparedRows(ends: readonly RowResult[]): TableCell[][] {
   });
 }
 
-function costCells({ checked: { request, credits } }: CheckedRow): string[] {
+function costCells({ checked: { request, credits } }: CheckedRow, differing: readonly string[]): string[] {
   const { model, ratio = "-", quality = "-" } = request;
-  return [model, ratio, quality, String(credits ?? "?")];
+  const settings = ownSettings(request);
+  return [model, ratio, quality, ...differing.map((name) => settings[name] ?? "-"), String(credits ?? "?")];
 }
 
 /** Up to this many are listed one by one. */

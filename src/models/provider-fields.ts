@@ -1,0 +1,36 @@
+import { UsageError } from "../lib/error-types.ts";
+import { pairsIn } from "../lib/pairs.ts";
+import type { ProviderFields } from "../task/request-fields.ts";
+import { wrongFieldName } from "./rules/fields.ts";
+
+/**
+ * A generator's own fields, as `name=value`. A number and `true` or `false` are sent as such, in quotes as text.
+ * @param label names them in messages @throws UsageError
+ */
+export function providerFields(label: string, text: string): ProviderFields {
+  const entries = fieldPairs(label, text).map(([name, value]) => [name, fieldValue(value)] as const);
+  return Object.fromEntries(entries);
+}
+
+/** The fields one by one, each with its value as it was given. @throws UsageError */
+export function fieldPairs(label: string, text: string): [name: string, value: string][] {
+  const pairs = pairsIn(label, text, "steps=20");
+  for (const [name] of pairs) {
+    const wrong = wrongFieldName(name);
+    if (wrong !== null) throw new UsageError(`${label}: ${wrong}.`, { hint: hintFor(name) });
+  }
+  return pairs;
+}
+
+function hintFor(name: string): string | undefined {
+  if (!/^\w+$/.test(name)) return undefined;
+  return "Use --model, --ratio, --quality, --max-images, --image, --generator-model or --generator-side.";
+}
+
+/** A value as it is sent. */
+export function fieldValue(text: string): ProviderFields[string] {
+  if (text === "true" || text === "false") return text === "true";
+  return /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text)
+    ? Number(text)
+    : text.replace(/^"(.*)"$/s, "$1");
+}

@@ -1,0 +1,80 @@
+import type { OwnFields } from "../../task/request.ts";
+import type { FieldNames, ProviderFields } from "../../task/request-fields.ts";
+import { type Labels, type Refusal, type RuleInput, refuse } from "./rule.ts";
+
+// What the user's own generator alone is asked for: a seed, a negative prompt, and fields under its own names.
+
+const WORDS = { seed: "a seed", negative: "a negative prompt", fields: "fields of one's own" } as const;
+const NAMES = ["seed", "negative", "fields"] as const;
+
+/** The service's document has none of them, and a service that ignored one would make another image than was asked for. */
+export function ofGeneratorAlone(
+  subject: Pick<RuleInput, "input" | "labels" | "inherited">,
+): Refusal | undefined {
+  const { input, labels, inherited } = subject;
+  const isGiven = { ...input, fields: Object.keys(input.fields ?? {})[0] };
+  const name = NAMES.find((each) => isGiven[each] !== undefined);
+  if (name === undefined) return undefined;
+  const hint = inherited?.includes(name) ? "give the prompt to imggen generate" : "leave it out";
+  return refuse(
+    `${labels[name]} cannot be used: the service's document has no place for ${WORDS[name]}`,
+    `${hint}; your own generator may take it: imggen help generators`,
+  );
+}
+
+/** Terms of a generator for these. */
+export interface FieldTerms {
+  /** Its names of the fields for a seed and a negative prompt. One that is absent it does not have. */
+  fieldNames: FieldNames;
+  /** What requests get that do not say it themselves. */
+  defaults: OwnFields;
+}
+
+/**
+ * What a generator is asked for beside the rest: what is set for all its requests, and before that what this request says.
+ * A field that the request names itself goes before its seed or negative prompt, and those before fields that are set.
+ * @returns fields in the order of their names, so that equal requests are equal; or what is wrong
+ */
+export function ownFields(
+  input: OwnFields,
+  { fieldNames, defaults }: FieldTerms,
+  labels: Labels,
+): OwnFields | Refusal {
+  const { fields: own = {} } = input;
+  const wrong = Object.keys(own).find((name) => wrongFieldName(name) !== null);
+  if (wrong !== undefined)
+    return refuse(`${labels.fields}: ${wrongFieldName(wrong)}`, "leave it out", undefined);
+  const fields: Record<string, ProviderFields[string]> = { ...defaults.fields, ...own };
+  const result: OwnFields = {};
+  for (const name of ["seed", "negative"] as const) {
+    const value = input[name] ?? defaults[name];
+    const field = fieldNames[name];
+    if (value === undefined) continue;
+    if (field === undefined)
+      return refuse(
+        `${input[name] === undefined ? `the setting ${name}` : labels[name]} cannot be used: this generator has no field for ${WORDS[name]}`,
+        "leave it out; which generators have one: imggen help generators",
+      );
+    if (Object.hasOwn(own, field)) continue;
+    delete fields[field];
+    Object.assign(result, { [name]: value });
+  }
+  const sorted = Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1));
+  return { ...result, fields: sorted.length > 0 ? Object.fromEntries(sorted) : undefined };
+}
+
+/** What imggen itself says: a second image, or another prompt, would be paid for and lost. */
+const SET_BY_IMGGEN: ReadonlySet<string> = new Set(
+  "prompt model n image images batch_size n_iter stream width height".split(" "),
+);
+
+/** An input of a node of a workflow, by the node's id or title: `3.steps`, `Load Checkpoint.ckpt_name`. */
+const OF_A_NODE = /^[^\p{Cc}=]+\.[A-Za-z_]\w*$/u;
+
+/** Why no field can have this name, as a sentence without its full stop; null if one can. */
+export function wrongFieldName(name: string): string | null {
+  if (SET_BY_IMGGEN.has(name)) return `${name} is set by imggen`;
+  return /^[A-Za-z_][\w.-]*$/.test(name) || OF_A_NODE.test(name)
+    ? null
+    : `${JSON.stringify(name)} is not a valid name`;
+}

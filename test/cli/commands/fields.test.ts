@@ -1,0 +1,226 @@
+import { readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { commandWorld } from "../../support/command-world.ts";
+import { generatorWorld } from "../../support/generator-world.ts";
+
+/** The bodies that a generator was sent, in the order of their seeds. */
+const bodiesOf = (generator: { submits(): { body: string }[] }): Record<string, unknown>[] =>
+  generator
+    .submits()
+    .map(({ body }) => JSON.parse(body))
+    .sort((a, b) => a.seed - b.seed);
+
+const FIELDS = ["--seed", "7", "--negative", "rain, snow", "-f", "steps=20"];
+
+describe("--seed, --negative and --field", () => {
+  it("are sent in the fields that the generator has for them, and are in history and the sidecar", async () => {
+    const { json, run, generator } = await generatorWorld();
+    const { code, document } = await json(["generate", "a fox", ...FIELDS, "--sidecar"]);
+    expect(code).toBe(0);
+    expect(bodiesOf(generator)).toMatchObject([{ seed: 7, negative_prompt: "rain, snow", steps: 20 }]);
+    const request = { seed: 7, negative: "rain, snow", fields: { steps: 20 } };
+    expect(document).toMatchObject({ request, files: [{ seed: 7 }] });
+    const image = String(document.files?.[0]?.path);
+    expect(JSON.parse(await readFile(`${image}.json`, "utf8"))).toMatchObject({ request, seed: 7 });
+    expect((await json(["history"])).document).toMatchObject([{ request, files: [{ seed: 7 }] }]);
+    expect((await json(["show", image])).document).toMatchObject({ request });
+    await run(["gallery"]);
+    const page = await readFile(path.join(path.dirname(image), "gallery.html"), "utf8");
+    expect(page).toContain('"settings":{"seed":"7","negative":"rain, snow","steps":"20"}');
+    expect(page).toContain("--seed 7 --negative 'rain, snow' --field steps=20");
+  });
+
+  it("give each of several images the next seed, which its file names", async () => {
+    const { json, generator } = await generatorWorld();
+    const { document } = await json(["generate", "a fox", "-n", "3", "--seed", "7"]);
+    expect(bodiesOf(generator).map(({ seed }) => seed)).toEqual([7, 8, 9]);
+    expect(document.files).toMatchObject([{ seed: 7 }, { seed: 8 }, { seed: 9 }]);
+  });
+
+  it("are in what --dry-run shows, and nothing is sent", async () => {
+    const { json, generator } = await generatorWorld();
+    const { document } = await json(["generate", "a fox", ...FIELDS, "--dry-run"]);
+    expect(document).toMatchObject({
+      request: { seed: 7 },
+      sent: { body: { seed: 7, negative_prompt: "rain, snow", steps: 20 } },
+    });
+    expect(generator.requests).toEqual([]);
+  });
+
+  it.each([
+    ["--seed", "7", "--seed cannot be used: the service's document has no place for a seed."],
+    [
+      "--negative",
+      "x",
+      "--negative cannot be used: the service's document has no place for a negative prompt.",
+    ],
+  ])(
+    "%s is refused at the service and the sandbox, also without validation",
+    async (flag, value, message) => {
+      const { json, server } = await commandWorld();
+      for (const where of [[], ["--sandbox"], ["--no-validate"]]) {
+        const { code, document } = await json(["generate", "a fox", flag, value, ...where]);
+        expect({ code, message: document.error?.message }).toEqual({ code: 2, message });
+      }
+      expect(server.requests).toEqual([]);
+    },
+  );
+
+  it("--field is refused at the service and the sandbox", async () => {
+    const { json, server } = await commandWorld();
+    for (const where of [[], ["--sandbox"]]) {
+      const { code, document } = await json(["generate", "a fox", "-f", "steps=20", ...where]);
+      expect([code, document.error?.message]).toEqual([
+        2,
+        expect.stringMatching(/^--field is for a generator/),
+      ]);
+    }
+    expect(server.requests).toEqual([]);
+  });
+
+  it.each([
+    ["openai", "--seed", "7"],
+    ["https://fox.openai.azure.com/openai/v1", "--seed", "7"],
+    ["https://api.x.ai/v1", "--negative", "x"],
+    ["gemini", "--seed", "7"],
+    ["bfl", "--negative", "x"],
+  ])("at %s, which has no field for %s, they are refused before anything is sent", async (spec, ...flags) => {
+    const { json } = await commandWorld();
+    const given = ["--generator", spec, "-m", "some-model", "--dry-run", ...flags];
+    const { code, document } = await json(["generate", "a fox", ...given]);
+    expect([code, document.error?.type]).toEqual([2, "invalid_request"]);
+    expect(document.error?.message).toContain(
+      `${flags[0]} cannot be used: this generator has no field for a`,
+    );
+  });
+
+  it("are refused for a model of OpenAI's at any other server", async () => {
+    const { json, generator } = await generatorWorld();
+    const flags = ["-m", "openai/gpt-image-2", "--no-validate", "--seed", "7"];
+    const { code, document } = await json(["generate", "a fox", ...flags]);
+    expect([code, document.error?.message]).toEqual([
+      2,
+      "openai/gpt-image-2 takes neither a seed nor a negative prompt.",
+    ]);
+    expect(generator.submits()).toEqual([]);
+  });
+
+  it.each([
+    ["--seed", "7", "seed"],
+    ["--negative", "rain", "negative"],
+  ])("%s needs its placeholder in a command", async (flag, value, name) => {
+    const { json } = await commandWorld();
+    const generate = (line: string) =>
+      json(["generate", "a fox", "--dry-run", flag, value, "--generator", `command:paint ${line}`]);
+    const refused = await generate("{promptFile} {output}");
+    expect([refused.code, refused.document.error?.message]).toEqual([
+      2,
+      `The command has no place for the field ${name}: write {${name}} where its value belongs.`,
+    ]);
+    const { document } = await generate(`{promptFile} {output} {${name}}`);
+    expect(document).toMatchObject({ sent: { command: expect.arrayContaining([value]) } });
+  });
+
+  it("of another value are another request, and of the same one are reused", async () => {
+    const { json, generator } = await generatorWorld();
+    const reused = async (...flags: string[]) =>
+      String((await json(["generate", "a fox", "--reuse", ...flags])).document.reused) === "true";
+    expect(await reused("--seed", "7", "-f", "a=1", "-f", "b=2")).toBe(false);
+    expect(await reused("--seed", "7", "-f", "b=2", "-f", "a=1")).toBe(true);
+    expect(await reused("--seed", "8", "-f", "a=1", "-f", "b=2")).toBe(false);
+    expect(await reused("--seed", "7", "-f", "a=1", "-f", "b=3")).toBe(false);
+    expect(generator.submits()).toHaveLength(3);
+  });
+
+  it("are kept by rerun but for what its flags change, whatever is set since", async () => {
+    const { json, run, generator } = await generatorWorld();
+    const { document } = await json(["generate", "a fox", ...FIELDS]);
+    await run(["config", "set", "field", "cfg_scale=3"]);
+    const rerun = async (...flags: string[]) => {
+      const { code } = await json(["rerun", String(document.taskId), ...flags]);
+      expect(code).toBe(0);
+      const { seed, negative_prompt, steps, cfg_scale } = JSON.parse(generator.submits().at(-1)?.body ?? "");
+      return { seed, negative_prompt, steps, cfg_scale };
+    };
+    const same = { seed: 7, negative_prompt: "rain, snow", steps: 20 };
+    expect(await rerun()).toEqual(same);
+    expect(await rerun("-f", "steps=30")).toEqual({ ...same, steps: 30 });
+    expect(await rerun("--seed", "8")).toEqual({ ...same, seed: 8 });
+    expect(await rerun("-f", "seed=9")).toEqual({ ...same, seed: 9 });
+    expect(await rerun("--negative", "fog")).toEqual({ ...same, negative_prompt: "fog" });
+  });
+
+  it("have settings, which count where a flag says nothing", async () => {
+    const { json, run, generator } = await generatorWorld();
+    for (const setting of [
+      ["seed", "5"],
+      ["negative", "fog"],
+      ["field", "steps=8 cfg_scale=2"],
+    ])
+      expect(await run(["config", "set", ...setting])).toMatchObject({ code: 0 });
+    expect((await json(["generate", "a fox", "-f", "steps=9"])).code).toBe(0);
+    expect(bodiesOf(generator)).toMatchObject([{ seed: 5, negative_prompt: "fog", steps: 9, cfg_scale: 2 }]);
+  });
+
+  it("are columns of a batch, whose rows are told apart by them", async () => {
+    const { run, generator, cwd } = await generatorWorld();
+    const rows = [
+      { prompt: "a fox", seed: 1 },
+      { prompt: "a fox", seed: 2, fields: { steps: 4 } },
+    ];
+    await writeFile(path.join(cwd, "rows.jsonl"), rows.map((row) => JSON.stringify(row)).join("\n"));
+    await writeFile(path.join(cwd, "rows.csv"), "prompt,seed,fields\na fox,3,steps=4 hd=true\n");
+    for (const manifest of ["rows.jsonl", "rows.jsonl", "rows.csv"])
+      expect((await run(["batch", manifest, "-o", "made"])).code).toBe(0);
+    expect(bodiesOf(generator)).toMatchObject([{ seed: 1 }, { seed: 2, steps: 4 }, { seed: 3, hd: true }]);
+  });
+});
+
+describe("compare --field", () => {
+  it("makes an image for each value, and the table names it", async () => {
+    const { run, generator } = await generatorWorld();
+    const { code, stdout } = await run(["compare", "a fox", "-f", "seed=1,2", "-f", "steps=4", "--sheet"]);
+    expect(code).toBe(0);
+    expect(bodiesOf(generator)).toMatchObject([
+      { seed: 1, steps: 4 },
+      { seed: 2, steps: 4 },
+    ]);
+    expect(stdout).toContain("SEED");
+    expect(stdout).not.toContain("STEPS");
+  });
+
+  it("takes a value with a comma in double quotes, or where the field is given several times", async () => {
+    const { json } = await generatorWorld();
+    const cells = async (...fields: string[]) => {
+      const flags = fields.flatMap((each) => ["-f", each]);
+      const { document } = await json(["compare", "a fox", "--dry-run", ...flags]);
+      return Object.values(document.cells ?? {}).map(({ request }) => request?.fields);
+    };
+    expect(await cells('style="a, b"')).toEqual([{ style: "a, b" }]);
+    expect(await cells("style=a, b", "style=c")).toEqual([{ style: "a, b" }, { style: "c" }]);
+  });
+});
+
+it("compare --seed with several says how seeds are compared", async () => {
+  const { json } = await generatorWorld();
+  const { code, document } = await json(["compare", "a fox", "--seed", "1,2"]);
+  expect([code, document.error?.hint]).toEqual([2, expect.stringContaining("--field seed=1,2")]);
+});
+
+describe("options that other programs have", () => {
+  it.each([
+    ["--steps", "--field steps=20"],
+    ["--cfg", "--field cfg_scale=7"],
+    ["--size", "--ratio and --quality"],
+    ["--width", "--generator-side"],
+    ["--n", "--max-images"],
+    ["--negative-prompt", "--negative <text>"],
+    ["--generator-field", "--field <name=value>"],
+  ])("%s are answered with how it is said here", async (flag, how) => {
+    const { json } = await commandWorld();
+    const { code, document } = await json(["generate", "a fox", flag, "20"]);
+    expect([code, document.error?.type]).toEqual([2, "usage"]);
+    expect(document.error?.hint).toContain(how);
+  });
+});
