@@ -1,6 +1,6 @@
 import { isLoopbackHost } from "../api/address.ts";
 import { HttpClient, type HttpReply, wholeReply } from "../api/client.ts";
-import { connectionErrorText } from "../api/connection-errors.ts";
+import { connectionErrorText, describeConnectionError, isUntrusted } from "../api/connection-errors.ts";
 import { type HttpRequest, TransportError } from "../api/transport.ts";
 import { errorText } from "../lib/error-text.ts";
 import { withoutQuery } from "../lib/redact.ts";
@@ -223,6 +223,11 @@ export class ProviderServer {
   }
 
   #unsent(cause: unknown, signal: AbortSignal): ProviderError {
+    // Its own words say which certificate to trust, and how.
+    if (isUntrusted(cause)) {
+      const { message, hint } = describeConnectionError(cause, this.#base);
+      return new ProviderError(this.mask(message), { kind: "unsent" }, { cause, hint });
+    }
     const why = this.#reasonOf(cause, signal);
     const message = signal.aborted
       ? `Nothing was sent to ${this.host}: ${why}.`
