@@ -154,7 +154,7 @@ async function asked<Answer>(
     return await ask(generator, AbortSignal.timeout(mostMs));
   } catch (error) {
     if (error instanceof ProviderError && error.failure.kind === "unsent")
-      throw new NetworkError(error.message, { hint, cause: error });
+      throw new NetworkError(error.message, { hint: error.hint ?? hint, cause: error });
     if (error instanceof ProviderError) throw errorOf(error);
     if (!(error instanceof Error) || error.name !== "TimeoutError") throw error;
     throw new NetworkError(`${spec.name} does not answer.`, { hint, cause: error });

@@ -1,7 +1,7 @@
 import path from "node:path";
 import { isLoopbackHost } from "../api/address.ts";
 import { HttpClient, type HttpReply, wholeReply } from "../api/client.ts";
-import { connectionErrorText } from "../api/connection-errors.ts";
+import { connectionErrorText, describeConnectionError, isUntrusted } from "../api/connection-errors.ts";
 import type { ListenOptions } from "../api/messages.ts";
 import { type HttpRequest, TransportError } from "../api/transport.ts";
 import { errorText } from "../lib/error-text.ts";
@@ -231,6 +231,11 @@ export class ProviderServer {
   }
 
   #unsent(cause: unknown, signal: AbortSignal): ProviderError {
+    // Its own words say which certificate to trust, and how.
+    if (isUntrusted(cause)) {
+      const { message, hint } = describeConnectionError(cause, this.#base);
+      return new ProviderError(this.mask(message), { kind: "unsent" }, { cause, hint });
+    }
     const why = this.#reasonOf(cause, signal);
     const message = signal.aborted
       ? `Nothing was sent to ${this.host}: ${why}.`

@@ -64,6 +64,16 @@ it("connect timeout: a submit that never got a connection was not sent", async (
   expect(run.elapsedMs).toBeLessThan(5_000);
 });
 
+it("bad certificate of a generator: not sent, and NODE_EXTRA_CA_CERTS is named", async () => {
+  const server = await liveService(PICTURE, {}, selfSigned("localhost"));
+  const world = await programWorld(server);
+  const run = await world.generate(["--generator", `${server.origin}/v1`]);
+  expect(await world.aftermath(run)).toMatchObject({ exit: 7, charged: "no", submits: 0, open: [] });
+  const { message, hint } = JSON.parse(run.stdout).error;
+  expect(message).toMatch(/^No trusted connection to localhost:\d+: its certificate is self-signed /);
+  expect(hint).toContain("NODE_EXTRA_CA_CERTS");
+});
+
 it("bad certificate: not sent, NODE_EXTRA_CA_CERTS is named, and no insecure way is offered", async () => {
   const certificate = selfSigned("localhost");
   const server = await liveService(PICTURE, {}, certificate);

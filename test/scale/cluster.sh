@@ -43,7 +43,14 @@ export IMGGEN_BASE_URL IMGGEN_API_KEY=sk-sandbox
 # What stands below a heading of `imggen help scale`, as it would be copied.
 recipe() {
   "$WORK/.local/bin/imggen" help scale |
-    awk -v heading="$1" 'index($0, heading) == 1 { on = 1; next } on && /^[^ ]/ { exit } on { print substr($0, 5) }'
+    awk -v heading="$1" '
+      index($0, heading) == 1 { on = 1; next }
+      on && /^#!/ { script = 1 }
+      script && /^$/ { exit }
+      script { print; next }
+      on && /^$/ { next }
+      on && /^[^ ]/ { exit }
+      on { print substr($0, 5) }'
 }
 
 # The process of imggen that runs a shard. Of this installation, so that no other program is ever killed.

@@ -22,7 +22,8 @@ Examples:
 
 /**
  * A line is a paragraph or a heading; after four spaces it is shown as it is; after two it may be a term and its text,
- * with two spaces between them.
+ * with two spaces between them. A script's lines begin with a bar, which is left out: it stands at the margin, so that
+ * it runs when it is copied.
  */
 const TOPICS: Readonly<Record<TopicName | typeof HELP, string>> = {
   help: OF_HELP,
@@ -38,6 +39,7 @@ const TOPICS: Readonly<Record<TopicName | typeof HELP, string>> = {
 
 const TERM_AND_TEXT = /^ {2}(\S.*?) {2}(\S.*)$/;
 const VERBATIM = "    ";
+const SCRIPT = "|";
 /** A line of a JSON document. A long one is broken between its values, so that it is still valid when pasted. */
 const JSON_LINE = /^ {4,}["[{]/;
 const BETWEEN_JSON_VALUES = /(?<=[,:]) /;
@@ -57,6 +59,7 @@ export function topicText(name: TopicName | typeof HELP, columns: number): strin
 function paragraphLines(text: string, columns: number): string[] {
   if (JSON_LINE.test(text) && text.length > columns)
     return wrapWords(text.trimStart().split(BETWEEN_JSON_VALUES), { columns, indent: 6 });
+  if (text.startsWith(SCRIPT)) return [text.slice(SCRIPT.length)];
   if (text === "" || text.startsWith(VERBATIM)) return [text];
   return wrapWords(text.trimStart().split(" "), { columns, indent: text.search(/\S/) });
 }

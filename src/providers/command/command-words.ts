@@ -1,12 +1,13 @@
 import path from "node:path";
 import { filledWords, isInShellScript, programWords, shellOperator } from "../../lib/command-line.ts";
 import { UsageError } from "../../lib/error-types.ts";
+import { editDistance } from "../../models/edit-distance.ts";
 import type { Job } from "../provider.ts";
 import type { LocalReference } from "../reference-files.ts";
 import { seedOf } from "../seed.ts";
 
 /** What stands for a part of a job in a command, without the braces. */
-const PLACEHOLDERS = [
+const PLACEHOLDERS: readonly string[] = [
   "promptFile",
   "prompt",
   "model",
@@ -33,11 +34,16 @@ export function parseGeneratorCommand(text: string, label: string): readonly str
 /** What is wrong with a command, as a phrase; null for nothing. */
 function problemOf(words: readonly string[]): string | null {
   const [program = ""] = words;
-  const misspelt = misspeltIn(words);
-  if (misspelt !== undefined) return misspelt;
-  if (!holds(words, "output")) return "has no {output}, which stands for the file that the image goes to";
+  const misspelt = namesIn(words).find((name) => isSpelledOddly(name));
+  if (misspelt !== undefined) return `holds {${misspelt}}: it is spelled {${nearest(misspelt)}}`;
+  const lacks = (meant: string, what: string) => {
+    const near = namesIn(words).find((name) => nearest(name).startsWith(meant));
+    return near === undefined ? what : `holds {${near}}: is {${nearest(near)}} meant?`;
+  };
+  if (!holds(words, "output"))
+    return lacks("output", "has no {output}, which stands for the file that the image goes to");
   if (!holds(words, "promptFile") && !holds(words, "prompt"))
-    return "has no {promptFile}, which stands for a file that holds the prompt";
+    return lacks("prompt", "has no {promptFile}, which stands for a file that holds the prompt");
   const foreign = shellOperator(words);
   if (foreign !== undefined)
     return `holds ${foreign}, and no shell runs it: put the steps into a script, with the placeholders as its arguments`;
@@ -52,14 +58,26 @@ function holds(words: readonly string[], name: string): boolean {
   return words.some((word) => word.includes(`{${name}}`));
 }
 
-/** A placeholder that only its spelling keeps from being one: `{prompt-file}`, `{OUTPUT}`. */
-function misspeltIn(words: readonly string[]): string | undefined {
-  const plain = (name: string) => name.replace(/[\W_]/g, "").toLowerCase();
-  for (const [given, name = ""] of words.join(" ").matchAll(/\{([\w-]+)\}/g)) {
-    const meant = PLACEHOLDERS.find((each) => plain(each) === plain(name));
-    if (meant !== undefined && meant !== name) return `holds ${given}: it is spelled {${meant}}`;
-  }
-  return undefined;
+/** The names in braces that are no placeholders. */
+function namesIn(words: readonly string[]): string[] {
+  const found = [...words.join(" ").matchAll(/\{([\w-]+)\}/g)].map(([, name = ""]) => name);
+  return found.filter((name) => !PLACEHOLDERS.includes(name));
+}
+
+const plain = (name: string) => name.replace(/[\W_]/g, "").toLowerCase();
+
+/** Whether only its spelling keeps a name from being a placeholder: `{prompt-file}`, `{OUTPUT}`. */
+function isSpelledOddly(name: string): boolean {
+  return PLACEHOLDERS.some((each) => plain(each) === plain(name));
+}
+
+const MOST_SLIPS = 2;
+
+/** The placeholder that is meant by a name that is none; empty where none is near. */
+function nearest(name: string): string {
+  const away = (each: string) => editDistance(plain(name), plain(each));
+  const near = PLACEHOLDERS.filter((each) => away(each) <= Math.min(MOST_SLIPS, each.length - 3));
+  return near.sort((a, b) => away(a) - away(b))[0] ?? "";
 }
 
 function refused(message: string): UsageError {
@@ -125,6 +143,10 @@ export function missingPlace(
     return `The command takes no reference images: write ${IMAGE} where their files belong.`;
   if (model !== null && !holds(words, "model"))
     return "The command has no place for a model: write {model} where its name belongs.";
+  // A name that is near one may still be that of a field.
+  const slip = namesIn(words).find((name) => !Object.hasOwn(fields, name) && nearest(name) !== "");
+  if (slip !== undefined)
+    return `The command holds {${slip}}, and there is no such field: is {${nearest(slip)}} meant?`;
   const stray = Object.keys(fields).find((name) => !holds(words, name));
   if (stray === undefined) return null;
   return `The command has no place for the field ${stray}: write {${stray}} where its value belongs.`;

@@ -17,6 +17,15 @@ async function bridge(port: number, to: number): Promise<void> {
 }
 
 describe("a service that is down", () => {
+  it("is named at the first failure, where it is the user's own server, and was killed", async () => {
+    const world = await batchWorld({});
+    await world.manifest("p.txt", "a fox");
+    const flags = ["--generator", `http://127.0.0.1:${await deadPort()}`];
+    const { stderr } = await world.run([...BATCH, ...flags]);
+    const [_plan, first] = stderr.split("\n");
+    expect(first).toMatch(/^Submitting is paused: The generator at 127\.0\.0\.1:\d+ .* refused\.$/);
+  });
+
   it("is waited for: what was never sent is sent when it is back, and no row is lost", async () => {
     const world = await batchWorld({ submit: accepts });
     const port = await deadPort();

@@ -138,6 +138,13 @@ it.each<[string, JobParts, RegExp]>([
   expect((await script(COPY, words)).generator.check?.(await jobFor(parts))).toBeNull();
 });
 
+it("asks whether a placeholder is meant by a name that is near one, unless a field has it", async () => {
+  const { generator, log } = await script(`echo started > "$log"`, ["{output}", "{weight}"]);
+  expect(generator.check?.(await jobFor({}))).toMatch(/holds \{weight\}.*is \{height\} meant\?$/);
+  expect(generator.check?.(await jobFor({ fields: { weight: 2 } }))).toBeNull();
+  await expect(log()).rejects.toThrow("ENOENT");
+});
+
 it.each([
   ["output.png.png", 'cp "$picture" "$1.png"'],
   ["another extension", 'rm -f "$1"; cp "$picture" output.webp; echo log > output.log'],

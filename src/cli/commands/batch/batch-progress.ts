@@ -45,7 +45,9 @@ export async function createBatchProgress(
       queueMicrotask(() => void console.note(stoppingText(event.waitMs, console.awaited, 2)));
     },
     onOutage(outage) {
-      void console.note(outage.down ? `Submitting is paused: ${outage.why}.` : "The service is back.");
+      void console.note(
+        outage.down ? `Submitting is paused: ${outage.why.replace(/\.$/, "")}.` : "The service is back.",
+      );
     },
     onPause(ms) {
       if (ms < WORTH_A_WORD_MS) return;
