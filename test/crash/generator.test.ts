@@ -2,7 +2,7 @@ import { afterAll, describe, it } from "vitest";
 import { isLongRun } from "../support/holds.ts";
 import { ProgramHost } from "../support/program-host.ts";
 import { BUILT } from "./build-mutant.ts";
-import { ONE_IMAGE, TWO_IMAGES, tryGenerator } from "./judge-generator.ts";
+import { COMFYUI, FORGETFUL, ONE_IMAGE, TWO_IMAGES, tryGenerator, WITH_ID } from "./judge-generator.ts";
 import { EVERY_KILL, type Modes } from "./points.ts";
 import { expectSound } from "./report.ts";
 
@@ -20,8 +20,8 @@ const program = { folder: BUILT, recovery: new ProgramHost(BUILT) };
 afterAll(() => program.recovery.close());
 
 describe("wherever a generate was stopped", () => {
-  it.each([ONE_IMAGE, TWO_IMAGES])(
-    "a paid generator gets one request for an image, and what arrived to its last byte is saved: $name",
+  it.each([ONE_IMAGE, TWO_IMAGES, WITH_ID, COMFYUI, FORGETFUL])(
+    "a generator gets one request for an image, and what is paid for is saved or reported: $name",
     { timeout: isLongRun ? 3_600_000 : 300_000 },
     async (scenario) => {
       const outcomes = await tryGenerator(scenario, isLongRun ? EVERY_FAILURE : EVERY_KILL, program);

@@ -4,8 +4,8 @@ import { ProgramHost } from "../support/program-host.ts";
 import { BUILT } from "./build-mutant.ts";
 import {
   type GeneratorPoint,
+  type GeneratorScenario,
   generatorPoints,
-  type PaidScenario,
   tryGeneratorPoint,
 } from "./judge-generator.ts";
 import { GENERATOR_MUTANTS } from "./mutants-generator.ts";
@@ -14,9 +14,9 @@ import { expectCaught } from "./report.ts";
 import { tryPlanted } from "./try-mutant.ts";
 import type { Program } from "./try-point.ts";
 
-const known = new Map<PaidScenario, Promise<GeneratorPoint[]>>();
+const known = new Map<GeneratorScenario, Promise<GeneratorPoint[]>>();
 
-function pointsOf(scenario: PaidScenario): Promise<GeneratorPoint[]> {
+function pointsOf(scenario: GeneratorScenario): Promise<GeneratorPoint[]> {
   const points = known.get(scenario) ?? generatorPoints(scenario, EVERY_KILL, sound);
   known.set(scenario, points);
   return points;
