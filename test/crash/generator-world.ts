@@ -1,5 +1,5 @@
 import type { ChildProcess } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { sha256 } from "../support/images.ts";
 import { filesBelow } from "./disk.ts";
@@ -91,6 +91,16 @@ export class GeneratorWorld extends TrialWorld {
   resume(): Promise<GeneratorRun> {
     const env = this.#environment();
     return this.#recovery?.run({ argv: RESUME, env, cwd: this.out }) ?? ended(this.spawn(RESUME, env));
+  }
+
+  /** Changes what every file of the state folder says. */
+  rewriteState(from: RegExp, to: string): void {
+    const state = path.join(this.home, "state");
+    for (const name of filesBelow(state)) {
+      const file = path.join(state, name);
+      const text = readFileSync(file, "latin1");
+      if (from.test(text)) writeFileSync(file, text.replace(from, to), "latin1");
+    }
   }
 
   /** The SHA-256 of every file in the output folder. */

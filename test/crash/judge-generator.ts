@@ -1,6 +1,6 @@
 import { mapConcurrent } from "../../src/lib/concurrency.ts";
 import { REPLICATE } from "../support/doubles/replicate.ts";
-import { isLongRun } from "../support/holds.ts";
+import { everyNth, isLongRun } from "../support/holds.ts";
 import { sha256 } from "../support/images.ts";
 import { ComfyGenerator } from "./comfy-generator.ts";
 import {
@@ -10,6 +10,7 @@ import {
   GeneratorWorld,
 } from "./generator-world.ts";
 import type { Operation } from "./operations.ts";
+import { atEach } from "./pairs.ts";
 import { diskPoints, type Modes, pointsBetween } from "./points.ts";
 import { imageGenerator, jobGenerator } from "./service-generator.ts";
 import { type Outcome, type Program, WORKERS } from "./try-point.ts";
@@ -129,18 +130,23 @@ function numberOf(operations: readonly Operation[], is: (operation: Operation) =
   return number;
 }
 
+/** What happens between a struck generate and the resume that finishes it. @returns what is wrong, in words */
+type Between = (world: GeneratorWorld) => Promise<string[]>;
+
 /** Strikes a generate at one point, resumes, and judges. */
 export async function tryGeneratorPoint(
   scenario: GeneratorScenario,
   { name, strike, hasReply }: GeneratorPoint,
   program: Program,
+  between: Between = async () => [],
 ): Promise<Outcome> {
   return inWorld(scenario, program, async (world) => {
     const run = await world.generate(strike);
     if (scenario.forgets) world.generator.forget();
+    const wrong = await between(world);
     const first = await world.resume();
     const isKilled = "moment" in strike || strike.mode.startsWith("kill");
-    const wrong = judge(world, scenario, { hasReply, isKilled }, [run, first]);
+    wrong.push(...judge(world, scenario, { hasReply, isKilled }, [run, first]));
     const { requests } = world.generator;
     const saved = world.saved().join();
     const again = await world.resume();
@@ -150,6 +156,52 @@ export async function tryGeneratorPoint(
     if (world.generator.requests !== requests) wrong.push("a further resume sends a request");
     if (world.saved().join() !== saved) wrong.push("a further resume changes the images");
     return { scenario: scenario.name, point: name, struck: run.struck, wrong };
+  });
+}
+
+/** How many operations a resume takes, at most. */
+const RESUME_OPERATIONS = 90;
+
+/**
+ * Strikes a generate at one point, and the resume after it at one of its operations, each in turn: some bugs show only
+ * when the second run crashes as well. Where the resume ended before that, the try does not count.
+ */
+export async function tryStruckResumes(
+  scenario: GeneratorScenario,
+  point: GeneratorPoint,
+  program: Program,
+): Promise<Outcome[]> {
+  const strikes = everyNth(atEach(RESUME_OPERATIONS, "kill-after"), 10);
+  const tried = await mapConcurrent(strikes, WORKERS, async (strike) => {
+    let isStruck = false;
+    const outcome = await tryGeneratorPoint(scenario, point, program, async (world) => {
+      isStruck = (await world.resumeStruck(strike)).struck;
+      return [];
+    });
+    return { ...outcome, point: `${point.name}; then ${JSON.stringify(strike)}`, isStruck };
+  });
+  return tried.filter(({ isStruck, wrong }) => isStruck || wrong.length > 0);
+}
+
+/**
+ * Strikes a generate as if on another host, of which nobody can ask whether it lives: a resume here leaves its task
+ * alone until its time is up, and finishes it then.
+ */
+export function tryOnAnotherHost(
+  scenario: GeneratorScenario,
+  point: GeneratorPoint,
+  program: Program,
+): Promise<Outcome> {
+  return tryGeneratorPoint(scenario, point, program, async (world) => {
+    const { requests } = world.generator;
+    world.rewriteState(/"(host|boot|pidNamespace)":"[^"]*"/g, '"$1":"elsewhere"');
+    const { code } = await world.resume();
+    const isSent = world.generator.requests > requests;
+    world.rewriteState(/"until":"[^"]*"/g, '"until":"2020-01-01T00:00:00.000Z"');
+    return [
+      ...(isSent ? ["a resume beside another host's process sends a request"] : []),
+      ...(code === 6 ? [] : [`a resume beside another host's process ends with ${code}`]),
+    ];
   });
 }
 

@@ -95,7 +95,7 @@ export function powerCuts(operations: number, modes: readonly PowerCut[]): Strik
 }
 
 /** A strike at its first operation, one at its second, and so on. */
-export function atEach(operations: number, mode: DiskMode): Strike[] {
+export function atEach(operations: number, mode: DiskMode): { at: number; mode: DiskMode }[] {
   return Array.from({ length: operations }, (_, at) => ({ at: at + 1, mode }));
 }
 
