@@ -23,6 +23,11 @@ export function combined(requests: readonly TaskState[], taskId: string): TaskSt
       requests.filter((each) => each.name === "completed"),
       taskId,
     );
+  return underOwnId(state, taskId);
+}
+
+/** The state of a request as that of its task, whose id is ours: the provider's may be another. */
+export function underOwnId(state: TaskState, taskId: string): TaskState {
   return "taskId" in state ? { ...state, taskId } : state;
 }
 

@@ -1,6 +1,6 @@
 import type { Charged } from "../lib/error-types.ts";
 import type { ProcessIdentity } from "../lib/processes.ts";
-import { combined } from "./combined.ts";
+import { combined, underOwnId } from "./combined.ts";
 import type { Intent } from "./intent.ts";
 import { advance, STATES, type TaskEvent, type TaskState } from "./lifecycle.ts";
 import type { Work } from "./work.ts";
@@ -37,16 +37,18 @@ export function begunTask(id: string, line: IntentEvent): TaskRecord {
 /** A task after one more line. */
 export function withEvent(record: TaskRecord, event: TaskEvent): TaskRecord {
   const owner = event.type === "released" ? null : record.owner;
-  if (record.requests.length === 1) {
-    const state = advance(record.state, event);
-    return { ...record, owner, state, requests: [state] };
+  const { work } = record.intent;
+  const [first, ...more] = record.requests;
+  if (first !== undefined && more.length === 0) {
+    const next = advance(first, event);
+    return { ...record, owner, state: work ? underOwnId(next, work.taskId) : next, requests: [next] };
   }
   const at = "request" in event && typeof event.request === "number" ? event.request : 0;
   const requests = record.requests.map((state, index) =>
     isMeant(state, event, index === at) ? advance(state, event) : state,
   );
   const ofAll = OF_IMAGES.has(event.type) ? [...record.ofAll, event] : record.ofAll;
-  const state = ofAll.reduce(advance, combined(requests, record.intent.work?.taskId ?? ""));
+  const state = ofAll.reduce(advance, combined(requests, work?.taskId ?? ""));
   return { ...record, owner, requests, ofAll, state };
 }
 

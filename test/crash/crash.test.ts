@@ -1,10 +1,21 @@
 import { afterAll, describe, it } from "vitest";
 import { mapConcurrent } from "../../src/lib/concurrency.ts";
+import { everyNth, isLongRun } from "../support/holds.ts";
 import { ProgramHost } from "../support/program-host.ts";
 import { chosenSeed } from "../support/random.ts";
 import { BUILT } from "./build-mutant.ts";
 import { atEach, powerCuts, tryPairs, tryStrikesAfter } from "./pairs.ts";
-import { EVERY_KILL, EVERY_STATE, incidentAt, incidentPoints, type Point, UNDISTURBED } from "./points.ts";
+import {
+  EVERY_KILL,
+  EVERY_STATE,
+  incidentAt,
+  incidentPoints,
+  POWER_CUTS,
+  type Point,
+  pointsBetween,
+  quickPart,
+  UNDISTURBED,
+} from "./points.ts";
 import { expectSound, expectSurvived } from "./report.ts";
 import { IMPATIENT, SCENARIOS, TIMED_OUT, TOGETHER } from "./scenarios.ts";
 import { soak } from "./soak.ts";
@@ -14,7 +25,7 @@ import { tryPoint, trySingles, WORKERS } from "./try-point.ts";
 // can be tried again with IMGGEN_CRASH_SEED.
 const program = { folder: BUILT, recovery: new ProgramHost(BUILT) };
 const seed = chosenSeed();
-const timeout = 180_000;
+const timeout = 300_000;
 
 afterAll(() => program.recovery.close());
 
@@ -22,21 +33,32 @@ describe("after a crash, resume leaves each request submitted once and each imag
   it("wherever a generate was stopped", { timeout }, async () => {
     expectSound(
       "a generate stopped once",
-      await trySingles(SCENARIOS.plain, program, { modes: EVERY_STATE }),
+      await trySingles(SCENARIOS.plain, program, { modes: EVERY_STATE, choose: quickPart }),
     );
   });
 
   it("wherever it was stopped where there are no hard links", { timeout }, async () => {
-    const outcomes = await trySingles(SCENARIOS.noHardLinks, program, { modes: EVERY_KILL });
+    // What comes before and after is the same as with hard links.
+    const choose = (points: Point[]) => pointsBetween(points, / open .*\.claim-1\./, / unlink .*\.claim-1$/);
+    const outcomes = await trySingles(SCENARIOS.noHardLinks, program, { modes: EVERY_KILL, choose });
     expectSound("a generate stopped once, without hard links", outcomes);
   });
 
   it("wherever a generate was stopped that is turned away with 429 before it is accepted", {
     timeout,
   }, async () => {
+    // From the first refusal to the second; what comes after is the same again.
+    const choose = (points: Point[]) => {
+      const ofTask = points.filter(({ name }) => /\.jsonl$/.test(name));
+      const [first, , third] = ofTask.flatMap(({ name }, at) => (/ stat /.test(name) ? [at] : []));
+      return [
+        ...ofTask.slice(first, third),
+        ...points.filter(({ name }) => / at submit: (turned away|\w+, time 2)$/.test(name)),
+      ];
+    };
     const outcomes = await trySingles(SCENARIOS.turnedAway, program, {
       modes: EVERY_STATE,
-      choose: (points) => points.filter(({ name }) => /\.jsonl$| at submit: /.test(name)),
+      choose: (points) => quickPart(choose(points)),
     });
     expectSound("a generate turned away twice and stopped once", outcomes);
   });
@@ -44,10 +66,7 @@ describe("after a crash, resume leaves each request submitted once and each imag
   it("and its sidecar is whole, wherever a generate was stopped while it wrote that", {
     timeout,
   }, async () => {
-    const choose = (points: Point[]) => {
-      const written = points.filter(({ name }) => / at operation /.test(name));
-      return written.slice(written.findIndex(({ name }) => /\.png$/.test(name)));
-    };
+    const choose = (points: Point[]) => pointsBetween(points, /\.png$/, / at operation /);
     const outcomes = await trySingles(SCENARIOS.sidecar, program, { modes: EVERY_KILL, choose });
     expectSound("a generate stopped once at its sidecar", outcomes);
   });
@@ -70,7 +89,7 @@ describe("after a crash, resume leaves each request submitted once and each imag
 
   it("when the resume crashed as well", { timeout }, async () => {
     const { plain, noWait, nameTaken } = SCENARIOS;
-    const pairs = await tryPairs([plain, noWait, nameTaken], 80, seed, program);
+    const pairs = await tryPairs([plain, noWait, nameTaken], 40, seed, program);
     expectSound(`pairs of crashes, seed ${seed}`, pairs);
   });
 
@@ -78,7 +97,7 @@ describe("after a crash, resume leaves each request submitted once and each imag
     timeout,
   }, async () => {
     const written = /^kill-after at operation \d+, write .*\.jsonl$/;
-    const cuts = powerCuts(16);
+    const cuts = powerCuts(16, isLongRun ? POWER_CUTS : ["power cut: names"]);
     const intents = await tryStrikesAfter(SCENARIOS.noWait, written, 0, cuts, program);
     expectSound("power cuts after an intent was written", intents);
     const ids = await tryStrikesAfter(SCENARIOS.noWait, written, -1, cuts, program);
@@ -87,7 +106,7 @@ describe("after a crash, resume leaves each request submitted once and each imag
 
   it("when the disk failed after a reservation was left unfinished", { timeout }, async () => {
     const reserving = /^kill-after at operation \d+, open .*\.claim-1\.\w+$/;
-    const failures = atEach(34, "EIO");
+    const failures = everyNth(atEach(34, "EIO"), 2);
     const outcomes = await tryStrikesAfter(SCENARIOS.noHardLinks, reserving, 0, failures, program);
     expectSound("failures of the disk after an unfinished reservation", outcomes);
   });

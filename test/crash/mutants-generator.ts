@@ -1,8 +1,8 @@
-import { ONE_IMAGE, type PaidScenario, TWO_IMAGES } from "./judge-generator.ts";
-import { always, before, type Edit, instead, never } from "./operators.ts";
+import { COMFYUI, type GeneratorScenario, ONE_IMAGE, TWO_IMAGES, WITH_ID } from "./judge-generator.ts";
+import { always, before, type Edit, instead, never, returns } from "./operators.ts";
 
 /** Bugs in the life of a paid request whose reply is its image, and the points where each is known to show. */
-export const GENERATOR_MUTANTS: { bug: string; edits: Edit[]; scenario: PaidScenario; at: RegExp }[] = [
+export const GENERATOR_MUTANTS: { bug: string; edits: Edit[]; scenario: GeneratorScenario; at: RegExp }[] = [
   {
     bug: "resume sends a paid request again that was started",
     edits: [never("recoverRequest", "work.isPaid")],
@@ -50,5 +50,32 @@ export const GENERATOR_MUTANTS: { bug: string; edits: Edit[]; scenario: PaidScen
     edits: [always("isMeant", "isNamed")],
     scenario: TWO_IMAGES,
     at: /^kill-after at operation \d+, close reply$/,
+  },
+  {
+    bug: "a job whose id was lost is sent again",
+    edits: [never("recoverRequest", "work.isPaid")],
+    scenario: WITH_ID,
+    at: /^kill at half a reply$/,
+  },
+  {
+    bug: "a job is polled before its id is recorded, and the reply that had it is removed",
+    edits: [
+      before("TaskWriter.#catchUp", `if (this.#unwritten.at(-1)?.type === "accepted") return true;`),
+      before("awaitAccepted", "deps.ledger.work.remove(writer.id);"),
+    ],
+    scenario: WITH_ID,
+    at: /^kill at poll: headers$/,
+  },
+  {
+    bug: "ComfyUI is not asked for a job before it is sent again",
+    edits: [never("sent", "found"), returns("whereabouts", "null")],
+    scenario: COMFYUI,
+    at: /^kill at POST \/prompt$/,
+  },
+  {
+    bug: "an image of a job is saved under the provider's id of it",
+    edits: [returns("underOwnId", "state")],
+    scenario: COMFYUI,
+    at: /^kill-after at operation \d+, link /,
   },
 ];

@@ -1,5 +1,5 @@
 import { afterAll, describe, it } from "vitest";
-import { isLongRun } from "../support/holds.ts";
+import { everyNth, isLongRun } from "../support/holds.ts";
 import { ProgramHost } from "../support/program-host.ts";
 import { BUILT } from "./build-mutant.ts";
 import { BATCH_MUTANTS } from "./mutants-batch.ts";
@@ -14,10 +14,8 @@ import { tryPoint } from "./try-point.ts";
 // What the crash tests are worth: bugs planted in the program, one at a time, must be caught. Every fifth one;
 // `npm run crash` tries them all, those of `batch` too.
 const program = { folder: BUILT, recovery: new ProgramHost(BUILT) };
-const mutants = [LEDGER_MUTANTS, SUBMITTING_MUTANTS, SAVING_MUTANTS].flatMap((group) =>
-  group.filter((_, at) => isLongRun || at % 5 === 0),
-);
-const timeout = 180_000;
+const mutants = [LEDGER_MUTANTS, SUBMITTING_MUTANTS, SAVING_MUTANTS].flatMap((group) => everyNth(group, 5));
+const timeout = 300_000;
 
 afterAll(() => program.recovery.close());
 

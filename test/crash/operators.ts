@@ -72,7 +72,7 @@ export function swapped(inside: string, callee: string, other: string): Edit {
 
 /** A file's code with an edit made, unless it has several places; and how many it has. */
 export function edited(code: string, edit: Edit): { code: string; places: number } {
-  const places = placesIn(functionsOf(code), edit);
+  const places = mayHold(code, edit) ? placesIn(functionsOf(code), edit) : [];
   const [place = []] = places.length === 1 ? places : [];
   const lastFirst = place.toSorted((one, other) => other.from - one.from);
   const changed = lastFirst.reduce(
@@ -80,6 +80,11 @@ export function edited(code: string, edit: Edit): { code: string; places: number
     code,
   );
   return { code: changed, places: places.length };
+}
+
+/** Whether a file names the function of an edit at all: to search its text costs less than to parse it. */
+export function mayHold(code: string, { inside }: Edit): boolean {
+  return inside.split(".").every((part) => code.includes(part));
 }
 
 /** Where an edit can be made in these functions. */

@@ -3,7 +3,7 @@ import { pick, randomFrom } from "../support/random.ts";
 import { ledgerTasks } from "./disk.ts";
 import { judgeRecovery } from "./judge-recovery.ts";
 import { judgeRun } from "./judge-run.ts";
-import { POWER_CUTS, type Point } from "./points.ts";
+import type { Point, PowerCut } from "./points.ts";
 import { RESUME, type Scenario } from "./scenarios.ts";
 import type { DiskMode } from "./trial-world.ts";
 import { inWorld, type Outcome, type Program, pointsOf, runScenario, WORKERS } from "./try-point.ts";
@@ -87,15 +87,15 @@ export async function tryStrikesAfter(
 }
 
 /** Of a resume: the power fails at its first operation, at its second, and so on, and while it polls. */
-export function powerCuts(operations: number): Strike[] {
-  return POWER_CUTS.flatMap((mode): Strike[] => [
+export function powerCuts(operations: number, modes: readonly PowerCut[]): Strike[] {
+  return modes.flatMap((mode): Strike[] => [
     ...atEach(operations, mode),
     { at: null, mode, stage: "poll: replied", nth: 1, incident: "kill" },
   ]);
 }
 
 /** A strike at its first operation, one at its second, and so on. */
-export function atEach(operations: number, mode: DiskMode): Strike[] {
+export function atEach(operations: number, mode: DiskMode): { at: number; mode: DiskMode }[] {
   return Array.from({ length: operations }, (_, at) => ({ at: at + 1, mode }));
 }
 

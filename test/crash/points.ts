@@ -1,4 +1,5 @@
 import path from "node:path";
+import { everyNth, isLongRun } from "../support/holds.ts";
 import type { Operation, OperationKind } from "./operations.ts";
 import { type Incident, STAGES, type Stage } from "./stages.ts";
 import type { DiskMode } from "./trial-world.ts";
@@ -17,6 +18,7 @@ export const UNDISTURBED: Point = { name: "undisturbed", strike: null };
 export type Modes = Record<OperationKind, readonly DiskMode[]>;
 
 export const POWER_CUTS = ["power cut: bytes", "power cut: names"] as const;
+export type PowerCut = (typeof POWER_CUTS)[number];
 
 /**
  * What can strike each kind of operation. Half a write has no counterpart elsewhere; a disk that is full is
@@ -59,6 +61,33 @@ export function diskPoints(operations: readonly Operation[], modes: Modes): Poin
       strike: { at: number, mode },
     })),
   );
+}
+
+const FAILURE = /^(EIO|ENOSPC|short) /;
+const BYTES_AT_STAGE = /^power cut: bytes at (?!operation )/;
+
+/**
+ * A quick run's part of the points: all kills, and every second failure of the disk. A power cut at a stage that takes
+ * names takes the bytes too.
+ */
+export function quickPart(points: readonly Point[]): Point[] {
+  const failures = points.filter(({ name }) => FAILURE.test(name));
+  const tried = new Set(everyNth(failures, 2));
+  return points.filter(
+    (point) => isLongRun || (FAILURE.test(point.name) ? tried.has(point) : !BYTES_AT_STAGE.test(point.name)),
+  );
+}
+
+/** The points from the first whose name fits on, up to the last whose name fits the other. @throws where there are none */
+export function pointsBetween<Place extends { name: string }>(
+  points: readonly Place[],
+  from: RegExp,
+  to: RegExp,
+): Place[] {
+  const first = points.findIndex(({ name }) => from.test(name));
+  const last = points.findLastIndex(({ name }) => to.test(name));
+  if (first === -1 || last < first) throw new Error(`no points from ${from} to ${to}`);
+  return points.slice(first, last + 1);
 }
 
 /** Every stage that a run reached: the program killed there, or the power cut. */

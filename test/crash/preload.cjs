@@ -207,7 +207,8 @@ const NAMING = {
       facts: { from: path.resolve(from) },
     }),
   unlink: (call, target) => {
-    const file = path.resolve(target);
+    // Within a recursive removal, Node names files by their bytes.
+    const file = path.resolve(String(target));
     let frees = 0;
     const run = () => {
       const found = keep(file);
@@ -221,7 +222,7 @@ const NAMING = {
     return operation("unlink", "change", file, { run, outcome });
   },
   rmdir: (call, folder, ...rest) =>
-    operation("rmdir", "change", path.resolve(folder), { run: () => call(folder, ...rest) }),
+    operation("rmdir", "change", path.resolve(String(folder)), { run: () => call(folder, ...rest) }),
   utimes: (call, file, ...times) =>
     operation("utimes", "change", path.resolve(file), { run: () => call(file, ...times) }),
 };

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { ProgramHost } from "../support/program-host.ts";
 import { buildMutant } from "./build-mutant.ts";
 import type { Mutant } from "./mutant.ts";
 import type { Edit } from "./operators.ts";
@@ -44,10 +45,11 @@ export async function tryPlanted<Place>(
   sound: Program,
 ): Promise<Trial> {
   const folder = await mkdtemp(path.join(tmpdir(), "imggen-mutant-"));
+  let recovery: ProgramHost | null = null;
   try {
     await buildMutant(edits, folder);
-    // Each command in a process of its own: a shared one would cost the start of another process.
-    const mutant = { folder, recovery: null };
+    recovery = new ProgramHost(folder);
+    const mutant = { folder, recovery };
     const plain = (await tryPlain?.(mutant)) ?? null;
     for (let round = 1; round <= ROUNDS; round++) {
       for (const place of await placesIn(mutant)) {
@@ -58,6 +60,7 @@ export async function tryPlanted<Place>(
     }
     return { bug, plain, caught: null, sound: null };
   } finally {
+    recovery?.close();
     await rm(folder, { recursive: true, force: true });
   }
 }

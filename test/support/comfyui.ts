@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { png } from "./images.ts";
 import { listenForTest } from "./live-server.ts";
@@ -83,7 +83,11 @@ const USUAL: Record<string, NodeClass> = {
 
 const UUID = /^[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}$/;
 
-export async function comfyDouble(options: ComfyOptions = {}): Promise<ComfyDouble> {
+/** @param listen lets it listen, and gives its port; absent: until the test is over */
+export async function comfyDouble(
+  options: ComfyOptions = {},
+  listen: (server: Server) => Promise<number> = listenForTest,
+): Promise<ComfyDouble> {
   const classes: Record<string, NodeClass> = { ...USUAL, ...options.classes };
   const checkpoints = options.checkpoints ?? ["dream.safetensors"];
   const pending: Job[] = [];
@@ -232,7 +236,7 @@ export async function comfyDouble(options: ComfyOptions = {}): Promise<ComfyDoub
     socket.on("end", () => socket.end());
     socket.resume();
   });
-  const port = await listenForTest(server);
+  const port = await listen(server);
   double.host = `127.0.0.1:${port}`;
   double.url = `http://${double.host}`;
   return double;

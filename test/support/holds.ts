@@ -13,6 +13,10 @@ export const isLongRun = SHARE === 1;
 /** A number of cases, runs or rows of which a quick run does only a part. */
 export const share = (count: number): number => Math.ceil(count * SHARE);
 
+/** Every n-th of what a quick run tries only a part of. */
+export const everyNth = <Item>(items: readonly Item[], nth: number): Item[] =>
+  items.filter((_, at) => isLongRun || at % nth === 0);
+
 /** Proves a property by trying it on many cases. A failure is shrunk and shown with its seed. */
 export function holds<Case>(property: fc.IProperty<Case>, cases = CASES): void {
   fc.assert(property, { numRuns: share(cases) });

@@ -45,11 +45,17 @@ export async function listenForTest(server: Server): Promise<number> {
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const port = await listenHere(server);
   onTestFinished(async () => {
     for (const socket of sockets) socket.destroy();
     await new Promise((resolve) => server.close(resolve));
   });
+  return port;
+}
+
+/** Lets a server listen on loopback. @returns the port */
+export async function listenHere(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const address = server.address();
   return typeof address === "object" && address ? address.port : 0;
 }
@@ -57,8 +63,7 @@ export async function listenForTest(server: Server): Promise<number> {
 /** A port of this machine without a listener. */
 export async function deadPort(): Promise<number> {
   const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
+  const port = await listenHere(server);
   await new Promise((resolve) => server.close(resolve));
-  return typeof address === "object" && address ? address.port : 0;
+  return port;
 }

@@ -23,6 +23,10 @@ async function comfyWorld({ graph = workflow(), ...options }: ComfyOptions & { g
   };
 }
 
+/** Where the image of a task goes. */
+const pathOf = (taskId: unknown) =>
+  expect.stringMatching(new RegExp(`/a-fox-${String(taskId).slice(-8)}\\.png$`));
+
 const FOX = ["generate", "a fox", "--workflow", "fox.json"];
 
 describe("generate with ComfyUI", () => {
@@ -204,7 +208,8 @@ describe("a task at ComfyUI that is not waited for", () => {
     });
     expect(await json(["resume"])).toMatchObject({
       code: 0,
-      document: { tasks: [{ taskId, status: "completed" }] },
+      // Under the name that the command would have given it.
+      document: { tasks: [{ taskId, files: [{ path: pathOf(taskId) }] }] },
     });
     expect(double.submits.length).toBe(1);
   });

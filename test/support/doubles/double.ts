@@ -51,7 +51,7 @@ export async function serviceDouble(
     if (part === "submit") submits += 1;
     const scripted = script[part];
     if (scripted) return scripted(request, socket);
-    const number = part === "submit" ? submits : Number(/-(\d+)(?:\D|$)/.exec(request.target)?.[1] ?? 1);
+    const number = part === "submit" ? submits : numberIn(request.target);
     socket.write(replyTo(part, form)(`http://${request.headers.host}`, number));
   });
   const asked = (part: Part) => server.requests.filter((request) => form.partOf(request) === part);
@@ -75,6 +75,11 @@ function replyTo(part: Part, { replies }: ServiceForm): Reply {
 /** Answers as a form's reply does. */
 export function answers(reply: Reply, number = 1): Behaviour {
   return (request, socket) => void socket.write(reply(`http://${request.headers.host}`, number));
+}
+
+/** The number of the submit whose job or image a target names. */
+export function numberIn(target: string): number {
+  return Number(/-(\d+)(?:\D|$)/.exec(target)?.[1] ?? 1);
 }
 
 /** Where the double's image is. */
