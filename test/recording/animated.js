@@ -29,7 +29,7 @@ export function animated(frames, columns, caption) {
     ];
     return `@keyframes t${name}{${before}${percent(from)}{visibility:visible}${after}}.t${name}{animation:t${name} ${total}ms step-end infinite${to < frames.length ? ";visibility:hidden" : ""}}`;
   });
-  const still = "@media (prefers-reduced-motion:reduce){g{animation:none!important}}";
+  const still = "@media (prefers-reduced-motion:reduce){svg g[class]{animation:none}}";
   const texts = spans.map(({ row, from, to, line }) => {
     const isAlways = from === 0 && to === frames.length;
     return `<g${isAlways ? "" : ` class="t${from}-${to}"`}>${lineOf(line, row)}</g>`;

@@ -67,7 +67,7 @@ export async function drawn({ folder, index }: Job, usage: Usage | null = null):
 export function failing(failure: Failure | Failure["kind"], words = "no"): Promise<never> {
   const known: Record<Failure["kind"], Failure> = {
     unsent: { kind: "unsent" },
-  disk: { kind: "disk" },
+    disk: { kind: "disk" },
     account: { kind: "account", key: "login_required" },
     busy: { kind: "busy", retryAfterMs: null },
     invalid: { kind: "invalid" },
