@@ -22,14 +22,12 @@ export function animated(frames, columns, caption) {
   const spans = spansOf(shown, rows);
   const timed = spans.filter(({ from, to }) => from > 0 || to < frames.length);
   const times = new Map(timed.map(({ from, to }) => [`${from}-${to}`, { from, to }]));
-  const keyframes = [...times].map(([name, { from, to }]) => {
-    const [before, after] = [
-      from > 0 ? "0%{visibility:hidden}" : "",
-      to < frames.length ? `${percent(to)}{visibility:hidden}` : "",
-    ];
-    return `@keyframes t${name}{${before}${percent(from)}{visibility:visible}${after}}.t${name}{animation:t${name} ${total}ms step-end infinite${to < frames.length ? ";visibility:hidden" : ""}}`;
+  const rules = [...times].map(([name, { from, to }]) => {
+    const before = from > 0 ? "0%{visibility:hidden}" : "";
+    const after = to < frames.length ? `${percent(to)}{visibility:hidden}` : "";
+    return `@keyframes t${name}{${before}${percent(from)}{visibility:visible}${after}}.t${name}{animation:t${name} ${total}ms step-end infinite}`;
   });
-  const still = "@media (prefers-reduced-motion:reduce){svg g[class]{animation:none}}";
+  const gone = timed.filter(({ to }) => to < frames.length).map(({ from, to }) => `.t${from}-${to}`);
   const texts = spans.map(({ row, from, to, line }) => {
     const isAlways = from === 0 && to === frames.length;
     return `<g${isAlways ? "" : ` class="t${from}-${to}"`}>${lineOf(line, row)}</g>`;
@@ -38,8 +36,10 @@ export function animated(frames, columns, caption) {
 <title id="title">imggen in a terminal</title>
 <desc id="description">${escaped(caption)}</desc>
 <style>${STYLE}
-${keyframes.join("\n")}
-${still}</style>
+${[...new Set(gone)].join()}{visibility:hidden}
+@media (prefers-reduced-motion:no-preference){
+${rules.join("\n")}
+}</style>
 <rect x=".5" y=".5" width="${width - 1}" height="${height - 1}" rx="8" fill="#161b22" stroke="#6e7681"/>
 <circle cx="20" cy="17" r="5" fill="#ff5f57"/><circle cx="38" cy="17" r="5" fill="#febc2e"/><circle cx="56" cy="17" r="5" fill="#28c840"/>
 ${texts.join("\n")}
