@@ -45,6 +45,16 @@ describe("the embedded sandbox", () => {
     for (const said of [stderr, failed.stderr, lost.stderr]) expect(said).not.toMatch(/charge|cost unknown/);
   });
 
+  it("has no unknown cost in a table either", async () => {
+    const world = await commandWorld();
+    const compare = ["compare", "a fox", "-m", "z-image", "--sandbox"];
+    const tables = [[...compare, "--dry-run"], compare, ["history", "--sandbox", "--summary"]];
+    for (const args of tables)
+      expect((await world.run(args)).stdout.split("\n")).toContainEqual(
+        expect.stringMatching(/z-image .*\bfree\b/),
+      );
+  });
+
   it("keeps to itself under --quiet that it was refilled", async () => {
     const world = await commandWorld();
     await setCredits(world.home, 0);
