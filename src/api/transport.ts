@@ -13,7 +13,7 @@ export interface HttpRequest {
   method: "GET" | "HEAD" | "POST" | "PUT";
   url: URL;
   headers?: Record<string, string>;
-  /** Of a POST or a PUT alone. */
+  /** Only a POST or a PUT has one. */
   body?: string | Buffer | StreamedBody;
   /** The whole exchange, connection and body included, may take this long. */
   timeoutMs?: number;

@@ -6,6 +6,7 @@ import {
   fchownSync,
   fstatSync,
   fsync,
+  lchownSync,
   open,
   openSync,
   readSync,
@@ -128,9 +129,12 @@ const ROOT = 0;
 /**
  * Gives what root has just created the owner of the folder that it is in. Otherwise one run with sudo would leave records
  * that the folder's user cannot read. What cannot be given (on a disk without owners) stays root's.
- * @param give changes the owner
+ * @param give changes the owner. Default: by the file's name
  */
-export function giveToOwnerOfFolder(file: string, give: (uid: number, gid: number) => void): void {
+export function giveToOwnerOfFolder(
+  file: string,
+  give = (uid: number, gid: number) => lchownSync(file, uid, gid),
+): void {
   if (userId() !== ROOT) return;
   try {
     const { uid, gid } = statSync(path.dirname(file));

@@ -173,7 +173,7 @@ export function readErrorBody(body: string): ErrorBody {
 /** Where servers say what is wrong, the most precise first. */
 const ERROR_FIELDS = ["message", "detail", "errors", "error", "msg", "title", "output"] as const;
 
-/** Below this depth nobody says anything: a server may nest thousands of levels. */
+/** Nobody says anything below this depth: a server may nest thousands of levels. */
 const MOST_LEVELS = 8;
 
 function wordsIn(value: unknown, levels = MOST_LEVELS): string {

@@ -17,7 +17,7 @@ import { RunningJobs } from "./running-jobs.ts";
 
 /** A request for a job's image, sent as JSON. */
 export interface ServiceRequest {
-  /** Below the service's base. */
+  /** A path below the service's base. */
   path: string;
   body: unknown;
 }

@@ -3,7 +3,7 @@ import type { Job, UnknownReply } from "./provider.ts";
 import { readReplyFile, replyFile } from "./reply-file.ts";
 import { excerptOf } from "./service/excerpt.ts";
 
-/** Of a reply that could not be used, enough for an excerpt. */
+/** Bytes of a reply that could not be used: enough for an excerpt. */
 const MOST_EXCERPT_BYTES = 64 * 1024;
 
 /** What is kept of the reply to a request of unknown fate. Never throws. @param mask hides the key */

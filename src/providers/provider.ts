@@ -78,7 +78,7 @@ export type PolledState =
 
 /** What a finished job was answered with, where it is not only URLs: it is kept on this disk, and `images` reads it. */
 export interface UnreadResult {
-  /** Of images, in their order; `data:` URLs among them. None: there is no image that can be read. */
+  /** URLs of images, in their order; `data:` URLs among them. None: there is no image that can be read. */
   urls: readonly string[];
   /** The reply. */
   said: string;

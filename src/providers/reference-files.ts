@@ -5,7 +5,7 @@ import { guardedLookup } from "../api/address.ts";
 import { HttpClient } from "../api/client.ts";
 import { download } from "../api/download.ts";
 import { backoffMs, REFERENCE } from "../api/retry.ts";
-import { DiskFile } from "../lib/disk-file.ts";
+import { DiskFile, giveToOwnerOfFolder } from "../lib/disk-file.ts";
 import { errorText } from "../lib/error-text.ts";
 import { inspectFileAt } from "../lib/image/inspect.ts";
 import { withoutQuery } from "../lib/redact.ts";
@@ -60,6 +60,7 @@ export async function referenceFiles(
       const name = nameOf(reference);
       const draft = `${stem}-${at + 1}`;
       await fetchInto(draft, reference, name, http, deps);
+      giveToOwnerOfFolder(draft);
       const { extension, mediaType } = checked(draft, name);
       await rename(draft, `${draft}.${extension}`);
       files.push({ file: `${draft}.${extension}`, mediaType });

@@ -37,7 +37,7 @@ export const REQUEST_FIELDS = {
   /** How many images to generate. */
   maxImages: "number",
   quality: "text",
-  /** Of the first image: each further one has the next. */
+  /** The first image's: each further one has the next. */
   seed: "number",
   /** What the images are not to show. */
   negative: "text",

@@ -11,7 +11,7 @@ export interface SaveSpec {
   facts: SidecarFacts | null;
   request: GenerationRequest | null;
   destination: Destination;
-  /** In the order of the images. What else a request has made, a reply on this disk alone may say: it comes after these. */
+  /** Has the order of the images. A reply on this disk may name more that a request has made: they come after these. */
   sources: readonly ImageSource[];
   /** The most that are downloaded. */
   mostImages: number;

@@ -13,6 +13,7 @@ import { readManifest } from "../../../core/manifest/read.ts";
 import type { PrivateCopies } from "../../../core/references/private-copies.ts";
 import { openInput } from "../../../lib/disk-file.ts";
 import { UsageError } from "../../../lib/error-types.ts";
+import { withHomeFolder } from "../../../lib/home-folder.ts";
 import { isFolder } from "../../../lib/read-file.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
@@ -105,7 +106,7 @@ async function rowCopies(manifest: string, session: Session): Promise<PrivateCop
   const { copiesForGenerator } = await import("../../../client/service-in-effect.ts");
   const place = resolvePath(manifest);
   const folder = isStream(manifest, place) ? "." : path.dirname(place);
-  const besideManifest = (file: string) => path.resolve(resolvePath(folder), file);
+  const besideManifest = (file: string) => path.resolve(resolvePath(folder), withHomeFolder(file));
   return copiesForGenerator(session, "image", { resolvePath: besideManifest });
 }
 
