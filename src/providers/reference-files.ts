@@ -1,4 +1,3 @@
-import { accessSync, constants } from "node:fs";
 import { copyFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { guardedLookup } from "../api/address.ts";
@@ -7,7 +6,7 @@ import { download } from "../api/download.ts";
 import { backoffMs, REFERENCE } from "../api/retry.ts";
 import { DiskFile, giveToOwnerOfFolder } from "../lib/disk-file.ts";
 import { errorText } from "../lib/error-text.ts";
-import { inspectFileAt } from "../lib/image/inspect.ts";
+import { type ImageInfo, inspectFileAt } from "../lib/image/inspect.ts";
 import { withoutQuery } from "../lib/redact.ts";
 import type { ProviderDeps } from "./deps.ts";
 import { Base64File } from "./post-body.ts";
@@ -83,18 +82,10 @@ export function referenceUrls(
     const isLong = "file" in reference || /^data:/i.test(reference.url);
     if (isShown && isLong) return shownReference(reference).shown ?? "";
     if ("url" in reference) return reference.url;
-    requireReadable(reference);
+    // It may be another file by now than the one that was checked: a task may wait for days.
+    checked(reference.file, nameOf(reference));
     return new Base64File(reference.file, `data:${reference.mediaType};base64,`);
   });
-}
-
-/** @throws ProviderError */
-function requireReadable(reference: LocalReference): void {
-  try {
-    accessSync(reference.file, constants.R_OK);
-  } catch (error) {
-    throw notRead(nameOf(reference), error);
-  }
 }
 
 /** What a `data:` URL holds in base64, for servers that take no such URL; any other URL as it is. */
@@ -132,6 +123,7 @@ async function fetchInto(
 ): Promise<void> {
   await rm(draft, { force: true });
   if ("file" in reference) {
+    checked(reference.file, name);
     await copyFile(reference.file, draft).catch((error) => {
       throw notRead(name, error);
     });
@@ -184,10 +176,19 @@ async function downloadInto(
   }
 }
 
-function checked(file: string, name: string) {
-  const inspection = inspectFileAt(file);
+/** @throws ProviderError for what is no whole image, a pipe that would never end among them */
+function checked(file: string, name: string): ImageInfo {
+  const inspection = inspectionOf(file, name);
   if (inspection.ok) return inspection.image;
   throw invalid(`${name} is ${inspection.problem}: ${inspection.detail}`);
+}
+
+function inspectionOf(file: string, name: string): ReturnType<typeof inspectFileAt> {
+  try {
+    return inspectFileAt(file);
+  } catch (error) {
+    throw notRead(name, error);
+  }
 }
 
 function notRead(name: string, error: unknown): ProviderError {
