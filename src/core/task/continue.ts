@@ -2,7 +2,7 @@ import { OutcomeUnknownError } from "../../api/errors.ts";
 import { type Charged, ImggenError } from "../../lib/error-types.ts";
 import { type OwnedTask, releaseIfPossible } from "../../store/owners.ts";
 import { isSamePlace } from "../../task/intent.ts";
-import type { TaskRecord } from "../../task/record.ts";
+import { chargedOf, type TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { ofOneAccount, type TaskDeps } from "../deps.ts";
 import { ClaimedError } from "../errors.ts";
@@ -116,11 +116,11 @@ function sentBefore({ id, state }: TaskRecord): OutcomeUnknownError {
 }
 
 /** A process on another machine may live, or have been killed: a container, or this machine before it restarted. */
-function mayBeSubmitting({ id }: TaskRecord): ClaimedError {
+function mayBeSubmitting(record: TaskRecord): ClaimedError {
   return new ClaimedError(
     ({ again }) =>
-      `An identical request (${id}) may be under way on another machine or in a container. Nothing was sent now; ${again} submits a new one.`,
-    { charged: "unknown" },
+      `An identical request (${record.id}) may be under way on another machine or in a container. Nothing was sent now; ${again} submits a new one.`,
+    { charged: chargedOf(record) },
   );
 }
 

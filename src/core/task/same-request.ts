@@ -18,11 +18,11 @@ export type IdenticalTask = { record: TaskRecord } & (
    * made, and the reply to another of its requests was lost.
    */
   | { kind: "resumable"; isOld: boolean; isPartlyUnknown: boolean }
-  /** A process has it in hand at the user's own generator. */
+  /** A living process has it in hand at the user's own generator. */
   | { kind: "under_way" }
   /** A living process is submitting it, or waits to submit it again. */
   | { kind: "submitting" }
-  /** A process that cannot be seen from here may be submitting it: on another machine, or in a container. */
+  /** A process that cannot be seen from here may be sending it: on another machine, or in a container. */
   | { kind: "out_of_sight" }
   /** Its reply was lost: only the user can decide. */
   | { kind: "unknown" }
@@ -46,18 +46,18 @@ export function classify(
   const nowMs = ledger.clock.now();
   const isOld = nowMs - Date.parse(submittedAt) > OLD_MS;
   const resumable = { kind: "resumable", record, isOld, isPartlyUnknown: isUnknown(record) } as const;
+  if (ledger.isCancelled(record)) return { kind: "cancelled", record };
+  if (mayBeUnderWay(record, ledger.processes.self, nowMs)) return { kind: "out_of_sight", record };
   switch (state.name) {
     case "saved":
       return { kind: "saved", record, state };
     case "waiting":
     case "started":
-      if (ledger.isCancelled(record)) return { kind: "cancelled", record };
       return ledger.isUnderWay(record) ? { kind: "under_way", record } : resumable;
     case "accepted":
     case "completed":
       return resumable;
     case "intent":
-      if (mayBeUnderWay(record, ledger.processes.self, nowMs)) return { kind: "out_of_sight", record };
       return { kind: ledger.isUnderWay(record) ? "submitting" : "unknown", record };
     case "rate_limited":
       return { kind: state.isOwnerGone ? "none" : "submitting", record };

@@ -57,6 +57,12 @@ describe("a task for a request that is asked for again", () => {
     ["is being submitted while that waits out a 429", [rate_limited], { by: LIVING }, { kind: "submitting" }],
     ["may be submitted on another machine", [], { by: ELSEWHERE }, { kind: "out_of_sight" }],
     [
+      "may be submitted again on another machine",
+      [{ ...rate_limited, until: UNTIL }],
+      { by: ELSEWHERE },
+      { kind: "out_of_sight" },
+    ],
+    [
       "is unknown once the time of another machine is over",
       [],
       { by: ELSEWHERE, agoMs: 150_001 },
@@ -75,6 +81,7 @@ describe("a task for a request that is asked for again", () => {
   it.each<[string, TaskEvent[], Left, Partial<IdenticalTask>]>([
     ["is under way while it waits for its turn", [], { by: LIVING }, { kind: "under_way" }],
     ["is under way once it is sent", [started(LIVING)], { by: LIVING }, { kind: "under_way" }],
+    ["may be sent from another machine", [started(ELSEWHERE)], {}, { kind: "out_of_sight" }],
     ["is resumable where its process has ended", [started(GONE)], {}, resumable],
     ["is resumable once the time of its process is over", [started(LIVING)], { agoMs: 150_001 }, resumable],
     ["is cancelled while it waits", [], { isCancelled: true }, { kind: "cancelled" }],
