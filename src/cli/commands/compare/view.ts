@@ -8,9 +8,9 @@ import { FLAG_NAMES } from "../../../lib/wording.ts";
 import type { Limit } from "../../../models/errors.ts";
 import { DEFAULT_MODEL } from "../../../models/matrix.ts";
 import { differingSettings, type OwnFields, ownSettings } from "../../../task/request.ts";
-import type { BatchTerms } from "../../flags/batch-flags.ts";
 import type { Session } from "../../session/session.ts";
 import { showTable, type TableCell, type TableColumn } from "../../text/table.ts";
+import type { BatchTerms } from "../batch/batch-flags.ts";
 import { rowWord } from "../batch/row-notes.ts";
 import { costText, type ShownResult, showSummary } from "../batch/summary.ts";
 
