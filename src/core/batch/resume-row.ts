@@ -10,7 +10,7 @@ import { AdmittedRequests } from "../limits/admission.ts";
 import { dismissOwned, recordNotSent } from "../task/dismiss.ts";
 import { finishOwned, type ResumeSpec } from "../task/finish-owned.ts";
 import { reportOf } from "../task/report.ts";
-import { resumeFound } from "../task/resume.ts";
+import { resumeFound } from "../task/resume-task.ts";
 import type { PlannedRow } from "./plan.ts";
 import { folderOf, movedDestination } from "./row-files.ts";
 import { leftUnknown, resultOf, savedEarlier, unreadable } from "./row-result.ts";

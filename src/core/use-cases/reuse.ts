@@ -8,7 +8,7 @@ import { prepareDestination } from "../images/prepare-destination.ts";
 import { pause } from "../polling/wait.ts";
 import { recoveryDestination } from "../task/finish-owned.ts";
 import { reportOf, type TaskReport } from "../task/report.ts";
-import { claimedElsewhere, resumeFound } from "../task/resume.ts";
+import { claimedElsewhere, resumeFound } from "../task/resume-task.ts";
 import { classify, everyTaskFor, type IdenticalTask } from "../task/same-request.ts";
 import { copyOf } from "../task/save-again.ts";
 import {

@@ -10,12 +10,13 @@ import { prepareDestination } from "../images/prepare-destination.ts";
 import { pollOnce as pollTask, type WaitSettings } from "../polling/wait.ts";
 import { polledRecord } from "../task/accepted.ts";
 import { awaitTask, endedReport, leftUnfinished, unseen } from "../task/finish.ts";
+import { distinct, type NamedTask } from "../task/named-tasks.ts";
 import { originOfFile } from "../task/origin.ts";
 import { reportOf, reportOfId, type TaskReport } from "../task/report.ts";
-import { reported, resumeFound } from "../task/resume.ts";
+import { reported, resumeFound } from "../task/resume-task.ts";
 import { requireId, requirePolls, saveUnknownId } from "../task/save-again.ts";
 import type { AcceptedTask } from "../task/save-task.ts";
-import { distinct, type NamedTask, withRateLimitedPolls } from "./resume.ts";
+import { withRateLimitedPolls } from "./resume.ts";
 
 export interface StatusSpec {
   /** null: poll once. */
