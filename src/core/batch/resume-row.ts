@@ -134,12 +134,12 @@ async function findFile(
   if (moved !== null && file.path !== null) {
     const name = path.relative(folderOf(intent.destination), file.path);
     const there = path.join(folderOf(moved), name);
-    if (!name.startsWith("..") && (await isThere(there))) return { ...file, path: there };
+    if (!name.startsWith("..") && (await isOnDisk(there))) return { ...file, path: there };
   }
-  return (await isThere(file.path)) ? file : null;
+  return (await isOnDisk(file.path)) ? file : null;
 }
 
-async function isThere(file: string | null): Promise<boolean> {
+async function isOnDisk(file: string | null): Promise<boolean> {
   // On a disk error the file is downloaded again; if it exists after all, it is not saved a second time.
   return file !== null && (await nameIsTaken(file).catch(() => false));
 }

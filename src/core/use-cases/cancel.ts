@@ -66,9 +66,9 @@ async function cancelOne(
   deps: UseCaseDeps,
 ): Promise<CancelReport> {
   let counts = { ...NOTHING, requests: record.requests.length };
-  const known = factsOf(record);
-  const report = await reported(known, async () => {
-    if (!STATES[known.state].isOpen) return known;
+  const before = factsOf(record);
+  const report = await reported(before, async () => {
+    if (!STATES[before.state].isOpen) return before;
     if (record.intent.work === undefined) throw atService(record);
     const { owned, latest } = await claimed(record, wait, deps);
     if (owned === null) {

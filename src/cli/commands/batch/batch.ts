@@ -69,8 +69,8 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
   });
   const copies = generator && (await rowCopies(manifest, session));
   const checks = { matrix, generator, validate, copies };
-  const given = copies ? { ...values, image: absolute(values.image, session.context) } : values;
-  const defaults = { ...checks, values: given, labels, names: FLAG_NAMES, shard, template, name };
+  const ofFlags = copies ? { ...values, image: absolute(values.image, session.context) } : values;
+  const defaults = { ...checks, values: ofFlags, labels, names: FLAG_NAMES, shard, template, name };
   const source = manifestSource(manifest, { template, name }, session.context);
   const terms = await batchTerms(flags, session, { takesColumns: true });
   const { folder } = terms.output;
