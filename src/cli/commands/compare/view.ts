@@ -8,10 +8,10 @@ import { FLAG_NAMES } from "../../../lib/wording.ts";
 import type { Limit } from "../../../models/errors.ts";
 import { DEFAULT_MODEL } from "../../../models/matrix.ts";
 import { differingSettings, type OwnFields, ownSettings } from "../../../task/request.ts";
-import type { BatchTerms } from "../../flags/batch-flags.ts";
 import type { Session } from "../../session/session.ts";
 import { creditsCell } from "../../text/phrases.ts";
 import { showTable, type TableCell, type TableColumn } from "../../text/table.ts";
+import type { BatchTerms } from "../batch/batch-flags.ts";
 import { rowWord } from "../batch/row-notes.ts";
 import { costText, type ShownResult, showSummary } from "../batch/summary.ts";
 
@@ -33,10 +33,10 @@ const columns = (settings: readonly string[]): TableColumn[] => [
 
 /** A cell as its row is spoken of. */
 export function labelOf(
-  { model, ratio, quality, ...own }: Partial<Cell> & OwnFields,
+  { model, ratio, quality, ...fields }: Partial<Cell> & OwnFields,
   differing: readonly string[] = [],
 ): string {
-  const settings = ownSettings(own);
+  const settings = ownSettings(fields);
   const labels = differing.flatMap((name) => (name in settings ? `${name}=${settings[name]}` : []));
   return [model, ratio, quality, ...labels].filter(Boolean).join(" ");
 }
