@@ -3,6 +3,7 @@ import { makeFolder } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { inspectBytes } from "../../lib/image/inspect.ts";
 import { withoutQuery } from "../../lib/redact.ts";
+import { listed } from "../../lib/short-text.ts";
 import { clauseOf } from "../../providers/failures.ts";
 import { type MadeImage, ProviderError } from "../../providers/provider.ts";
 import type { Destination } from "../../task/intent.ts";
@@ -57,11 +58,9 @@ export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskD
 
 function surplusWarning(sources: readonly ImageSource[], mostImages: number): string {
   const urls = sources.flatMap((source) => (source.kind === "url" ? [source.url] : []));
-  const named = urls.slice(0, MOST_NAMED).map(withoutQuery).join(", ");
-  const more = urls.length > MOST_NAMED ? `, and ${urls.length - MOST_NAMED} more` : "";
   return (
     `The service returned ${mostImages + urls.length} images; the first ${mostImages} were downloaded. ` +
-    `Not downloaded: ${named}${more}. All URLs are in the ledger.`
+    `Not downloaded: ${listed(urls.map(withoutQuery), MOST_NAMED)}. All URLs are in the ledger.`
   );
 }
 
