@@ -36,7 +36,7 @@ export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskD
   if (surplus.length > 0) result.warnings.push(surplusWarning(surplus, mostImages));
   result.files = sources.map(() => null);
   const failures: DownloadFailedError[] = [];
-  // The list grows by what else turns out to be in a reply.
+  // The list grows by further images of a reply.
   for (const [at, source] of sources.entries()) {
     deps.signal.throwIfAborted();
     result.files[at] = null;

@@ -14,7 +14,7 @@ export interface CheckResult {
   hint: string | null;
   /** The result for programs: values by name. Empty if the check could not be made. */
   facts: Facts;
-  /** All is well, and it says something that a person may not know. What is no news only `--verbose` shows, and JSON. */
+  /** All is well, and the message is news to a person. Other results are in `--verbose` and `--json` only. */
   isNews?: true;
 }
 
@@ -22,7 +22,7 @@ type Facts = Readonly<Record<string, string | number | boolean | null>>;
 
 type Run<Arguments extends unknown[]> = (...given: Arguments) => CheckResult | Promise<CheckResult>;
 
-/** The checks of what requests go to, which differ: a service, the user's own generator, or the embedded sandbox. */
+/** The checks that differ between a service, the user's own generator and the embedded sandbox. */
 export type Target = Readonly<Record<"service" | "key" | "clock", Run<[]>>>;
 
 /** One check. An ImggenError that it throws is its result: failed. */
@@ -46,7 +46,7 @@ export function failed(message: string, hint: string | null, facts: Facts = {}):
   return { status: "failed", message, hint, facts };
 }
 
-/** All is well, and a person may not know how. */
+/** All is well, and the message is news. */
 export function news(message: string, facts: Facts): CheckResult {
   return { ...ok(message, facts), isNews: true };
 }
@@ -58,7 +58,7 @@ export function skipped(message: string, facts: Facts = {}): CheckResult {
 /** A check cannot be made, and why: a few words without a full stop. Another check reports the cause. */
 export class NotChecked extends Error {}
 
-/** What a check depends on and another one reports. @throws NotChecked for what imggen itself refuses */
+/** What a check depends on. Another check reports an error of it. @throws NotChecked in place of an ImggenError */
 export async function needed<Found>(why: string, find: () => Found | Promise<Found>): Promise<Found> {
   try {
     return await find();
