@@ -67,8 +67,8 @@ export async function needed<Found>(why: string, find: () => Found | Promise<Fou
   }
 }
 
-/** Longer than the service's check takes, which is the longest. */
-const LONGEST_CHECK_MS = 5_500;
+/** Longer than the check of the service takes, on a busy machine too. */
+const LONGEST_CHECK_MS = 7_000;
 
 /** Makes a check. Everything but a bug in imggen is a result. @throws InterruptedError on a signal */
 export async function make(
@@ -81,7 +81,7 @@ export async function make(
   const timeUp = clock.sleep(LONGEST_CHECK_MS, AbortSignal.any([signal, ended.signal]));
   timeUp.catch(() => {});
   const late = () =>
-    warning("No result within 5.5 s.", "A disk or a network that does not answer may be the cause.");
+    warning("No result within 7 s.", "A disk or a network that does not answer may be the cause.");
   const result = async () => run(session, target);
   try {
     return await Promise.race([result(), timeUp.then(late)]);
