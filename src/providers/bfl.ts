@@ -21,7 +21,7 @@ function formOf(server: ProviderServer): JobForm {
     const url = server.ownUrl(given ?? server.urlBelow(`/get_result?id=${id}`));
     if (url === null) return null;
     // Only this reply has the price. A URL's fragment is never sent.
-    return typeof cost === "number" ? `${withoutFragment(url)}#${COST}${cost}` : url.href;
+    return typeof cost === "number" ? `${url.href.replace(/#.*$/s, "")}#${COST}${cost}` : url.href;
   };
   return {
     check: modelNamed(/^[\w-][\w.-]*$/, "Black Forest Labs is named like flux-2-pro"),
@@ -50,10 +50,6 @@ function formOf(server: ProviderServer): JobForm {
 }
 
 const COST = "cost=";
-
-function withoutFragment({ href }: URL): string {
-  return href.replace(/#.*$/s, "");
-}
 
 /** Those that end a job without an image. */
 const ENDS: ReadonlySet<unknown> = new Set([

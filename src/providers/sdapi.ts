@@ -86,16 +86,16 @@ async function imageRequest(job: Job, deps: ReferenceDeps): Promise<ServiceReque
   if (problem !== null) throw unsendable(problem);
   const { model, width, height, fields } = job.options;
   const { prompt } = job.request;
-  const plain = { prompt, width, height, ...(model !== null && modelFields(model)) };
+  // The model stays loaded after the request: loading another one can take longer than an image.
+  const loading = {
+    override_settings: { sd_model_checkpoint: model },
+    override_settings_restore_afterwards: false,
+  };
+  const plain = { prompt, width, height, ...(model !== null && loading) };
   const [image] = await referenceFiles(job, deps);
   if (image === undefined) return { path: "/sdapi/v1/txt2img", body: { ...plain, ...fields } };
   const images = { init_images: [base64Of(image)] };
   return { path: "/sdapi/v1/img2img", body: { ...plain, ...images, ...fields } };
-}
-
-/** The model stays loaded after the request: to load another one can take longer than an image. */
-function modelFields(model: string): Record<string, unknown> {
-  return { override_settings: { sd_model_checkpoint: model }, override_settings_restore_afterwards: false };
 }
 
 const EVERY_MS = 1_000;
@@ -135,7 +135,8 @@ async function followProgress(
   try {
     for (;;) {
       await clock.sleep(EVERY_MS, signal);
-      const reply = await server.get(progressPath(hasPreviews), signal, undefined, MOST_PROGRESS_BYTES);
+      const from = `/sdapi/v1/progress?skip_current_image=${!hasPreviews}`;
+      const reply = await server.get(from, signal, undefined, MOST_PROGRESS_BYTES);
       if (reply.cut !== null && hasPreviews) {
         // The preview is too large: only the progress is asked for.
         hasPreviews = false;
@@ -154,9 +155,4 @@ async function followProgress(
   } catch {
     // The image is what counts.
   }
-}
-
-/** @param hasPreviews whether the reply is to have a preview of the image */
-function progressPath(hasPreviews: boolean): string {
-  return `/sdapi/v1/progress?skip_current_image=${!hasPreviews}`;
 }

@@ -7,7 +7,6 @@ import { ImggenError } from "../lib/error-types.ts";
 import { listed } from "../lib/short-text.ts";
 import { checkRequest } from "../models/check.ts";
 import { FIELD_LABELS } from "../models/rules/rule.ts";
-import type { OwnedTask } from "../store/owners.ts";
 import type { Intent } from "../task/intent.ts";
 import { withEvent } from "../task/record.ts";
 import { ANY_MODEL, type CheckedRequest, type RequestInput } from "../task/request.ts";
@@ -123,7 +122,9 @@ async function beginChecked(intent: WithWork, service: Service, names: TaskNames
   const { taskId } = work;
   const cost = { credits: credits ?? 0, undocumented: credits === null ? 1 : 0 };
   await checkDailyLimit(cost, intent.service.keyId, service, { matrix, allowUndocumented: false });
-  const owned = await beginIn(intent, service, names);
+  const owned = await (names === null
+    ? ledger.begin(intent, WAIT_MS)
+    : ledger.beginAs(names.id, intent, null, WAIT_MS));
   if (owned === "taken") return { taskId };
   const tooMuch = await overDailyLimit(owned.record, service);
   if (tooMuch !== null) {
@@ -135,12 +136,4 @@ async function beginChecked(intent: WithWork, service: Service, names: TaskNames
   queue.add(withEvent(owned.record, { type: "released", at: isoTime(clock.now()) }));
   admission.breaker.retryAccount();
   return { taskId };
-}
-
-async function beginIn(
-  intent: Intent,
-  { ledger }: Service,
-  names: TaskNames | null,
-): Promise<OwnedTask | "taken"> {
-  return names === null ? ledger.begin(intent, WAIT_MS) : ledger.beginAs(names.id, intent, null, WAIT_MS);
 }

@@ -88,13 +88,10 @@ async function prepared({ workflows, server }: Context, signal: AbortSignal | nu
 type Parts = Pick<Job, "request" | "options" | "references"> & Partial<Pick<Job, "taskId" | "index">>;
 
 /** What goes where. @param images names of the reference images at the server @throws ProviderError */
-function placementsFor(graph: Graph, job: Parts, images = namesBefore(job)): Placement[] {
-  return placementsIn(graph, wantedOf(job, images));
-}
-
-/** Before they are uploaded, they have no names. */
-function namesBefore({ references }: Parts): string[] {
-  return references.map((_, at) => `<reference image ${at + 1}>`);
+function placementsFor(graph: Graph, job: Parts, images?: readonly string[]): Placement[] {
+  // Before they are uploaded, they have no names.
+  const names = images ?? job.references.map((_, at) => `<reference image ${at + 1}>`);
+  return placementsIn(graph, wantedOf(job, names));
 }
 
 /** What is wrong with a request, as a sentence; null for nothing. */
