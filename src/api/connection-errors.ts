@@ -63,7 +63,7 @@ export function describeConnectionError(
 }
 
 /**
- * Whether a failure is this process's own: its code or its memory gave out, not the network. Another attempt would fail
+ * Whether this process itself has failed (missing code, no memory), and not the network. Another attempt would fail
  * alike.
  */
 export function isOfThisProcess(error: unknown): boolean {

@@ -98,7 +98,7 @@ export class Connections {
     return connection;
   }
 
-  /** A stored task's own generator. */
+  /** The generator of a stored task. */
   async #generatorNamed(name: string): Promise<Connection> {
     const { generatorOf } = await import("./own-generator.ts");
     return this.#generatorConnection(generatorOf(name, this.#session));

@@ -152,7 +152,7 @@ export function describeFailure(error: unknown, names: OptionNames, task?: Faile
   return { ok: false, error: detail as ErrorDetail, taskId: task?.taskId ?? null, charged, resume };
 }
 
-/** What nobody expected: a bug. Never thrown, only described; `cause` is what was thrown, `charged` what it may have cost. */
+/** An unexpected error: a bug. It is never thrown. `cause` is the error; `charged` says what it may have cost. */
 class InternalError extends ImggenError {
   readonly type = "internal";
 }

@@ -162,7 +162,7 @@ function commandFor({ request, service, taskId, record }: ImageOrigin): string |
   return ["imggen", "generate", ...flags, ...where, ...end, shellWord(request.prompt)].join(" ");
 }
 
-/** A field's values as its flag takes them, one by one. */
+/** The values of a field, each as its flag accepts it. */
 function textsOf(value: GenerationRequest[FieldName]): string[] {
   if (typeof value !== "object") return value === undefined ? [] : [String(value)];
   if (Array.isArray(value)) return value;

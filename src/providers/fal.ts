@@ -2,12 +2,13 @@ import type { HttpReply } from "../api/client.ts";
 import type { ProviderDeps } from "./deps.ts";
 import { readErrorBody } from "./failed-reply.ts";
 import { ProviderServer } from "./http.ts";
-import { isJobId, type JobContext, type JobForm, jobService, urlsIn } from "./job-service.ts";
+import { isJobId, type JobForm, jobService, urlsIn } from "./job-service.ts";
 import type { ServerSetup } from "./kind.ts";
 import { sizeFields } from "./openai/size.ts";
 import type { Fields, Look, Polls } from "./polls.ts";
 import type { Job, PolledState, PollReply, Provider } from "./provider.ts";
 import { referenceUrls } from "./reference-files.ts";
+import { type JobContext, modelNamed } from "./server-provider.ts";
 
 /** fal's queue. The addresses of a request are used as its reply gives them: a model's sub-path is not in them. */
 export function falProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
@@ -24,7 +25,7 @@ function formOf(server: ProviderServer): JobForm {
     return idOf({ response: response.href, status: status.href, cancel: cancel?.href ?? "" });
   };
   return {
-    check: problemOf,
+    check: modelNamed(/^[\w-][\w.-]*(?:\/[\w-][\w.-]*){1,4}$/, "fal is named like fal-ai/flux/dev"),
     async request(job, context) {
       const { model, fields } = job.options;
       const body = {
@@ -106,9 +107,4 @@ async function referenceFields({ references, options }: Job, context: JobContext
   const urls = referenceUrls(references, context);
   const isList = urls.length > 1 || options.model?.endsWith("/edit");
   return isList ? { image_urls: urls } : { image_url: urls[0] };
-}
-
-function problemOf({ options: { model } }: Pick<Job, "options">): string | null {
-  if (model !== null && /^[\w-][\w.-]*(?:\/[\w-][\w.-]*){1,4}$/.test(model)) return null;
-  return "A model of fal is named like fal-ai/flux/dev.";
 }

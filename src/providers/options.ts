@@ -17,9 +17,9 @@ export interface GeneratorOptions {
   concurrency: number;
   /** `--generator-timeout`. Default 600 000. */
   timeoutMs: number;
-  /** What requests get that do not say it themselves: `--field`, and the settings `seed` and `negative`. */
+  /** Defaults of requests: `--field`, and the settings `seed` and `negative`. */
   defaults: OwnFields;
-  /** Its names of the fields for a seed and a negative prompt. */
+  /** The names of its fields for a seed and a negative prompt. */
   fieldNames: FieldNames;
   /** `--workflow`: the user's file, and how messages name the option; undefined for none. */
   workflow?: { path: string; label: string } | undefined;

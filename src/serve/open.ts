@@ -11,8 +11,8 @@ import type { ServeOptions } from "./options.ts";
 import { type RunningServer, startServer } from "./start.ts";
 
 /**
- * Starts a server before the user's own generator. Its folder and its tasks are those of the generator's name: the next
- * server goes on with the tasks of this one.
+ * Starts a server before the user's own generator. Its folder and its tasks belong to the generator's name: the next server
+ * continues the tasks of this one.
  * @throws StateFolderError; of the port, what the system says
  */
 export async function openServer(

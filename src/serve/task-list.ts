@@ -34,7 +34,7 @@ export class TaskList {
     return Math.max(this.entries.indexOf(entry), entry.line?.ahead ?? 0);
   }
 
-  /** The tasks that nobody works on here. */
+  /** The tasks that this process is not working on. */
   protected idle(): Entry[] {
     return this.entries.filter(({ isRunning }) => !isRunning);
   }

@@ -10,8 +10,8 @@ import { isId } from "./ledger-name.ts";
 const LOOK_MS = 250;
 
 /**
- * Tasks that the user has cancelled while another process had them: an empty file for each, named by its id. The process
- * that has the task obeys it before it sends a request, or the next one that takes the task up does.
+ * Tasks that the user has cancelled while another process had them: an empty file for each, named by its id. That process, or
+ * the next one that takes the task over, cancels it before it sends a request.
  */
 export class CancelMarks {
   readonly #folder: string;
@@ -76,7 +76,7 @@ export class CancelMarks {
     try {
       for (const name of namesIn(this.#folder)) for (const call of this.#watched.get(name) ?? []) call();
     } catch {
-      // The disk may give the folder at the next look. Before a request is sent, its mark is asked for by name.
+      // The disk may work at the next search. Before a request is sent, its mark is searched for by name.
     }
   }
 

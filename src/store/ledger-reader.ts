@@ -89,7 +89,7 @@ export class LedgerReader extends LedgerFiles {
   /**
    * Every task for the very same request of the same account, newest first.
    * @param sinceMs milliseconds since the epoch: no finished task that was begun earlier. Default: all
-   * @param onOther called for what is no task, or cannot be read
+   * @param onOther called for files that are no tasks, or cannot be read
    */
   async *sameRequest(
     wanted: RequestIdentity,

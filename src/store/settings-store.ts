@@ -11,7 +11,7 @@ import { SettingsError } from "./errors.ts";
 import { namesIn } from "./ledger-entry.ts";
 import { readObject, readSettings, type Settings, settingsFile, withKeyBound } from "./settings-file.ts";
 
-/** Many changes at once on a slow disk take seconds; one that waits for them loses nothing. */
+/** Many changes at once take seconds on a slow disk. A process that waits for them loses nothing. */
 const WAIT_FOR_OTHERS_MS = 20_000;
 
 /** `undefined` removes a setting. */

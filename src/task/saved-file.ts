@@ -11,7 +11,7 @@ export interface SavedFile {
   height: number;
   /** Digest of the bytes as the service sent them, where they were converted to the type that the file's name says. */
   originalSha256?: string;
-  /** The seed that it was made with, where the request names one. */
+  /** Its seed, if the request names one. */
   seed?: number;
 }
 

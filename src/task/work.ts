@@ -11,7 +11,7 @@ export interface WorkOptions {
   sizeForm: SizeForm | null;
   /** Fields that the user has set, under the provider's names: `steps`, `seed`, `negative_prompt`. */
   fields: ProviderFields;
-  /** The one of these that holds a seed: each further request of the task gets the next number. Absent for none. */
+  /** The field that holds a seed: each further request of the task gets the next number. Absent: none. */
   seedField?: string;
   /** `name@version` of the package that sent the request, where one did. */
   package?: string;

@@ -15,7 +15,7 @@ async function filesOf(references: Reference[], more: Partial<ReferenceDeps> = {
   const folder = await temporaryFolder();
   const generatorUrl = new URL("http://localhost:1234");
   const deps = { generatorUrl, proxies: undefined, clock: systemClock, signal: ALONE.signal, ...more };
-  const files = await referenceFiles({ references }, path.join(folder, "reference"), deps);
+  const files = await referenceFiles({ references, folder }, deps);
   return { folder, files };
 }
 

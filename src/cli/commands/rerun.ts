@@ -63,7 +63,7 @@ async function runRerun(session: Session, what: string, flags: RerunFlags): Prom
     validate: flags.validate,
   });
   const input = withFieldFlags(merged, values, terms?.fieldNames ?? {}, session);
-  // What is set for new requests is not meant for an earlier one.
+  // Settings are for new requests, not for an earlier one.
   const generator = terms && { ...terms, defaults: {} };
   const uploads = canUpload(generator ? input.image : values.image, session);
   const inherited = FIELD_NAMES.filter((name) => earlier.request[name] !== undefined);

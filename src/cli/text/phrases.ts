@@ -81,7 +81,7 @@ export function stoppingText(
   return `Stopping. Waiting up to ${formatDuration(waitMs)} for ${ids} under way…`;
 }
 
-/** What is said where a second signal gives up the replies of these tasks. */
+/** The message when a second signal gives up the replies of these tasks. */
 export function givenUpText(taskIds: readonly string[]): string {
   const replies = taskIds.length > 1 ? "The replies of tasks" : "The reply of task";
   return `${replies} ${firstOf(taskIds)} ${taskIds.length > 1 ? "were" : "was"} not waited for; ${resumeText(taskIds)}`;

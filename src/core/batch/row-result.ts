@@ -32,7 +32,7 @@ export function resultOf(row: PlannedRow, report: TaskReport, isSubmitted: boole
 }
 
 /**
- * A row's task failed. Running the same batch again does not submit it again; running `generate` would. The end of that row
+ * A row's task failed. Running the same batch again does not submit it again; running `generate` would. It ends that row
  * alone; `hint` says how to submit it again, and `cause` is the task's own error.
  */
 class RowFailedError extends GenerationFailedError {

@@ -27,7 +27,7 @@ export interface Sidecar extends SidecarFacts {
   sha256: string;
   width: number;
   height: number;
-  /** The seed that this image was made with, where the request names one: the request's is that of its first image. */
+  /** The seed of this image, if the request names one: the request has the seed of its first image. */
   seed?: number;
 }
 

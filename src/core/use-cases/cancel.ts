@@ -24,7 +24,7 @@ export interface CancelSpec {
 /** How often a task is read again that another process has. */
 const LOOK_EVERY_MS = 200;
 
-/** How long a process that has a task may take to obey: to end what it waits for, or a command of its own. */
+/** How long another process may take to cancel its task: to end its wait, or its command. */
 const OBEY_MS = 10_000;
 
 /**
@@ -97,7 +97,7 @@ async function claimed(
   const untilMs = beginMs + (wait === null ? 0 : (wait.timeoutMs ?? Number.POSITIVE_INFINITY));
   let isMarked = false;
   for (let latest = record; ; ) {
-    // What waits in a server is nobody's: it finds the task ended.
+    // No process has a task that waits in a server, which finds it ended.
     const owned = await ledger.claim(latest, latest.intent.server);
     if (typeof owned !== "string") return { owned, latest };
     const entry = await ledger.read(record.id);
@@ -134,7 +134,7 @@ function atService(record: TaskRecord): UsageError {
   });
 }
 
-/** The task is another process's still. */
+/** Another process still has the task. */
 async function inOtherHands(record: TaskRecord, { ledger }: UseCaseDeps): Promise<ClaimedError> {
   const worker = await ledger.workerOn(record);
   const { self } = ledger.processes;

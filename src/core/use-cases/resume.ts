@@ -33,7 +33,7 @@ export interface ResumeTasksSpec extends ResumeSpec {
   isSandbox: boolean;
   /** Where a task goes that the ledger does not hold. @throws SaveFailedError if that is the working folder, and gone */
   fallback: () => Destination;
-  /** Where a task goes that was asked of a server. Absent: where that keeps its images. @throws as `fallback` */
+  /** The destination of a server's task. Absent: the server's own folder. @throws as `fallback` */
   placeOfServed?: () => Destination;
 }
 
@@ -137,7 +137,7 @@ function resumeOne(target: ResumeTarget, run: Run): Promise<TaskReport> {
   return reported(reportOfId(id), async () => saveUnknownId(id, destination ?? fallback(), wait, deps));
 }
 
-/** A server keeps its images where no user looks for one. */
+/** A server's own folder is no place in which a user looks for an image. */
 function ofTarget(record: TaskRecord | null, options: ResumeTasksSpec): ResumeTasksSpec {
   const { destination, placeOfServed } = options;
   if (record?.intent.server === undefined || record.state.name === "saved" || !placeOfServed) return options;
@@ -169,7 +169,7 @@ async function resumeCharged(record: TaskRecord, { options, deps, saves }: Run):
 /** What is to be resumed, and the files in the ledger's folders that cannot be read as tasks. */
 export interface ResumeTargets {
   targets: ResumeTarget[];
-  /** Tasks that are left to the living server that they were asked of. */
+  /** Tasks that are left to their server, because it lives. */
   served: { record: TaskRecord; by: ProcessIdentity }[];
   unreadable: UnreadableEntry[];
 }

@@ -19,11 +19,8 @@ export interface ModelInput {
 /** What a model can be given, by name; null where that could not be learned. */
 export type ModelInputs = ReadonlyMap<string, ModelInput> | null;
 
-const NAME = /^[\w-][\w.-]*\/[\w-][\w.-]*(?::[\w-]+)?$/;
-
-export function isModelName(name: string): boolean {
-  return NAME.test(name);
-}
+/** Models are named `owner/name` or `owner/name:version`. */
+export const MODEL_NAME = /^[\w-][\w.-]*\/[\w-][\w.-]*(?::[\w-]+)?$/;
 
 /** The version in a model's name; null for its newest one. */
 export function versionOf(model: string): string | null {

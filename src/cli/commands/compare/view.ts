@@ -15,7 +15,7 @@ import type { BatchTerms } from "../batch/batch-flags.ts";
 import { rowWord } from "../batch/row-notes.ts";
 import { costText, type ShownResult, showSummary } from "../batch/summary.ts";
 
-/** @param settings in which the cells differ, of a generator's own */
+/** @param settings generator fields in which the cells differ */
 const planColumns = (settings: readonly string[]): TableColumn[] => [
   { heading: "MODEL", keep: true },
   { heading: "RATIO", whole: true },

@@ -12,7 +12,7 @@ import type { Session } from "../../session/session.ts";
 import { hasSymbols, type Paint, type TextStyleName } from "../../text/colors.ts";
 import { besideTerm, pieces, roomOn } from "../../text/fit.ts";
 import { type Check, type CheckResult, type CheckStatus, make, needed, ok, type Target } from "./check.ts";
-import { checkCache, checkFolder, checkState, checkTasks } from "./folders.ts";
+import { checkFolder, checkState, checkTasks } from "./folders.ts";
 import { checkLibraries, checkNode, checkTerminal } from "./installation.ts";
 import { checkProxy, checkTls, SANDBOX } from "./network.ts";
 import { askService, unknownTime } from "./service.ts";
@@ -43,7 +43,6 @@ const CHECKS: readonly Check[] = [
   { name: "config", run: checkConfig, next: "Fix its permissions or move it away, then try again." },
   { name: "models", run: checkModels },
   { name: "state", run: checkState },
-  { name: "cache", run: checkCache },
   { name: "folder", run: checkFolder },
   { name: "tasks", run: checkTasks },
   { name: "terminal", run: checkTerminal },

@@ -69,9 +69,9 @@ async function runModels(
   return 0;
 }
 
-/** What the user's own generator says of its models. */
+/** The models of the user's own generator. */
 interface Others {
-  /** Those that it lists and nothing else is known of. */
+  /** Models of which only the name is known. */
   others: readonly Model[];
   loaded: string | null;
 }

@@ -24,10 +24,10 @@ export function register(command: Command, runWith: RunWith): void {
     .action(runWith(runSetup));
 }
 
-/** What there is, and what was asked. */
+/** The generators that were found, and where they were searched for. */
 interface Found {
   ports: readonly number[];
-  /** Those that a service's key may be in. */
+  /** The variables that may hold a service's key. */
   variables: readonly string[];
   servers: readonly FoundServer[];
   services: readonly FoundService[];
@@ -106,7 +106,7 @@ function modelCount({ models }: FoundServer): string {
   return models.length > 1 ? `, ${counted(models.length, "model")}` : "";
 }
 
-/** What to type for each, a line each: its model too, where it needs one. */
+/** A command for each generator, with a model if it needs one. */
 function commandsFor(all: readonly FoundGenerator[], session: Session): string[] {
   const set = (name: string, value: string) =>
     session.inProfile(`imggen config set ${name} ${shellWord(value)}`);
