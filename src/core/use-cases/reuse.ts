@@ -138,7 +138,7 @@ async function obtained(
     const [first] = report.files;
     // Its own copy is not in the way of an image.
     if (!first || !(await isCopyOf(destination.path, first))) await requireFree(destination);
-    if (task.kind === "saved") return copyOf(task.state, destination, wait, report, deps);
+    if (task.kind === "saved") return copyOf(task.record, task.state, destination, wait, deps);
   }
   if (wait === null) return { ...report, isAwaited: report.files.length > 0 };
   // Bytes that went to standard output are nowhere now.
