@@ -56,7 +56,7 @@ export function describeConnectionError(
     };
   }
   if (isOfThisProcess(error))
-    return { message: `imggen itself failed, not the network: ${plainText(error)}.`, hint: OWN_FAULT };
+    return { message: `The fault is in imggen, not in the network: ${plainText(error)}.`, hint: OWN_FAULT };
   const proxy = proxyIn(error);
   const what = proxy === null ? `The service at ${service.host}` : `The proxy at ${proxy}`;
   return { message: `${what} could not be reached: ${plainText(error)}.`, hint };

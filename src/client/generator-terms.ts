@@ -19,7 +19,7 @@ export function termsUnasked(own: OwnGenerator, source: GeneratorSource): Genera
 }
 
 /** Terms for a client that cannot wait. @returns null without a generator */
-export function termsAtOnce(source: GeneratorSource): GeneratorTerms | null {
+export function termsFromSettings(source: GeneratorSource): GeneratorTerms | null {
   const setting = source.settings.generator();
   return setting === undefined ? null : termsUnasked(ownGenerator(setting, source), source);
 }

@@ -134,7 +134,7 @@ function pageImage(
     ratio,
     quality,
     settings: origin === null ? {} : ownSettings({ ...origin.request, seed: origin.seed }),
-    credits: origin?.credits ?? (origin?.free ? 0 : null),
+    credits: origin?.free ? 0 : (origin?.credits ?? null),
     task: origin?.taskId ?? null,
     command: origin && commandFor(origin),
   };

@@ -6,6 +6,7 @@ import {
   fchownSync,
   fstatSync,
   fsync,
+  lchownSync,
   open,
   openSync,
   readSync,
@@ -128,9 +129,12 @@ const ROOT = 0;
 /**
  * Gives a file that root has just created to the owner of its folder. Otherwise a run with sudo would leave records that the
  * folder's owner cannot read. On a disk without owners the file stays root's.
- * @param give changes the owner
+ * @param give changes the owner. Default: by the name of the file
  */
-export function giveToOwnerOfFolder(file: string, give: (uid: number, gid: number) => void): void {
+export function giveToOwnerOfFolder(
+  file: string,
+  give = (uid: number, gid: number) => lchownSync(file, uid, gid),
+): void {
   if (userId() !== ROOT) return;
   try {
     const { uid, gid } = statSync(path.dirname(file));

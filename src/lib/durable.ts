@@ -1,4 +1,4 @@
-import { lchownSync, mkdirSync, readdirSync, statSync, unlinkSync } from "node:fs";
+import { mkdirSync, readdirSync, statSync, unlinkSync } from "node:fs";
 import { platform } from "node:os";
 import path from "node:path";
 import { DiskFile, giveToOwnerOfFolder } from "./disk-file.ts";
@@ -30,7 +30,7 @@ export async function makeFolder(folder: string, mode: number): Promise<void> {
 async function makeOne(folder: string, mode: number): Promise<boolean> {
   try {
     mkdirSync(folder, { mode });
-    giveToOwnerOfFolder(folder, (uid, gid) => lchownSync(folder, uid, gid));
+    giveToOwnerOfFolder(folder);
   } catch (error) {
     const code = errorCode(error);
     if (code === "ENOENT") return false;

@@ -30,7 +30,13 @@ function hintFor(name: string): string | undefined {
 /** The value that is sent. */
 export function fieldValue(text: string): ProviderFields[string] {
   if (text === "true" || text === "false") return text === "true";
-  return /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text)
-    ? Number(text)
-    : text.replace(/^"(.*)"$/s, "$1");
+  return numberIn(text) ?? text.replace(/^"(.*)"$/s, "$1");
+}
+
+/** The number that a text is; null for none, and for one that another number would stand for, as for a long seed. */
+function numberIn(text: string): number | null {
+  if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text)) return null;
+  const number = Number(text);
+  const isExact = /^-?\d+$/.test(text) ? Number.isSafeInteger(number) : Number.isFinite(number);
+  return isExact ? number : null;
 }

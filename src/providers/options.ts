@@ -25,7 +25,7 @@ export interface GeneratorOptions {
   workflow?: { path: string; label: string } | undefined;
   /** `--generator-header`, with the variables' values in place. */
   headers: Readonly<Record<string, string>>;
-  /** By the kind and the address, unless `--generator-paid` or `--generator-free` says otherwise. */
+  /** Follows from the kind and the address, unless `--generator-paid` or `--generator-free` says otherwise. */
   isPaid: boolean;
   key: string | null;
   /** `name@version` of the package that makes the images, where one does. */

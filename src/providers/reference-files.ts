@@ -1,13 +1,12 @@
-import { accessSync, constants } from "node:fs";
 import { copyFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { guardedLookup } from "../api/address.ts";
 import { HttpClient } from "../api/client.ts";
 import { download } from "../api/download.ts";
 import { backoffMs, REFERENCE } from "../api/retry.ts";
-import { DiskFile } from "../lib/disk-file.ts";
+import { DiskFile, giveToOwnerOfFolder } from "../lib/disk-file.ts";
 import { errorText } from "../lib/error-text.ts";
-import { inspectFileAt } from "../lib/image/inspect.ts";
+import { type ImageInfo, inspectFileAt } from "../lib/image/inspect.ts";
 import { withoutQuery } from "../lib/redact.ts";
 import type { ProviderDeps } from "./deps.ts";
 import { Base64File } from "./post-body.ts";
@@ -60,6 +59,7 @@ export async function referenceFiles(
       const name = nameOf(reference);
       const draft = path.join(folder, `reference-${at + 1}`);
       await fetchInto(draft, reference, name, http, deps);
+      giveToOwnerOfFolder(draft);
       const { extension, mediaType } = checked(draft, name);
       await rename(draft, `${draft}.${extension}`);
       files.push({ file: `${draft}.${extension}`, mediaType });
@@ -82,18 +82,10 @@ export function referenceUrls(
     const isLong = "file" in reference || /^data:/i.test(reference.url);
     if (isShown && isLong) return shownReference(reference).shown ?? "";
     if ("url" in reference) return reference.url;
-    requireReadable(reference);
+    // It may be another file by now than the one that was checked: a task may wait for days.
+    checked(reference.file, nameOf(reference));
     return new Base64File(reference.file, `data:${reference.mediaType};base64,`);
   });
-}
-
-/** @throws ProviderError */
-function requireReadable(reference: LocalReference): void {
-  try {
-    accessSync(reference.file, constants.R_OK);
-  } catch (error) {
-    throw notRead(nameOf(reference), error);
-  }
 }
 
 /** The base64 of a `data:` URL, for servers that accept no such URL. Any other URL stays as it is. */
@@ -131,6 +123,7 @@ async function fetchInto(
 ): Promise<void> {
   await rm(draft, { force: true });
   if ("file" in reference) {
+    checked(reference.file, name);
     await copyFile(reference.file, draft).catch((error) => {
       throw notRead(name, error);
     });
@@ -183,10 +176,19 @@ async function downloadInto(
   }
 }
 
-function checked(file: string, name: string) {
-  const inspection = inspectFileAt(file);
+/** @throws ProviderError for what is no whole image, a pipe that would never end among them */
+function checked(file: string, name: string): ImageInfo {
+  const inspection = inspectionOf(file, name);
   if (inspection.ok) return inspection.image;
   throw unsendable(`${name} is ${inspection.problem}: ${inspection.detail}.`);
+}
+
+function inspectionOf(file: string, name: string): ReturnType<typeof inspectFileAt> {
+  try {
+    return inspectFileAt(file);
+  } catch (error) {
+    throw notRead(name, error);
+  }
 }
 
 function notRead(name: string, error: unknown): ProviderError {

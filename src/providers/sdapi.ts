@@ -71,7 +71,7 @@ function readAnswer(reply: StoredReply): Answer {
   return answerOf(base64Images([fieldsOf(json).images].flat()), null, reply.body.toString("utf8"));
 }
 
-/** Of several reference images, some of these servers refuse all, and some ignore all but the first. */
+/** Some of these servers refuse several reference images, and some ignore all but the first. */
 function problemOf({ references: { length } }: Pick<Job, "references">): string | null {
   return length > 1 ? `An sdapi server takes one reference image, and there are ${length}.` : null;
 }

@@ -19,7 +19,7 @@ export interface TaskNames {
 }
 
 interface KnownKey extends TaskNames {
-  /** Of what the key was first used for. */
+  /** Digest of what the key was first used for. */
   digest: string;
   /** Milliseconds since the epoch. */
   at: number;

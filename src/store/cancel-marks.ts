@@ -2,6 +2,7 @@ import path from "node:path";
 import { DiskFile } from "../lib/disk-file.ts";
 import { isPresent, makeFolder, removeIfPossible } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-text.ts";
+import { StateFolderError } from "./errors.ts";
 import { namesIn } from "./ledger-entry.ts";
 import { isId } from "./ledger-name.ts";
 
@@ -31,12 +32,22 @@ export class CancelMarks {
     }
   }
 
+  /** @throws StateFolderError where the disk does not say: its task may have been reported as cancelled */
   has(id: string): boolean {
-    return isPresent(this.#fileOf(id));
+    try {
+      return isPresent(this.#fileOf(id));
+    } catch (error) {
+      throw new StateFolderError(this.#folder, error);
+    }
   }
 
+  /** Never throws: what stays does no harm. */
   remove(id: string): void {
-    if (this.has(id)) removeIfPossible(this.#fileOf(id));
+    try {
+      if (this.has(id)) removeIfPossible(this.#fileOf(id));
+    } catch {
+      // The next sweep tries again.
+    }
   }
 
   /** Removes marks on tasks that have ended. @param isFinished whether a task with this id is */

@@ -20,7 +20,7 @@ export function mayStandForId(text: string): boolean {
  * without `task_`.
  */
 export class IdPrefixes {
-  /** Of each text, the newest task of each id that it fits. */
+  /** The newest task of each id that a text fits, by the text. */
   readonly #matches: Map<string, Map<string, TaskRecord>>;
 
   constructor(texts: Iterable<string>) {

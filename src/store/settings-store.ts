@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { lchownSync, realpathSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { DiskFile, giveToOwnerOfFolder } from "../lib/disk-file.ts";
@@ -87,7 +87,7 @@ export class SettingsStore {
     // In one step: a key must never stand beside another service's address.
     const { apiKeyBaseUrl, generatorKeyOrigin } = after;
     conf.store = definedOf({ ...conf.store, ...changes, apiKeyBaseUrl, generatorKeyOrigin });
-    giveToOwnerOfFolder(this.file, (uid, gid) => lchownSync(this.file, uid, gid));
+    giveToOwnerOfFolder(this.file);
     if (!isDeepStrictEqual(await this.read(), after)) throw new Error("the disk did not take all of it");
   }
 }

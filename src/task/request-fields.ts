@@ -72,7 +72,9 @@ export function fieldsFrom<Fields extends GivenFields | SentFields>(
 }
 
 const isText = (value: unknown) => typeof value === "string";
-const isPlain = (value: unknown) => ["string", "number", "boolean"].includes(typeof value);
+// JSON has no number that is not finite.
+const isPlain = (value: unknown) =>
+  typeof value === "number" ? Number.isFinite(value) : isText(value) || typeof value === "boolean";
 
 /** Whether a value has a form, as it is sent. */
 const HAS_FORM: Readonly<Record<FieldForm, (value: unknown) => boolean>> = {

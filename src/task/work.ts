@@ -4,7 +4,7 @@ import type { ProviderFields } from "./request-fields.ts";
 export interface WorkOptions {
   /** The provider's own name of a model; null: whatever it has. */
   model: string | null;
-  /** In pixels. What a provider makes of them, its bytes say. */
+  /** Pixels, as asked for: the image itself says what the provider has made of them. */
   width: number;
   height: number;
   /** How a size is sent; null: as the provider's kind does. */

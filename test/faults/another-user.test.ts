@@ -1,8 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, readdirSync, statSync } from "node:fs";
+import { chmodSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { ANOTHER_USER, asAnotherUser, CAN_BE_ANOTHER_USER } from "../support/another-user.ts";
+import { PICTURE } from "../support/images.ts";
 import type { ProgramResult } from "../support/program.ts";
 import { type ProgramWorld, serviceWorld } from "../support/program-world.ts";
 
@@ -56,6 +57,25 @@ describe.skipIf(!CAN_BE_ANOTHER_USER)("on a home that root and its user share,",
     expect(await asUser(world.generateArgs(["--reuse"]))).toMatchObject({ code: 0 });
     expect(await asUser(batch)).toMatchObject({ code: 0 });
     expect(server.submits()).toHaveLength(2);
+  });
+
+  it("so does what a command makes for root, and what is copied or kept of it", async () => {
+    const { world } = await worldOfUser();
+    const picture = path.join(world.folder, "picture.png");
+    writeFileSync(picture, PICTURE);
+    const command = (then: string) => [
+      `--generator=command:sh -c 'cp "$1" "$2" && ${then}' sh ${picture} {output} {promptFile}`,
+      "--json",
+    ];
+    const lost = await world.run(["generate", "an owl", ...command("exit 1"), "--generator-paid"]);
+    expect(JSON.parse(lost.stdout)).toMatchObject({ error: { type: "outcome_unknown" } });
+    const free = world.generateArgs([...command("exit 0"), "--reuse"]);
+    for (const name of ["one.png", "other.png"])
+      expect(await world.run([...free, "--output", path.join(world.out, name)])).toMatchObject({ code: 0 });
+    const left = notOfUser(world.home).filter(
+      (name) => !/scratch.(?:output.png|prompt.txt|.process)$/.test(name),
+    );
+    expect([...left, ...notOfUser(world.out)]).toEqual([]);
   });
 
   it("an unfinished record that the user cannot read stops what rests on the day's sum", async () => {

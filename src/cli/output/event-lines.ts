@@ -1,6 +1,4 @@
-import type { RowResult } from "../../core/batch/row-result.ts";
 import { progressText, type TaskProgressEvent } from "../../core/task/progress-events.ts";
-import { reportStatus } from "../../core/task/report.ts";
 import type { Console } from "../text/console.ts";
 import { claimedText, continuingText } from "../text/phrases.ts";
 
@@ -70,10 +68,4 @@ export function eventProgress(console: Console) {
     },
     stop: () => {},
   };
-}
-
-/** The line of a batch's row that has ended. */
-export function rowLine({ row, report }: RowResult): EventLine {
-  const status = report === null ? "failed" : reportStatus(report);
-  return { type: "row", row: row.row, line: row.line, taskId: report?.taskId ?? null, status };
 }

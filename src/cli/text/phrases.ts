@@ -16,6 +16,12 @@ export function creditsText(credits: number | null, free: FreeAt | null = null):
   return counted(credits, "credit");
 }
 
+/** A cost in a table. The sandbox's credits are play money, and counted; `?` where a cost is not documented. */
+export function creditsCell(credits: number | null, free: FreeAt | null = null): string {
+  if (free === "generator" || (free === "sandbox" && credits === null)) return "free";
+  return String(credits ?? "?");
+}
+
 /** The message that the task of an earlier run is continued. */
 export function continuingText(taskId: string, charged: Charged): string {
   const begun = charged === "no" ? "begun" : "charged";

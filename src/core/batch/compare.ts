@@ -15,7 +15,7 @@ export interface Axes {
   models: readonly string[];
   ratios: readonly string[];
   qualities: readonly string[];
-  /** Of the user's own generator. */
+  /** Sets of fields of the user's own generator. */
   fields: readonly ProviderFields[];
 }
 

@@ -48,6 +48,7 @@ export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskD
     } catch (error) {
       if (error instanceof BadImageError && source.kind === "here")
         result.bad.push({ request: source.request, why: error.message });
+      else if (error instanceof BadImageError) failures.push(new DownloadFailedError(error.message));
       else if (error instanceof DownloadFailedError) failures.push(error);
       else throw error;
     }

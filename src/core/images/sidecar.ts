@@ -23,7 +23,7 @@ export interface Sidecar extends SidecarFacts {
   imggen: string;
   mediaType: string;
   bytes: number;
-  /** Of the image, in hex: a sidecar is only valid for exactly these bytes. */
+  /** Digest of the image, in hex: a sidecar is only valid for exactly these bytes. */
   sha256: string;
   width: number;
   height: number;

@@ -8,11 +8,11 @@ import type { UseCaseDeps } from "../deps.ts";
 import { ClaimedError } from "../errors.ts";
 import type { WaitSettings } from "../polling/wait.ts";
 import { type CancelReport, cancelledSince, cancelOwned } from "../task/cancel-task.ts";
+import { findNamed } from "../task/named-tasks.ts";
 import { factsOf, reportOfId } from "../task/report.ts";
-import { reported } from "../task/resume.ts";
+import { reported } from "../task/resume-task.ts";
 import { requireId } from "../task/save-again.ts";
 import { describeWorker } from "../turns/describe-holder.ts";
-import { distinct } from "./resume.ts";
 
 export interface CancelSpec {
   /** Ids as the user gave them. */
@@ -39,8 +39,7 @@ export async function cancel(
   deps: UseCaseDeps,
   onEnd: (report: CancelReport) => Promise<void> = async () => {},
 ): Promise<CancelReport[]> {
-  const records = await deps.ledger.findEach(ids);
-  const tasks = distinct(ids.map((id) => ({ id, record: records.get(id) ?? null })));
+  const tasks = await findNamed(ids, deps.ledger);
   return inOrder(
     tasks.map(({ id, record }) => (record ? cancelOne(record, wait, deps) : unknownId(id))),
     async (report) => {
@@ -67,9 +66,9 @@ async function cancelOne(
   deps: UseCaseDeps,
 ): Promise<CancelReport> {
   let counts = { ...NOTHING, requests: record.requests.length };
-  const known = factsOf(record);
-  const report = await reported(known, async () => {
-    if (!STATES[known.state].isOpen) return known;
+  const before = factsOf(record);
+  const report = await reported(before, async () => {
+    if (!STATES[before.state].isOpen) return before;
     if (record.intent.work === undefined) throw atService(record);
     const { owned, latest } = await claimed(record, wait, deps);
     if (owned === null) {

@@ -63,9 +63,13 @@ export function ownFields(
   return { ...result, fields: sorted.length > 0 ? Object.fromEntries(sorted) : undefined };
 }
 
+/** How the services call the number of images. Each has a price, so that a cap must know how many there are. */
+const COUNTS =
+  "n batch_size n_iter num_outputs num_images num_images_per_prompt number_of_images max_images candidateCount candidate_count";
+
 /** Fields that imggen sets itself: a second image, or another prompt, would be paid for and lost. */
 const SET_BY_IMGGEN: ReadonlySet<string> = new Set(
-  "prompt model n image images batch_size n_iter stream width height".split(" "),
+  `prompt model image images stream width height ${COUNTS}`.split(" "),
 );
 
 /** An input of a node of a workflow, by the node's id or title: `3.steps`, `Load Checkpoint.ckpt_name`. */

@@ -81,7 +81,7 @@ export interface Job {
   readonly ratio: string | undefined;
   /** As the user gave it: `1K`, `2K`, `4K`. */
   readonly quality: string | undefined;
-  /** In pixels, from ratio, quality and `--generator-side`. */
+  /** Pixels, from ratio, quality and `--generator-side`. */
   readonly width: number;
   readonly height: number;
   /** Reference images: `https:` and `data:` URLs. */
@@ -91,7 +91,7 @@ export interface Job {
 }
 
 export interface ImageRequest {
-  /** Below the API's address. */
+  /** A path below the API's address. */
   path: string;
   body: unknown;
 }

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { mkdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import path from "node:path";
+import { makeFolder } from "../../lib/durable.ts";
 import { fieldsOf, isJsonObject, isTexts, jsonOrNull } from "../../lib/json.ts";
 import { replaceUnsynced } from "../../lib/write-whole.ts";
 import type { ProviderDeps } from "../deps.ts";
@@ -68,7 +69,7 @@ async function keptInputs(file: string, nowMs: number): Promise<ModelInputs> {
 /** What cannot be kept is asked for again. */
 async function keep(file: string, inputs: NonNullable<ModelInputs>, at: number): Promise<void> {
   try {
-    await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+    await makeFolder(path.dirname(file), 0o700);
     replaceUnsynced(file, JSON.stringify({ at, inputs: Object.fromEntries(inputs) }), 0o600);
   } catch {
     // The request itself matters more.

@@ -2,8 +2,9 @@ import type { BatchEvents, BatchSpec } from "../../../core/batch/batch-spec.ts";
 import type { BatchCounts } from "../../../core/batch/counts.ts";
 import type { BatchPlan } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
+import { reportStatus } from "../../../core/task/report.ts";
 import { formatDuration } from "../../../lib/duration.ts";
-import { eventProgress, rowLine } from "../../output/event-lines.ts";
+import { type EventLine, eventProgress } from "../../output/event-lines.ts";
 import { createStatusLine } from "../../output/status-line.ts";
 import { type Progress, tellAnyway } from "../../output/task-progress.ts";
 import type { Session } from "../../session/session.ts";
@@ -126,6 +127,11 @@ function eventLines(console: Console): BatchProgress {
     onStart: () => {},
     end: (end) => void console.event(rowLine(end)),
   };
+}
+
+function rowLine({ row, report }: RowResult): EventLine {
+  const status = report === null ? "failed" : reportStatus(report);
+  return { type: "row", row: row.row, line: row.line, taskId: report?.taskId ?? null, status };
 }
 
 const DONE_ROWS = new RegExp(`^${BAR.done}+`);

@@ -13,11 +13,11 @@ import { fieldPairs, fieldValue } from "../../../models/provider-fields.ts";
 import { FLAG_LABELS } from "../../../models/rules/rule.ts";
 import { differingSettings } from "../../../task/request.ts";
 import type { GivenFields, ProviderFields } from "../../../task/request-fields.ts";
-import { addBatchOptions, type BatchFlags, batchTerms } from "../../flags/batch-flags.ts";
 import { addFieldOption, type RequestFlags, readRequestFlags, valuesOf } from "../../flags/request-flags.ts";
 import { readPrompt } from "../../input/prompt.ts";
 import { collect, OPTION_GROUPS, type RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
+import { addBatchOptions, type BatchFlags, batchTerms } from "../batch/batch-flags.ts";
 import { runShown } from "../batch/run-shown.ts";
 import { exitCodeOfBatch } from "../batch/summary.ts";
 import { labelOf, showCompared, showPlan, skippedLines } from "./view.ts";
@@ -69,12 +69,12 @@ async function runCompare(session: Session, text: string, flags: CompareOptions)
   // What a generator has beside those, only it knows.
   if (flags.validate && generator === null) requireKnownValues(axes, matrix);
   const prompt = await readPrompt(text, undefined, session.context);
-  const { model: _models, ratio: _ratios, quality: _qualities, ...given } = flags;
+  const { model: _models, ratio: _ratios, quality: _qualities, ...otherFlags } = flags;
   if (flags.seed?.includes(",")) {
     const hint = `Nothing was sent. To compare several: --field seed=${flags.seed}`;
     throw new UsageError("--seed takes one number, for all images.", { hint });
   }
-  const { image, seed, negative } = valuesOf(given);
+  const { image, seed, negative } = valuesOf(otherFlags);
   const shared: SharedFields = { image, seed, negative };
   const copies = generator && (await copiesOf(session));
   const checks = { matrix, validate: flags.validate, generator, copies };
@@ -118,9 +118,9 @@ async function copiesOf(session: Session) {
 function fieldAxes({ settings }: Session): Map<string, ProviderFields[string][]> {
   const flag = settings.flag("field");
   const pairs = flag === undefined ? [] : fieldPairs(flag.label, flag.value);
-  const given = new Map<string, string[]>();
-  for (const [name, value] of pairs) given.set(name, [...(given.get(name) ?? []), value]);
-  const axes = [...given].map(([name, values]) => {
+  const valuesByName = new Map<string, string[]>();
+  for (const [name, value] of pairs) valuesByName.set(name, [...(valuesByName.get(name) ?? []), value]);
+  const axes = [...valuesByName].map(([name, values]) => {
     const [first = "", ...others] = values;
     const isWhole = others.length > 0 || /^".*"$/s.test(first);
     const each = isWhole ? values : first.split(",").map((value) => value.trim());
@@ -136,13 +136,13 @@ function axis(
   usual: string | undefined,
 ): string[] {
   const values = (flag ?? [usual ?? ""]).flatMap((each) => each.split(","));
-  const given = [...new Set(values.map((value) => value.trim()).filter((value) => value !== ""))];
-  if (flag !== undefined && given.length === 0) {
+  const chosen = [...new Set(values.map((value) => value.trim()).filter((value) => value !== ""))];
+  if (flag !== undefined && chosen.length === 0) {
     throw new UsageError(`${FLAG_LABELS[name]} is empty.`, {
       hint: "Nothing was sent. Name at least one, or omit it for the default.",
     });
   }
-  return given;
+  return chosen;
 }
 
 function nothingAllowed({ skipped }: Comparison): UsageError {

@@ -143,7 +143,7 @@ function ended(sentence: string): string {
   return /[.?]$/.test(sentence) ? sentence : `${sentence}.`;
 }
 
-/** Where something must be fixed, the document is that of a failure. */
+/** The document for programs: that of a failure where something must be fixed. */
 function documentOf(failed: readonly string[]): object {
   if (failed.length === 0) return { ok: true };
   const hint = "The hint of each check says what to do.";

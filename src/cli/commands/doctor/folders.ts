@@ -52,7 +52,7 @@ export async function checkState(session: Session): Promise<CheckResult> {
   return ok(parts.filter(Boolean).join(", "), facts);
 }
 
-/** Where imggen was once run as root, for example, folders of the ledger belong to another user. */
+/** Folders of the ledger may belong to another user, for example where imggen was once run as root. */
 async function problemBelow(state: string): Promise<unknown> {
   for (const name of ["tasks", path.join("tasks", "open"), path.join("tasks", "done")]) {
     const { problem } = await folderFacts(path.join(state, name));
