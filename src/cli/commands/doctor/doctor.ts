@@ -28,7 +28,7 @@ export function register(command: Command, runWith: RunWith): void {
   command
     .description(
       "Check the installation, the account and the network, and say what to do about what is wrong.\n" +
-        "It costs nothing and changes nothing. What is well and no news is shown with --verbose alone. The exit code is 0 if all is well or there are only warnings, and 2 if something must be fixed.",
+        "It costs nothing and changes nothing. Checks without news are shown only with --verbose. The exit code is 0 if all is well or there are only warnings, and 2 if something must be fixed.",
     )
     .addHelpText("after", EXAMPLES)
     .action(runWith(runDoctor));

@@ -18,7 +18,7 @@ export function register(command: Command, runWith: RunWith): void {
   command
     .description(
       "Find servers on this machine and keys in the environment, and set the default generator.\n" +
-        "Asks the ports where such servers usually listen what they are. No key is sent or shown, and it costs nothing. On a terminal you choose the default; with --json or without a terminal nothing is changed.",
+        "It asks the usual ports of such servers. No key is sent or shown, and it costs nothing. On a terminal you choose the default; with --json or without a terminal nothing is changed.",
     )
     .addHelpText("after", EXAMPLES)
     .action(runWith(runSetup));
