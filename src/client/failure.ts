@@ -106,7 +106,7 @@ function ownHint(type: ErrorType, hint: string, resume: string | null): string {
 }
 
 /** What a hint may end in that is to be pasted as it is: a command, a folder, a URL. */
-const TO_PASTE = /(?::|\bsee) (?:imggen|chmod) .*$|\/$|\bhttps?:\/\/\S+$/;
+const TO_PASTE = /(?::|\bsee) (?:imggen|chmod|sudo|npm) .*$|\/$|\bhttps?:\/\/\S+$/;
 
 /** A hint with a full stop, unless it ends in what is to be pasted. */
 function ended(hint: string): string {

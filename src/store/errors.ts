@@ -31,7 +31,7 @@ export class UnreadableRecordError extends ImggenError {
    * @param otherwise how to go on without it, as a sentence
    */
   constructor(file: string, why: string, clause: string, otherwise?: Wording, cause?: unknown) {
-    const [fixed = `Fix ${file}, or move it out of the ledger.`] = getBack(cause, file);
+    const [fixed = `Fix ${file}, or move it away.`] = getBack(cause, file);
     const hint: Wording = (names) =>
       ["Nothing was sent.", ...(otherwise === undefined ? [] : [worded(otherwise, names)]), fixed].join(" ");
     super(`${file} cannot be read (${why}), ${clause}.`, { hint, cause });

@@ -23,6 +23,8 @@ function chown(user: number, file: string): void {
   execFileSync("chown", ["-R", `${user}:${user}`, file]);
 }
 
+const GET_BACK = 'If another user owns it, as after sudo: sudo chown -R "$USER"';
+
 /** Everything below a folder that does not belong to the user. */
 function notOfUser(folder: string): string[] {
   const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
@@ -123,6 +125,25 @@ describe.skipIf(!CAN_BE_ANOTHER_USER)("on a home that root and its user share,",
     // Both are one file under two names; the folders can be read.
     execFileSync("find", [ledgerOf(world, part), "-type", "d", "-exec", "chmod", "755", "{}", "+"]);
     expectStopped(await asUser(batch), world, ledgerOf(world));
+    expect(server.submits()).toHaveLength(1);
+  });
+
+  it("a batch's folder whose mark the user cannot read stops the batch", async () => {
+    const { world, server, asUser } = await worldOfUser();
+    const [manifest, out] = [await world.manifest(["a fox"]), path.join(world.out, "b")];
+    const batch = ["batch", manifest, "-o", out, ...MODEL, "--json", "--yes"];
+    expect(await asUser(batch)).toMatchObject({ code: 0 });
+    const mark = path.join(out, ".imggen-batch");
+    chown(0, mark);
+    chmodSync(mark, 0o600);
+    const { code, stdout } = await asUser(batch);
+    expect([code, JSON.parse(stdout)]).toEqual([
+      8,
+      expect.objectContaining({
+        charged: "no",
+        error: expect.objectContaining({ hint: `Nothing was sent. ${GET_BACK} ${mark}` }),
+      }),
+    ]);
     expect(server.submits()).toHaveLength(1);
   });
 

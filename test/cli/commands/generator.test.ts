@@ -70,6 +70,21 @@ describe("generate with the user's own generator", () => {
     expect((await json(["generate", "a fox", "--again"])).code).toBe(0);
   });
 
+  it.each([
+    ["batch", ["batch", "foxes.txt", "-m", "flux"]],
+    ["compare", ["compare", "a fox", "-m", "flux,other"]],
+  ])(
+    "says in the summary of %s how many images have another size than was asked for",
+    async (_what, args) => {
+      const { run, cwd } = await generatorWorld(makesImage, modelList("flux", "other"));
+      await writeFile(path.join(cwd, "foxes.txt"), "a fox\na red fox\n");
+      const { code, stderr } = await run([...args, "-r", "16:9", "--yes"]);
+      expect(code).toBe(0);
+      const warnings = stderr.split("\n").filter((line) => line.includes("warning"));
+      expect(warnings).toEqual(["  warning: Requested 1024×576 pixels, received 8×6. (2 rows)"]);
+    },
+  );
+
   it("warns of an image of another size than was asked for, and of one that is missing", async () => {
     const { json } = await generatorWorld(
       inTurn(makesImage, refuses(400, "moderation_blocked", "No cats here.")),

@@ -9,6 +9,7 @@ import {
 } from "../../../core/batch/compare.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { UsageError } from "../../../lib/error-types.ts";
+import { counted } from "../../../lib/whole-number.ts";
 import { fieldPairs, fieldValue } from "../../../models/provider-fields.ts";
 import { FLAG_LABELS } from "../../../models/rules/rule.ts";
 import { differingSettings } from "../../../task/request.ts";
@@ -146,9 +147,10 @@ function axis(
 }
 
 function nothingAllowed({ skipped }: Comparison): UsageError {
-  const [first] = skipped;
-  const more = skipped.length > 1 ? ` (and ${skipped.length - 1} more)` : "";
-  return new UsageError(`Nothing is left to compare: ${first?.reason}${more}`, {
-    hint: "Nothing was sent. imggen models shows what each model takes.",
+  const [reason = "", ...others] = new Set(skipped.map((cell) => cell.reason));
+  const more = others.length > 0 ? ` (and ${counted(others.length, "other reason")})` : "";
+  const isOfModels = skipped.some(({ limit }) => limit !== null);
+  return new UsageError(`Nothing is left to compare: ${reason.replace(/\.$/, "")}${more}.`, {
+    hint: isOfModels ? "Nothing was sent. imggen models shows what each model takes." : "Nothing was sent.",
   });
 }

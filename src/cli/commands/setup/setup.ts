@@ -121,6 +121,7 @@ function nothingFound({ ports, variables }: Found, session: Session): string[] {
     `No server for images answers on the ports ${ports.join(", ")} of this machine, and no service's key is in the environment (${variables.join(", ")}).`,
     "To try without an account, free of charge: imggen generate <prompt> --sandbox",
     `To use the service: ${session.inProfile("imggen login --base-url <url>")}`,
-    `To use a generator elsewhere: ${session.inProfile("imggen login --generator <spec>")}. Which there are: imggen help generators`,
+    `To use a generator elsewhere: ${session.inProfile("imggen login --generator <spec>")}`,
+    "To see which generators there are: imggen help generators",
   ];
 }
