@@ -20,9 +20,10 @@ function formOf(server: ProviderServer): JobForm {
   const idIn = ({ request_id: id, response_url, status_url, cancel_url }: Fields) => {
     if (!isJobId(id)) return null;
     const [response, status] = [server.ownUrl(response_url), server.ownUrl(status_url)];
-    const cancel = cancel_url === undefined ? null : server.ownUrl(cancel_url);
-    if (response === null || status === null || (cancel_url !== undefined && cancel === null)) return null;
-    return idOf({ response: response.href, status: status.href, cancel: cancel?.href ?? "" });
+    if (response === null || status === null) return null;
+    // Without an address of its own for it, the job cannot be cancelled, and has its image all the same.
+    const cancel = server.ownUrl(cancel_url)?.href ?? "";
+    return idOf({ response: response.href, status: status.href, cancel });
   };
   return {
     check: modelNamed(/^[\w-][\w.-]*(?:\/[\w-][\w.-]*){1,4}$/, "fal is named like fal-ai/flux/dev"),
