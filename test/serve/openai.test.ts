@@ -4,7 +4,7 @@ import { request } from "undici";
 import { describe, expect, it } from "vitest";
 import { png } from "../support/images.ts";
 import { quickClock } from "../support/quick-clock.ts";
-import { LONG, liveServer } from "./live-server.ts";
+import { liveServer } from "./live-server.ts";
 import { drawn, endless, failing, scriptedProvider } from "./scripted-provider.ts";
 
 /** A server, and OpenAI's own client of it. */
@@ -172,13 +172,13 @@ describe("where the generator refuses the account", () => {
       clock: quickClock,
     });
     const call = openai.images.generate({ prompt: "a fox" }, { headers: { "Idempotency-Key": "k" } });
-    await expect.poll(() => provider.jobs, LONG).toHaveLength(1);
+    await expect.poll(() => provider.jobs).toHaveLength(1);
     isRefused = false;
     await new Promise((resolve) => setTimeout(resolve, 510));
     // A new task is a reason to try again.
     await accepted({ prompt: "a hare" });
     expect((await call).data).toHaveLength(1);
-    await expect.poll(() => ledger.unfinished(), LONG).toEqual([]);
+    await expect.poll(() => ledger.unfinished()).toEqual([]);
   });
 });
 
@@ -193,7 +193,7 @@ it("a client that hangs up loses nothing: with the same key it finds its task", 
   const headers = { "Idempotency-Key": "one" };
   const gone = new AbortController();
   const first = openai.images.generate({ prompt: "a fox" }, { headers, signal: gone.signal });
-  await expect.poll(() => open, LONG).toHaveLength(1);
+  await expect.poll(() => open).toHaveLength(1);
   gone.abort();
   await expect(first).rejects.toThrow();
   const second = openai.images.generate({ prompt: "a fox" }, { headers });
@@ -227,7 +227,7 @@ it("a server that closes leaves the task to the next, and the connection ends", 
     { headers: { "Idempotency-Key": "k" }, maxRetries: 0 },
   );
   const failed = expect(call).rejects.toThrow();
-  await expect.poll(() => provider.jobs, LONG).toHaveLength(1);
+  await expect.poll(() => provider.jobs).toHaveLength(1);
   await close();
   await failed;
   const next = await withOpenAi({ folder });

@@ -13,7 +13,7 @@ import type { GenerationRequest } from "../../src/task/request.ts";
 import { quickClock } from "../support/quick-clock.ts";
 import { identity, someProcesses } from "../support/some-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { dataOf, LONG, liveServer, OPTIONS, SERVER } from "./live-server.ts";
+import { dataOf, liveServer, OPTIONS, SERVER } from "./live-server.ts";
 import { drawn, endless, failing, type ScriptedProvider, scriptedProvider } from "./scripted-provider.ts";
 
 /** Twice as long as it takes until others search for tasks, by a clock that goes ten times as fast. */
@@ -96,7 +96,7 @@ describe("of a killed server", () => {
     const left = await killed({ isPaid: false });
     const provider = scriptedProvider();
     await nextProcess(left, provider);
-    await expect.poll(() => provider.jobs, LONG).toHaveLength(2);
+    await expect.poll(() => provider.jobs).toHaveLength(2);
     expect(provider.jobs.map(({ taskId }) => taskId)).toEqual([left.running, left.waiting]);
   });
 
@@ -169,7 +169,7 @@ it("two machines that both take a task for theirs send one request", async () =>
   });
   const [a, b] = [await liveServer(machine("a")), await liveServer(machine("b"))];
   const blocking = await a.accepted({ prompt: "a fox" });
-  await expect.poll(() => open, LONG).toHaveLength(1);
+  await expect.poll(() => open).toHaveLength(1);
   await new Promise((resolve) => setTimeout(resolve, MANY_SEARCHES_MS));
   expect(provider.jobs).toHaveLength(1);
   open[0]?.();
@@ -182,7 +182,7 @@ it("a free task that takes its time is not sent again by the searches for tasks"
   const provider = scriptedProvider((_job, how) => endless(how));
   const { accepted, poll } = await liveServer({ provider, clock: quickClock });
   const taskId = await accepted({ prompt: "a fox" });
-  await expect.poll(() => provider.jobs, LONG).toHaveLength(1);
+  await expect.poll(() => provider.jobs).toHaveLength(1);
   await new Promise((resolve) => setTimeout(resolve, MANY_SEARCHES_MS));
   expect(dataOf(await poll(taskId)).status).toBe("processing");
   expect(provider.jobs).toHaveLength(1);
