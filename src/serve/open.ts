@@ -4,7 +4,7 @@ import { openGenerator } from "../client/generator-connection.ts";
 import { fieldTerms, termsAsked } from "../client/generator-terms.ts";
 import { matrixInEffect } from "../client/matrix-in-effect.ts";
 import type { OwnGenerator } from "../client/own-generator.ts";
-import { startIn } from "../client/service-in-effect.ts";
+import { startServiceIn } from "../client/service-in-effect.ts";
 import { type ClientSession, openLedger } from "../client/session.ts";
 import { ANY_MODEL } from "../task/request.ts";
 import type { ServeOptions } from "./options.ts";
@@ -26,7 +26,7 @@ export async function openServer(
   const { connection, close } = await openGenerator(own, session);
   const { defaultModel } = await termsAsked(own, session, { lasts: true });
   try {
-    const server = await startIn(folder, () =>
+    const server = await startServiceIn(folder, () =>
       startServer({
         ...how,
         folder,

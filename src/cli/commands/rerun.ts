@@ -56,13 +56,13 @@ async function runRerun(session: Session, what: string, flags: RerunFlags): Prom
   const earlier = await findEarlierRequest(what, session.context.resolvePath(what), ledger, replacesImages);
   if (!flags.yes && !session.options.sandbox) await requireSameService(earlier, session);
   await preferWorkflow(earlier, session);
-  const given = { ...earlierInput(earlier), ...values };
+  const changed = { ...earlierInput(earlier), ...values };
   const terms = await session.generatorTerms({
-    model: given.model,
+    model: changed.model,
     dryRun: flags.dryRun,
     validate: flags.validate,
   });
-  const input = withFieldFlags(given, values, terms?.fieldNames ?? {}, session);
+  const input = withFieldFlags(changed, values, terms?.fieldNames ?? {}, session);
   // What is set for new requests is not meant for an earlier one.
   const generator = terms && { ...terms, defaults: {} };
   const uploads = canUpload(generator ? input.image : values.image, session);
@@ -85,15 +85,15 @@ function earlierInput({ request, record }: ImageOrigin): RequestInput {
 
 /** The earlier request's seed, negative prompt and fields, but for those that a flag gives under either name. */
 function withFieldFlags(
-  given: RequestInput,
+  request: RequestInput,
   flags: Pick<RequestInput, "seed" | "negative">,
   names: FieldNames,
   { settings }: Session,
 ): RequestInput {
   const flag = settings.flag("field");
   const changed = flag === undefined ? {} : providerFields(flag.label, flag.value);
-  const fields = { ...given.fields };
-  const input: RequestInput = { ...given };
+  const fields = { ...request.fields };
+  const input: RequestInput = { ...request };
   for (const name of ["seed", "negative"] as const) {
     const field = names[name];
     if (field === undefined) continue;
@@ -119,11 +119,14 @@ function labelsOf(fields: readonly FieldName[]): Partial<Labels> {
  * A request belongs to the service that it was charged at: one that was free at the sandbox must not be charged at
  * another service without a warning. @throws UsageError if another is configured
  */
-async function requireSameService({ service: own, record }: ImageOrigin, session: Session): Promise<void> {
+async function requireSameService(
+  { service: earlier, record }: ImageOrigin,
+  session: Session,
+): Promise<void> {
   const configured = await session.serviceName();
-  if (configured === undefined || configured === own) return;
+  if (configured === undefined || configured === earlier) return;
   const other = `To submit it to ${configured}, at a charge there: ${session.commandLine("--yes")}`;
-  if (own === SANDBOX_SERVICE) {
+  if (earlier === SANDBOX_SERVICE) {
     throw new UsageError(`This was made by the sandbox, and ${configured} is configured.`, {
       hint: `To submit it to the sandbox: ${session.commandLine("--sandbox")}\n${other}`,
     });
@@ -131,9 +134,9 @@ async function requireSameService({ service: own, record }: ImageOrigin, session
   // A sidecar may have been written by anyone, so the key is never sent to the address in it.
   const isGenerator = record?.intent.service.keyId === GENERATOR_KEY_ID;
   const there = isGenerator
-    ? `To submit it where it was made, add --generator ${shellWord(own)}\n`
-    : `To submit it where it was charged, set IMGGEN_BASE_URL=${own} and its key.\n`;
-  throw new UsageError(`This was charged at ${own}, and ${configured} is configured.`, {
+    ? `To submit it where it was made, add --generator ${shellWord(earlier)}\n`
+    : `To submit it where it was charged, set IMGGEN_BASE_URL=${earlier} and its key.\n`;
+  throw new UsageError(`This was charged at ${earlier}, and ${configured} is configured.`, {
     hint: record ? there + other : other,
   });
 }

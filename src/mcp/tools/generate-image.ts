@@ -47,9 +47,9 @@ export const generateImage = (settings: CallSettings) =>
     async run({ waitSeconds, preview, ...args }, call, toolbox) {
       const { client, jobs, defaults } = toolbox;
       const { folder, note } = await toolbox.findOutput();
-      const { output: given, reuse, allowUndocumentedCost, ...fields } = args;
-      const place = await placeBelow(folder, given);
-      const output = given === undefined ? undefined : place;
+      const { output: named, reuse, allowUndocumentedCost, ...fields } = args;
+      const place = await placeBelow(folder, named);
+      const output = named === undefined ? undefined : place;
       const image = fields.image && (await imagesBelow(folder, fields.image));
       const request = { ...defaults, ...fields, image };
       const estimate = client.estimate(request);

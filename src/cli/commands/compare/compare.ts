@@ -69,12 +69,12 @@ async function runCompare(session: Session, text: string, flags: CompareOptions)
   // What a generator has beside those, only it knows.
   if (flags.validate && generator === null) requireKnownValues(axes, matrix);
   const prompt = await readPrompt(text, undefined, session.context);
-  const { model: _models, ratio: _ratios, quality: _qualities, ...given } = flags;
+  const { model: _models, ratio: _ratios, quality: _qualities, ...otherFlags } = flags;
   if (flags.seed?.includes(",")) {
     const hint = `Nothing was sent. To compare several: --field seed=${flags.seed}`;
     throw new UsageError("--seed takes one number, for all images.", { hint });
   }
-  const { image, seed, negative } = valuesOf(given);
+  const { image, seed, negative } = valuesOf(otherFlags);
   const shared: SharedFields = { image, seed, negative };
   const copies = generator && (await copiesOf(session));
   const checks = { matrix, validate: flags.validate, generator, copies };
@@ -118,9 +118,9 @@ async function copiesOf(session: Session) {
 function fieldAxes({ settings }: Session): Map<string, ProviderFields[string][]> {
   const flag = settings.flag("field");
   const pairs = flag === undefined ? [] : fieldPairs(flag.label, flag.value);
-  const given = new Map<string, string[]>();
-  for (const [name, value] of pairs) given.set(name, [...(given.get(name) ?? []), value]);
-  const axes = [...given].map(([name, values]) => {
+  const texts = new Map<string, string[]>();
+  for (const [name, value] of pairs) texts.set(name, [...(texts.get(name) ?? []), value]);
+  const axes = [...texts].map(([name, values]) => {
     const [first = "", ...others] = values;
     const isWhole = others.length > 0 || /^".*"$/s.test(first);
     const each = isWhole ? values : first.split(",").map((value) => value.trim());
@@ -136,13 +136,13 @@ function axis(
   usual: string | undefined,
 ): string[] {
   const values = (flag ?? [usual ?? ""]).flatMap((each) => each.split(","));
-  const given = [...new Set(values.map((value) => value.trim()).filter((value) => value !== ""))];
-  if (flag !== undefined && given.length === 0) {
+  const names = [...new Set(values.map((value) => value.trim()).filter((value) => value !== ""))];
+  if (flag !== undefined && names.length === 0) {
     throw new UsageError(`${FLAG_LABELS[name]} is empty.`, {
       hint: "Nothing was sent. Name at least one, or omit it for the default.",
     });
   }
-  return given;
+  return names;
 }
 
 function nothingAllowed({ skipped }: Comparison): UsageError {

@@ -32,10 +32,10 @@ const columns = (settings: readonly string[]): TableColumn[] => [
 
 /** A cell as its row is spoken of. */
 export function labelOf(
-  { model, ratio, quality, ...own }: Partial<Cell> & OwnFields,
+  { model, ratio, quality, ...fields }: Partial<Cell> & OwnFields,
   differing: readonly string[] = [],
 ): string {
-  const settings = ownSettings(own);
+  const settings = ownSettings(fields);
   const labels = differing.flatMap((name) => (name in settings ? `${name}=${settings[name]}` : []));
   return [model, ratio, quality, ...labels].filter(Boolean).join(" ");
 }

@@ -19,13 +19,13 @@ import { creditsText } from "../../text/phrases.ts";
  * @returns the exit code
  */
 export async function runRequest(
-  given: CheckedRequest,
+  beforeUpload: CheckedRequest,
   flags: GenerateFlags,
   session: Session,
   repeated: TaskRecord | null = null,
 ): Promise<number> {
   const { settings, context } = session;
-  const { references, checked } = await withReferences(given, flags, session);
+  const { references, checked } = await withReferences(beforeUpload, flags, session);
   const requestTimeoutMs = requestTimeout(flags);
   const wait = waitSettings(flags, session);
   const output = settings.get("output", { value: flags.output, label: "--output" });
@@ -108,10 +108,10 @@ async function showDryRun(
 
 /** What the user's own generator would be sent; null for a service, which is sent the request as it is. */
 async function sentToGenerator(request: GenerationRequest, session: Session): Promise<SentRequest | null> {
-  const own = await session.ownGenerator();
-  if (own === null) return null;
+  const generator = await session.ownGenerator();
+  if (generator === null) return null;
   const { describedRequest } = await import("../../../client/described-request.ts");
-  return describedRequest(request, own, session);
+  return describedRequest(request, generator, session);
 }
 
 function sentLines(sent: SentRequest): string[] {
