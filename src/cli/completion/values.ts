@@ -1,6 +1,6 @@
 import type { Matrix } from "../../models/matrix.ts";
 import type { ArgumentNode, Description, OptionNode } from "../help/command-tree.ts";
-import { among, type Candidate, type CommandLine, NOTHING, type Offer } from "./command-line.ts";
+import { among, type Candidate, type CommandLine, NOTHING, type Offer } from "./typed-line.ts";
 
 /** Where the values of flags and arguments come from. */
 export interface Sources {

@@ -47,7 +47,7 @@ const CHECK_MS = 80;
 /** A spinner and a few lines of text that stay at the end of a terminal, whatever else is written to it. */
 async function createLiveLine(console: Console, context: Context, paint: Paint): Promise<StatusLine> {
   const { default: ora } = await import("ora");
-  const { columnsOf, cutTo } = await import("../text/columns.ts");
+  const { columnsOf, cutTo } = await import("../text/terminal-columns.ts");
   const { stderr } = context;
   const hasColors = console.style("stderr") !== PLAIN;
   const spinner: Ora = ora({

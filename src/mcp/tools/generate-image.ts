@@ -6,10 +6,10 @@ import { outputNameProblem } from "../../core/manifest/output-name.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { isBelow, realFolder } from "../../lib/real-folder.ts";
 import { isLocalFile } from "../../models/rules/images.ts";
-import { PREVIEW_SCHEMA, withPreviews } from "../answer.ts";
-import type { Call } from "../jobs.ts";
+import { jobAnswer, resumedTask, WAIT_SCHEMA } from "../job-wait.ts";
+import type { Call } from "../session-jobs.ts";
 import { type CallSettings, requestSchema, type Toolbox, tool } from "../tool.ts";
-import { jobAnswer, resumedTask, WAIT_SCHEMA } from "../wait.ts";
+import { PREVIEW_SCHEMA, withPreviews } from "../tool-answer.ts";
 
 const inputOf = (settings: CallSettings) =>
   z.strictObject({

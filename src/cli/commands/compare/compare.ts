@@ -15,7 +15,7 @@ import { differingSettings } from "../../../task/request.ts";
 import type { GivenFields, ProviderFields } from "../../../task/request-fields.ts";
 import { addBatchOptions, type BatchFlags, batchTerms } from "../../flags/batch-flags.ts";
 import { addFieldOption, type RequestFlags, readRequestFlags, valuesOf } from "../../flags/request-flags.ts";
-import { readPrompt } from "../../input/prompt.ts";
+import { readPrompt } from "../../input/read-prompt.ts";
 import { collect, OPTION_GROUPS, type RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 import { runShown } from "../batch/run-shown.ts";

@@ -53,7 +53,7 @@ async function runHistory(session: Session, typed: HistoryFlags): Promise<number
   const reading = { filter: await filterOf(flags, session), elsewhere: 0, isCounting: false };
   const tasks = tasksFrom(reading, session);
   const shown = await (flags.summary
-    ? (await import("./summary.ts")).showSummary(tasks, session)
+    ? (await import("./totals.ts")).showSummary(tasks, session)
     : session.options.json
       ? listJson(tasks, limit, session)
       : listTable(tasks, limit, reading, session));

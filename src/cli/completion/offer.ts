@@ -12,7 +12,7 @@ import {
   type Offer,
   readCommandLine,
   readFlag,
-} from "./command-line.ts";
+} from "./typed-line.ts";
 import { commandNames, type Sources, valuesOf } from "./values.ts";
 
 /**

@@ -2,6 +2,9 @@ import { z } from "zod/v4";
 import type { TaskResult } from "../../client/results.ts";
 import { HISTORY_LIMIT, STATUSES } from "../../core/use-cases/history.ts";
 import { taskIdOf } from "../../task/record.ts";
+import { jobAnswer, pollingMs, resumedTask, WAIT_SCHEMA } from "../job-wait.ts";
+import type { Call, Job } from "../session-jobs.ts";
+import { type CallSettings, requestSchema, type Toolbox, tool } from "../tool.ts";
 import {
   type Answer,
   failureAnswer,
@@ -10,10 +13,7 @@ import {
   shownFile,
   taskAnswer,
   withPreviews,
-} from "../answer.ts";
-import type { Call, Job } from "../jobs.ts";
-import { type CallSettings, requestSchema, type Toolbox, tool } from "../tool.ts";
-import { jobAnswer, pollingMs, resumedTask, WAIT_SCHEMA } from "../wait.ts";
+} from "../tool-answer.ts";
 
 export const getTask = tool({
   name: "get_task",
