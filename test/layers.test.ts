@@ -165,11 +165,11 @@ const OWNERS: Record<string, string[]> = {
   ora: ["cli/output/status-line.ts"],
   chalk: ["cli/text/colors.ts"],
   commander: ["cli/"],
-  "string-width": ["cli/text/columns.ts"],
+  "string-width": ["cli/text/terminal-columns.ts"],
   "zod/mini": ["store/task-lines.ts", "models/matrix-file/schema.ts"],
   sharp: ["graphics/decoder.ts"],
   sixel: ["graphics/picture.ts"],
-  "supports-terminal-graphics": ["cli/input/terminal.ts"],
+  "supports-terminal-graphics": ["cli/input/query-terminal.ts"],
   "zod/v4": ["mcp/"],
   "@modelcontextprotocol/server": ["mcp/"],
 };
@@ -206,7 +206,7 @@ function isBelow(name: string, folder: string): boolean {
 describe("text that goes out", () => {
   it("is written by the console alone, and by what asks on a terminal", () => {
     const writing = FILES.filter(({ text }) => /\b(?:stdout|stderr|output)\s*\.\s*write\(/.test(text));
-    expect(writing.map(({ name }) => name)).toEqual(["cli/input/terminal.ts"]);
+    expect(writing.map(({ name }) => name)).toEqual(["cli/input/query-terminal.ts"]);
   });
 
   it("is escaped by the console and the spinner; tables measure it, hints quote it escaped, and file names leave out what is", () => {

@@ -116,14 +116,14 @@ export function apiKeyFor(
   const setting = settings.get("apiKey");
   const key = requireApiKey(setting);
   if (setting?.source !== "config") return key;
-  const own = settings.get("apiKeyBaseUrl")?.value;
-  if (own !== undefined && withoutSlash(own) === withoutSlash(baseUrl)) return key;
+  const keyBaseUrl = settings.get("apiKeyBaseUrl")?.value;
+  if (keyBaseUrl !== undefined && withoutSlash(keyBaseUrl) === withoutSlash(baseUrl)) return key;
   const configured = `${withoutSlash(baseUrl)} is configured (${label})`;
-  if (own === undefined)
+  if (keyBaseUrl === undefined)
     throw new UsageError(`The API key was stored without a base URL, and ${configured}.`, {
       hint: `To store it for this service: imggen login --base-url ${shellWord(baseUrl)}`,
     });
-  throw new UsageError(`The stored API key belongs to ${withoutSlash(own)}, and ${configured}.`, {
+  throw new UsageError(`The stored API key belongs to ${withoutSlash(keyBaseUrl)}, and ${configured}.`, {
     hint: (names) => `Nothing was sent. The other service needs its own key. ${names.setApiKey}`,
   });
 }

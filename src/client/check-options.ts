@@ -98,11 +98,11 @@ const IS: Readonly<Record<Kind, { test: (value: unknown) => boolean; words: stri
 };
 
 /** Checks the options of a call at run time, for callers without types. @throws UsageError naming call and option */
-export function checkOptions(call: keyof typeof OPTIONS, given: unknown): void {
-  if (typeof given !== "object" || given === null)
+export function checkOptions(call: keyof typeof OPTIONS, options: unknown): void {
+  if (typeof options !== "object" || options === null)
     throw new UsageError(`${call}: its options are not an object.`);
   const kinds: Readonly<Record<string, Kind>> = OPTIONS[call];
-  for (const [name, value] of Object.entries(given)) {
+  for (const [name, value] of Object.entries(options)) {
     const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
     if (kind === undefined) {
       const hint = `Options are ${Object.keys(kinds).join(", ")}.`;

@@ -22,7 +22,7 @@ import type {
   StatusOptions,
 } from "./options.ts";
 import { orFailure } from "./report-json.ts";
-import { checkedFrom } from "./request.ts";
+import { checkedFrom } from "./request-options.ts";
 import type {
   BatchRow,
   BatchSummary,

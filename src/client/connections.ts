@@ -50,9 +50,9 @@ export class Connections {
    */
   async current(signal: AbortSignal): Promise<Connection> {
     if (this.#session.isSandbox) return this.#sandboxConnection();
-    const own = await generatorInEffect(this.#session);
-    if (own === null) return this.#configuredConnection();
-    const connection = await this.#generatorConnection(own);
+    const generator = await generatorInEffect(this.#session);
+    if (generator === null) return this.#configuredConnection();
+    const connection = await this.#generatorConnection(generator);
     await connection.generator?.prepare?.(signal);
     return connection;
   }
@@ -90,8 +90,8 @@ export class Connections {
 
   #connectionTo(account: Account): Connection {
     const key = `${account.identity.baseUrl} ${account.identity.keyId}`;
-    const known = this.#accounts.get(key);
-    if (known) return known;
+    const open = this.#accounts.get(key);
+    if (open) return open;
     const proxies = proxiesFromEnvironment(this.#session.context.env);
     const connection = this.#connect(account, { proxies });
     this.#accounts.set(key, connection);
@@ -105,10 +105,10 @@ export class Connections {
   }
 
   /** A connection for each generator and its settings: a changed setting applies to the next task. */
-  #generatorConnection(own: OwnGenerator): Promise<Connection> {
-    return this.#once(JSON.stringify([own.spec.name, own.options]), async () => {
+  #generatorConnection(generator: OwnGenerator): Promise<Connection> {
+    return this.#once(JSON.stringify([generator.spec.name, generator.options]), async () => {
       const { openGenerator } = await import("./generator-connection.ts");
-      const { connection, close } = await openGenerator(own, this.#session);
+      const { connection, close } = await openGenerator(generator, this.#session);
       this.#closers.push(close);
       return connection;
     });

@@ -32,9 +32,10 @@ function sessionOf(options: ClientOptions): ClientSession {
     throw new UsageError("createClient: generator takes neither baseUrl nor apiKey.");
   if (baseUrl !== undefined) checkBaseUrl(baseUrl, "baseUrl");
   if (apiKey !== undefined) checkApiKey(apiKey, "apiKey");
-  const own = thisProcess();
-  const env = home === undefined ? own.env : { ...own.env, IMGGEN_HOME: home && own.resolvePath(home) };
-  const context = { ...own, env };
+  const current = thisProcess();
+  const env =
+    home === undefined ? current.env : { ...current.env, IMGGEN_HOME: home && current.resolvePath(home) };
+  const context = { ...current, env };
   const folders = foldersOf(context);
   // Read again when it is needed; here, so that the message is about the option.
   if (matrix !== undefined) readMatrix(context.resolvePath(matrix), MATRIX_FORM);

@@ -49,7 +49,7 @@ export class EffectiveSettings {
 
   /** The value that applies; undefined if it is not set. @throws SettingsError, UsageError for an empty path */
   get(name: keyof Settings, flag?: { value: string | undefined; label: string }): Effective | undefined {
-    if (flag?.value === undefined) return this.#given(name) ?? this.stored(name);
+    if (flag?.value === undefined) return this.#fromFlagOrEnvironment(name) ?? this.stored(name);
     return usable(name, { value: flag.value, source: "flag", label: flag.label });
   }
 
@@ -76,10 +76,10 @@ export class EffectiveSettings {
 
   /** The config file is read only where neither a flag nor the environment decides. */
   #generatorInEffect(): Effective | undefined {
-    const given = this.#given("generator");
-    if (given?.source === "flag") return given;
-    const baseUrl = this.#given("baseUrl");
-    if (given !== undefined || baseUrl !== undefined) return oneOf(given, baseUrl);
+    const generator = this.#fromFlagOrEnvironment("generator");
+    if (generator?.source === "flag") return generator;
+    const baseUrl = this.#fromFlagOrEnvironment("baseUrl");
+    if (generator !== undefined || baseUrl !== undefined) return oneOf(generator, baseUrl);
     return oneOf(this.stored("generator"), this.stored("baseUrl"));
   }
 
@@ -104,7 +104,7 @@ export class EffectiveSettings {
   }
 
   /** What a flag or the environment gives of a setting. */
-  #given(name: keyof Settings): Effective | undefined {
+  #fromFlagOrEnvironment(name: keyof Settings): Effective | undefined {
     if (!isOwnSetting(name)) return undefined;
     const flag = this.flag(name);
     if (flag !== undefined) return flag;

@@ -26,7 +26,7 @@ interface Known {
 }
 
 /** At most two lines, of one command each at most. */
-type Next = (known: Known) => string[];
+type Next = (facts: Known) => string[];
 
 const resumeOr = (...otherwise: string[]): Next => {
   return ({ resume }) => (resume === null ? otherwise : [resumeWith(resume)]);
@@ -75,9 +75,9 @@ const MOST_LINES = 2;
 /** Failures of the command line itself have no cost to speak of. */
 const FREE: ReadonlySet<ErrorType> = new Set(["usage", "budget_exceeded", "internal"]);
 
-function hintFor(type: ErrorType, charged: Charged, known: Known): string {
-  const cost = FREE.has(type) && charged === "no" ? "" : costText(charged, known.free);
-  const [first = "", ...more] = NEXT_STEPS[type](known);
+function hintFor(type: ErrorType, charged: Charged, facts: Known): string {
+  const cost = FREE.has(type) && charged === "no" ? "" : costText(charged, facts.free);
+  const [first = "", ...more] = NEXT_STEPS[type](facts);
   return [`${cost} ${first}`.trim(), ...more].join("\n");
 }
 
@@ -132,7 +132,7 @@ export function describeFailure(error: unknown, names: OptionNames, task?: Faile
   const resume = task && isResumable(task.state) && task.taskId !== null ? resumeCommand(task.taskId) : null;
   const mentionedTaskId = expected instanceof OutcomeUnknownError ? expected.mentionedTaskId : null;
   const hint = expected.hintFor(names);
-  const known = {
+  const facts = {
     resume,
     ledgerId: task?.ledgerId ?? null,
     mentionedTaskId,
@@ -144,7 +144,7 @@ export function describeFailure(error: unknown, names: OptionNames, task?: Faile
     type,
     key,
     message: expected.messageFor(names),
-    hint: hint === null ? hintFor(type, charged, known) : ownHint(type, hint, resume),
+    hint: hint === null ? hintFor(type, charged, facts) : ownHint(type, hint, resume),
     exitCode: exitCodeOf(error),
     ...(expected instanceof ManifestError && { problems: expected.problems }),
   };

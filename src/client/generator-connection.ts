@@ -31,11 +31,11 @@ const LONGEST_REQUEST_MS = 23 * 3_600_000;
 
 /** Opens the user's own generator. Nothing is sent or run. @throws AuthRequiredError without a key that is needed */
 export async function openGenerator(
-  own: OwnGenerator,
+  generator: OwnGenerator,
   session: ClientSession,
 ): Promise<{ connection: GeneratorConnection; close: () => Promise<void> }> {
-  requireKey(own);
-  const { spec, options } = own;
+  requireKey(generator);
+  const { spec, options } = generator;
   const { env, clock } = session.context;
   const { onExchange } = session;
   const proxies = proxiesFromEnvironment(env);

@@ -12,10 +12,10 @@ import type { ClientSession } from "./session.ts";
 
 // Loaded only where there is a generator.
 
-/** The terms of requests to a generator that is not asked for its models. */
-export function termsUnasked(own: OwnGenerator, source: GeneratorSource): GeneratorTerms {
-  const defaultModel = modelSet(own, source) ?? whereUnknown(own);
-  return { isFree: !own.options.isPaid, defaultModel, models: null, ...fieldTerms(own) };
+/** The terms of requests to a generator, where it is not asked for its models. */
+export function termsUnasked(generator: OwnGenerator, source: GeneratorSource): GeneratorTerms {
+  const defaultModel = modelSet(generator, source) ?? whereUnknown(generator);
+  return { isFree: !generator.options.isPaid, defaultModel, models: null, ...fieldTerms(generator) };
 }
 
 /** Terms for a client that cannot wait. @returns null without a generator */
@@ -29,19 +29,20 @@ export function termsFromSettings(source: GeneratorSource): GeneratorTerms | nul
  * @param how.lasts whether the terms are for later requests too: another model may be loaded then, so none is the default
  */
 export async function termsAsked(
-  own: OwnGenerator,
+  generator: OwnGenerator,
   source: GeneratorSource & AskingSession,
   { lasts = false } = {},
 ): Promise<GeneratorTerms> {
   // What is wrong matters only to a request that names no model.
-  const offer = await modelsOffered(own, source).catch(asFailure);
+  const offer = await modelsOffered(generator, source).catch(asFailure);
   const { names, loaded } = offer instanceof ImggenError ? { names: null, loaded: null } : offer;
   const current = lasts ? null : loaded;
   const defaultModel =
-    modelSet(own, source) ?? (offer instanceof ImggenError ? offer : (current ?? onlyModel(own, offer)));
+    modelSet(generator, source) ??
+    (offer instanceof ImggenError ? offer : (current ?? onlyModel(generator, offer)));
   const isListed = loaded === null || names?.includes(loaded);
-  const models = names === null ? null : [...names, ...(isListed ? [] : [loaded]), ...ownIds(own)];
-  return { isFree: !(await isPaid(own, source)), defaultModel, models, ...fieldTerms(own) };
+  const models = names === null ? null : [...names, ...(isListed ? [] : [loaded]), ...ownIds(generator)];
+  return { isFree: !(await isPaid(generator, source)), defaultModel, models, ...fieldTerms(generator) };
 }
 
 /** The generator-only fields of requests: their names at the generator, and their defaults. */
@@ -50,11 +51,11 @@ export function fieldTerms({ options: { fieldNames, defaults } }: OwnGenerator) 
 }
 
 /** Whether images cost money. If the server cannot be asked about the workflow, an error says so before a request is sent. */
-async function isPaid(own: OwnGenerator, session: AskingSession): Promise<boolean> {
-  if (own.options.isPaid || own.options.workflow === undefined) return own.options.isPaid;
-  const prepared = await asked(own, session, async (provider, signal) => provider.prepare?.(signal)).catch(
-    asFailure,
-  );
+async function isPaid(generator: OwnGenerator, session: AskingSession): Promise<boolean> {
+  if (generator.options.isPaid || generator.options.workflow === undefined) return generator.options.isPaid;
+  const prepared = await asked(generator, session, async (provider, signal) =>
+    provider.prepare?.(signal),
+  ).catch(asFailure);
   return prepared !== undefined && "isPaid" in prepared && prepared.isPaid;
 }
 
@@ -75,16 +76,16 @@ function modelSet({ spec, options }: OwnGenerator, { settings }: GeneratorSource
 }
 
 /** The only model of a generator. An error if it has no model, or several and one must be named. */
-function onlyModel(own: OwnGenerator, { names, needsName }: ModelsOffered): string | ImggenError {
+function onlyModel(generator: OwnGenerator, { names, needsName }: ModelsOffered): string | ImggenError {
   // A workflow has a model of its own.
-  if (own.options.workflow !== undefined) return ANY_MODEL;
-  if (names === null) return whereUnknown(own);
+  if (generator.options.workflow !== undefined) return ANY_MODEL;
+  if (names === null) return whereUnknown(generator);
   const [only, ...others] = names;
   if (only !== undefined && others.length === 0) return only;
   if (only === undefined)
-    return new ServiceError(`${own.spec.name} has no model that makes images.`, { charged: "no" });
+    return new ServiceError(`${generator.spec.name} has no model that makes images.`, { charged: "no" });
   if (!needsName) return ANY_MODEL;
-  return new UsageError(`${own.spec.name} has ${names.length} models, and none is chosen.`, {
+  return new UsageError(`${generator.spec.name} has ${names.length} models, and none is chosen.`, {
     hint: `Nothing was sent. Add --model <name>, or set --generator-model. It has: ${listed(names)}`,
   });
 }
@@ -101,8 +102,8 @@ function whereUnknown({ spec }: OwnGenerator): string | ImggenError {
 const ASK_MS = 15_000;
 
 /** The names of a generator's models; null where it cannot be asked. @throws ImggenError, UsageError */
-export async function modelNames(own: OwnGenerator, session: AskingSession): Promise<string[] | null> {
-  return (await asked(own, session, async (provider, signal) => provider.models?.(signal))) ?? null;
+export async function modelNames(generator: OwnGenerator, session: AskingSession): Promise<string[] | null> {
+  return (await asked(generator, session, async (provider, signal) => provider.models?.(signal))) ?? null;
 }
 
 /** What a generator says of its models. */
@@ -117,7 +118,7 @@ export interface ModelsOffered {
 
 /** Asks a generator for its models, and for the one that is loaded. @throws ImggenError, UsageError */
 export function modelsOffered(
-  own: OwnGenerator,
+  generator: OwnGenerator,
   session: AskingSession,
   mostMs = ASK_MS,
 ): Promise<ModelsOffered> {
@@ -129,24 +130,24 @@ export function modelsOffered(
     const listed = loaded && names?.find((name) => isAmong([loaded], name));
     return { names, loaded: listed ?? loaded, needsName: provider.loadedModel === undefined };
   };
-  return asked(own, session, ask, mostMs);
+  return asked(generator, session, ask, mostMs);
 }
 
 /** Opens a generator for one question. @throws ImggenError, UsageError */
 async function asked<Answer>(
-  own: OwnGenerator,
+  generator: OwnGenerator,
   { context: { env, clock }, onExchange }: AskingSession,
   ask: (provider: Provider, signal: AbortSignal) => Promise<Answer>,
   mostMs = ASK_MS,
 ): Promise<Answer> {
-  requireKey(own);
-  const { spec, options } = own;
+  requireKey(generator);
+  const { spec, options } = generator;
   const check = spec.kind === "command" ? "Check the path of its program." : SERVER_CHECK;
   const hint = `Nothing was charged. ${check}`;
   const proxies = proxiesFromEnvironment(env);
-  const generator = await openProvider(spec, options, { env, clock, proxies, onExchange });
+  const provider = await openProvider(spec, options, { env, clock, proxies, onExchange });
   try {
-    return await ask(generator, AbortSignal.timeout(mostMs));
+    return await ask(provider, AbortSignal.timeout(mostMs));
   } catch (error) {
     if (error instanceof ProviderError && error.failure.kind === "unsent")
       throw new NetworkError(error.message, { hint: error.hint ?? hint, cause: error });
@@ -154,7 +155,7 @@ async function asked<Answer>(
     if (!(error instanceof Error) || error.name !== "TimeoutError") throw error;
     throw new NetworkError(`${spec.name} does not answer.`, { hint, cause: error });
   } finally {
-    await generator.close();
+    await provider.close();
   }
 }
 

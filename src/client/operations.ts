@@ -38,7 +38,7 @@ import {
   statusJson,
   unreadableFiles,
 } from "./report-json.ts";
-import { type BatchRows, batchFrom, checkedFrom, waitFrom } from "./request.ts";
+import { type BatchRows, batchFrom, checkedFrom, waitFrom } from "./request-options.ts";
 import type {
   BatchRow,
   BatchSummary,

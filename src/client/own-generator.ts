@@ -102,8 +102,8 @@ export function knownSpec(
   label: string,
   source: Pick<GeneratorSource, "folders">,
 ): GeneratorSpec {
-  const given = parseGeneratorSpec(text, label);
-  return given.kind === "npm" ? installedPackage(given, source.folders.config) : given;
+  const spec = parseGeneratorSpec(text, label);
+  return spec.kind === "npm" ? installedPackage(spec, source.folders.config) : spec;
 }
 
 const DEFAULTS = {
@@ -205,10 +205,9 @@ function isPaid(spec: GeneratorSpec, find: Find): boolean {
 
 /** The key for the generator in effect; null for none. @throws UsageError for one that cannot be sent */
 function keyInEffect(spec: GeneratorSpec, source: GeneratorSource): string | null {
-  const given = source.settings.get("generatorKey");
-  if (spec.kind === "command" || given === undefined || given.source === "config")
-    return boundKey(spec, source);
-  return checkGeneratorKey(given.value, given.label, spec.kind);
+  const key = source.settings.get("generatorKey");
+  if (spec.kind === "command" || key === undefined || key.source === "config") return boundKey(spec, source);
+  return checkGeneratorKey(key.value, key.label, spec.kind);
 }
 
 /** A key that is for one origin alone: the one in its kind's own variable, or the one that was stored. */
@@ -243,10 +242,10 @@ export function lacksKey({ spec, options: { key, headers } }: OwnGenerator): boo
 }
 
 /** @throws AuthRequiredError where it lacks a key */
-export function requireKey(own: OwnGenerator): void {
-  const { spec } = own;
+export function requireKey(generator: OwnGenerator): void {
+  const { spec } = generator;
   const kind = kindAtHome(spec);
-  if (kind === null || !lacksKey(own)) return;
+  if (kind === null || !lacksKey(generator)) return;
   const { title, keyVariables } = kind;
   throw new AuthRequiredError(`No key for ${title} is set.`, {
     hint: `Nothing was sent. Set ${keyVariables.join(" or ")}, or store it: imggen login --generator ${shellWord(spec.name)}`,

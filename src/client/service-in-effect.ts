@@ -25,13 +25,13 @@ export async function termsInEffect(
   session: Pick<ClientSession, "settings" | "context" | "folders" | "onExchange">,
   request: { validate?: boolean | undefined; model?: string | undefined; dryRun?: boolean | undefined },
 ): Promise<GeneratorTerms | null> {
-  const own = await generatorInEffect(session);
-  if (own === null) return null;
+  const generator = await generatorInEffect(session);
+  if (generator === null) return null;
   const { termsAsked, termsUnasked } = await import("./generator-terms.ts");
   const isNeeded =
-    request.model === undefined || request.validate !== false || own.options.workflow !== undefined;
+    request.model === undefined || request.validate !== false || generator.options.workflow !== undefined;
   const isAsked = isNeeded && request.dryRun !== true;
-  return isAsked ? termsAsked(own, session) : termsUnasked(own, session);
+  return isAsked ? termsAsked(generator, session) : termsUnasked(generator, session);
 }
 
 /** Where private copies of reference images are kept. */
@@ -49,8 +49,8 @@ export async function copiesForGenerator(
   label: string,
   { resolvePath = session.context.resolvePath, checksUrls = false } = {},
 ): Promise<PrivateCopies | null> {
-  const own = await generatorInEffect(session);
-  if (own === null) return null;
+  const generator = await generatorInEffect(session);
+  if (generator === null) return null;
   const { PrivateCopies } = await import("../core/references/private-copies.ts");
   const folder = referencesFolder(session.folders);
   return new PrivateCopies({ folder, checksUrls, label, resolvePath });

@@ -34,12 +34,12 @@ export class Workspace {
   depsFor(caller: Caller): UseCaseDeps {
     // Every task that is waited for adds a listener, so a large number is not a leak.
     setMaxListeners(0, caller.signal);
-    const known = new Map<Connection, TaskDeps>();
+    const depsOf = new Map<Connection, TaskDeps>();
     // Shared by all accounts: no image of one may replace another's.
     const published = new RunFileNames(this.#session.context.clock.now());
     const at = (connection: Connection) => {
-      const deps = known.get(connection) ?? this.#deps(connection, { ...caller, published });
-      known.set(connection, deps);
+      const deps = depsOf.get(connection) ?? this.#deps(connection, { ...caller, published });
+      depsOf.set(connection, deps);
       return deps;
     };
     return {

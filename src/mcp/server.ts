@@ -9,15 +9,15 @@ import { serveStdio } from "@modelcontextprotocol/server/stdio";
 import { z } from "zod/v4";
 import { UsageError } from "../lib/error-types.ts";
 import { VERSION } from "../lib/version.ts";
-import { type Answer, failureAnswer } from "./answer.ts";
-import { Jobs } from "./jobs.ts";
+import { progressOf } from "./call-progress.ts";
 import { type Lines, LineTransport } from "./line-transport.ts";
-import { progressOf } from "./progress.ts";
 import type { SessionCosts } from "./session-budget.ts";
+import { Jobs } from "./session-jobs.ts";
 import type { CallSettings, Tool, Toolbox } from "./tool.ts";
+import { type Answer, failureAnswer } from "./tool-answer.ts";
 import { generateImage } from "./tools/generate-image.ts";
-import { estimateCost, listModels } from "./tools/models.ts";
-import { getTask, history, resumeTasks } from "./tools/tasks.ts";
+import { estimateCost, listModels } from "./tools/model-tools.ts";
+import { getTask, history, resumeTasks } from "./tools/task-tools.ts";
 
 export interface ServeOptions extends Lines, Omit<Toolbox, keyof CallSettings | "jobs"> {
   /** @param isIdle whether no task of the session is under way */

@@ -6,10 +6,10 @@ import type { Clock } from "../lib/clock.ts";
 import { DEFAULT_MODEL, MAX_IMAGES, type Matrix, QUALITIES, RATIOS } from "../models/matrix.ts";
 import type { TaskRecord } from "../task/record.ts";
 import type { FieldName } from "../task/request-fields.ts";
-import type { Answer } from "./answer.ts";
-import type { Call, Jobs } from "./jobs.ts";
 import type { OutputFolder } from "./output-folder.ts";
 import type { SessionBudget } from "./session-budget.ts";
+import type { Call, Jobs } from "./session-jobs.ts";
+import type { Answer } from "./tool-answer.ts";
 
 /** What the user has set, as it is when a call comes. */
 export interface CallSettings {

@@ -29,8 +29,8 @@ export function helpLayout(all: boolean): HelpConfiguration {
     minWidthToWrap: FEWEST_DESCRIPTION_COLUMNS,
     // Global options carry their own heading, so they come last.
     visibleOptions(command) {
-      const own = new Help().visibleOptions(command).filter((option) => isShown(option, all));
-      return own.toSpliced(-1, 0, ...inheritedOptions(command));
+      const options = new Help().visibleOptions(command).filter((option) => isShown(option, all));
+      return options.toSpliced(-1, 0, ...inheritedOptions(command));
     },
     /** Commands and what is said of advanced options before the global options. */
     formatHelp(command, helper) {

@@ -64,8 +64,8 @@ function processContext(): Context {
     ask: (question) => askOnTerminal(question, false),
     askHidden: (question) => askOnTerminal(question, true),
     queryTerminal,
-    queryTmux: async (format) => (await import("../input/terminal.ts")).queryTmux(format, process.env),
-    namedGraphics: async () => (await import("../input/terminal.ts")).namedGraphics(process.stdout),
+    queryTmux: async (format) => (await import("../input/query-terminal.ts")).queryTmux(format, process.env),
+    namedGraphics: async () => (await import("../input/query-terminal.ts")).namedGraphics(process.stdout),
     edit: async (text) => (await import("../input/edit-text.ts")).editText(text, process.env),
     isInForeground,
     onSuspend,
@@ -80,7 +80,7 @@ const onInterrupt = () => void process.emit("SIGINT", "SIGINT");
 const terminal: { isSilent: Promise<void> } = { isSilent: Promise.resolve() };
 
 async function queryTerminal(question: string): Promise<string> {
-  const { queryTerminal } = await import("../input/terminal.ts");
+  const { queryTerminal } = await import("../input/query-terminal.ts");
   await terminal.isSilent;
   // A program in the background would be stopped: the terminal's input is not its own.
   if (!isInForeground()) return "";
@@ -92,7 +92,7 @@ async function queryTerminal(question: string): Promise<string> {
 }
 
 async function askOnTerminal(question: string, isHidden: boolean): Promise<string> {
-  const { ask } = await import("../input/terminal.ts");
+  const { ask } = await import("../input/query-terminal.ts");
   await terminal.isSilent;
   return ask(question, { input: process.stdin, output: process.stderr, onInterrupt }, isHidden);
 }

@@ -22,11 +22,11 @@ const MISTYPED = /^-[a-z][\w-]|[\u00a0\u00ab\u00bb\u2007\u2010-\u201f\u202f\u221
  */
 export async function parseAndRun(
   argv: readonly string[],
-  given: { flags: readonly string[]; json: boolean },
+  options: { flags: readonly string[]; json: boolean },
   console: Console,
   context: Context,
 ): Promise<number> {
-  const run = () => runLine(argv, given, console, context);
+  const run = () => runLine(argv, options, console, context);
   if (!argv.some((word) => MISTYPED.test(word))) return run();
   const { unlessMistyped } = await import("./typographic.ts");
   return unlessMistyped(argv, run);

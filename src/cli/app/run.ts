@@ -56,7 +56,7 @@ export async function run(
     beforeLoading();
     await loadColors([context.stdout, context.stderr], context.env);
     if (argv[0] === ASK) {
-      const { answerShell } = await import("../completion/answer.ts");
+      const { answerShell } = await import("../completion/offer.ts");
       await answerShell(argv.slice(1), console, context);
       return 0;
     }

@@ -55,8 +55,8 @@ const SYNONYMS: Readonly<Record<string, string>> = {
 };
 
 function usualOption(name: string): string | undefined {
-  const known = name.replaceAll("_", "-");
-  const usual = SYNONYMS[known] ?? known;
+  const dashed = name.replaceAll("_", "-");
+  const usual = SYNONYMS[dashed] ?? dashed;
   return Object.hasOwn(USUAL_OPTIONS, usual) ? USUAL_OPTIONS[usual] : undefined;
 }
 

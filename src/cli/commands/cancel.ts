@@ -11,6 +11,7 @@ import { FLAG_NAMES } from "../../lib/wording.ts";
 import { addWaitOptions, requestTimeout, type WaitFlags, waitSettings } from "../flags/wait-flags.ts";
 import { exitCodeOfReport, renderReport } from "../output/render.ts";
 import { createProgress, withTasksShown } from "../output/task-progress.ts";
+import { taskView } from "../output/task-view.ts";
 import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 
@@ -45,12 +46,9 @@ async function runCancel(session: Session, ids: string[], flags: CancelFlags): P
   const settings = waitSettings(flags, session);
   const spec = { ids, wait: flags.wait ? settings : null };
   const timeouts = { requestTimeoutMs: requestTimeout(flags) };
-  const progress = await createProgress(session, null, { isBesideResults: ids.length > 1 });
+  const progress = await createProgress(session, taskView(null), { isBesideResults: ids.length > 1 });
   const reports = await withTasksShown(session, timeouts, progress, (deps) =>
-    cancel(spec, deps, async (report) => {
-      progress.stop();
-      await show(report, session);
-    }),
+    cancel(spec, deps, (report) => show(report, session)),
   );
   return worstOf(reports.map(exitCodeOfReport));
 }

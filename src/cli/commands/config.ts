@@ -105,10 +105,10 @@ async function runSet(session: Session, text: string, value: string): Promise<nu
   await store.update({ [name]: checked });
   if (session.options.json) await session.console.json({ ok: true, name, value: checked });
   else await session.console.note(`${name} is now ${checked}`);
-  const { apiKeyBaseUrl: own } = await store.read();
-  if (name === "baseUrl" && own !== undefined && own !== checked)
+  const { apiKeyBaseUrl: keyBaseUrl } = await store.read();
+  if (name === "baseUrl" && keyBaseUrl !== undefined && keyBaseUrl !== checked)
     await session.console.warn(
-      `The stored API key belongs to ${own}. To store one for this service: imggen login`,
+      `The stored API key belongs to ${keyBaseUrl}. To store one for this service: imggen login`,
     );
   return 0;
 }

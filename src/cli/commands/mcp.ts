@@ -60,9 +60,9 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
       session.settings.forget();
       const client = await clients.of(await generatorTermsOf(session), isIdle);
       const { values: defaults } = readRequestFlags({}, session);
-      const given = folderOf(flags, session);
+      const chosen = folderOf(flags, session);
       const takesAnyModel = session.settings.generator() !== undefined;
-      const places = { ...given, env: context.env, state: session.folders.state };
+      const places = { ...chosen, env: context.env, state: session.folders.state };
       const findOutput = () => outputFolder(places);
       return {
         client,
@@ -74,10 +74,10 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
       };
     },
     async generatorModels() {
-      const own = await session.ownGenerator();
-      if (own === null) return null;
+      const generator = await session.ownGenerator();
+      if (generator === null) return null;
       const { modelNames } = await import("../../client/generator-terms.ts");
-      return modelNames(own, session);
+      return modelNames(generator, session);
     },
     clock,
     signal,
@@ -91,8 +91,8 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
 
 /** The generator in effect with all that is set about it; what is wrong with that is said by what uses it. */
 async function generatorTermsOf(session: Session): Promise<string> {
-  const own = await session.ownGenerator().catch(() => null);
-  return JSON.stringify(own);
+  const generator = await session.ownGenerator().catch(() => null);
+  return JSON.stringify(generator);
 }
 
 /** The session of a client whose messages are for an agent. */

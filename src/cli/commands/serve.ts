@@ -47,25 +47,25 @@ export function register(command: Command, runWith: RunWith): void {
 }
 
 async function runServe(session: Session, flags: ServeFlags): Promise<number> {
-  const own = await session.ownGenerator();
-  if (own === null) {
+  const generator = await session.ownGenerator();
+  if (generator === null) {
     throw new UsageError("No generator is given.", {
       hint: "Name yours: imggen serve --generator http://localhost:1234\nSee imggen help generators.",
     });
   }
   const { grace = "30s" } = flags;
   const graceMs = durationOption("--grace", grace);
-  const server = await start(session, own, flags, graceMs);
+  const server = await start(session, generator, flags, graceMs);
   try {
-    return await serveUntilSignal(session, server, `Serving ${own.spec.name}`);
+    return await serveUntilSignal(session, server, `Serving ${generator.spec.name}`);
   } finally {
     await server.close((count) => sayWaiting(session, count, grace));
   }
 }
 
-function start(session: Session, own: OwnGenerator, { port: flag }: ServeFlags, graceMs: number) {
+function start(session: Session, generator: OwnGenerator, { port: flag }: ServeFlags, graceMs: number) {
   return startOnPort(flag, (port) =>
-    openServer(own, session, {
+    openServer(generator, session, {
       graceMs,
       port,
       onEvent: (event) => log(eventLine(event), session),

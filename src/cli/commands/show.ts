@@ -154,9 +154,9 @@ function captions({ files, origin }: Found, { context }: Session): string[] {
   );
   if (origin === null) return lines;
   const { prompt, model, ratio, quality } = origin.request;
-  const own = Object.entries(
+  const settings = Object.entries(
     ownSettings({ ...origin.request, seed: origin.seed ?? origin.request.seed }),
   ).map(([name, value]) => `${name}=${value}`);
-  const facts = [model, ratio, quality, ...own, creditsText(origin.credits, origin.free), origin.taskId];
+  const facts = [model, ratio, quality, ...settings, creditsText(origin.credits, origin.free), origin.taskId];
   return [...lines, facts.filter((fact) => fact).join(", "), prompt];
 }

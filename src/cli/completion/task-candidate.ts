@@ -1,7 +1,7 @@
 import { shortened } from "../../lib/short-text.ts";
 import { effectiveState, stateWord } from "../../task/lifecycle.ts";
 import { type TaskRecord, taskIdOf } from "../../task/record.ts";
-import type { Candidate } from "./command-line.ts";
+import type { Candidate } from "./typed-line.ts";
 
 const MOST_PROMPT_CHARACTERS = 40;
 

@@ -1,6 +1,6 @@
 import type { Matrix } from "../../models/matrix.ts";
 import type { ArgumentNode, Description, OptionNode } from "../help/command-tree.ts";
-import { among, type Candidate, type CommandLine, NOTHING, type Offer } from "./command-line.ts";
+import { among, type Candidate, type CommandLine, NOTHING, type Offer } from "./typed-line.ts";
 
 /** Where the values of flags and arguments come from. */
 export interface Sources {
@@ -86,7 +86,7 @@ async function modelsLike(current: string, matrix: Matrix): Promise<Offer> {
 async function allowedBy(line: CommandLine, field: "ratio" | "quality", from: Sources) {
   const { resolveModel } = await import("../../models/find.ts");
   const matrix = await modelsFor(line, from);
-  const names = (line.given.get("--model") ?? []).flatMap((list) => list.split(","));
+  const names = (line.flags.get("--model") ?? []).flatMap((list) => list.split(","));
   const column = field === "ratio" ? "ratios" : "qualities";
   const lists = names.map((name) => resolveModel(name, matrix)?.[column] ?? null);
   if (lists.length === 0 || lists.includes(null)) return null;
@@ -94,8 +94,8 @@ async function allowedBy(line: CommandLine, field: "ratio" | "quality", from: So
 }
 
 /** The models of the profile that is given. */
-function modelsFor({ given }: CommandLine, { findModels }: Sources): Promise<Matrix> {
-  return findModels(given.get("--profile")?.at(-1));
+function modelsFor({ flags }: CommandLine, { findModels }: Sources): Promise<Matrix> {
+  return findModels(flags.get("--profile")?.at(-1));
 }
 
 const OF_UNFINISHED: ReadonlySet<string> = new Set(["resume", "cancel"]);

@@ -102,15 +102,15 @@ const FROM_SETTINGS = ["model", "ratio", "quality"] as const;
 /** A request's values from flags, environment and config; values that are not set are absent. @throws UsageError */
 export function readRequestFlags(flags: RequestFlags, session: Session): RequestValues {
   const { settings } = session;
-  const given: RequestFlags = { ...flags };
+  const inEffect: RequestFlags = { ...flags };
   const labels: { -readonly [Name in FieldName]?: string } = {};
   for (const name of FROM_SETTINGS) {
     const setting = settings.get(name, { value: flags[name], label: FLAG_LABELS[name] });
     if (setting === undefined || isOfService(name, setting, session)) continue;
-    given[name] = setting.value;
+    inEffect[name] = setting.value;
     labels[name] = setting.label;
   }
-  return { values: valuesOf(given), labels };
+  return { values: valuesOf(inEffect), labels };
 }
 
 /** Whether a setting is the service's default model: which one the user's own generator has, its terms say. */
@@ -131,9 +131,9 @@ export function canUpload(images: readonly string[] | undefined, { settings }: S
 const LIMITS = `${MAX_IMAGES.min} to ${MAX_IMAGES.max}`;
 
 /** @throws UsageError */
-function fromFlag(name: FlagName, given: RequestFlags[FlagName]): GivenFields[FieldName] {
-  const isNumber = REQUEST_FIELDS[name] === "number" && typeof given === "string";
+function fromFlag(name: FlagName, value: RequestFlags[FlagName]): GivenFields[FieldName] {
+  const isNumber = REQUEST_FIELDS[name] === "number" && typeof value === "string";
   // The service's own limits are for the model matrix to check, which --no-validate switches off.
   const limits = { min: 0, ...(name === "maxImages" && { shown: LIMITS }) };
-  return isNumber ? wholeNumberOption(FLAG_LABELS[name], given, limits) : given;
+  return isNumber ? wholeNumberOption(FLAG_LABELS[name], value, limits) : value;
 }

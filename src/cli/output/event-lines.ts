@@ -1,6 +1,11 @@
-import { progressText, type TaskProgressEvent } from "../../core/task/progress-events.ts";
+import type { RowResult } from "../../core/batch/row-result.ts";
+import { reportStatus } from "../../core/task/report.ts";
+import type { RunEvent } from "../../core/use-cases/run-events.ts";
+import { progressText } from "../../core/use-cases/run-text.ts";
+import { formatDuration } from "../../lib/duration.ts";
 import type { Console } from "../text/console.ts";
-import { claimedText, continuingText } from "../text/phrases.ts";
+import { noteText } from "../text/phrases.ts";
+import type { RunNotes } from "./task-notes.ts";
 
 /** A line of `--progress json`, as `imggen help json` documents it. Fields may be added, none is changed or removed. */
 export type EventLine =
@@ -18,15 +23,14 @@ export type EventLine =
   | { type: "row"; row: number; line: number; taskId: string | null; status: string }
   | { type: "note" | "warning" | "error"; message: string };
 
-/** The line of a task's event. */
-function eventLine(event: TaskProgressEvent): EventLine {
+/** null for what a program is told nothing of. */
+function eventLine(event: RunEvent): EventLine | null {
   switch (event.type) {
     case "uploading":
       return { type: "uploading", file: event.file, bytes: event.bytes };
     case "claimed_elsewhere":
-      return { type: "note", message: claimedText(event.id) };
     case "continuing":
-      return { type: "note", message: continuingText(event.taskId, event.charged) };
+      return { type: "note", message: noteText(event) };
     case "submitting":
       return { type: "submitted" };
     case "submit_retry":
@@ -56,16 +60,28 @@ function eventLine(event: TaskProgressEvent): EventLine {
     }
     case "ledger_warning":
       return { type: "warning", message: event.message };
+    case "outage":
+      return event.outage.down ? { type: "paused", message: event.outage.why } : { type: "unpaused" };
+    case "busy":
+      return { type: "paused", message: `HTTP 429, for ${formatDuration(event.delayMs)}` };
+    case "row_ended":
+      return rowLine(event.result);
+    default:
+      return null;
   }
 }
 
-/** Shows tasks as lines for a program. */
-export function eventProgress(console: Console) {
+function rowLine({ row, report }: RowResult): EventLine {
+  const status = report === null ? "failed" : reportStatus(report);
+  return { type: "row", row: row.row, line: row.line, taskId: report?.taskId ?? null, status };
+}
+
+/** The lines of a run for a program. */
+export function eventLines(console: Console): RunNotes {
   return {
-    show(event: TaskProgressEvent) {
-      if (event.type === "submit_interrupted") console.noteAwaited(event.taskId);
-      void console.event(eventLine(event));
+    show(event) {
+      const line = eventLine(event);
+      if (line !== null) void console.event(line);
     },
-    stop: () => {},
   };
 }

@@ -111,7 +111,7 @@ export async function withFacts(
   facts: string,
   columns: number,
 ): Promise<(string | WholeLine)[]> {
-  const { columnsOf } = await import("../text/columns.ts");
+  const { columnsOf } = await import("../text/terminal-columns.ts");
   const whole = `${text} ${name}`;
   const beside = facts === "" ? whole : `${whole} (${facts})`;
   if (columnsOf(beside) <= columns) return [beside];

@@ -45,9 +45,9 @@ export async function showInTerminal(
 
 /** How this run's terminal shows pictures. */
 export function screenFor(session: Session): Promise<Screen> {
-  const known = screens.get(session) ?? findScreen(session);
-  screens.set(session, known);
-  return known;
+  const screen = screens.get(session) ?? findScreen(session);
+  screens.set(session, screen);
+  return screen;
 }
 
 function within(wanted: Room | null, screen: Screen): Screen {

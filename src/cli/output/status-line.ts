@@ -34,7 +34,8 @@ export async function createStatusLine(
   const { isTTY, columns } = context.stderr;
   // A terminal of no width is no place for a spinner: it would try to clear endless lines.
   const isMixed = isBesideResults && context.stdout.isPipe === true;
-  const isLive = isTTY && !isMixed && columns !== 0 && context.env.TERM !== "dumb" && !console.quiet;
+  const isForPeople = !console.quiet && !console.events;
+  const isLive = isTTY && !isMixed && columns !== 0 && context.env.TERM !== "dumb" && isForPeople;
   return isLive ? createLiveLine(console, context, paint) : { isLive: false, set() {}, stop() {} };
 }
 
@@ -46,7 +47,7 @@ const CHECK_MS = 80;
 /** A spinner and a few lines of text that stay at the end of a terminal, whatever else is written to it. */
 async function createLiveLine(console: Console, context: Context, paint: Paint): Promise<StatusLine> {
   const { default: ora } = await import("ora");
-  const { columnsOf, cutTo } = await import("../text/columns.ts");
+  const { columnsOf, cutTo } = await import("../text/terminal-columns.ts");
   const { stderr } = context;
   const hasColors = console.style("stderr") !== PLAIN;
   const spinner: Ora = ora({
@@ -119,7 +120,7 @@ async function createLiveLine(console: Console, context: Context, paint: Paint):
     set(next) {
       text = next;
       draw();
-      if (!resting) return;
+      if (!resting || drawn.length === 0) return;
       resting = false;
       start();
     },

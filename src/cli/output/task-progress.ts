@@ -1,152 +1,73 @@
-import { resumeCommand } from "../../client/resume-command.ts";
 import { Workspace } from "../../client/workspace.ts";
 import type { UseCaseDeps } from "../../core/deps.ts";
 import { InterruptedError } from "../../core/errors.ts";
 import { AcceptedTasks } from "../../core/task/accepted-tasks.ts";
-import { type ProgressFacts, progressText, type TaskProgressEvent } from "../../core/task/progress-events.ts";
-import { formatDuration } from "../../lib/duration.ts";
+import type { RunEvent } from "../../core/use-cases/run-events.ts";
+import { fold, newRun, type RunProgress } from "../../core/use-cases/run-progress.ts";
 import type { Session } from "../session/session.ts";
 import type { Console } from "../text/console.ts";
-import { claimedText, continuingText, stoppedText, stoppingText } from "../text/phrases.ts";
-import { eventProgress } from "./event-lines.ts";
-import type { LivePreview } from "./live-preview.ts";
+import { stoppedText } from "../text/phrases.ts";
+import { eventLines } from "./event-lines.ts";
 import { createStatusLine, type StatusLineOptions } from "./status-line.ts";
-import { lineOf, newView, type RequestFacts, showInView, type TaskView } from "./task-view.ts";
+import type { RunNotes } from "./task-notes.ts";
 
-/** Shows the progress of a task: a spinner on a terminal, a few plain lines elsewhere. */
+/** Shows how a run gets on: on a terminal, in a few plain lines elsewhere, or as JSON for a program. */
 export interface Progress {
-  show(event: TaskProgressEvent): void;
+  show(event: RunEvent): void;
   /** Shows the image as it is so far; absent where the terminal cannot, or nobody wants it. */
   preview?: ((image: Buffer) => void) | undefined;
+  /** Nothing is drawn after that; what must be said is still said. */
   stop(): void;
 }
 
-/** Progress of one task for this terminal, or for output that is not a terminal. @param facts null if not known */
+/** How one kind of run is shown to a person. */
+export interface RunView {
+  /** The lines at the end of a terminal, in so many columns; none before anything has begun. */
+  lines(run: RunProgress, nowMs: number, columns: number): readonly string[];
+  /** @param isLive whether those lines are seen */
+  notes(console: Console, isLive: boolean): RunNotes;
+}
+
+const REDRAW_MS = 1_000;
+
+/** @returns what shows a run, and what is known of it so far */
 export async function createProgress(
   session: Session,
-  facts: RequestFacts | null,
+  view: RunView,
   { hasPreviews = false, ...options }: StatusLineOptions & { hasPreviews?: boolean } = {},
-): Promise<Progress> {
+): Promise<Progress & { run: RunProgress }> {
   const { console, context } = session;
-  if (console.events) return eventProgress(console);
   const line = await createStatusLine(session, options);
-  const preview = hasPreviews && line.isLive ? await loadPreview(session) : null;
+  // Loaded late: it asks the terminal what it can show.
+  const loaded = hasPreviews && line.isLive ? await import("./live-preview.ts") : null;
+  const preview = await loaded?.createLivePreview(session);
+  const notes = console.events ? eventLines(console) : view.notes(console, line.isLive);
+  const run = newRun();
   const clock = () => context.clock.monotonicMs();
-  const view = newView();
-  const notes = new TaskNotes(console, line.isLive);
-  let timer: NodeJS.Timeout | undefined;
+  let isLive = line.isLive;
   const draw = () => {
-    const ageMs = clock() - view.sinceMs;
-    notes.grow(view, ageMs);
-    line.set((columns) => [lineOf(view, ageMs, facts, columns)]);
+    if (!isLive) return;
+    notes.tick?.(run, clock());
+    line.set((columns) => view.lines(run, clock(), columns));
   };
+  const timer = setInterval(draw, REDRAW_MS).unref();
   return {
+    run,
     show(event) {
-      notes.show(event);
-      if (!showInView(view, event, clock())) return;
-      draw();
-      timer ??= setInterval(draw, 1000).unref();
+      // Even under --quiet: the screen may be the only place that has the task's id.
+      if (event.type === "submit_interrupted") console.noteAwaited(event.taskId);
+      if (event.type === "ledger_warning") void console.error(`warning: ${event.message}`);
+      else notes.show(event, run);
+      if (fold(run, event, clock())) draw();
     },
     preview: preview?.show,
     stop() {
+      isLive = false;
       clearInterval(timer);
       line.stop();
       preview?.stop();
     },
   };
-}
-
-/** Loaded late: it asks the terminal what it can show. */
-async function loadPreview(session: Session): Promise<LivePreview | null> {
-  const { createLivePreview } = await import("./live-preview.ts");
-  return createLivePreview(session);
-}
-
-/** Says what a person should know of one of several tasks before it ends: each line names its task. */
-export function tellOfTask(event: TaskProgressEvent, console: Console): void {
-  tellAnyway(event, console);
-  // Of those that wait, the next one says for whom.
-  if (event.type === "progress" && event.waiting?.ahead === 1)
-    void console.note(`${event.taskId}: ${progressText(event)}`);
-  if (event.type === "download_retry")
-    void console.note(`${event.taskId}: ${event.why}. Next try in ${formatDuration(event.delayMs)}.`);
-}
-
-/** Even under --quiet: the screen may be the only place that has the task's id. */
-export function tellAnyway(event: TaskProgressEvent, console: Console): void {
-  if (event.type === "submit_interrupted") console.noteAwaited(event.taskId);
-  if (event.type === "ledger_warning") void console.error(`warning: ${event.message}`);
-}
-
-const SLOW_MS = 60_000;
-const SLOW_TIMES = 2;
-
-/** The lines that stay: few without a terminal, and on one only what the spinner cannot tell. */
-class TaskNotes {
-  readonly #console: Console;
-  readonly #isLive: boolean;
-  #isIdShown = false;
-  #waitsFor: string | null = null;
-
-  constructor(console: Console, isLive: boolean) {
-    this.#console = console;
-    this.#isLive = isLive;
-  }
-
-  show(event: TaskProgressEvent): void {
-    tellAnyway(event, this.#console);
-    const line = this.#lineOf(event);
-    if (line !== null) void this.#console.note(line);
-  }
-
-  /** Shows the id on a terminal once, when it may soon be needed: the task is slow, or a poll has failed. */
-  grow({ taskId, verb, usualMs }: TaskView, ageMs: number): void {
-    if (!this.#isLive || this.#isIdShown || taskId === null || verb !== "Generating") return;
-    if (ageMs < Math.max(SLOW_MS, SLOW_TIMES * (usualMs ?? 0))) return;
-    this.#isIdShown = true;
-    void this.#console.note(
-      `This is taking a while. Ctrl-C loses nothing; resume with: ${resumeCommand(taskId)}`,
-    );
-  }
-
-  #lineOf(event: TaskProgressEvent): string | null {
-    switch (event.type) {
-      case "claimed_elsewhere":
-        return this.#isLive ? null : claimedText(event.id);
-      case "continuing":
-        return continuingText(event.taskId, event.charged);
-      case "uploading":
-        return this.#isLive ? null : `Uploading ${event.file}…`;
-      case "submit_retry":
-        return `Not sent yet: ${event.why} Next try in ${formatDuration(event.delayMs)}.`;
-      case "submit_interrupted":
-        return stoppingText(event.waitMs, event.taskId === null ? [] : [event.taskId]);
-      case "accepted":
-        return this.#isLive ? null : `Task ${event.taskId} accepted.`;
-      case "progress":
-        return this.#waits(event);
-      case "poll_failed":
-        return this.#pollFailed(event.taskId, event.why);
-      case "download_retry":
-        return `Download: ${event.why}. Next try in ${formatDuration(event.delayMs)}.`;
-      default:
-        return null;
-    }
-  }
-
-  /** For whom a task waits, each time that it changes; on a terminal the spinner says it. */
-  #waits({ waiting }: ProgressFacts): string | null {
-    const holder = waiting?.holder ?? null;
-    const isNew = holder !== null && holder !== this.#waitsFor;
-    this.#waitsFor = holder;
-    return isNew && !this.#isLive ? `Waiting for its turn, after ${holder}.` : null;
-  }
-
-  #pollFailed(taskId: string, why: string): string | null {
-    if (!this.#isLive || this.#isIdShown) return null;
-    this.#isIdShown = true;
-    return `Task ${taskId}: ${why}. Still waiting.`;
-  }
 }
 
 /**

@@ -1,80 +1,32 @@
-import { percent, type TaskProgressEvent } from "../../core/task/progress-events.ts";
+import type { TaskProgress } from "../../core/use-cases/run-progress.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { FreeAt } from "../../task/intent.ts";
 import type { CheckedRequest } from "../../task/request.ts";
 import { creditsText } from "../text/phrases.ts";
+import { taskNotes } from "./task-notes.ts";
+import type { RunView } from "./task-progress.ts";
 
 /** The spinner's text on the request of a task. */
-export type RequestFacts = Pick<CheckedRequest, "request" | "credits"> & { free?: FreeAt | null };
+type RequestFacts = Pick<CheckedRequest, "request" | "credits"> & { free?: FreeAt | null };
 
-/** What the spinner shows. */
-export interface TaskView {
-  verb: string;
-  /** When that began, by the monotonic clock. */
-  sinceMs: number;
-  usualMs: number | null;
-  taskId: string | null;
-  /** How far the image is, or how many requests are before it; empty where that is not said. */
-  progress: string;
+/** One task: a spinner, or a few plain lines. @param facts null if not known */
+export function taskView(facts: RequestFacts | null): RunView {
+  return {
+    lines: ({ task }, nowMs, columns) =>
+      task.step === "" ? [] : [spinnerLine(task, nowMs - task.sinceMs, facts, columns)],
+    notes: taskNotes,
+  };
 }
 
-export function newView(): TaskView {
-  return { verb: "", sinceMs: 0, usualMs: null, taskId: null, progress: "" };
-}
-
-/** Takes an event into what is shown. @returns whether that has changed */
-export function showInView(view: TaskView, event: TaskProgressEvent, nowMs: number): boolean {
-  switch (event.type) {
-    case "uploading":
-      return begin(view, "Uploading", nowMs);
-    case "claimed_elsewhere":
-      return begin(view, "Waiting for another process", nowMs);
-    case "submitting":
-      view.progress = "";
-      return begin(view, event.taskId === undefined ? "Submitting" : "Generating", nowMs);
-    case "accepted":
-      view.taskId = event.taskId;
-      return begin(view, "Generating", nowMs);
-    case "waiting":
-      view.taskId = event.taskId;
-      view.usualMs = event.usualMs;
-      return view.verb === "Generating" || begin(view, "Generating", nowMs);
-    case "progress": {
-      const { waiting, share } = event;
-      const verb = waiting === null ? "Generating" : `Waiting for ${waiting.holder}`;
-      if (view.verb !== verb) begin(view, verb, nowMs);
-      if (waiting === null) view.progress = share === null ? "" : percent(share);
-      else view.progress = waiting.ahead > 1 ? `${waiting.ahead} requests before it` : "";
-      return true;
-    }
-    case "downloading":
-      view.progress = "";
-      return begin(
-        view,
-        event.count === 1 ? "Downloading" : `Downloading ${event.index} of ${event.count}`,
-        nowMs,
-      );
-    default:
-      return false;
-  }
-}
-
-function begin(view: TaskView, verb: string, nowMs: number): true {
-  view.verb = verb;
-  view.sinceMs = nowMs;
-  return true;
-}
-
-/** The spinner's line: whole, or without the cost, or without the model too, as the columns allow. */
-export function lineOf(view: TaskView, ageMs: number, facts: RequestFacts | null, columns: number): string {
-  const { usualMs } = view;
-  const verb = [view.verb, view.progress].filter(Boolean).join(", ");
-  const time = timeText(ageMs, view.verb === "Generating" ? usualMs : null);
+/** Whole, or without the cost, or without the model too, as the columns allow. */
+function spinnerLine(task: TaskProgress, ageMs: number, facts: RequestFacts | null, columns: number): string {
+  const step = [task.step, task.share].filter(Boolean).join(", ");
+  const time = timeText(ageMs, task.step === "Generating" ? task.usualMs : null);
   const kind = facts === null ? "" : [facts.request.model, facts.request.quality].filter(Boolean).join(" ");
   const cost = facts === null ? "" : creditsText(facts.credits, facts.free);
-  const choices = [[verb, kind, time, cost], [verb, kind, time], [verb, time], [verb]];
+  const choices = [[step, kind, time, cost], [step, kind, time], [step, time], [step]];
   const lines = choices.map((choice) => choice.filter((part) => part !== "").join(" · "));
-  return lines.find((line) => line.length <= columns) ?? verb;
+  return lines.find((line) => line.length <= columns) ?? step;
 }
 
 function timeText(ageMs: number, usualMs: number | null): string {

@@ -1,27 +1,25 @@
 import { interruptedError } from "../../core/errors.ts";
-import type { TaskProgressEvent } from "../../core/task/progress-events.ts";
 import type { TaskReport } from "../../core/task/report.ts";
 import type { ResumeTarget } from "../../core/use-cases/resume.ts";
+import type { RunEvent } from "../../core/use-cases/run-events.ts";
+import { newRun } from "../../core/use-cases/run-progress.ts";
 import { counted } from "../../lib/whole-number.ts";
 import { taskIdOf } from "../../task/record.ts";
 import type { Session } from "../session/session.ts";
-import { createStatusLine } from "./status-line.ts";
-import { createProgress, type Progress, tellOfTask } from "./task-progress.ts";
-import { type Stage, TaskRows } from "./task-rows.ts";
+import { createProgress, type Progress } from "./task-progress.ts";
+import { taskRows } from "./task-rows.ts";
+import { taskView } from "./task-view.ts";
 
 /** Shows the tasks of a command: a single one as `generate` does, several as one list. */
 export class TasksShown implements Progress {
   readonly #session: Session;
   #tasks: readonly ResumeTarget[] = [];
-  #names: readonly string[] = [];
   #printed = 0;
-  #rows = new TaskRows([]);
-  #progress: Progress;
-  #draw = () => {};
+  /** null until it is known which tasks there are. */
+  #progress: Awaited<ReturnType<typeof createProgress>> | null = null;
 
   constructor(session: Session) {
     this.#session = session;
-    this.#progress = told(session);
   }
 
   /**
@@ -31,52 +29,38 @@ export class TasksShown implements Progress {
    */
   async begin(tasks: readonly ResumeTarget[], state: string, areAwaited = true): Promise<void> {
     this.#tasks = tasks;
-    this.#names = tasks.map(nameOf);
-    const rows = new TaskRows(this.#names);
-    this.#rows = rows;
-    const options = { isBesideResults: this.#areSeveral };
-    if (this.#areSeveral && areAwaited && !this.#session.console.events) {
-      const line = await createStatusLine(this.#session, options);
-      this.#draw = () => line.set((columns) => rows.lines(columns));
-      this.#progress = { ...told(this.#session), stop: () => line.stop() };
-      this.#draw();
-    } else this.#progress = await createProgress(this.#session, null, options);
+    const names = tasks.map(nameOf);
+    const view = this.#areSeveral && areAwaited ? taskRows(names) : taskView(null);
+    this.#progress = await createProgress(this.#session, view, { isBesideResults: this.#areSeveral });
+    this.show({ type: "begun", names });
     if (this.#areNamedAtOnce) this.#nameAtSignal(state);
   }
 
-  show(event: TaskProgressEvent): void {
-    this.#progress.show(event);
-    if (event.type === "downloading") this.#move(this.#names.indexOf(event.taskId), "downloading");
+  show(event: RunEvent): void {
+    this.#progress?.show(event);
   }
 
   /** A task has ended. Its lines may have to wait for those of others. @param at its place among the tasks */
   ended(at: number): void {
-    this.#move(at, "finished");
+    this.show({ type: "ended", at });
   }
 
   /** The lines of a task are about to be printed. @returns which of several it is, for them to begin with */
   printing(at: number, { error }: TaskReport): string {
-    if (!this.#areSeveral) {
-      this.#progress.stop();
+    const task = this.#tasks[at];
+    if (task === undefined || !this.#areSeveral) {
+      this.stop();
       return "";
     }
-    this.#move(at, "printed");
+    this.show({ type: "printed", at });
     this.#printed += 1;
-    const name = this.#names[at] ?? "";
+    const name = nameOf(task);
     const named = error?.message.includes(name) ? "" : `, ${name}`;
-    return `${this.#printed} of ${this.#names.length}${named}: `;
+    return `${this.#printed} of ${this.#tasks.length}${named}: `;
   }
 
-  #move(at: number, stage: Stage | "printed"): void {
-    this.#rows.move(at, stage);
-    this.#draw();
-  }
-
-  /** Nothing is drawn any more; what may still happen to a task after a signal is said. */
   stop(): void {
-    this.#progress.stop();
-    this.#draw = () => {};
-    if (!this.#session.console.events) this.#progress = told(this.#session);
+    this.#progress?.stop();
   }
 
   get #areSeveral(): boolean {
@@ -97,17 +81,15 @@ export class TasksShown implements Progress {
     const { signal } = this.#session.context;
     const name = () => {
       this.stop();
-      const left = this.#tasks.filter((task, at) => this.#rows.isLeft(at) && hasServiceId(task));
+      const { running, downloading } = this.#progress?.run.stages ?? newRun().stages;
+      const left = this.#tasks.filter(
+        (task, at) => (running.has(at) || downloading.has(at)) && hasServiceId(task),
+      );
       void showInterrupted(left.map(nameOf), this.#session, state);
     };
     if (signal.aborted) name();
     else signal.addEventListener("abort", name, { once: true });
   }
-}
-
-/** Draws nothing, and says only what must be said of one of several tasks. */
-function told({ console }: Session): Progress {
-  return { show: (event) => tellOfTask(event, console), stop: () => {} };
 }
 
 const FIRST_IDS = 20;

@@ -99,8 +99,8 @@ export class Session implements ClientSession {
   /** How tasks name the service in effect; undefined where none is configured. @throws UsageError */
   async serviceName(): Promise<string | undefined> {
     if (this.isSandbox) return SANDBOX_SERVICE;
-    const own = await this.ownGenerator();
-    if (own !== null) return own.spec.name;
+    const generator = await this.ownGenerator();
+    if (generator !== null) return generator.spec.name;
     const { checkBaseUrl } = await import("../../client/account.ts");
     const setting = this.settings.get("baseUrl");
     return setting && checkBaseUrl(setting.value, setting.label);
@@ -119,14 +119,14 @@ export class Session implements ClientSession {
 
   /** What reads a matrix file, and knows what generators do, is loaded only where there is one. */
   async #readMatrix(): Promise<Matrix> {
-    if (!isThere(() => this.settings.get("matrix")) && !this.hasGenerator) return MODELS;
+    if (!isSet(() => this.settings.get("matrix")) && !this.hasGenerator) return MODELS;
     const { matrixInEffect } = await import("../../client/matrix-in-effect.ts");
     return matrixInEffect(this);
   }
 
   /** Whether the user's own generator takes the place of a service. */
   get hasGenerator(): boolean {
-    return isThere(() => this.settings.generator());
+    return isSet(() => this.settings.generator());
   }
 
   /** A command to paste, for the profile in use. */
@@ -190,7 +190,7 @@ export class Session implements ClientSession {
 }
 
 /** Whether a setting is there. Without a home folder none is stored, and what only shows models needs none. */
-function isThere(find: () => unknown): boolean {
+function isSet(find: () => unknown): boolean {
   try {
     return find() !== undefined;
   } catch (error) {

@@ -3,8 +3,9 @@ import type { FailureJson } from "../../client/results.ts";
 import { resumeCommand } from "../../client/resume-command.ts";
 import type { ProcessContext } from "../../client/this-process.ts";
 import type { Stopped } from "../../core/task/accepted-tasks.ts";
+import type { RunEvent } from "../../core/use-cases/run-events.ts";
+import { eventText } from "../../core/use-cases/run-text.ts";
 import { formatDuration } from "../../lib/duration.ts";
-import type { Charged } from "../../lib/error-types.ts";
 import { counted } from "../../lib/whole-number.ts";
 import type { FreeAt } from "../../task/intent.ts";
 
@@ -22,15 +23,12 @@ export function creditsCell(credits: number | null, free: FreeAt | null = null):
   return String(credits ?? "?");
 }
 
-/** The message that the task of an earlier run is continued. */
-export function continuingText(taskId: string, charged: Charged): string {
-  const begun = charged === "no" ? "begun" : "charged";
-  return `Continuing ${taskId}, ${begun} earlier; --again submits a new one.`;
-}
-
-/** The message that a task of another process is waited for. @param id the service's, or the ledger's own */
-export function claimedText(id: string): string {
-  return `Waiting for another process, which is working on ${id}.`;
+/** What an event means to a person at a command, who can give flags and press Ctrl-C. */
+export function noteText(event: RunEvent): string {
+  const text = eventText(event);
+  if (event.type === "continuing") return text.replace(/\.$/, "; --again submits a new one.");
+  if (event.type !== "submit_interrupted") return text;
+  return stoppingText(event.waitMs, event.taskId === null ? [] : [event.taskId]);
 }
 
 /**

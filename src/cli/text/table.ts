@@ -1,9 +1,9 @@
 import { printable } from "../../lib/escape.ts";
 import type { TextStyleName } from "./colors.ts";
-import { columnsOf, cutTo } from "./columns.ts";
 import type { Console } from "./console.ts";
 import { roomOn } from "./fit.ts";
 import type { OutputStream } from "./output-stream.ts";
+import { columnsOf, cutTo } from "./terminal-columns.ts";
 
 /** The style that a cell's text is shown in, without its padding; null for none. */
 export type CellStyle = (cell: string, column: TableColumn) => TextStyleName | null;

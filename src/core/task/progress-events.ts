@@ -40,19 +40,3 @@ export interface ProgressFacts {
   /** For whom it waits, before its request is sent; null while it does not. */
   waiting: Waiting | null;
 }
-
-/** What is known of a task at the user's own generator, as a sentence. */
-export function progressText({ share, waiting }: ProgressFacts): string {
-  if (waiting !== null) return `waiting for ${waiting.holder}${tasksAhead(waiting.ahead)}.`;
-  return share === null ? "generating." : `generating, ${percent(share)}.`;
-}
-
-/** `, 2 requests before it`; nothing for one, which is named. */
-function tasksAhead(count: number): string {
-  return count > 1 ? `, ${count} requests before it` : "";
-}
-
-/** `40%` @param share from 0 to 1 */
-export function percent(share: number): string {
-  return `${Math.round(100 * Math.min(share, 1))}%`;
-}

@@ -7,10 +7,10 @@ import { UsageError } from "../../lib/error-types.ts";
 import { withHomeFolder } from "../../lib/home-folder.ts";
 import { isBelow, realFolder } from "../../lib/real-folder.ts";
 import { isLocalFile } from "../../models/rules/images.ts";
-import { PREVIEW_SCHEMA, withPreviews } from "../answer.ts";
-import type { Call } from "../jobs.ts";
+import { jobAnswer, resumedTask, WAIT_SCHEMA } from "../job-wait.ts";
+import type { Call } from "../session-jobs.ts";
 import { type CallSettings, requestSchema, type Toolbox, tool } from "../tool.ts";
-import { jobAnswer, resumedTask, WAIT_SCHEMA } from "../wait.ts";
+import { PREVIEW_SCHEMA, withPreviews } from "../tool-answer.ts";
 
 const inputOf = (settings: CallSettings) =>
   z.strictObject({
@@ -48,9 +48,9 @@ export const generateImage = (settings: CallSettings) =>
     async run({ waitSeconds, preview, ...args }, call, toolbox) {
       const { client, jobs, defaults } = toolbox;
       const { folder, note } = await toolbox.findOutput();
-      const { output: given, reuse, allowUndocumentedCost, ...fields } = args;
-      const place = await placeBelow(folder, given);
-      const output = given === undefined ? undefined : place;
+      const { output: named, reuse, allowUndocumentedCost, ...fields } = args;
+      const place = await placeBelow(folder, named);
+      const output = named === undefined ? undefined : place;
       const image = fields.image && (await imagesBelow(folder, fields.image));
       const request = { ...defaults, ...fields, image };
       const estimate = client.estimate(request);

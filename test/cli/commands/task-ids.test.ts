@@ -151,7 +151,7 @@ describe("several tasks", () => {
     for (const prompt of ["a fox", "a hare"]) await world.run(["generate", prompt, "--no-wait"]);
     const { code, stderr } = await world.run(["resume"]);
     expect(code).toBe(8);
-    expect(stderr).toMatch(/^task-[12]: the connection was cut\. Next try in /m);
+    expect(stderr).toMatch(/^Task task-[12]: the connection was cut\. Next try in /m);
     expect(stderr).toMatch(/^error: 2 of 2, task-[12]: The image could not be downloaded/m);
   });
 });

@@ -1,15 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { lineOf, newView, showInView } from "../../../src/cli/output/task-view.ts";
-import type { TaskProgressEvent } from "../../../src/core/task/progress-events.ts";
+import { taskView } from "../../../src/cli/output/task-view.ts";
+import type { ProgressFacts, TaskProgressEvent } from "../../../src/core/task/progress-events.ts";
+import { fold, newRun } from "../../../src/core/use-cases/run-progress.ts";
 
 const FACTS = { request: { prompt: "a fox", model: "gamma-image-2", quality: "2K" }, credits: 4 };
 const ACCEPTED = { type: "accepted", taskId: "task-1" } as const;
 
 /** The spinner's line so many milliseconds after the last of these events. */
-function line(events: readonly TaskProgressEvent[], ageMs: number, columns = 100, facts = FACTS): string {
-  const view = newView();
-  for (const event of events) showInView(view, event, 0);
-  return lineOf(view, ageMs, facts, columns);
+function line(events: readonly TaskProgressEvent[], ageMs: number, columns = 100): string | undefined {
+  const run = newRun();
+  for (const event of events) fold(run, event, 0);
+  return taskView(FACTS).lines(run, ageMs, columns)[0];
 }
 
 const waiting = (usualMs: number | null): TaskProgressEvent[] => [
@@ -36,10 +37,23 @@ describe("the spinner of one task", () => {
   });
 
   it("counts from the acceptance on, not from the first poll", () => {
-    const view = newView();
-    showInView(view, ACCEPTED, 1000);
-    showInView(view, { type: "waiting", taskId: "task-1", usualMs: 5000 }, 2000);
-    expect(view.sinceMs).toBe(1000);
+    const run = newRun();
+    fold(run, ACCEPTED, 1000);
+    fold(run, { type: "waiting", taskId: "task-1", usualMs: 5000 }, 2000);
+    expect(run.task.sinceMs).toBe(1000);
+  });
+
+  it("shows nothing before anything has happened", () => {
+    expect(line([], 3000)).toBeUndefined();
+  });
+
+  it("shows how far a generator is, and for whom it waits before that", () => {
+    const at = (facts: ProgressFacts) => line([{ type: "progress", taskId: "task-1", ...facts }], 0);
+    const waiting = { holder: "task-0", ahead: 2 };
+    expect([at({ share: null, waiting }), at({ share: 0.4, waiting: null })]).toEqual([
+      "Waiting for task-0, 2 requests before it · gamma-image-2 2K · 4 credits",
+      "Generating, 40% · gamma-image-2 2K · 4 credits",
+    ]);
   });
 
   it("shows which of several images is downloaded", () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { columnsOf } from "../../../src/cli/text/columns.ts";
 import { Console } from "../../../src/cli/text/console.ts";
 import { fold } from "../../../src/cli/text/fit.ts";
 import type { OutputStream } from "../../../src/cli/text/output-stream.ts";
+import { columnsOf } from "../../../src/cli/text/terminal-columns.ts";
 
 const on = (columns: number, isTTY = true) => ({ isTTY, columns });
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { columnsOf, cutTo } from "../../../src/cli/text/columns.ts";
 import { layOut, type TableCell, type TableColumn } from "../../../src/cli/text/table.ts";
+import { columnsOf, cutTo } from "../../../src/cli/text/terminal-columns.ts";
 
 const COLUMNS: readonly TableColumn[] = [
   { heading: "MODEL", keep: true },

@@ -1,22 +1,7 @@
+import type { BatchProgress } from "../../../core/use-cases/run-progress.ts";
 import { formatDuration } from "../../../lib/duration.ts";
 
-/** The state of a batch while it runs. */
-export interface BatchView {
-  rows: number;
-  /** Rows that have ended, those that were saved before included. */
-  ended: number;
-  /** The rows among these that this run had something to do for. */
-  endedNow: number;
-  /** Rows that this run has still something to do for. */
-  left: number;
-  running: number;
-  failed: number;
-  /** What may have been charged of the budget, in credits. */
-  credits: number;
-  /** null if no cost is known. */
-  budget: number | null;
-  elapsedMs: number;
-}
+export type BatchView = Omit<BatchProgress, "creditsBefore" | "startMs"> & { elapsedMs: number };
 
 export const BAR = { done: "━", left: "─" } as const;
 const PLAIN_BAR = { done: "#", left: "-" } as const;

@@ -26,25 +26,24 @@ export async function runShown(
   const { matrix, requestTimeoutMs, sheet, onCutOff } = spec;
   const { console, context } = session;
   const progress = await createBatchProgress(session, spec);
-  const { onOutage, onPause, onStart } = progress;
   const usual = context.onSecondSignal;
   const ends: RowResult[] = [];
   const events: BatchEvents = {
     confirm: canAsk(session) ? (doubt) => agreed(doubt, session) : undefined,
     onWarning: (message) => console.note(`warning: ${message}`),
     async onPlan(plan) {
-      progress.plan(plan);
+      progress.show({ type: "planned", plan, cap: spec.cap });
       const estimate = estimateText(plan.toSubmit, matrix);
       await console.note(`${planText(plan, session.isSandbox)}.${estimate && ` ${estimate}`}`);
     },
-    onOutage,
-    onPause,
+    onOutage: (outage) => progress.show({ type: "outage", outage }),
+    onPause: (delayMs) => progress.show({ type: "busy", delayMs }),
     onRun(cutOff) {
       if (onCutOff !== null) context.onSecondSignal = () => console.finish(() => onCutOff(cutOff()));
     },
-    onStart,
+    onStart: () => progress.show({ type: "row_begun" }),
     async onEnd(end, counts) {
-      progress.end(end, counts);
+      progress.show({ type: "row_ended", result: end, counts });
       if (sheet) ends.push(end);
       await onEnd(end);
     },

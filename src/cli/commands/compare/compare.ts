@@ -15,7 +15,7 @@ import { FLAG_LABELS } from "../../../models/rules/rule.ts";
 import { differingSettings } from "../../../task/request.ts";
 import type { GivenFields, ProviderFields } from "../../../task/request-fields.ts";
 import { addFieldOption, type RequestFlags, readRequestFlags, valuesOf } from "../../flags/request-flags.ts";
-import { readPrompt } from "../../input/prompt.ts";
+import { readPrompt } from "../../input/read-prompt.ts";
 import { collect, OPTION_GROUPS, type RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 import { addBatchOptions, type BatchFlags, batchTerms } from "../batch/batch-flags.ts";

@@ -10,7 +10,7 @@ import {
   readRequestFlags,
 } from "../../flags/request-flags.ts";
 import { canAsk } from "../../input/input-stream.ts";
-import { editPrompt, readPrompt } from "../../input/prompt.ts";
+import { editPrompt, readPrompt } from "../../input/read-prompt.ts";
 import { OPTION_GROUPS, type RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 import { runRequest } from "./run-request.ts";

@@ -73,7 +73,7 @@ async function withReferences(
   const images = [checked.request.image ?? []].flat();
   const isChecked = flags.checkImages === true && images.length > 0;
   if (!isChecked && !images.some(isLocalFile)) return { references: null, checked };
-  const { openReferences } = await import("./references.ts");
+  const { openReferences } = await import("./open-references.ts");
   const { references, warnings } = await openReferences(images, flags, session);
   return { references, checked: { ...checked, warnings: [...checked.warnings, ...warnings] } };
 }

@@ -6,6 +6,7 @@ import { FLAG_NAMES } from "../../../lib/wording.ts";
 import { openImages, previewImages, showsPictures, type Viewing } from "../../flags/view-flags.ts";
 import { exitCodeOfReport, renderReport } from "../../output/render.ts";
 import { createProgress, withTasksShown } from "../../output/task-progress.ts";
+import { taskView } from "../../output/task-view.ts";
 import type { Session } from "../../session/session.ts";
 
 /** A request as a command submits it. */
@@ -25,7 +26,7 @@ export async function submitShown(spec: CommandSpec, session: Session): Promise<
   const { requestTimeoutMs } = spec;
   const facts = { ...spec.checked, free: session.isSandbox ? ("sandbox" as const) : null };
   const hasPreviews = spec.viewing.preview && session.hasGenerator && showsPictures(session);
-  const progress = await createProgress(session, facts, { hasPreviews });
+  const progress = await createProgress(session, taskView(facts), { hasPreviews });
   const report = await withTasksShown(session, { requestTimeoutMs }, progress, async ({ current }) =>
     generate(spec, await current(), (message) => session.console.warn(message)),
   );

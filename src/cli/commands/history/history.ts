@@ -47,13 +47,13 @@ export function register(command: Command, runWith: RunWith): void {
     .action(runWith(runHistory));
 }
 
-async function runHistory(session: Session, given: HistoryFlags): Promise<number> {
-  const flags = withStatus(given);
+async function runHistory(session: Session, typed: HistoryFlags): Promise<number> {
+  const flags = withStatus(typed);
   const limit = limitOf(flags);
   const reading = { filter: await filterOf(flags, session), elsewhere: 0, isCounting: false };
   const tasks = tasksFrom(reading, session);
   const shown = await (flags.summary
-    ? (await import("./summary.ts")).showSummary(tasks, session)
+    ? (await import("./totals.ts")).showSummary(tasks, session)
     : session.options.json
       ? listJson(tasks, limit, session)
       : listTable(tasks, limit, reading, session));
@@ -168,9 +168,9 @@ function noneText({ search, status, model, since }: HistoryQuery, where: string 
 
 /** @throws UsageError */
 async function filterOf(flags: HistoryQuery, session: Session): Promise<HistoryFilter> {
-  const own = isOfOneGenerator(session) ? await session.ownGenerator() : null;
+  const generator = isOfOneGenerator(session) ? await session.ownGenerator() : null;
   return historyFilter(flags, {
-    generator: own?.spec.name,
+    generator: generator?.spec.name,
     matrix: () => session.matrix(),
     nowMs: session.context.clock.now(),
     isSandbox: session.isSandbox,

@@ -12,14 +12,14 @@ import type { Session } from "../../session/session.ts";
 
 /**
  * Stores the key of the user's own generator, bound to its origin; and the generator, where the profile has no service.
- * @param given as `--generator` has it
+ * @param specText as `--generator` has it
  * @param verify whether the generator is asked about the key first
  * @throws AuthRequiredError if it refuses the key, NetworkError if it cannot be reached; nothing is stored then
  */
-export async function loginGenerator(given: string, verify: boolean, session: Session): Promise<number> {
+export async function loginGenerator(specText: string, verify: boolean, session: Session): Promise<number> {
   const store = await session.settingsStore();
   const stored = await store.read();
-  const spec = knownSpec(given, "--generator", session);
+  const spec = knownSpec(specText, "--generator", session);
   const origin = spec.kind === "command" ? null : new URL(spec.url).origin;
   const key = spec.kind === "command" ? null : await askKey(spec, session);
   const isUsed = stored.baseUrl === undefined;

@@ -40,10 +40,10 @@ async function runModels(
   name: string | undefined,
   options: ModelsOptions,
 ): Promise<number> {
-  const own = await session.ownGenerator();
-  const known = await session.matrix();
-  const { others, loaded } = own === null ? NO_OTHERS : await othersOf(own, known, session);
-  const matrix = [...known, ...others];
+  const generator = await session.ownGenerator();
+  const fromMatrix = await session.matrix();
+  const { others, loaded } = generator === null ? NO_OTHERS : await othersOf(generator, fromMatrix, session);
+  const matrix = [...fromMatrix, ...others];
   const { matching, undocumented } = findModels(filterOf(options), matrix);
   const chosen = name === undefined ? null : requireModel(name, matrix);
   const models = chosen ? matching.filter(({ id }) => id === chosen.id) : matching;
@@ -60,7 +60,7 @@ async function runModels(
     if (described.length > 0) await showOverview(described, session);
     if (described.length > 0 && names.length > 0) await session.console.result("");
     if (names.length > 0) await session.console.result(names);
-  } else if (own !== null && matrix.length === 0) await session.console.note(NO_LIST);
+  } else if (generator !== null && matrix.length === 0) await session.console.note(NO_LIST);
   else await session.console.note("No model is documented to do this.");
   if (loaded !== null && name === undefined)
     await session.console.note(`Loaded, and used for requests without --model: ${loaded}`);
@@ -79,16 +79,16 @@ interface Others {
 const NO_OTHERS: Others = { others: [], loaded: null };
 
 /** @throws ImggenError */
-async function othersOf(own: OwnGenerator, known: Matrix, session: Session): Promise<Others> {
+async function othersOf(generator: OwnGenerator, fromMatrix: Matrix, session: Session): Promise<Others> {
   const { modelsOffered } = await import("../../../client/generator-terms.ts");
-  const offer = await modelsOffered(own, session).catch(async (error) => {
-    if (!(error instanceof ImggenError) || known.length === 0) throw error;
+  const offer = await modelsOffered(generator, session).catch(async (error) => {
+    if (!(error instanceof ImggenError) || fromMatrix.length === 0) throw error;
     await session.console.warn(`Its own list is left out. ${error.message}`);
     return null;
   });
   if (offer === null) return NO_OTHERS;
   const { unknownToUs } = await import("../../../models/check.ts");
-  const names = (offer.names ?? []).filter((name) => !known.some(({ id }) => id === name));
+  const names = (offer.names ?? []).filter((name) => !fromMatrix.some(({ id }) => id === name));
   return { others: names.map(unknownToUs), loaded: offer.loaded };
 }
 

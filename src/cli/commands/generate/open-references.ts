@@ -41,6 +41,6 @@ export async function openReferences(
 
 /** @throws UsageError if one cannot be used */
 async function readFiles(images: readonly string[], { resolvePath }: Context): Promise<ReferenceFile[]> {
-  const given = [...new Set(images.filter(isLocalFile))];
-  return Promise.all(given.map((each) => readReferenceFile(each, FLAG_LABELS.image, resolvePath)));
+  const files = [...new Set(images.filter(isLocalFile))];
+  return Promise.all(files.map((each) => readReferenceFile(each, FLAG_LABELS.image, resolvePath)));
 }

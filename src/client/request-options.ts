@@ -17,8 +17,8 @@ import type { ClientSession } from "./session.ts";
 /** The fields of a request among a call's options. */
 export function inputFrom(options: RequestOptions): RequestInput {
   const image = options.image === undefined ? undefined : [options.image].flat();
-  const given = { ...options, image };
-  return { ...fieldsFrom<GivenFields>((name) => given[name]), prompt: options.prompt };
+  const fields = { ...options, image };
+  return { ...fieldsFrom<GivenFields>((name) => fields[name]), prompt: options.prompt };
 }
 
 /** @throws InvalidRequestError for the first rule of the service's document that a request breaks */

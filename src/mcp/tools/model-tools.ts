@@ -16,12 +16,12 @@ export const listModels = tool({
     references: z.int().min(0).optional().describe("Takes this many reference images."),
   }),
   async run(filter, _call, { client, generatorModels }) {
-    const known = client.models(filter);
+    const fromMatrix = client.models(filter);
     const isFiltered = Object.keys(filter).length > 0;
     // Of a generator's own models only the names are known: none is documented to match.
     const names = isFiltered ? [] : ((await generatorModels()) ?? []);
-    const others = names.filter((name) => !known.some(({ id }) => id === name)).map(unknownToUs);
-    return { result: { ok: true, models: [...known, ...others] } };
+    const others = names.filter((name) => !fromMatrix.some(({ id }) => id === name)).map(unknownToUs);
+    return { result: { ok: true, models: [...fromMatrix, ...others] } };
   },
 });
 

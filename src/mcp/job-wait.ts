@@ -2,9 +2,9 @@ import { z } from "zod/v4";
 import type { ResumeOptions } from "../client/options.ts";
 import { ImggenFailure } from "../client/report-json.ts";
 import type { TaskSuccess } from "../client/results.ts";
-import { type Answer, nextCall, taskAnswer } from "./answer.ts";
-import type { Call, Job } from "./jobs.ts";
+import type { Call, Job } from "./session-jobs.ts";
 import type { Toolbox } from "./tool.ts";
+import { type Answer, nextCall, taskAnswer } from "./tool-answer.ts";
 
 /** Default wait, below the minute after which many clients give a call up. */
 const DEFAULT_WAIT_SECONDS = 45;

@@ -34,9 +34,9 @@ async function summed(tasks: AsyncIterable<TaskRecord>): Promise<{ days: DayTota
     const day = localDay(new Date(record.submittedAt));
     const { model } = record.intent.request;
     const key = `${day} ${model}`;
-    const known = days.get(key) ?? { day, model, ...noTotals() };
-    days.set(key, known);
-    for (const totals of [known, total]) count(record, totals);
+    const ofDay = days.get(key) ?? { day, model, ...noTotals() };
+    days.set(key, ofDay);
+    for (const totals of [ofDay, total]) count(record, totals);
   }
   return { days: [...days.values()], total };
 }

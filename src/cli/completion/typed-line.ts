@@ -6,7 +6,7 @@ export interface CommandLine {
   /** All that the command takes. */
   options: readonly OptionNode[];
   /** The values of each flag that was given, by its long form; empty for one that takes none. */
-  given: ReadonlyMap<string, readonly string[]>;
+  flags: ReadonlyMap<string, readonly string[]>;
   /** The arguments that were given. */
   args: readonly string[];
   /** The flag whose value the next word is. */
@@ -20,17 +20,17 @@ export function readCommandLine(
   words: readonly string[],
   { command, globalOptions }: Description,
 ): CommandLine {
-  const given = new Map<string, string[]>();
+  const flags = new Map<string, string[]>();
   const line = {
     command,
     options: globalOptions,
-    given,
+    flags,
     args: [] as string[],
     awaits: null as OptionNode | null,
     optionsEnded: false,
   };
   const take = ({ long }: OptionNode, value: string[]) =>
-    given.set(long, [...(given.get(long) ?? []), ...value]);
+    flags.set(long, [...(flags.get(long) ?? []), ...value]);
   for (const word of words) {
     if (line.awaits) {
       take(line.awaits, [word]);

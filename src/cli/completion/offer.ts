@@ -12,7 +12,7 @@ import {
   type Offer,
   readCommandLine,
   readFlag,
-} from "./command-line.ts";
+} from "./typed-line.ts";
 import { commandNames, type Sources, valuesOf } from "./values.ts";
 
 /**
@@ -96,9 +96,9 @@ export async function offer(words: readonly string[], current: string, from: Sou
   return argument ? valuesOf(argument, current, line, from) : NOTHING;
 }
 
-function flagsOf({ options, given }: CommandLine, current: string): Offer {
+function flagsOf({ options, flags }: CommandLine, current: string): Offer {
   const open = options.filter(
-    ({ long, repeatable }) => long.startsWith(current) && (repeatable || !given.has(long)),
+    ({ long, repeatable }) => long.startsWith(current) && (repeatable || !flags.has(long)),
   );
   return { paths: "none", candidates: open.map(({ long, description }) => ({ value: long, description })) };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { TaskSuccess } from "../../src/client/results.ts";
-import { type Call, Jobs } from "../../src/mcp/jobs.ts";
+import { type Call, Jobs } from "../../src/mcp/session-jobs.ts";
 import { failed, SAVED } from "./task-ends.ts";
 
 /** Work that ends when it is told to, or when it is stopped. */

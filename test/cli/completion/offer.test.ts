@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
-import { offer } from "../../../src/cli/completion/answer.ts";
+import { offer } from "../../../src/cli/completion/offer.ts";
 import type { Sources } from "../../../src/cli/completion/values.ts";
 import type { Description } from "../../../src/cli/help/command-tree.ts";
 import { MODELS } from "../../../src/models/matrix.ts";

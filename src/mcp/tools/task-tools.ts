@@ -2,6 +2,9 @@ import { z } from "zod/v4";
 import type { TaskResult } from "../../client/results.ts";
 import { HISTORY_LIMIT, STATUSES } from "../../core/use-cases/history.ts";
 import { taskIdOf } from "../../task/record.ts";
+import { jobAnswer, pollingMs, resumedTask, WAIT_SCHEMA } from "../job-wait.ts";
+import type { Call, Job } from "../session-jobs.ts";
+import { type CallSettings, requestSchema, type Toolbox, tool } from "../tool.ts";
 import {
   type Answer,
   failureAnswer,
@@ -10,10 +13,7 @@ import {
   shownFile,
   taskAnswer,
   withPreviews,
-} from "../answer.ts";
-import type { Call, Job } from "../jobs.ts";
-import { type CallSettings, requestSchema, type Toolbox, tool } from "../tool.ts";
-import { jobAnswer, pollingMs, resumedTask, WAIT_SCHEMA } from "../wait.ts";
+} from "../tool-answer.ts";
 
 export const getTask = tool({
   name: "get_task",
@@ -60,14 +60,14 @@ export const resumeTasks = tool({
     // What a cancelled call has left is a task as any other.
     await toolbox.jobs.stopped();
     const jobs = toolbox.jobs.all;
-    const [own, { tasks, unreadable, answerOf }] = await Promise.all([
+    const [running, { tasks, unreadable, answerOf }] = await Promise.all([
       Promise.all(jobs.map(async (job) => ({ job, answer: await endOf(job, waitSeconds, call, toolbox) }))),
       resumeWithin(waitSeconds, call, toolbox),
     ]);
     // The session's own unfinished jobs have claimed their tasks, so resume has found them claimed; unless one failed
     // meanwhile, and resume has saved its task then.
     const saved = new Set(tasks.filter(({ ok }) => ok).map(({ taskId }) => taskId));
-    const told = own.filter(({ job, answer }) => !(answer.isError && saved.has(job.taskId)));
+    const told = running.filter(({ job, answer }) => !(answer.isError && saved.has(job.taskId)));
     const mine = new Set(told.map(({ job }) => job.taskId));
     const others = tasks.filter(({ taskId }) => !mine.has(taskId)).map(answerOf);
     const all = [...told.map(({ answer }) => answer), ...others];

@@ -1,7 +1,7 @@
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { InterruptedError, PendingError } from "../../src/core/errors.ts";
-import { failureAnswer, withPreviews } from "../../src/mcp/answer.ts";
+import { failureAnswer, withPreviews } from "../../src/mcp/tool-answer.ts";
 import { inspect } from "../lib/image/builders.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { FOX, sandboxAgent } from "./mcp-world.ts";

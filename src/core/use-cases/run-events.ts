@@ -1,0 +1,20 @@
+import type { BatchCounts } from "../batch/counts.ts";
+import type { BatchPlan } from "../batch/plan.ts";
+import type { RowResult } from "../batch/row-result.ts";
+import type { CircuitBreakerDeps } from "../limits/circuit-breaker.ts";
+import type { TaskProgressEvent } from "../task/progress-events.ts";
+
+/** What happens while a command works on tasks, or on the rows of a batch. */
+export type RunEvent =
+  | TaskProgressEvent
+  /** It is known which tasks there are. */
+  | { type: "begun"; names: readonly string[] }
+  /** A task has ended, and its lines are printed, which may have to wait for those of others. `at`: its place in `names`. */
+  | { type: "ended" | "printed"; at: number }
+  | { type: "planned"; plan: BatchPlan; cap: number | null }
+  | { type: "row_begun" }
+  | { type: "row_ended"; result: RowResult; counts: BatchCounts }
+  /** Submitting stops, or continues. */
+  | { type: "outage"; outage: Parameters<CircuitBreakerDeps["onOutage"]>[0] }
+  /** The service is busy: all rows wait. */
+  | { type: "busy"; delayMs: number };
