@@ -95,7 +95,8 @@ describe("imggen doctor", () => {
     const world = await healthy();
     const spec = "command:/bin/cat {promptFile} {output}";
     const args = ["doctor", "--generator", spec];
-    const { stdout } = await world.run(args, { env: NO_ACCOUNT, terminal: "stdout", columns: 200 });
+    const options = { ...PATIENT, env: NO_ACCOUNT, terminal: "stdout", columns: 200 } as const;
+    const { stdout } = await world.run(args, options);
     expect(stdout).toMatch(
       /^\S+ terminal +200×24, .*\n\S+ service +command:\/bin\/cat .*, free\nNo problems found\.\n$/,
     );
