@@ -38,7 +38,7 @@ function problemOf(words: readonly string[]): string | null {
   if (misspelt !== undefined) return `holds {${misspelt}}: it is spelled {${nearest(misspelt)}}`;
   const lacks = (meant: string, what: string) => {
     const near = namesIn(words).find((name) => nearest(name).startsWith(meant));
-    return near === undefined ? what : `holds {${near}}: is {${nearest(near)}} meant?`;
+    return near === undefined ? what : `holds {${near}}, probably in place of {${nearest(near)}}`;
   };
   if (!holds(words, "output"))
     return lacks("output", "has no {output}, which stands for the file that the image goes to");
