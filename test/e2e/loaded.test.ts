@@ -5,6 +5,7 @@ import { expect, it } from "vitest";
 import { PICTURE } from "../support/images.ts";
 import { deadPort, liveService } from "../support/live-server.ts";
 import { runProgram } from "../support/program.ts";
+import { QUICK } from "../support/shell.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const GENERATE = ["generate", "a fox", "--model", "gamma-image-2"];
@@ -17,7 +18,7 @@ it.each([
   ["a submit", [...GENERATE, "--no-wait"], 8, ["http", "crypto", "assert"]],
   [
     "a batch",
-    ["batch", "prompts.txt", "--yes"],
+    ["batch", "prompts.txt", "--yes", ...QUICK],
     25,
     ["http", "http2", "tls", "crypto", "assert", "internal/fs/promises"],
   ],
@@ -47,7 +48,10 @@ it("a submit loads what saves before it is sent, and what polls only after that"
   const server = await liveService(PICTURE);
   const unreachable = `http://127.0.0.1:${await deadPort()}`;
   const loadsIt = async (origin: string) => {
-    const { code, texts } = await loaded(GENERATE, { folder: await temporaryFolder(), origin });
+    const { code, texts } = await loaded([...GENERATE, ...QUICK], {
+      folder: await temporaryFolder(),
+      origin,
+    });
     const loads = (mark: string) => texts.some((text) => text.includes(mark));
     return { code, polls: loads("undici:client:sendHeaders"), saves: loads("damaged at byte") };
   };

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { COMMANDS } from "../../src/cli/app/commands.ts";
 import type { CommandNode, Description } from "../../src/cli/help/command-tree.ts";
 import { MANUAL, TOPIC_NAMES } from "../../src/cli/help/topic-names.ts";
+import { runCommand } from "../support/in-process.ts";
 import { ROOT, runProgram } from "../support/program.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -41,10 +42,6 @@ const TOLD = TEXTS.flatMap((text) =>
   }),
 );
 
-async function run(...args: string[]) {
-  return runProgram(args, { env: { IMGGEN_HOME: await temporaryFolder() } });
-}
-
 /** What of a command line the program does not have: its command, or flags. */
 function unknownIn(words: readonly string[], { command, globalOptions }: Description): string[] {
   const path: CommandNode[] = [command];
@@ -65,7 +62,7 @@ function unknownIn(words: readonly string[], { command, globalOptions }: Descrip
 
 describe("what a user is told to type", () => {
   it("is a command that the built program has, with flags that the command takes", async () => {
-    const program: Description = JSON.parse((await run("--help", "--json")).stdout);
+    const program: Description = JSON.parse((await runProgram(["--help", "--json"])).stdout);
     expect(TOLD.length).toBeGreaterThan(200);
     expect(TOLD.flatMap((words) => unknownIn(words, program))).toEqual([]);
   });
@@ -74,7 +71,9 @@ describe("what a user is told to type", () => {
   it.each([...new Set(["", ...Object.keys(COMMANDS), ...TOPIC_NAMES, MANUAL, ...asked])])(
     "imggen help %s shows what it is asked for",
     async (name) => {
-      const { code, stdout, stderr } = await run("help", ...[name].filter(Boolean));
+      const { code, stdout, stderr } = await runCommand(["help", ...[name].filter(Boolean)], {
+        home: await temporaryFolder(),
+      });
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
       expect(stdout.length).toBeGreaterThan(100);
     },

@@ -16,8 +16,11 @@ export interface ScriptedProvider extends Provider {
   recover: NonNullable<Provider["recover"]>;
 }
 
-/** A provider of the test's own, which answers with its images. Without a script it makes every image at once. */
-export function scriptedProvider(answer: Answer = (job) => drawn(job)): ScriptedProvider {
+/**
+ * A provider of the test's own, which answers with its images. Without a script it makes every image at once.
+ * @param sends whether it says itself that a request was sent, and its script does not
+ */
+export function scriptedProvider(answer: Answer = (job) => drawn(job), sends = true): ScriptedProvider {
   const jobs: Job[] = [];
   let [open, mostOpen] = [0, 0];
   return {
@@ -31,7 +34,7 @@ export function scriptedProvider(answer: Answer = (job) => drawn(job)): Scripted
       jobs.push(job);
       open += 1;
       mostOpen = Math.max(mostOpen, open);
-      how.onSent();
+      if (sends) how.onSent();
       return answer(job, how, jobs.length).finally(() => {
         open -= 1;
       });

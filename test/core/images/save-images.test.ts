@@ -246,6 +246,18 @@ describe("an image that cannot be downloaded", () => {
     ]);
   });
 
+  it("because its data: URL holds none does not keep the others from being saved either", async () => {
+    const result = newResult();
+    const urls = [png().subarray(0, 8), png()].map(
+      (image) => `data:image/png;base64,${image.toString("base64")}`,
+    );
+    await expect(saving({ urls, result })).rejects.toMatchObject({
+      type: "save_failed",
+      message: expect.stringMatching(/^1 of 2 images could not be downloaded/),
+    });
+    expect(result.files).toMatchObject([null, { width: 8 }]);
+  });
+
   it("is all that is downloaded by the next run, while the files of the others are whole", async () => {
     const folder = await temporaryFolder();
     const result = newResult();
