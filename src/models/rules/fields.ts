@@ -1,5 +1,5 @@
 import type { OwnFields } from "../../task/request.ts";
-import type { FieldNames, ProviderFields } from "../../task/request-fields.ts";
+import type { FieldNames, GivenFields, ProviderFields } from "../../task/request-fields.ts";
 import { type Labels, type Refusal, type RuleInput, refuse } from "./rule.ts";
 
 // The generator-only fields of a request: a seed, a negative prompt, and fields under the generator's own names.
@@ -36,7 +36,7 @@ export interface FieldTerms {
  * @returns fields in the order of their names, so that equal requests are equal; or what is wrong
  */
 export function ownFields(
-  input: OwnFields,
+  input: OwnFields & Pick<GivenFields, "maxImages">,
   { fieldNames, defaults }: FieldTerms,
   labels: Labels,
 ): OwnFields | Refusal {
@@ -59,6 +59,13 @@ export function ownFields(
     delete fields[field];
     Object.assign(result, { [name]: value });
   }
+  // Beyond, two images would have one number, and be the same.
+  const further = (input.maxImages ?? 1) - 1;
+  if (!Number.isSafeInteger((result.seed ?? 0) + further))
+    return refuse(
+      `${labels.seed} is too large: each further image has the next number`,
+      "give a smaller one",
+    );
   const sorted = Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1));
   return { ...result, fields: sorted.length > 0 ? Object.fromEntries(sorted) : undefined };
 }

@@ -38,6 +38,17 @@ describe("--seed, --negative and --field", () => {
     expect(document.files).toMatchObject([{ seed: 7 }, { seed: 8 }, { seed: 9 }]);
   });
 
+  it("refuse a seed of which the last image's would be that of the one before", async () => {
+    const { json, generator } = await generatorWorld();
+    const { code, document } = await json(["generate", "a fox", "-n", "3", "--seed", "9007199254740990"]);
+    expect([code, document.error?.message]).toEqual([
+      2,
+      "--seed is too large: each further image has the next number.",
+    ]);
+    expect(generator.submits()).toEqual([]);
+    expect((await json(["generate", "a fox", "-n", "2", "--seed", "9007199254740990"])).code).toBe(0);
+  });
+
   it("are in what --dry-run shows, and nothing is sent", async () => {
     const { json, generator } = await generatorWorld();
     const { document } = await json(["generate", "a fox", ...FIELDS, "--dry-run"]);

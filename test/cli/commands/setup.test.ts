@@ -136,12 +136,15 @@ describe("setup", () => {
       ["generator", "http://gpubox:1234"],
       ["generatorModel", "flux"],
       ["generatorFree", "true"],
+      ["field", "steps=20"],
     ])
       await run(["config", "set", name, value]);
     const answers = { [question("1-5")]: "4" };
     const { stderr } = await run(["setup"], { terminal: true, localPorts, answers });
     expect(stderr).toContain("generator is now openai, in ");
-    expect(stderr).toContain("Removed, because it was for another generator: generatorModel, generatorFree.");
+    expect(stderr).toContain(
+      "Removed, because it was for another generator: generatorModel, field, generatorFree.",
+    );
     expect((await run(["config", "get", "generatorFree"])).stdout).toBe("");
   });
 

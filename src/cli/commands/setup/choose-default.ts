@@ -48,9 +48,8 @@ async function askWhich(all: readonly FoundGenerator[], session: Session): Promi
 }
 
 function isAboutOne(name: SettingName): boolean {
-  return (
-    name === "workflow" || (name.startsWith("generator") && name !== "generator" && name !== "generatorKey")
-  );
+  if (name === "workflow" || name === "field") return true;
+  return name.startsWith("generator") && name !== "generator" && name !== "generatorKey";
 }
 
 /** Says what was set, what it costs, and what to do next. */
