@@ -1,6 +1,7 @@
-import { cpSync, rmSync, statSync } from "node:fs";
+import { cpSync, readdirSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
-import { isPresent, makeFolder } from "../lib/durable.ts";
+import { DiskFile, giveToOwnerOfFolder } from "../lib/disk-file.ts";
+import { isPresent, makeFolder, syncFolder } from "../lib/durable.ts";
 import { namesIn } from "./ledger-entry.ts";
 import { isId } from "./ledger-name.ts";
 
@@ -30,10 +31,17 @@ export class WorkFolders {
     await makeFolder(folder, 0o700);
   }
 
-  /** Copies a request's kept reply to a folder that only the user removes. @returns its path @throws the disk's error */
-  keep(id: string, request: number): string {
+  /**
+   * Copies a request's kept reply to a folder that only the user removes, and waits until the disk has it: the reply itself
+   * is removed with its task.
+   * @returns its path
+   * @throws the disk's error
+   */
+  async keep(id: string, request: number): Promise<string> {
     const kept = path.join(path.dirname(this.folder), "kept", `${id}-${request}`);
+    await makeFolder(kept, 0o700);
     cpSync(this.of(id, request), kept, { recursive: true });
+    await syncTree(kept);
     return kept;
   }
 
@@ -55,5 +63,25 @@ export class WorkFolders {
   isKept(id: string, request: number): boolean {
     const folder = this.of(id, request);
     return namesIn(folder).some((name) => statSync(path.join(folder, name)).size > 0);
+  }
+}
+
+/** Syncs a folder with all that is in it, and gives it to the owner of the folder above. */
+async function syncTree(folder: string): Promise<void> {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const file = path.join(folder, entry.name);
+    giveToOwnerOfFolder(file);
+    if (entry.isDirectory()) await syncTree(file);
+    else if (entry.isFile()) await syncFile(file);
+  }
+  await syncFolder(folder);
+}
+
+async function syncFile(file: string): Promise<void> {
+  const opened = DiskFile.openToAppend(file);
+  try {
+    await opened.sync();
+  } finally {
+    opened.close();
   }
 }

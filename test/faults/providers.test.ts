@@ -90,7 +90,10 @@ describe.each(KINDS.map((form) => [form.kind, form] as const))("a paid request t
   });
 
   it.each([
+    [401, 3],
     [402, 4],
+    [403, 3],
+    [404, 2],
     [422, 2],
   ])("that is answered with %s costs nothing, and is not sent again", async (status, exit) => {
     const { double, generate, resume } = await paidWorld(form, {
@@ -110,6 +113,7 @@ describe.each(KINDS.map((form) => [form.kind, form] as const))("a paid request t
 
   it.each<[string, Behaviour]>([
     ["answered with 500", answers(() => form.error(500, "the words"))],
+    ["answered with 503", answers(() => form.error(503, "the words"))],
     ["cut on the way", reset],
     ["cut while its reply arrives", half(form, "submit", true)],
   ])("that is %s may have been charged, and is never sent again", async (_what, submit) => {
@@ -164,19 +168,22 @@ it.each([REPLICATE, FAL].map((form) => [form.kind, form] as const))(
 describe.each(WITH_JOBS.map((form) => [form.kind, form] as const))("an accepted job of %s", (_kind, form) => {
   const running = form.ends?.running.poll ?? (() => response(500, ""));
 
-  it.each([404, 503])("ends as its image after a poll that is answered with %s", async (status) => {
-    const poll = inTurn(
-      answers(() => form.error(status, "wait")),
-      usual(form, "poll"),
-    );
-    const { double, generate } = await paidWorld(form, { poll });
-    expect(await generate()).toMatchObject(SAVED);
-    expect(double.submits()).toHaveLength(1);
-  });
+  it.each([404, 408, 422, 429, 500, 503])(
+    "ends as its image after a poll that is answered with %s",
+    async (status) => {
+      const poll = inTurn(
+        answers(() => form.error(status, "wait")),
+        usual(form, "poll"),
+      );
+      const { double, generate } = await paidWorld(form, { poll });
+      expect(await generate()).toMatchObject(SAVED);
+      expect(double.submits()).toHaveLength(1);
+    },
+  );
 
-  it("ends as its image after polls that were refused with 401", async () => {
+  it.each([401, 402, 403])("ends as its image after polls that were refused with %s", async (status) => {
     const poll = inTurn(
-      answers(() => form.error(401, "no")),
+      answers(() => form.error(status, "no")),
       usual(form, "poll"),
     );
     const { double, generate, resume } = await paidWorld(form, { poll });

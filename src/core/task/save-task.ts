@@ -127,11 +127,15 @@ function atProvider(url: string, at: number, taskId: string, provider: Provider)
 }
 
 /** Keeps replies of which more is left than is saved, for good: they were paid for. @throws SaveFailedError */
-function keepRest({ id }: TaskWriter, { rest, warnings }: SaveResult, { ledger }: TaskDeps): void {
+async function keepRest(
+  { id }: TaskWriter,
+  { rest, warnings }: SaveResult,
+  { ledger }: TaskDeps,
+): Promise<void> {
   for (const { request, count } of rest) {
     let folder: string;
     try {
-      folder = ledger.work.keep(id, request);
+      folder = await ledger.work.keep(id, request);
     } catch (error) {
       throw diskFailure(ledger.work.of(id, request), error);
     }
@@ -186,7 +190,7 @@ async function saved(
   };
   try {
     await saveImages(spec, result, deps);
-    if (writer) keepRest(writer, result, deps);
+    if (writer) await keepRest(writer, result, deps);
     return { result, failure: null };
   } catch (error) {
     const failure = deps.signal.aborted ? interruptedError(deps.signal, report.charged) : error;

@@ -1,0 +1,24 @@
+import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { describe, expect, it } from "vitest";
+import { WorkFolders } from "../../src/store/work-folders.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
+
+describe("a kept reply", () => {
+  it("is copied with all that is beside it to a private folder, which outlasts its task", async () => {
+    const folder = await temporaryFolder();
+    const work = new WorkFolders(folder);
+    await work.begin("task", 1);
+    mkdirSync(path.join(work.of("task", 1), "parts"));
+    writeFileSync(path.join(work.of("task", 1), "reply"), "the reply");
+    writeFileSync(path.join(work.of("task", 1), "parts", "b.png"), "an image");
+    const kept = await work.keep("task", 1);
+    // A crash between the copy and the task's end is followed by the same copy again.
+    expect(await work.keep("task", 1)).toBe(kept);
+    work.remove("task");
+    expect(kept).toBe(path.join(folder, "kept", "task-1"));
+    expect(statSync(path.dirname(kept)).mode & 0o777).toBe(0o700);
+    expect(readFileSync(path.join(kept, "reply"), "utf8")).toBe("the reply");
+    expect(readFileSync(path.join(kept, "parts", "b.png"), "utf8")).toBe("an image");
+  });
+});
