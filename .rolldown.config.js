@@ -20,8 +20,8 @@ const TOGETHER = {
     "(cli/(app/parse|session/session)|models/(find|errors|rules/(model|quality|ratio))|lib/whole-number)",
   // 63 of the 142 ms of a dry run, 40 ms of a submit.
   command: "cli/(commands/generate/(generate|run-request)|flags/generate-flags|text/phrases)",
-  // 43 of the 194 ms of a submit. The digest of files is a small part that saving an image would load for itself.
-  wire: "(cli/(commands/generate/submit-shown|output/render)|lib/file-digest)",
+  // 43 of the 194 ms of a submit. The last of these are small parts that saving an image would load for itself.
+  wire: "(cli/(commands/generate/submit-shown|output/render)|lib/file-digest|providers/(answer|failures)|models/provider-fields)",
 };
 const groups = Object.entries(TOGETHER).map(([name, modules], index, all) => ({
   name,

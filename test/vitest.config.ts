@@ -13,6 +13,7 @@ export default defineConfig({
     globalSetup: [fileURLToPath(new URL("support/print-counts.ts", import.meta.url))],
     // A test takes ten times as long on a machine that is busy.
     testTimeout: 120_000,
+    expect: { poll: { timeout: 60_000, interval: 10 } },
     // Thousands of files are removed after some tests, which takes a busy machine a while.
     hookTimeout: 60_000,
     // Generated cases: a tenth of what `npm run crash` tries.

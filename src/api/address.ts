@@ -62,7 +62,7 @@ export async function prepareAddressCheck(): Promise<void> {
  */
 const EMBEDS_IPV4 = ["::ffff:0:0", "64:ff9b::"];
 
-/** A private address that a public service must not make this machine connect to. The `cause` of a failed download. */
+/** A private address, to which a public service must not redirect this machine. The `cause` of a failed download. */
 export class BlockedAddressError extends Error {
   override readonly name = "BlockedAddressError";
 }

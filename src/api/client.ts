@@ -73,7 +73,7 @@ export class HttpClient {
       else
         await sendOver(await this.#sharedConnections()).catch((error) => {
           if (!(error instanceof TransportError) || error.sent || !isOfThisProcess(error)) throw error;
-          // undici's parser is WebAssembly, which Node may be told to do without, or find no memory for.
+          // undici's parser is WebAssembly, which a flag of Node or a lack of memory can rule out.
           this.#shared = Promise.resolve(single);
           return sendOver(single);
         });

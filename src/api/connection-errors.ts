@@ -56,14 +56,14 @@ export function describeConnectionError(
     };
   }
   if (isOfThisProcess(error))
-    return { message: `imggen itself failed, not the network: ${plainText(error)}.`, hint: OWN_FAULT };
+    return { message: `The fault is in imggen, not in the network: ${plainText(error)}.`, hint: OWN_FAULT };
   const proxy = proxyIn(error);
   const what = proxy === null ? `The service at ${service.host}` : `The proxy at ${proxy}`;
   return { message: `${what} could not be reached: ${plainText(error)}.`, hint };
 }
 
 /**
- * Whether a failure is this process's own: its code or its memory gave out, not the network. Another attempt would fail
+ * Whether this process itself has failed (missing code, no memory), and not the network. Another attempt would fail
  * alike.
  */
 export function isOfThisProcess(error: unknown): boolean {

@@ -2,60 +2,60 @@ import { type Charged, type ErrorFacts, ImggenError } from "../lib/error-types.t
 import type { Wording } from "../lib/wording.ts";
 
 /**
- * The API key is missing, or the service or generator refuses it (`login_required`, section 5). Thrown before a submit, and
- * the end of a refused one or poll: `key` is null where nobody was asked. It concerns all requests of the account.
+ * The API key is missing, or the service or generator refuses it (`login_required`, section 5). It is thrown before a submit,
+ * or ends a refused submit or poll. `key` is null if no server was asked. Every request of the account would fail alike.
  */
 export class AuthRequiredError extends ImggenError {
   readonly type = "auth_required";
 }
 
 /**
- * The balance does not cover the request (`my_credits.no_credits_description`, section 7). The end of a submit that was
- * refused; `hint` says how to add credits, where that is known. It concerns all requests of the account.
+ * The balance does not cover the request (`my_credits.no_credits_description`, section 7). It ends a refused submit. `hint`
+ * says how to add credits, if that is known. Every request of the account would fail alike.
  */
 export class InsufficientCreditsError extends ImggenError {
   readonly type = "insufficient_credits";
 }
 
-/** The model needs a Pro or Premium subscription (403 `SUBSCRIPTION_REQUIRED`, section 2.2). The end of a refused submit. */
+/** The model needs a Pro or Premium subscription (403 `SUBSCRIPTION_REQUIRED`, section 2.2). It ends a refused submit. */
 class SubscriptionRequiredError extends ImggenError {
   readonly type = "subscription_required";
 }
 
 /**
- * The service or generator found the request itself wrong (`empty_prompt`, `prompt_too_long`, HTTP 400, 404, 413, 422). The
- * end of a refused submit; other requests may be taken. `charged` is `no`.
+ * The service or generator found the request itself wrong (`empty_prompt`, `prompt_too_long`, HTTP 400, 404, 413, 422). It
+ * ends a refused submit; other requests may be accepted. `charged` is `no`.
  */
 export class RejectedRequestError extends ImggenError {
   readonly type = "invalid_request";
 }
 
-/** The service or generator could not make the image, or would not. The end of a task; `charged` says what is known of it. */
+/** The service or generator could not make the image, or refused to. It ends a task; `charged` says what is known. */
 export class GenerationFailedError extends ImggenError {
   readonly type = "generation_failed";
 }
 
-/** Any other refusal: an unknown error key (in `key`), a limit, an invalid reply to a poll. The end of a request or a wait. */
+/** Any other refusal: an unknown error key (in `key`), a limit, an invalid reply to a poll. It ends a request or a wait. */
 export class ServiceError extends ImggenError {
   readonly type = "service_error";
 }
 
 /**
- * The service could not be reached, by a submit of which certainly nothing left, or by any poll. The end of either once its
- * retries are used up; `cause` is the connection's error, and `charged` what is known of the task.
+ * The service could not be reached by a poll, or by a submit that certainly never left. It ends either after the last retry.
+ * `cause` is the connection's error; `charged` says what is known of the task.
  */
 export class NetworkError extends ImggenError {
   readonly type = "network";
 }
 
-/** The disk has no place for what a request would be answered with. The request was not sent; the disk must be freed first. */
+/** The disk has no room for the reply to a request. The request was not sent; the user must free some space first. */
 export class NoRoomError extends ImggenError {
   readonly type = "save_failed";
 }
 
 /**
- * A submit left this machine, and its reply was lost or invalid: it may have been accepted. The end of that submit, which is
- * not sent again. `charged` is `unknown`; `mentionedTaskId` may be the way to its image.
+ * A submit left this machine, and its reply was lost or invalid: it may have been accepted. It ends that submit, which is not
+ * sent again. `charged` is `unknown`; `mentionedTaskId` may lead to the image.
  */
 export class OutcomeUnknownError extends ImggenError {
   readonly type = "outcome_unknown";

@@ -13,7 +13,7 @@ export interface ListenOptions extends ConnectOptions {
   signal: AbortSignal;
   /** Called with each message that is a text. What it throws is lost. */
   onText: (text: string) => void;
-  /** The same with each that is not. */
+  /** Called with each binary message. */
   onBytes?: ((bytes: Buffer) => void) | undefined;
 }
 

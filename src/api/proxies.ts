@@ -21,8 +21,8 @@ export interface ProxyInUse {
 }
 
 /**
- * A proxy could not be reached: its own address is wrong, or it is down. Thrown by the connector, and found among the causes
- * of a failed exchange; its own `cause` says why.
+ * A proxy could not be reached: its address is wrong, or it is down. Thrown by the connector. It is among the causes of a
+ * failed exchange; its own `cause` says why.
  */
 export class ProxyError extends Error {
   override readonly name = "ProxyError";

@@ -36,10 +36,9 @@ export function backoffMs(
 }
 
 /**
- * Whether a request that has failed may fare better in a moment: the one rule for submits, polls, downloads, reference
- * images and batches. Whether it may be sent again at all is its operation's own question: a submit that may have left is
- * not, whatever this says.
- * @param failure the HTTP status of a reply, or the error in place of one
+ * Whether a failed request may succeed in a moment: the one rule for submits, polls, downloads, reference images and batches.
+ * Each operation decides whether it may send the request again at all: a submit that may have left is never sent again.
+ * @param failure the HTTP status of the reply, or the error in its place
  */
 export function isWorthRetry(failure: unknown): boolean {
   if (typeof failure === "number")

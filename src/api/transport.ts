@@ -2,9 +2,9 @@ import { formatDuration } from "../lib/duration.ts";
 
 /** A body that is produced while it is sent, so that little of it is in memory. */
 export interface StreamedBody {
-  /** How many bytes it has: the receiver is told before the first. */
+  /** The length in bytes, which the receiver is told first. */
   readonly bytes: number;
-  /** What it throws ends the request before it is whole. */
+  /** An error ends the request before its body is whole. */
   chunks(): AsyncIterable<Buffer>;
 }
 
@@ -13,7 +13,7 @@ export interface HttpRequest {
   method: "GET" | "HEAD" | "POST" | "PUT";
   url: URL;
   headers?: Record<string, string>;
-  /** Of a POST or a PUT alone. */
+  /** Only for POST and PUT. */
   body?: string | Buffer | StreamedBody;
   /** The whole exchange, connection and body included, may take this long. */
   timeoutMs?: number;

@@ -6,7 +6,7 @@ import { findModels, type ModelFilter } from "../models/find.ts";
 import type { Model } from "../models/matrix.ts";
 import { Calls } from "./calls.ts";
 import { checkOptions, type OPTIONS } from "./check-options.ts";
-import { termsWithoutAsking } from "./generator-terms.ts";
+import { termsFromSettings } from "./generator-terms.ts";
 import { matrixInEffect } from "./matrix-in-effect.ts";
 import type { Operations } from "./operations.ts";
 import type {
@@ -147,7 +147,7 @@ export function clientOf(session: ClientSession, requestTimeoutMs?: number): Cli
     estimate: (request) =>
       orFailure(() => {
         checkOptions("estimate", request);
-        return checkedFrom(request, refreshed(), termsWithoutAsking(session));
+        return checkedFrom(request, refreshed(), termsFromSettings(session));
       }, optionNames),
     close,
     [Symbol.asyncDispose]: close,

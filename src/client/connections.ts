@@ -10,7 +10,7 @@ import { HttpImageService } from "../providers/service/http-service.ts";
 import { GENERATOR_KEY_ID, type Intent, SANDBOX_SERVICE, type ServiceIdentity } from "../task/intent.ts";
 import { configuredService } from "./account.ts";
 import type { OwnGenerator } from "./own-generator.ts";
-import { generatorInEffect, sandboxFolder, startServiceIn } from "./service-in-effect.ts";
+import { generatorInEffect, sandboxFolder, startService } from "./service-in-effect.ts";
 import type { ClientSession } from "./session.ts";
 import { storedAccount } from "./stored-account.ts";
 
@@ -98,7 +98,7 @@ export class Connections {
     return connection;
   }
 
-  /** A stored task's own generator. */
+  /** The generator of a stored task. */
   async #generatorNamed(name: string): Promise<Connection> {
     const { generatorOf } = await import("./own-generator.ts");
     return this.#generatorConnection(generatorOf(name, this.#session));
@@ -133,7 +133,7 @@ export class Connections {
     const matrix = serviceMatrix(session);
     const { drawPicture: draw, clock } = session.context;
     const folder = sandboxFolder(session.folders);
-    const sandbox = await startServiceIn(folder, () =>
+    const sandbox = await startService(folder, () =>
       startSandbox({
         folder,
         latencyMs: EMBEDDED_LATENCY_MS,

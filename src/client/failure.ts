@@ -106,7 +106,7 @@ function ownHint(type: ErrorType, hint: string, resume: string | null): string {
 }
 
 /** What a hint may end in that is to be pasted as it is: a command, a folder, a URL. */
-const TO_PASTE = /(?::|\bsee) (?:imggen|chmod) .*$|\/$|\bhttps?:\/\/\S+$/;
+const TO_PASTE = /(?::|\bsee) (?:imggen|chmod|sudo|npm) .*$|\/$|\bhttps?:\/\/\S+$/;
 
 /** A hint with a full stop, unless it ends in what is to be pasted. */
 function ended(hint: string): string {
@@ -152,7 +152,7 @@ export function describeFailure(error: unknown, names: OptionNames, task?: Faile
   return { ok: false, error: detail as ErrorDetail, taskId: task?.taskId ?? null, charged, resume };
 }
 
-/** What nobody expected: a bug. Never thrown, only described; `cause` is what was thrown, `charged` what it may have cost. */
+/** An unexpected error: a bug. It is never thrown. `cause` is the error; `charged` says what it may have cost. */
 class InternalError extends ImggenError {
   readonly type = "internal";
 }

@@ -11,13 +11,13 @@ import { unsetOptions } from "./own-generator.ts";
 
 // Loaded only to look for generators.
 
-/** A generator that is there to be used. */
+/** A generator that can be used. */
 export interface FoundGenerator {
   /** As `--generator` has it. */
   generator: string;
-  /** What makes its images unless another is named; null where that is not known. */
+  /** The model of requests that name none; null if it is not known. */
   model: string | null;
-  /** Whether requests must name that model, because the generator uses none by itself. */
+  /** Whether requests must name a model. */
   needsModel: boolean;
   paid: boolean;
 }
@@ -29,18 +29,18 @@ export interface FoundServer extends FoundGenerator {
   models: string[];
 }
 
-/** A service whose key is in the environment: only that it is there is known here. */
+/** A service whose key is in the environment. The key itself is not read. */
 export interface FoundService extends FoundGenerator {
   /** The variable that has the key. */
   variable: string;
 }
 
-/** How long a server on this machine has for each answer, in milliseconds. */
+/** Time limit for each answer of a server on this machine, in milliseconds. */
 const ANSWER_MS = 1_000;
 const MOST_MODELS = 100;
 const LONGEST_NAME = 200;
 
-/** Kinds with servers on this machine. Where one is of several, the later one: its own API can do more than OpenAI's. */
+/** Kinds with servers on this machine. If a server is of several kinds, the last one counts: its API can do more than OpenAI's. */
 const LOCAL_KINDS = (["openai", "sdapi", "comfyui"] as const).flatMap((name) => {
   const local: LocalServers | undefined = KINDS[name].local;
   return local === undefined ? [] : [{ name, local }];
@@ -57,7 +57,7 @@ export const KEY_VARIABLES: readonly string[] = Object.values(KINDS).flatMap(
 );
 
 /**
- * Asks ports of this machine what answers there, all at once. No key is sent. Never throws for what answers.
+ * Finds servers on ports of this machine, all at once. No key is sent. An invalid answer is no error.
  * @throws the signal's reason
  */
 export async function findServers(
@@ -118,7 +118,7 @@ async function answers(
 
 const NOTHING_SAID: ModelsOffered = { names: null, loaded: null, needsName: false };
 
-/** What a server says of its models; nothing where it does not. */
+/** The models of a server; none if it cannot be asked. */
 async function modelsOf(spec: ServerSpec, session: AskingSession): Promise<ModelsOffered> {
   try {
     return await modelsOffered({ spec, options: unsetOptions(spec) }, session, ANSWER_MS);

@@ -23,7 +23,7 @@ import type { ClientSession } from "./session.ts";
 
 // Loaded only where there is a generator.
 
-/** How long a turn is respected beyond the longest time that its request may take. */
+/** How long a turn lasts beyond the time limit of its request. */
 const TURN_MARGIN_MS = 60_000;
 
 /** A lease lasts a day at most, and a request's turn a little longer than the request. */
@@ -92,7 +92,7 @@ function lineOf(
   return new Line(path.join(folders.state, "turns", digest), limits, context);
 }
 
-/** What a request asks for beside the rest, under the names that the generator has for it. */
+/** The generator-only fields of a request, under the generator's names. */
 function sentFields(
   { seed, negative, fields }: GenerationRequest,
   { seed: seedField, negative: negativeField }: FieldNames,

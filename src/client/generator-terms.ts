@@ -1,6 +1,7 @@
 import { NetworkError, ServiceError } from "../api/errors.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
 import { ImggenError, UsageError } from "../lib/error-types.ts";
+import { listed } from "../lib/short-text.ts";
 import { type GeneratorTerms, isAmong } from "../models/check.ts";
 import { errorOf } from "../providers/failures.ts";
 import { defaultModelOf, knownModels, needsModel, openProvider } from "../providers/kinds.ts";
@@ -11,21 +12,21 @@ import type { ClientSession } from "./session.ts";
 
 // Loaded only where there is a generator.
 
-/** The terms of requests to a generator, where it is not asked for its models. */
+/** The terms of requests to a generator that is not asked for its models. */
 export function termsUnasked(generator: OwnGenerator, source: GeneratorSource): GeneratorTerms {
   const defaultModel = modelSet(generator, source) ?? whereUnknown(generator);
   return { isFree: !generator.options.isPaid, defaultModel, models: null, ...fieldTerms(generator) };
 }
 
 /** Terms for a client that cannot wait. @returns null without a generator */
-export function termsWithoutAsking(source: GeneratorSource): GeneratorTerms | null {
+export function termsFromSettings(source: GeneratorSource): GeneratorTerms | null {
   const setting = source.settings.generator();
   return setting === undefined ? null : termsUnasked(ownGenerator(setting, source), source);
 }
 
 /**
- * The terms of requests to a generator, which is asked for its models. A list that cannot be had is no verdict.
- * @param how.lasts whether they are for requests to come, for which another model may be loaded: none is named for those
+ * The terms of requests to a generator, which is asked for its models. Without a list, any model passes.
+ * @param how.lasts whether the terms are for later requests too: another model may be loaded then, so none is the default
  */
 export async function termsAsked(
   generator: OwnGenerator,
@@ -44,12 +45,12 @@ export async function termsAsked(
   return { isFree: !(await isPaid(generator, source)), defaultModel, models, ...fieldTerms(generator) };
 }
 
-/** What a generator is asked for beside the rest, and under which names. */
+/** The generator-only fields of requests: their names at the generator, and their defaults. */
 export function fieldTerms({ options: { fieldNames, defaults } }: OwnGenerator) {
   return { fieldNames, defaults };
 }
 
-/** Whether images cost money. Where a workflow cannot be asked about, that is said before a request is sent. */
+/** Whether images cost money. If the server cannot be asked about the workflow, an error says so before a request is sent. */
 async function isPaid(generator: OwnGenerator, session: AskingSession): Promise<boolean> {
   if (generator.options.isPaid || generator.options.workflow === undefined) return generator.options.isPaid;
   const prepared = await asked(generator, session, async (provider, signal) =>
@@ -66,7 +67,7 @@ function ownIds({ spec }: OwnGenerator): string[] {
 /** What asking a generator depends on. */
 export type AskingSession = Pick<ClientSession, "context" | "onExchange">;
 
-/** What is set, or known of the generator. The setting `model` is meant for the generator of the same config. */
+/** The model that is set, or the generator's default. The setting `model` applies to the generator of the same config. */
 function modelSet({ spec, options }: OwnGenerator, { settings }: GeneratorSource): string | null {
   if (options.model !== null) return options.model;
   const setting = settings.get("model");
@@ -74,7 +75,7 @@ function modelSet({ spec, options }: OwnGenerator, { settings }: GeneratorSource
   return (isMeant ? setting?.value : undefined) ?? defaultModelOf(spec);
 }
 
-/** The only model of a generator; an error where it has none, or several of which one must be named. */
+/** The only model of a generator. An error if it has no model, or several and one must be named. */
 function onlyModel(generator: OwnGenerator, { names, needsName }: ModelsOffered): string | ImggenError {
   // A workflow has a model of its own.
   if (generator.options.workflow !== undefined) return ANY_MODEL;
@@ -89,18 +90,12 @@ function onlyModel(generator: OwnGenerator, { names, needsName }: ModelsOffered)
   });
 }
 
-/** What a request gets whose model is neither named nor known: whatever the generator has, or an error. */
+/** The model of a request that names none, if none is known: any that the generator has, or an error. */
 function whereUnknown({ spec }: OwnGenerator): string | ImggenError {
   if (!needsModel(spec)) return ANY_MODEL;
   return new UsageError(`${spec.name} makes images with the model that is named, and none is.`, {
     hint: "Nothing was sent. Add --model <name>, or set --generator-model.",
   });
-}
-
-const MOST_NAMED = 12;
-
-function listed(names: readonly string[]): string {
-  return names.slice(0, MOST_NAMED).join(", ") + (names.length > MOST_NAMED ? ", …" : "");
 }
 
 /** Long enough for a server that wakes up. */
@@ -113,11 +108,11 @@ export async function modelNames(generator: OwnGenerator, session: AskingSession
 
 /** What a generator says of its models. */
 export interface ModelsOffered {
-  /** Null where it cannot be asked. */
+  /** Null if the generator has no list. */
   names: string[] | null;
-  /** The one that it uses where none is named, as the list has it; null where none is, or that is not known. */
+  /** The model that it has loaded, as its list names it; null if none is, or it does not say. */
   loaded: string | null;
-  /** Whether it uses none that is not named. */
+  /** Whether every request must name a model. */
   needsName: boolean;
 }
 
@@ -138,7 +133,7 @@ export function modelsOffered(
   return asked(generator, session, ask, mostMs);
 }
 
-/** What a generator answers, which is opened for that alone. @throws ImggenError, UsageError */
+/** Opens a generator for one question. @throws ImggenError, UsageError */
 async function asked<Answer>(
   generator: OwnGenerator,
   { context: { env, clock }, onExchange }: AskingSession,
@@ -166,7 +161,7 @@ async function asked<Answer>(
 
 const SERVER_CHECK = "Is it running, and is its address right?";
 
-/** An error of imggen's own as a value; any other is thrown. */
+/** Returns an ImggenError as a value; throws any other error. */
 export function asFailure(error: unknown): ImggenError {
   if (error instanceof ImggenError) return error;
   throw error;

@@ -71,6 +71,7 @@ export function checkSecret(key: string, label: string): string {
 export function checkGeneratorKey(key: string, label: string, kind: GeneratorSpec["kind"] | null): string {
   const isLogin = kind !== "openai" && key.includes(":");
   if (!isLogin) return checkSecret(key, label);
+  refuseWrapped(key, label);
   if (!/\p{Cc}/u.test(key) && key.isWellFormed()) return key;
   throw new UsageError(`${label} cannot be sent: it holds a line break or another control character.`);
 }

@@ -68,7 +68,7 @@ export interface RequestOptions {
    * request has the next.
    */
   seed?: number | undefined;
-  /** What the image is not to show, for a generator that has a field for it. */
+  /** A negative prompt, for a generator that has a field for it. */
   negative?: string | undefined;
   /** Fields of a generator by their names there: `{ steps: 20 }`. They are added to the setting `field`. */
   fields?: Readonly<Record<string, string | number | boolean>> | undefined;

@@ -50,8 +50,8 @@ export function ownGenerator(setting: Effective, source: GeneratorSource): OwnGe
 }
 
 /**
- * The generator of a stored task: the one in effect, with all that is set about it, or any other as it is without
- * settings, whatever is wrong with those. @throws UsageError, as `ownGenerator`
+ * The generator of a stored task: the generator in effect, with its settings, or another one without settings. Invalid
+ * settings count as none. @throws UsageError, as `ownGenerator`
  */
 export function generatorOf(name: string, source: GeneratorSource): OwnGenerator {
   const setting = orNull(() => source.settings.generator()) ?? null;
@@ -59,7 +59,7 @@ export function generatorOf(name: string, source: GeneratorSource): OwnGenerator
   return setting && inEffect?.name === name ? ownGenerator(setting, source) : generatorNamed(name, source);
 }
 
-/** What is malformed is not meant for a stored task. */
+/** The value; null where it is invalid, because an invalid setting is not meant for a stored task. */
 function orNull<Value>(read: () => Value): Value | null {
   try {
     return read();
@@ -69,7 +69,7 @@ function orNull<Value>(read: () => Value): Value | null {
   }
 }
 
-/** Checks what flags say of a generator, whether a task needs it or not. @throws UsageError */
+/** Checks the flags about a generator, also where no task uses it. @throws UsageError */
 export function checkGeneratorFlags(flags: SettingFlags, source: GeneratorSource): void {
   const settings = new EffectiveSettings({}, () => ({}), flags);
   const setting = settings.flag("generator") ?? source.settings.generator();
@@ -79,13 +79,13 @@ export function checkGeneratorFlags(flags: SettingFlags, source: GeneratorSource
   if (spec !== null) optionsOf(spec, { ...source, settings });
 }
 
-/** The generator of a stored task, where it is not the one in effect: nothing that is set is meant for it. */
+/** A generator that is not the one in effect: no setting applies to it. */
 export function generatorNamed(name: string, source: GeneratorSource): OwnGenerator {
   const spec = knownSpec(name, "The task's generator", source);
   return { spec, options: withKey(spec, unsetOptions(spec), boundKey(spec, source)) };
 }
 
-/** How a generator is used where nothing is set about it, a key neither. */
+/** The options of a generator without any settings, and without a key. */
 export function unsetOptions(spec: GeneratorSpec): GeneratorOptions {
   return {
     ...DEFAULTS,
@@ -174,10 +174,10 @@ function workflowOf(
 /** The values of a setting that apply to a generator, the flag's first. */
 type Find = (name: SettingName) => Effective[];
 
-/** What could cost money, or give a secret away, at a generator that it was not meant for. */
+/** Settings that could cost money, or disclose a secret, at another generator. */
 const OF_ITS_OWN: ReadonlySet<SettingName> = new Set(["generatorHeader", "generatorPaid", "generatorFree"]);
 
-/** The config's settings are meant for the generator that the config names; where it names none, for any. */
+/** Settings of the config apply to the generator that the config names; if it names none, to any. */
 function finder(spec: GeneratorSpec, { settings }: GeneratorSource): Find {
   const stored = settings.stored("generator");
   const isOwn = stored !== undefined && parseGeneratorSpec(stored.value, stored.label).name === spec.name;
@@ -236,7 +236,7 @@ function withKey(
   return { ...options, ...made, key };
 }
 
-/** Whether every request would be refused for lack of a key. */
+/** Whether the generator refuses every request because no key is set. */
 export function lacksKey({ spec, options: { key, headers } }: OwnGenerator): boolean {
   return kindAtHome(spec) !== null && key === null && Object.keys(headers).length === 0;
 }

@@ -87,8 +87,8 @@ export function unreadableFiles(entries: readonly UnreadableEntry[]): Pick<Resum
 }
 
 /**
- * What each call of the package throws: the failure document of the command line's `--json`, as an Error. It names options,
- * not flags. `error.type` is what to branch on; `cause` is not a part of the API.
+ * The error of each call of the package: the failure document of the command line's `--json`, as an Error. It names options,
+ * not flags. Branch on `error.type`; `cause` is not a part of the API.
  */
 export class ImggenFailure extends Error implements TaskFailure {
   override readonly name = "ImggenFailure";

@@ -57,7 +57,7 @@ export type ErrorDetail = {
     /** What it cost and what to do next; may be empty. */
     hint: string;
     exitCode: ExitCodeRow<Type>;
-    /** Of a batch whose rows cannot be sent: each row that is wrong. */
+    /** Each row that is wrong, of a batch whose rows cannot be sent. */
     problems?: readonly ManifestProblem[];
   };
 }[ErrorType];

@@ -65,10 +65,7 @@ export function sandboxFolder({ state }: { state: string }): string {
  * Starts a service that keeps its tasks in a folder.
  * @throws StateFolderError if the disk refuses that folder; of the port, what the system says
  */
-export async function startServiceIn<Service>(
-  folder: string,
-  start: () => Promise<Service>,
-): Promise<Service> {
+export async function startService<Service>(folder: string, start: () => Promise<Service>): Promise<Service> {
   try {
     return await start();
   } catch (error) {

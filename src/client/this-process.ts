@@ -25,7 +25,7 @@ export interface ProcessContext {
   random: () => number;
   /** Draws the embedded sandbox's images; where it is absent, the sandbox's own painter does. */
   readonly drawPicture?: SandboxOptions["draw"];
-  /** Where servers on this machine are looked for; absent: where they usually listen. */
+  /** Ports on which servers are searched for; absent: the usual ones. */
   readonly localPorts?: readonly number[];
 }
 

@@ -93,7 +93,7 @@ export interface TaskDeps {
   /** Aborts with an InterruptedError as its reason. */
   signal: AbortSignal;
   onProgress: OnTaskProgress;
-  /** Called with a task's image as it is so far, unchecked; absent: nobody wants to see it. */
+  /** Called with unchecked previews of a task's image; absent: none is wanted. */
   onPreview?: ((image: Buffer) => void) | undefined;
   /** Mode of saved files, the umask applied. */
   fileMode: number;

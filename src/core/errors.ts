@@ -2,7 +2,7 @@ import { type Charged, type ErrorFacts, type ErrorType, ImggenError } from "../l
 import type { Wording } from "../lib/wording.ts";
 import type { ServiceIdentity } from "../task/intent.ts";
 
-/** An earlier error, or another row's, as that of what it keeps from going on: the same `type`; `cause` is the first one. */
+/** An earlier error, or another row's, that keeps a task from continuing. It has the same `type`; `cause` is the first error. */
 export class InheritedError extends ImggenError {
   readonly type: ErrorType;
 
@@ -18,32 +18,32 @@ const OF_ACCOUNT: ReadonlySet<ErrorType> = new Set([
   "subscription_required",
 ]);
 
-/** Whether an error is the account's, so that any other request would meet it too. */
+/** Whether an error concerns the account, so that every other request would fail alike. */
 export function isOfAccount({ type }: ImggenError): boolean {
   return OF_ACCOUNT.has(type);
 }
 
-/** The wait ended before the task did: it is still running, and can be resumed. The end of a wait; the report has its id. */
+/** The wait ended before the task did: it is still running, and can be resumed. It ends a wait; the report has the task id. */
 export class PendingError extends ImggenError {
   readonly type = "pending";
 }
 
-/** Another process is working on the task. The end of whoever wanted to continue it; nothing was done to it. */
+/** Another process is working on the task. It ends an attempt to continue the task, which stays as it is. */
 export class ClaimedError extends ImggenError {
   readonly type = "pending";
 }
 
 /**
- * Another process took the task over because this one's claim had run out. The end of a submit that was about to be sent:
- * this process has submitted nothing since, and leaves the task's file alone.
+ * Another process took the task over because this one's claim had expired. It ends a submit that was about to be sent: this
+ * process has submitted nothing since, and writes no more to the task's file.
  */
 export class TakenOverError extends ImggenError {
   readonly type = "pending";
 }
 
 /**
- * The user has cancelled the task, by a command of another process. The reason of the signal of its work, and the end of a
- * task that waited.
+ * The user has cancelled the task from another process. It is the reason of the aborted signal, and ends a task that
+ * waits.
  */
 export class CancelledError extends ImggenError {
   readonly type = "generation_failed";
@@ -53,25 +53,25 @@ export class CancelledError extends ImggenError {
   }
 }
 
-/** Some of a task's images could not be made; the others are saved. The end of a task; the report has the files. */
+/** Some of a task's images could not be made; the others are saved. It ends a task; the report has the files. */
 export class PartialError extends ImggenError {
   readonly type = "partial";
 }
 
-/** What a provider has sent for an image turned out to be none. Thrown for one image, while it is saved; `message` is a clause. */
+/** A provider has sent something that is not an image. Thrown for one image, while it is saved; `message` is a clause. */
 export class BadImageError extends ImggenError {
   readonly type = "generation_failed";
 }
 
 /**
- * A charged image could not be downloaded or written, and `charged` is `yes`: the task can be resumed. Or the output folder
- * cannot be used, found before the submit, and it is `no`. Thrown either way; `cause` is the disk's error, if it was the disk.
+ * A charged image could not be downloaded or written (`charged` is `yes`, and the task can be resumed), or the output folder
+ * cannot be used (found before the submit, `charged` is `no`). `cause` is the disk's error, if there was one.
  */
 export class SaveFailedError extends ImggenError {
   readonly type = "save_failed";
 }
 
-/** One image could not be downloaded, its retries included. Thrown for that one: the disk works, so the others are saved. */
+/** One image could not be downloaded, after all retries. Thrown for that image alone: the others are saved. */
 export class DownloadFailedError extends SaveFailedError {
   /** Why, and the URL without its query. */
   readonly reason: string;
@@ -95,8 +95,8 @@ export class BudgetExceededError extends ImggenError {
 export type InterruptSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
 
 /**
- * The user, the system or the calling program asked to stop. The reason of the run's signal, and thrown by what it ends;
- * for a task that it leaves, `charged` says what is known of its cost.
+ * The user, the system or the calling program asked to stop. It is the reason of the run's signal, and is thrown by what the
+ * signal ends. `charged` says what is known of the cost of an unfinished task.
  */
 export class InterruptedError extends ImggenError {
   readonly type = "interrupted";

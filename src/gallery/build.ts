@@ -134,7 +134,7 @@ function pageImage(
     ratio,
     quality,
     settings: origin === null ? {} : ownSettings({ ...origin.request, seed: origin.seed }),
-    credits: origin?.credits ?? (origin?.free ? 0 : null),
+    credits: origin?.free ? 0 : (origin?.credits ?? null),
     task: origin?.taskId ?? null,
     command: origin && commandFor(origin),
   };
@@ -162,7 +162,7 @@ function commandFor({ request, service, taskId, record }: ImageOrigin): string |
   return ["imggen", "generate", ...flags, ...where, ...end, shellWord(request.prompt)].join(" ");
 }
 
-/** A field's values as its flag takes them, one by one. */
+/** The values of a field, each as its flag accepts it. */
 function textsOf(value: GenerationRequest[FieldName]): string[] {
   if (typeof value !== "object") return value === undefined ? [] : [String(value)];
   if (Array.isArray(value)) return value;

@@ -15,12 +15,12 @@ export interface PageImage {
   height: number;
   /** ISO 8601. */
   date: string;
-  /** Everything below is null, or empty, for an image of which only the file is known. */
+  /** All fields below are null or empty if only the file of the image is known. */
   prompt: string | null;
   model: string | null;
   ratio: string | null;
   quality: string | null;
-  /** What a generator of the user's own was asked for beside that. */
+  /** The generator-only fields of the request. */
   settings: Readonly<Record<string, string>>;
   credits: number | null;
   task: string | null;

@@ -3,8 +3,8 @@ import { errorCode } from "../lib/error-text.ts";
 type Sharp = typeof import("sharp").default;
 
 /**
- * An image cannot be decoded here. Thrown by all that looks into images: `message` says why, as a clause without a full stop;
- * `cause` is the error of the library, or of loading it.
+ * An image cannot be decoded. Thrown by all decoding. `message` says why, as a clause without a full stop; `cause` is the
+ * error of the library, or of loading it.
  */
 export class UndecodableError extends Error {}
 

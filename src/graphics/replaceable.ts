@@ -12,7 +12,7 @@ export interface ReplaceablePicture {
   erase: string;
 }
 
-/** Whether a terminal can show a picture in the place of another, and leave nothing of the first. */
+/** Whether a terminal can replace a picture without a trace. */
 export function canReplace({ protocol }: Screen): boolean {
   return protocol === "kitty" || protocol === "iterm2";
 }
@@ -21,8 +21,8 @@ const MOST_BYTES = 4 * 1024 * 1024;
 const MOST_EDGE = 4096;
 
 /**
- * Makes a picture of what a server says is the image so far.
- * @throws UndecodableError where it is none, or larger than any
+ * Decodes a server's preview.
+ * @throws UndecodableError if it is no image, or too large
  */
 export async function replaceablePicture(bytes: Buffer, screen: Screen): Promise<ReplaceablePicture> {
   const inspection = bytes.length > MOST_BYTES ? null : inspectBytes(bytes);

@@ -6,6 +6,7 @@ import {
   fchownSync,
   fstatSync,
   fsync,
+  lchownSync,
   open,
   openSync,
   readSync,
@@ -126,17 +127,20 @@ export class DiskFile {
 const ROOT = 0;
 
 /**
- * Gives what root has just created the owner of the folder that it is in. Otherwise one run with sudo would leave records
- * that the folder's user cannot read. What cannot be given (on a disk without owners) stays root's.
- * @param give changes the owner
+ * Gives a file that root has just created to the owner of its folder. Otherwise a run with sudo would leave records that the
+ * folder's owner cannot read. On a disk without owners the file stays root's.
+ * @param give changes the owner. Default: by the name of the file
  */
-export function giveToOwnerOfFolder(file: string, give: (uid: number, gid: number) => void): void {
+export function giveToOwnerOfFolder(
+  file: string,
+  give = (uid: number, gid: number) => lchownSync(file, uid, gid),
+): void {
   if (userId() !== ROOT) return;
   try {
     const { uid, gid } = statSync(path.dirname(file));
     if (uid !== ROOT) give(uid, gid);
   } catch {
-    // It can be used all the same by the user who made it.
+    // The user who made it can use it all the same.
   }
 }
 

@@ -1,4 +1,4 @@
-import { lchownSync, mkdirSync, statSync, unlinkSync } from "node:fs";
+import { mkdirSync, readdirSync, statSync, unlinkSync } from "node:fs";
 import { platform } from "node:os";
 import path from "node:path";
 import { DiskFile, giveToOwnerOfFolder } from "./disk-file.ts";
@@ -30,7 +30,7 @@ export async function makeFolder(folder: string, mode: number): Promise<void> {
 async function makeOne(folder: string, mode: number): Promise<boolean> {
   try {
     mkdirSync(folder, { mode });
-    giveToOwnerOfFolder(folder, (uid, gid) => lchownSync(folder, uid, gid));
+    giveToOwnerOfFolder(folder);
   } catch (error) {
     const code = errorCode(error);
     if (code === "ENOENT") return false;
@@ -66,6 +66,18 @@ export function removeIfPossible(file: string): void {
     removeIfPresent(file);
   } catch {
     // It stays.
+  }
+}
+
+/** Removes the files of a folder that were written before a time, in milliseconds since the epoch. @throws the disk's error */
+export function removeOldFiles(
+  folder: string,
+  beforeMs: number,
+  kept: ReadonlySet<string> = new Set(),
+): void {
+  for (const name of readdirSync(folder)) {
+    const file = path.join(folder, name);
+    if (!kept.has(name) && statSync(file).mtimeMs < beforeMs) removeIfPossible(file);
   }
 }
 

@@ -51,7 +51,7 @@ export interface ErrorFacts {
  * - `charged`: what the failed request cost, as far as that is known
  * - `cause`: what was thrown below, if anything was
  *
- * Thrown by what must not go on. A submit, a poll or a task never throws it: it is in the reply or the report.
+ * Thrown where a command cannot continue. A submit, a poll or a task never throws it: the reply or the report has it.
  */
 export abstract class ImggenError extends Error {
   abstract readonly type: ErrorType;

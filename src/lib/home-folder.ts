@@ -3,7 +3,7 @@ import path from "node:path";
 import { errorCode } from "./error-text.ts";
 import { UsageError } from "./error-types.ts";
 
-/** There is no place for settings and state. Thrown where a folder of theirs is asked for first; `hint` names IMGGEN_HOME. */
+/** There is no folder for settings and state. Thrown at the first use of one; `hint` names IMGGEN_HOME. */
 export class NoHomeError extends UsageError {
   constructor() {
     super("You have no home folder, so there is no place for settings and the ledger.", {

@@ -67,7 +67,7 @@ function callAll(): void {
   for (const call of BEFORE_EXIT) call();
 }
 
-/** Whose rights this process has: the number of a user, 0 for root; undefined on Windows. */
+/** The id of the user whose rights this process has, 0 for root; undefined on Windows. */
 export function userId(): number | undefined {
   return process.geteuid?.();
 }

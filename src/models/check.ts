@@ -1,4 +1,5 @@
 import type { ImggenError } from "../lib/error-types.ts";
+import { listed } from "../lib/short-text.ts";
 import { ANY_MODEL, type CheckedRequest, type RequestInput } from "../task/request.ts";
 import { estimateCost } from "./cost.ts";
 import { InvalidRequestError } from "./errors.ts";
@@ -139,8 +140,6 @@ function checkedForGenerator(
   };
 }
 
-const MOST_NAMED = 12;
-
 /** Whether a generator's list has a model, by whichever of its names. */
 export function isAmong(models: readonly string[], name: string): boolean {
   const plain = (text: string) =>
@@ -155,11 +154,10 @@ function unknownToGenerator(
   label: string,
 ): Refusal | undefined {
   if (models === null || models.length === 0 || name === ANY_MODEL || isAmong(models, name)) return undefined;
-  const more = models.length > MOST_NAMED ? ", …" : "";
   return {
     kind: "refusal",
     message: `${label} ${JSON.stringify(name)}: the generator has no such model`,
-    hint: `It has: ${models.slice(0, MOST_NAMED).join(", ")}${more}`,
+    hint: `It has: ${listed(models)}`,
   };
 }
 

@@ -1,3 +1,4 @@
+import { listed } from "../lib/short-text.ts";
 import { canonicalQuality, type Matrix, MODELS, type Model } from "./matrix.ts";
 
 export interface Cost {
@@ -54,7 +55,5 @@ export function countableInstead(matrix: Matrix, otherwise: string): string {
   });
   // Of the user's own generator only the user can say what it costs.
   if (named.length === 0) return `Add its price to your matrix file (imggen help json), or ${otherwise}.`;
-  const more = named.length > MOST_NAMED ? ", …" : "";
-  const costs = `Documented costs: ${named.slice(0, MOST_NAMED).join(", ")}${more}.`;
-  return `Choose a model with a documented cost, or ${otherwise}.\n${costs}`;
+  return `Choose a model with a documented cost, or ${otherwise}.\nDocumented costs: ${listed(named, MOST_NAMED)}.`;
 }

@@ -12,7 +12,7 @@ export function providerFields(label: string, text: string): ProviderFields {
   return Object.fromEntries(entries);
 }
 
-/** The fields one by one, each with its value as it was given. @throws UsageError */
+/** The fields in order, each with the value as text. @throws UsageError */
 export function fieldPairs(label: string, text: string): [name: string, value: string][] {
   const pairs = pairsIn(label, text, "steps=20");
   for (const [name] of pairs) {
@@ -27,10 +27,16 @@ function hintFor(name: string): string | undefined {
   return "Use --model, --ratio, --quality, --max-images, --image, --generator-model or --generator-side.";
 }
 
-/** A value as it is sent. */
+/** The value that is sent. */
 export function fieldValue(text: string): ProviderFields[string] {
   if (text === "true" || text === "false") return text === "true";
-  return /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text)
-    ? Number(text)
-    : text.replace(/^"(.*)"$/s, "$1");
+  return numberIn(text) ?? text.replace(/^"(.*)"$/s, "$1");
+}
+
+/** The number that a text is; null for none, and for one that another number would stand for, as for a long seed. */
+function numberIn(text: string): number | null {
+  if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text)) return null;
+  const number = Number(text);
+  const isExact = /^-?\d+$/.test(text) ? Number.isSafeInteger(number) : Number.isFinite(number);
+  return isExact ? number : null;
 }

@@ -23,7 +23,7 @@ export function toRequest(input: RequestInput, model: string): GenerationRequest
   return { ...fieldsFrom<SentFields>((name) => sentValue(given[name])), prompt: input.prompt, model };
 }
 
-/** A list of one text is sent as that text. An empty list, or no pair at all, is not sent. */
+/** The value that is sent: a list of one text becomes that text; an empty list or object is left out. */
 function sentValue(given: RequestInput[FieldName]): SentFields[FieldName] {
   if (typeof given !== "object") return given;
   if (isList(given)) return given.length > 1 ? [...given] : given[0];

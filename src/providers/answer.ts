@@ -5,16 +5,16 @@ export type ReplyImage = { bytes: Buffer } | { url: string };
 
 /** What a successful reply holds. */
 export type Answer =
-  /** At least one image. `usage`: what the server says of cost and tokens, as it says it. */
+  /** At least one image. `usage`: cost and tokens, as the server has them. */
   | { kind: "images"; images: readonly ReplyImage[]; usage: unknown }
-  /** The server has answered, without an image. `body`: where its words may be. */
+  /** The reply has no image. `body` may have the server's words. */
   | { kind: "none"; body: string }
   /** The reply ended before its image was whole. */
   | { kind: "cut" };
 
 export type ReadAnswer = (reply: StoredReply) => Answer;
 
-/** @param body where the server's words may be, if there is no image */
+/** @param body may have the server's words, if there is no image */
 export function answerOf(images: readonly ReplyImage[], usage: unknown, body: string): Answer {
   return images.length > 0 ? { kind: "images", images, usage } : { kind: "none", body };
 }

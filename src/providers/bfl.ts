@@ -1,13 +1,13 @@
-import path from "node:path";
 import { fieldsOf, jsonOrNull } from "../lib/json.ts";
 import type { ProviderDeps } from "./deps.ts";
 import { ProviderServer } from "./http.ts";
-import { isJobId, type JobContext, type JobForm, jobService, urlsIn, wordsOf } from "./job-service.ts";
+import { isJobId, type JobForm, jobService, urlsIn, wordsOf } from "./job-service.ts";
 import { MOST_BFL_JOBS, type ServerSetup } from "./kind.ts";
 import { sizeFields } from "./openai/size.ts";
 import type { Fields, Polls } from "./polls.ts";
 import type { Job, PolledState, Provider } from "./provider.ts";
 import { base64Of, referenceFiles } from "./reference-files.ts";
+import { type JobContext, modelNamed } from "./server-provider.ts";
 
 /** Black Forest Labs. A job is polled at the address that its reply gives, on one of the service's own hosts. */
 export function bflProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
@@ -20,11 +20,11 @@ function formOf(server: ProviderServer): JobForm {
     if (!isJobId(id)) return null;
     const url = server.ownUrl(given ?? server.urlBelow(`/get_result?id=${id}`));
     if (url === null) return null;
-    // The price is said here alone. What follows # is never sent.
-    return typeof cost === "number" ? `${withoutFragment(url)}#${COST}${cost}` : url.href;
+    // Only this reply has the price. A URL's fragment is never sent.
+    return typeof cost === "number" ? `${url.href.replace(/#.*$/s, "")}#${COST}${cost}` : url.href;
   };
   return {
-    check: problemOf,
+    check: modelNamed(/^[\w-][\w.-]*$/, "Black Forest Labs is named like flux-2-pro"),
     mostRunning: MOST_BFL_JOBS,
     async request(job, context) {
       const { model, fields } = job.options;
@@ -35,7 +35,7 @@ function formOf(server: ProviderServer): JobForm {
       };
     },
     idIn,
-    // Where it is polled does not follow from the id.
+    // The polling address does not follow from the id.
     idInCut: (said) => (said.polling_url === undefined ? null : idIn(said)),
     poll: (id, look, polls) => {
       const [address, cost] = id.split(`#${COST}`);
@@ -50,10 +50,6 @@ function formOf(server: ProviderServer): JobForm {
 }
 
 const COST = "cost=";
-
-function withoutFragment({ href }: URL): string {
-  return href.replace(/#.*$/s, "");
-}
 
 /** Those that end a job without an image. */
 const ENDS: ReadonlySet<unknown> = new Set([
@@ -94,12 +90,7 @@ function stepped(px: number): number {
 
 /** `input_image`, `input_image_2`, …, in base64. @throws ProviderError for one that cannot be used */
 async function referenceFields(job: Job, context: JobContext): Promise<Fields> {
-  const files = await referenceFiles(job, path.join(job.folder, "reference"), context);
+  const files = await referenceFiles(job, context);
   const nameAt = (at: number) => (at === 0 ? "input_image" : `input_image_${at + 1}`);
   return Object.fromEntries(files.map((file, at) => [nameAt(at), base64Of(file)]));
-}
-
-function problemOf({ options: { model } }: Pick<Job, "options">): string | null {
-  if (model !== null && /^[\w-][\w.-]*$/.test(model)) return null;
-  return "A model of Black Forest Labs is named like flux-2-pro.";
 }

@@ -1,8 +1,8 @@
 import { isJsonObject, jsonOrNull } from "../lib/json.ts";
 
 /**
- * The fields of a JSON object whose end is missing, as far as it is certain that each is whole: a text, an object and a
- * list by their last character, anything else by the comma after it.
+ * The fields of a JSON object whose end is missing. Only whole fields count: the last character ends a text, an object and a
+ * list; the comma after it ends any other value.
  */
 export function closedFields(cut: string): Readonly<Record<string, unknown>> {
   const text = cut.replace(/^\uFEFF/, "");

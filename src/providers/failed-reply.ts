@@ -1,6 +1,7 @@
 import type { HttpReply } from "../api/client.ts";
 import { parseRetryAfter } from "../api/retry.ts";
 import { fieldsOf, isJsonObject } from "../lib/json.ts";
+import { inOneLine, shortened } from "../lib/short-text.ts";
 import { lenientJson } from "./lenient-json.ts";
 import { type Failure, ProviderError } from "./provider.ts";
 import type { StoredReply } from "./reply-file.ts";
@@ -8,9 +9,9 @@ import type { StoredReply } from "./reply-file.ts";
 /** A reply that is not a success. */
 export type FailedReply = Pick<HttpReply | StoredReply, "status" | "headers" | "body">;
 
-/** Whose it is. */
+/** Which server a reply is from, and how it is read. */
 export interface Asked {
-  /** For messages: the server. */
+  /** For messages. */
   host: string;
   isPaid: boolean;
   /** Hides the key: a server may repeat it. */
@@ -19,26 +20,27 @@ export interface Asked {
   nowMs: number;
 }
 
-/** Codes of an account that cannot pay, or has reached its limit: to ask again for another image would be no use. */
+/** Codes of an account that cannot pay, or has reached its limit: requests for other images would fail too. */
 const NO_CREDIT =
   /^(insufficient_(user_)?quota|billing_hard_limit_reached|billing_not_active|project_spend_limit_exceeded|budget_exceeded|insufficient_(credits|balance|funds))$/i;
-/** Codes of a prompt or an image that the server will not have. */
+/** Codes of a prompt or an image that the server refuses. */
 const MODERATED =
   /moderation|content_?(policy|filter)|safety|prohibited_content|image_generation_user_error/i;
 /** The same in words. */
 const SAYS_MODERATED =
   /\bmoderat|content[ _-]?(policy|filter)|\bsafety\b|\bnsfw\b|prohibited content|violat\w+ .*polic/i;
 
-/** What a reply that is not a success means, with the server's own words in it. */
+/** The error for a reply that is not a success, with the server's own words in it. */
 export function failedReply(reply: FailedReply, asked: Asked): ProviderError {
   const said = readErrorBody(asked.mask(String(reply.body)));
   const retryAfterMs = parseRetryAfter(reply.headers["retry-after"], asked.nowMs);
-  const kind = caseOf(reply.status, said, asked.isPaid, retryAfterMs);
+  const [failure, message] = CASES[caseOf(reply.status, said, asked.isPaid, retryAfterMs)];
   const words = `HTTP ${reply.status}${afterColon(said)}`;
-  return new ProviderError(MESSAGES[kind](asked.host, words), failureOf(kind, retryAfterMs));
+  const now = failure.kind === "busy" ? { ...failure, retryAfterMs } : failure;
+  return new ProviderError(message(asked.host, words), now);
 }
 
-/** What a success without an image means. Of one that is paid for, only a code says that it was not charged. */
+/** The error for a success without an image. A paid one is `lost`, unless a code says that it was not charged. */
 export function replyWithoutImage(
   body: string,
   { host, isPaid, mask }: Pick<Asked, "host" | "isPaid" | "mask">,
@@ -46,10 +48,10 @@ export function replyWithoutImage(
   const said = readErrorBody(mask(body));
   const isRefused = !isPaid || said.codes.some((code) => MODERATED.test(code));
   const kind = saysNoCredit(said) ? "credit" : isRefused ? "refused" : "lost";
-  return new ProviderError(`${host} answered without an image${afterColon(said)}.`, failureOf(kind));
+  return new ProviderError(`${host} answered without an image${afterColon(said)}.`, CASES[kind][0]);
 }
 
-/** Whether a refusal is one of the prompt or of an image: it is final, whatever else its words name. */
+/** Whether a refusal is about the prompt or an image. It is final, whatever else it names. */
 export function isModeration({ codes, words }: ErrorBody): boolean {
   return codes.some((code) => MODERATED.test(code)) || SAYS_MODERATED.test(words ?? "");
 }
@@ -89,7 +91,7 @@ function caseOf(status: number, said: ErrorBody, isPaid: boolean, retryAfterMs: 
 const NO_KEY = /\bAPI key (?:not valid|not found|expired)/i;
 /** Redirects that say of a POST that it was not handled here. No key goes along one. */
 const LEADS_ELSEWHERE: ReadonlySet<number> = new Set([301, 307, 308]);
-/** What is wrong, unless it is the prompt. */
+/** The case of a status, unless the prompt is refused. */
 const REFUSALS: ReadonlyMap<number, Case> = new Map([
   [400, "invalid"],
   [401, "key"],
@@ -101,38 +103,37 @@ const REFUSALS: ReadonlyMap<number, Case> = new Map([
   [422, "invalid"],
 ]);
 
-function failureOf(kind: Case, retryAfterMs: number | null = null): Failure {
-  switch (kind) {
-    case "busy":
-      return { kind, retryAfterMs };
-    case "invalid":
-    case "refused":
-    case "lost":
-      return { kind };
-    case "missing":
-    case "redirect":
-      return { kind: "invalid" };
-    case "credit":
-      return { kind: "account", key: "my_credits.no_credits_description" };
-    default:
-      return { kind: "account", key: "login_required" };
-  }
-}
+const NO_CREDIT_LEFT: Failure = { kind: "account", key: "my_credits.no_credits_description" };
+const NO_ACCESS: Failure = { kind: "account", key: "login_required" };
+const INVALID: Failure = { kind: "invalid" };
 
-const MESSAGES: Readonly<Record<Case, (host: string, words: string) => string>> = {
-  credit: (host, words) =>
-    `The account at ${host} has no credit left, or has reached a limit (${words}). Add credit or raise the limit there.`,
-  key: (host, words) =>
-    `${host} does not accept the key (${words}). Give it one that it accepts: in IMGGEN_GENERATOR_KEY, in the variable of its kind (imggen help environment), or with imggen login --generator.`,
-  account: (host, words) => `${host} does not let this account make images (${words}).`,
-  missing: (host, words) =>
-    `${host} has no such address or model (${words}). Check --generator and --generator-model.`,
-  redirect: (host, words) =>
-    `${host} leads to another address, where the key does not go along (${words}). Give --generator that address.`,
-  busy: (host, words) => `${host} is busy (${words}).`,
-  invalid: (host, words) => `${host} does not take the request (${words}).`,
-  refused: (host, words) => `${host} refused the request (${words}).`,
-  lost: (host, words) => `No image came from ${host} (${words}).`,
+/** The failure of each case, and its message. */
+const CASES: Readonly<Record<Case, readonly [Failure, (host: string, words: string) => string]>> = {
+  credit: [
+    NO_CREDIT_LEFT,
+    (host, words) =>
+      `The account at ${host} has no credit left, or has reached a limit (${words}). Add credit or raise the limit there.`,
+  ],
+  key: [
+    NO_ACCESS,
+    (host, words) =>
+      `${host} does not accept the key (${words}). Set one that it accepts: in IMGGEN_GENERATOR_KEY, in the variable of its kind (imggen help environment), or with imggen login --generator.`,
+  ],
+  account: [NO_ACCESS, (host, words) => `${host} does not let this account make images (${words}).`],
+  missing: [
+    INVALID,
+    (host, words) =>
+      `${host} has no such address or model (${words}). Check --generator and --generator-model.`,
+  ],
+  redirect: [
+    INVALID,
+    (host, words) =>
+      `${host} redirects to another address, and the key is not sent there (${words}). Set --generator to that address.`,
+  ],
+  busy: [{ kind: "busy", retryAfterMs: null }, (host, words) => `${host} is busy (${words}).`],
+  invalid: [INVALID, (host, words) => `${host} does not accept the request (${words}).`],
+  refused: [{ kind: "refused" }, (host, words) => `${host} refused the request (${words}).`],
+  lost: [{ kind: "lost" }, (host, words) => `No image came from ${host} (${words}).`],
 };
 
 /** What a generator's server says of a failure. */
@@ -154,7 +155,7 @@ const LONGEST_WORDS = 500;
  */
 export function readErrorBody(body: string): ErrorBody {
   const json = lenientJson(body.replace(/^\uFEFF/, ""));
-  if (json === null) return { isJson: false, words: inOneLine(ofText(body)), codes: [], field: null };
+  if (json === null) return { isJson: false, words: clause(ofText(body)), codes: [], field: null };
   // Google's list of one error, too.
   const outer = [json].flat();
   const parts = [...outer, ...outer.map((each) => fieldsOf(each).error)].filter(isJsonObject);
@@ -164,7 +165,7 @@ export function readErrorBody(body: string): ErrorBody {
   const field = parts.map(({ param }) => param).find((param) => typeof param === "string");
   return {
     isJson: true,
-    words: inOneLine(wordsIn(json)),
+    words: clause(wordsIn(json)),
     codes: codes.filter((code) => typeof code === "string" || typeof code === "number").map(String),
     field: typeof field === "string" ? field : null,
   };
@@ -173,7 +174,7 @@ export function readErrorBody(body: string): ErrorBody {
 /** Where servers say what is wrong, the most precise first. */
 const ERROR_FIELDS = ["message", "detail", "errors", "error", "msg", "title", "output"] as const;
 
-/** Below this depth nobody says anything: a server may nest thousands of levels. */
+/** Deeper levels are not read: a server may nest thousands. */
 const MOST_LEVELS = 8;
 
 function wordsIn(value: unknown, levels = MOST_LEVELS): string {
@@ -193,8 +194,6 @@ function ofText(body: string): string {
   return title ? `a page with the title “${title}”` : "a page without a title";
 }
 
-function inOneLine(text: string): string | null {
-  const line = text.replace(/\s+/g, " ").trim();
-  if (line === "") return null;
-  return line.length > LONGEST_WORDS ? `${line.slice(0, LONGEST_WORDS)}…` : line.replace(/\.$/, "");
+function clause(text: string): string | null {
+  return shortened(inOneLine(text).replace(/\.$/, ""), LONGEST_WORDS) || null;
 }

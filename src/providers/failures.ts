@@ -9,32 +9,27 @@ import {
 } from "../api/errors.ts";
 import { errorCode, errorText } from "../lib/error-text.ts";
 import type { ImggenError } from "../lib/error-types.ts";
-import { ProviderError, type SubmitReply } from "./provider.ts";
+import { type FailedPoll, ProviderError, type SubmitReply } from "./provider.ts";
 
-/** The error for a failure, after which nothing was charged: for a task, and for a list of models. */
+/** The error for a failure that was not charged, of a task or of a list of models. */
 export function errorOf(error: ProviderError): ImggenError {
   const { failure, message, hint = "Nothing was charged." } = error;
   const facts = { charged: "no", hint, cause: error } as const;
-  switch (failure.kind) {
-    case "unsent":
-      return new NetworkError(message, facts);
-    case "disk":
-      return new NoRoomError(message, facts);
-    case "account": {
-      const Refusal = failure.key === "login_required" ? AuthRequiredError : InsufficientCreditsError;
-      return new Refusal(message, { ...facts, key: failure.key });
-    }
-    case "invalid":
-      return new RejectedRequestError(message, facts);
-    case "refused":
-      return new GenerationFailedError(message, facts);
-    case "busy":
-    case "lost":
-      return new ServiceError(message, facts);
-  }
+  if (failure.kind !== "account") return new ERRORS[failure.kind](message, facts);
+  const Refusal = failure.key === "login_required" ? AuthRequiredError : InsufficientCreditsError;
+  return new Refusal(message, { ...facts, key: failure.key });
 }
 
-/** What a failure means for its task. */
+const ERRORS = {
+  unsent: NetworkError,
+  disk: NoRoomError,
+  invalid: RejectedRequestError,
+  refused: GenerationFailedError,
+  busy: ServiceError,
+  lost: ServiceError,
+} as const;
+
+/** The end of a submit that has failed. */
 function replyFor(error: ProviderError): SubmitReply {
   const { failure } = error;
   switch (failure.kind) {
@@ -55,7 +50,7 @@ function replyFor(error: ProviderError): SubmitReply {
 }
 
 /**
- * What came of a request. Never throws: an error that nobody expected leaves it unknown once it was sent.
+ * The outcome of a request. Never throws: after an unexpected error the outcome is unknown if the request was sent.
  * @param work calls its parameter at the last moment before the request can reach the other side
  */
 export async function settled<Reply extends SubmitReply | null>(
@@ -78,10 +73,15 @@ export async function settled<Reply extends SubmitReply | null>(
   }
 }
 
-/** Codes of a disk that takes nothing. */
+/** A poll without a usable answer. @param why a clause */
+export function failedPoll(why: string, facts: Partial<FailedPoll> = {}): FailedPoll {
+  return { outcome: "retry", why, rateLimited: false, retryAfterMs: null, connectionError: null, ...facts };
+}
+
+/** Codes of a disk that is full or read-only. */
 const DISK_FULL: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EROFS"]);
 
-/** A sentence as a part of another one. */
+/** A sentence as a clause of another one. */
 export function clauseOf(sentence: string): string {
   return sentence.replace(/\.$/, "").replace(/^(?:The|A|No)\b/, (word) => word.toLowerCase());
 }

@@ -2,12 +2,13 @@ import type { HttpReply } from "../api/client.ts";
 import type { ProviderDeps } from "./deps.ts";
 import { readErrorBody } from "./failed-reply.ts";
 import { ProviderServer } from "./http.ts";
-import { isJobId, type JobContext, type JobForm, jobService, urlsIn } from "./job-service.ts";
+import { isJobId, type JobForm, jobService, urlsIn } from "./job-service.ts";
 import type { ServerSetup } from "./kind.ts";
 import { sizeFields } from "./openai/size.ts";
 import type { Fields, Look, Polls } from "./polls.ts";
 import type { Job, PolledState, PollReply, Provider } from "./provider.ts";
 import { referenceUrls } from "./reference-files.ts";
+import { type JobContext, modelNamed } from "./server-provider.ts";
 
 /** fal's queue. The addresses of a request are used as its reply gives them: a model's sub-path is not in them. */
 export function falProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
@@ -19,12 +20,13 @@ function formOf(server: ProviderServer): JobForm {
   const idIn = ({ request_id: id, response_url, status_url, cancel_url }: Fields) => {
     if (!isJobId(id)) return null;
     const [response, status] = [server.ownUrl(response_url), server.ownUrl(status_url)];
-    const cancel = cancel_url === undefined ? null : server.ownUrl(cancel_url);
-    if (response === null || status === null || (cancel_url !== undefined && cancel === null)) return null;
-    return idOf({ response: response.href, status: status.href, cancel: cancel?.href ?? "" });
+    if (response === null || status === null) return null;
+    // Without an address of its own for it, the job cannot be cancelled, and has its image all the same.
+    const cancel = server.ownUrl(cancel_url)?.href ?? "";
+    return idOf({ response: response.href, status: status.href, cancel });
   };
   return {
-    check: problemOf,
+    check: modelNamed(/^[\w-][\w.-]*(?:\/[\w-][\w.-]*){1,4}$/, "fal is named like fal-ai/flux/dev"),
     async request(job, context) {
       const { model, fields } = job.options;
       const body = {
@@ -106,9 +108,4 @@ async function referenceFields({ references, options }: Job, context: JobContext
   const urls = referenceUrls(references, context);
   const isList = urls.length > 1 || options.model?.endsWith("/edit");
   return isList ? { image_urls: urls } : { image_url: urls[0] };
-}
-
-function problemOf({ options: { model } }: Pick<Job, "options">): string | null {
-  if (model !== null && /^[\w-][\w.-]*(?:\/[\w-][\w.-]*){1,4}$/.test(model)) return null;
-  return "A model of fal is named like fal-ai/flux/dev.";
 }

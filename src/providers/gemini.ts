@@ -1,4 +1,3 @@
-import path from "node:path";
 import { fieldsOf, isJsonObject } from "../lib/json.ts";
 import { type Answer, answerOf, base64Images } from "./answer.ts";
 import type { ProviderDeps } from "./deps.ts";
@@ -8,6 +7,7 @@ import type { ServerSetup } from "./kind.ts";
 import type { Job, Provider } from "./provider.ts";
 import { base64Of, type ReferenceDeps, referenceFiles } from "./reference-files.ts";
 import { jsonIn, type StoredReply } from "./reply-file.ts";
+import { modelNamed } from "./server-provider.ts";
 
 /** Gemini in its own form: `POST <base>/models/<model>:generateContent`, which answers with the image. */
 export function geminiProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
@@ -15,7 +15,7 @@ export function geminiProvider(setup: ServerSetup, deps: ProviderDeps): Provider
 }
 
 const FORM: ImageForm = {
-  check: problemOf,
+  check: modelNamed(/^(?:models\/)?[\w-][\w.-]*$/, "Gemini is named like gemini-3-pro-image"),
   request: async (job, context) => ({
     path: `/models/${nameOf(job)}:generateContent`,
     body: await bodyFor(job, context),
@@ -27,7 +27,7 @@ const FORM: ImageForm = {
 /** @throws ProviderError for a reference image that cannot be used */
 async function bodyFor(job: Job, context: ReferenceDeps): Promise<Record<string, unknown>> {
   const { prompt, ratio, quality } = job.request;
-  const files = await referenceFiles(job, path.join(job.folder, "reference"), context);
+  const files = await referenceFiles(job, context);
   const images = files.map((file) => ({ inlineData: { mimeType: file.mediaType, data: base64Of(file) } }));
   const imageConfig = {
     ...(ratio !== undefined && ratio !== "auto" && { aspectRatio: ratio }),
@@ -53,11 +53,6 @@ function takesSize(name: string): boolean {
   return !name.startsWith("gemini-2.5-");
 }
 
-function problemOf(job: Pick<Job, "options">): string | null {
-  if (/^[\w-][\w.-]*$/.test(nameOf(job))) return null;
-  return "A model of Gemini is named like gemini-3-pro-image.";
-}
-
 function modelNames(json: unknown): string[] | null {
   const { models } = fieldsOf(json);
   if (!Array.isArray(models)) return null;
@@ -65,7 +60,7 @@ function modelNames(json: unknown): string[] | null {
   return names.map((name) => name.replace(/^models\//, "")).filter((name) => /^gemini-.*image/.test(name));
 }
 
-/** The images that are the result: those of the model's thoughts are not. */
+/** The resulting images, without those of the model's thoughts. */
 function readAnswer(reply: StoredReply): Answer {
   const json = jsonIn(reply);
   if (json === undefined) return { kind: "cut" };

@@ -7,6 +7,7 @@ import { type HttpRequest, TransportError } from "../api/transport.ts";
 import { errorText } from "../lib/error-text.ts";
 import { withoutQuery } from "../lib/redact.ts";
 import type { ProviderDeps } from "./deps.ts";
+import { type Asked, type FailedReply, failedReply } from "./failed-reply.ts";
 import { clauseOf } from "./failures.ts";
 import type { ServerSetup } from "./kind.ts";
 import type { GeneratorOptions } from "./options.ts";
@@ -15,7 +16,7 @@ import { type Job, type MadeImage, ProviderError, type SentRequest, type SubmitH
 import { isSuccess, ReplyFile, readReplyFile, replyFile, type StoredReply } from "./reply-file.ts";
 import { secretsMasker } from "./secrets.ts";
 
-/** Which server, and what goes along with every request: a query in its URL, its key, the headers that the user has set. */
+/** A server, and what every request has: the query of its URL, its key, the headers that the user has set. */
 export interface ServerOptions extends Pick<ServerSetup, "url" | "keyHeaders"> {
   options: Pick<GeneratorOptions, "headers" | "key">;
   /** The end of the names of its other hosts, `.example.com`, which are reached over https alone; absent: it has none. */
@@ -43,14 +44,16 @@ export class ProviderServer {
   readonly #base: URL;
   readonly #proxies: ProviderDeps["proxies"];
   readonly #http: HttpClient;
-  /** Hides the key, and the values of the headers that the user has set, in a text that people read. */
+  readonly #clock: ProviderDeps["clock"];
+  /** Hides the key, and the values of the user's headers, in a text for people. */
   readonly mask: (text: string) => string;
 
-  constructor(server: ServerOptions, { proxies, onExchange }: ProviderDeps) {
+  constructor(server: ServerOptions, { proxies, onExchange, clock }: ProviderDeps) {
     this.#options = server;
     this.#base = new URL(server.url);
     this.#proxies = isLoopbackHost(this.#base.hostname) ? undefined : proxies;
     this.#http = new HttpClient({ proxies: this.#proxies, onExchange });
+    this.#clock = clock;
     this.mask = secretsMasker(server.options.key, server.options.headers);
   }
 
@@ -149,11 +152,6 @@ export class ProviderServer {
     return this.#headers;
   }
 
-  /** Sends a POST that has the server end its work. Never throws. @returns whether it says that it has */
-  async stop(at: string): Promise<boolean> {
-    return (await this.cancel("POST", at)) === true;
-  }
-
   /** Asks it to end its work. Never throws. @returns whether it says that it has, or will; null without an answer */
   cancel(method: "POST" | "PUT", at: string | OwnUrl, signal?: AbortSignal): Promise<boolean | null> {
     const request = { method, url: this.#urlOf(at), headers: this.#headers, signal } as const;
@@ -194,6 +192,16 @@ export class ProviderServer {
     return { kind: "url", url, ...(origin === this.#base.origin && { headers: this.#headers }) };
   }
 
+  /** The context for reading a reply of it. */
+  asked(isPaid: boolean): Asked {
+    return { host: this.host, mask: this.mask, isPaid, nowMs: this.#clock.now() };
+  }
+
+  /** The error for a reply that is not a success. */
+  failure(reply: FailedReply, isPaid: boolean): ProviderError {
+    return failedReply(reply, this.asked(isPaid));
+  }
+
   /** A request that was sent, and whose reply is not whole. @param why a clause */
   lost(why: string): ProviderError {
     return new ProviderError(`No whole reply came from ${this.host}: ${why}.`, { kind: "lost" });
@@ -231,7 +239,7 @@ export class ProviderServer {
   }
 
   #unsent(cause: unknown, signal: AbortSignal): ProviderError {
-    // Its own words say which certificate to trust, and how.
+    // The error says which certificate to trust, and how.
     if (isUntrusted(cause)) {
       const { message, hint } = describeConnectionError(cause, this.#base);
       return new ProviderError(this.mask(message), { kind: "unsent" }, { cause, hint });

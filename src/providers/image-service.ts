@@ -1,48 +1,77 @@
+import type { ReadAnswer } from "./answer.ts";
 import type { ProviderDeps } from "./deps.ts";
+import { replyWithoutImage } from "./failed-reply.ts";
 import type { ProviderServer } from "./http.ts";
-import type { ServiceRequest } from "./job-service.ts";
+import { settledWithReply } from "./kept-reply.ts";
 import type { ServerSetup } from "./kind.ts";
+import { type ModelList, modelsAt, withModels } from "./model-list.ts";
 import { jsonBody } from "./post-body.ts";
-import type { Job, Provider, SubmitHow } from "./provider.ts";
-import { type ReferenceDeps, shownContext } from "./reference-files.ts";
-import type { StoredReply } from "./reply-file.ts";
-import { type ReplyForm, ServerReplies } from "./server-replies.ts";
+import type { Job, Provider, SubmitHow, SubmitReply } from "./provider.ts";
+import type { ReferenceDeps } from "./reference-files.ts";
+import { isSuccess, readReplyFile, replyFile, type StoredReply } from "./reply-file.ts";
+import { type RequestForm, serverProvider } from "./server-provider.ts";
+import { usageIn } from "./usage.ts";
 
 /** How one service is asked for an image, and answers with it. */
-export interface ImageForm extends ReplyForm {
-  check: NonNullable<Provider["check"]>;
-  /** @throws ProviderError where it has no place for what is asked */
-  request(job: Job, context: ReferenceDeps): Promise<ServiceRequest>;
-  /** Runs while a request is under way. Default: only the request itself. @param send sends it */
-  around?(send: () => Promise<StoredReply>, how: SubmitHow): Promise<StoredReply>;
+export interface ImageForm extends RequestForm {
+  readAnswer: ReadAnswer;
+  /** Sends a job's request. Default: what `request` says, once. @throws ProviderError */
+  send?(job: Job, how: SubmitHow, context: ReferenceDeps): Promise<StoredReply>;
+  /** Absent: it has no list of models. */
+  models?: ModelList;
+  /** A POST to this path below the base ends its work on an image. Absent: nothing does. */
+  stopPath?: string;
 }
 
 /** A service that answers a request with its image. */
 export function imageService(
-  { url, options }: ServerSetup,
+  setup: ServerSetup,
   server: ProviderServer,
   form: ImageForm,
   deps: ProviderDeps,
 ): Provider {
-  const replies = new ServerReplies(server, form, deps.clock);
-  const generatorUrl = new URL(url);
+  const { models, readAnswer, stopPath } = form;
+  const send =
+    form.send ??
+    (async (job, how, context) => {
+      const { path, body } = await form.request(job, context);
+      return server.post(path, jsonBody(body), job, how);
+    });
+  const read = (reply: StoredReply, job: Job): SubmitReply => {
+    if (!isSuccess(reply)) throw server.failure(reply, job.isPaid);
+    const answer = readAnswer(reply);
+    if (answer.kind === "cut") throw server.lost(reply.cut ?? "it ended before the image did");
+    if (answer.kind === "none") throw replyWithoutImage(answer.body, server.asked(job.isPaid));
+    return { outcome: "made", usage: usageIn(answer.usage, server.mask) };
+  };
+  const isCut = (reply: StoredReply) => readAnswer(reply).kind === "cut";
   return {
-    version: 1,
-    limits: { concurrency: options.concurrency, submitMs: options.timeoutMs },
-    check: form.check,
-    submit: (job, how) =>
-      replies.submit(job, how, async (sending) => {
-        const { path, body } = await form.request(job, { ...deps, generatorUrl, signal: how.signal });
-        const send = () => server.post(path, jsonBody(body), job, sending);
-        return form.around ? form.around(send, sending) : send();
-      }),
-    async describe(job) {
-      const { path, body } = await form.request(job, shownContext(deps, generatorUrl));
-      return server.shown(path, body);
+    ...serverProvider(setup, server, form, { isCut, read }, deps),
+    async submit(job, how) {
+      const { signal } = how;
+      const sent = async (onSent: () => void) => {
+        const context = { ...deps, generatorUrl: new URL(setup.url), signal };
+        const reply = await send(job, { ...how, onSent }, context);
+        try {
+          return read(reply, job);
+        } catch (error) {
+          throw models ? await withModels(error, reply, server, models, signal) : error;
+        }
+      };
+      const reply = await settledWithReply(job, server.mask, sent, how.onSent);
+      if (reply.outcome !== "unknown") return reply;
+      // A free server that can be told so ends its work where the request is given up.
+      const canStop = signal.aborted && !job.isPaid && stopPath !== undefined;
+      return { ...reply, isStopped: canStop && (await server.cancel("POST", stopPath)) === true };
     },
-    recover: (job) => replies.recover(job),
-    images: (job) => replies.images(job),
-    models: (signal) => replies.models(signal),
-    close: () => server.close(),
+    async images(job) {
+      const stored = await readReplyFile(replyFile(job));
+      const answer = stored && readAnswer(stored);
+      if (answer?.kind !== "images") throw new Error("there is no image in the reply that was kept");
+      return answer.images.map((image) =>
+        "url" in image ? server.imageAt(image.url) : { kind: "bytes", bytes: image.bytes },
+      );
+    },
+    ...(models && { models: (signal) => modelsAt(server, models, signal) }),
   };
 }

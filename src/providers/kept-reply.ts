@@ -1,13 +1,25 @@
 import { promises } from "node:fs";
-import type { Job, UnknownReply } from "./provider.ts";
+import { settled } from "./failures.ts";
+import type { Job, SubmitReply, UnknownReply } from "./provider.ts";
 import { readReplyFile, replyFile } from "./reply-file.ts";
 import { excerptOf } from "./service/excerpt.ts";
+
+/** As `settled`. An unknown outcome names the kept reply, and has an excerpt of it. @param mask hides the key */
+export async function settledWithReply<Reply extends SubmitReply | null>(
+  job: Job,
+  mask: (text: string) => string,
+  work: (onSent: () => void) => Promise<Reply>,
+  onSent?: () => void,
+): Promise<Reply | SubmitReply> {
+  const reply = await settled(work, onSent);
+  return reply?.outcome === "unknown" ? { ...reply, ...(await keptReply(job, mask)) } : reply;
+}
 
 /** Of a reply that could not be used, enough for an excerpt. */
 const MOST_EXCERPT_BYTES = 64 * 1024;
 
-/** What is kept of the reply to a request of unknown fate. Never throws. @param mask hides the key */
-export async function keptReply(
+/** Never throws. */
+async function keptReply(
   job: Job,
   mask: (text: string) => string,
 ): Promise<Pick<UnknownReply, "kept" | "excerpt">> {

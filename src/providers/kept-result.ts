@@ -7,17 +7,17 @@ function resultFile({ folder }: Pick<Job, "folder">): string {
   return path.join(folder, "result");
 }
 
-/** Keeps what a finished job was answered with, in its folder, which exists. @throws the disk's error */
+/** Keeps the result of a finished job in its folder, which exists. @throws the disk's error */
 export function keepResult(job: Pick<Job, "folder">, result: UnreadResult): Promise<void> {
   return replaceWhole(resultFile(job), JSON.stringify(result), 0o600);
 }
 
-/** @throws Error where nothing is kept, or what is kept cannot be read */
+/** @throws Error if nothing is kept, or it cannot be read */
 export async function keptResult(job: Pick<Job, "folder">): Promise<UnreadResult> {
   return JSON.parse(await readFile(resultFile(job), "utf8"));
 }
 
-/** Whether an address is no address, but the image itself. */
+/** Whether a URL holds the image itself. */
 export function isInline(url: string): boolean {
   return /^data:/i.test(url);
 }

@@ -1,7 +1,6 @@
 import type { Matrix } from "../models/matrix.ts";
 import type { FieldNames } from "../task/request-fields.ts";
 import type { ProviderDeps } from "./deps.ts";
-import { bearer, type KeyHeaders } from "./key-headers.ts";
 import type { GeneratorOptions } from "./options.ts";
 import type { Provider } from "./provider.ts";
 
@@ -9,7 +8,7 @@ import type { Provider } from "./provider.ts";
 export interface ServerKind {
   /** For messages. */
   title: string;
-  /** Its own address, where the spec is the kind's name alone; null for a kind that has none. */
+  /** The address that the kind's name alone stands for; null if the kind has none. */
   url: string | null;
   /** Added to an address without a path. */
   basePath: string;
@@ -18,31 +17,40 @@ export interface ServerKind {
   keyHeaders: KeyHeaders;
   /** Default of `--generator-concurrency`: how many requests it takes at once. */
   concurrency: number;
-  /** How many it takes at most, whatever is set. */
+  /** The most that `--generator-concurrency` may be. */
   mostConcurrency: number;
-  /** Whether its images are paid for; absent: by its address. */
+  /** Whether its images are paid; absent: its address decides. */
   isPaid?: boolean;
   /** Whether every request must name a model. */
   needsModel: boolean;
   /** The models that the server at a URL is known to have, and the one for requests that name none, if there is one. */
   modelsAt(server: { url: string }): { known: Matrix; default: string | null } | null;
-  /** A model to begin with, where every request must name one; absent: none is better known than others. */
+  /** A model to suggest, if every request must name one; absent: none. */
   firstModel?: string;
-  /** How one on this machine is found; absent: none is looked for. */
+  /** How servers on this machine are found; absent: they are not searched for. */
   local?: LocalServers;
-  /** The fields in which the server at a URL takes a seed and a negative prompt. One that is absent it does not have. */
+  /** The names of the server's fields for a seed and a negative prompt; absent: it has no such field. */
   fieldNamesAt(server: { url: string }): FieldNames;
   /** Loads its code, and makes it. */
   open(setup: ServerSetup, deps: ProviderDeps): Promise<Provider>;
 }
 
+/** How a key goes into the headers of a request. */
+type KeyHeaders = (key: string) => Readonly<Record<string, string>>;
+
+export const bearer: KeyHeaders = (key) => ({ authorization: `Bearer ${key}` });
+
+/** `user:password` is what these servers know; any other key is for a proxy before one. */
+export const basicOrBearer: KeyHeaders = (key) =>
+  key.includes(":") ? { authorization: `Basic ${Buffer.from(key).toString("base64")}` } : bearer(key);
+
 /** How servers of a kind are found on this machine. */
 export interface LocalServers {
-  /** Where they usually listen. What answers there may be of any kind. */
+  /** Their usual ports, which servers of other kinds may use too. */
   ports: readonly number[];
   /** A path below the base that they answer. */
   path: string;
-  /** Whether a reply to that is one of theirs. */
+  /** Whether a reply to it is a server's of this kind. */
   isOwn: (json: unknown) => boolean;
 }
 
@@ -55,10 +63,10 @@ export interface ServerSetup {
   options: GeneratorOptions;
 }
 
-/** As most servers and services call them. */
+/** The usual names at servers and services. */
 export const USUAL_NAMES: FieldNames = { seed: "seed", negative: "negative_prompt" };
 
-/** A server of one's own: it works on one image at a time, and has whatever model it has loaded. */
+/** The user's own server: it works on one image at a time, with the model that it has loaded. */
 export const LOCAL = {
   url: null,
   basePath: "",
@@ -71,7 +79,7 @@ export const LOCAL = {
   fieldNamesAt: () => USUAL_NAMES,
 } as const satisfies Partial<ServerKind>;
 
-/** How many jobs Black Forest Labs lets run at once, those that it works on included: it answers 429 to more. */
+/** The most jobs that Black Forest Labs has at once, queued or running: it answers 429 to more. */
 export const MOST_BFL_JOBS = 24;
 
 /** A service on the internet: it works on several images at once, with the model that each request names. */

@@ -3,14 +3,13 @@ import type { Matrix } from "../models/matrix.ts";
 import type { FieldNames } from "../task/request-fields.ts";
 import type { ProviderDeps } from "./deps.ts";
 import { GEMINI_MATRIX } from "./gemini-models.ts";
-import { basicOrBearer } from "./key-headers.ts";
-import { LOCAL, MOST_BFL_JOBS, SERVICE, type ServerKind } from "./kind.ts";
+import { basicOrBearer, LOCAL, MOST_BFL_JOBS, SERVICE, type ServerKind } from "./kind.ts";
 import { fieldNamesAt, modelsAt } from "./openai/servers.ts";
 import type { GeneratorOptions } from "./options.ts";
 import { isPrivateHost } from "./private-hosts.ts";
 import type { Provider } from "./provider.ts";
 
-/** As the user's own workflow or command line names them, if it has a place for them. */
+/** The names in the user's own workflow or command line. */
 const PLACEHOLDER_NAMES: FieldNames = { seed: "seed", negative: "negative" };
 
 const TABLE = {
@@ -27,8 +26,7 @@ const TABLE = {
       isOwn: (json) => isListOf(fieldsOf(json).data, "id"),
     },
     fieldNamesAt,
-    open: async (setup, deps) =>
-      new (await import("./openai/openai-provider.ts")).OpenAiProvider(setup, deps),
+    open: async (setup, deps) => (await import("./openai/openai-provider.ts")).openAiProvider(setup, deps),
   },
   sdapi: {
     ...LOCAL,
@@ -98,7 +96,7 @@ const TABLE = {
   },
 } as const satisfies Record<string, ServerKind>;
 
-/** Whether a reply is a list of objects that have a text under a name. */
+/** Whether a reply is a list of objects, each with a text in this field. */
 function isListOf(json: unknown, name: string): boolean {
   return Array.isArray(json) && json.every((each) => typeof fieldsOf(each)[name] === "string");
 }
@@ -112,7 +110,7 @@ export function isServerKind(name: string): name is ServerKindName {
   return Object.hasOwn(KINDS, name);
 }
 
-/** A generator as it is written: of a package nothing but its name is known. */
+/** A generator as it is written. A package is known by its name alone. */
 export type GivenSpec = ServerSpec | CommandSpec | PackageName;
 
 /** Which generator: its kind, and where it is. */
@@ -150,7 +148,7 @@ export interface PackageSpec extends PackageName {
   server: ServerKind;
 }
 
-/** What is known of a generator's kind; null of a command. */
+/** A generator's kind of server; null for a command. */
 export function kindOf(spec: GeneratorSpec): ServerKind | null {
   if (spec.kind === "command") return null;
   return spec.kind === "npm" ? spec.server : KINDS[spec.kind];
@@ -169,7 +167,7 @@ export async function openProvider(
   return kind.open({ url: spec.url, keyHeaders, options }, deps);
 }
 
-/** Whether images are paid for, where the user does not say: all but a command's, and those of a private network. */
+/** Whether images are paid by default: all but those of a command and of a private network. */
 export function isPaidByDefault(spec: GeneratorSpec): boolean {
   if (spec.kind === "command") return false;
   return kindOf(spec)?.isPaid ?? !isPrivateHost(new URL(spec.url).hostname);
@@ -186,7 +184,7 @@ export function kindAtHome(spec: GeneratorSpec): ServerKind | null {
   return new URL(spec.url).origin === new URL(kind.url).origin ? kind : null;
 }
 
-/** Its names of the fields for a seed and a negative prompt. */
+/** The names of a generator's fields for a seed and a negative prompt. */
 export function fieldNamesOf(spec: GeneratorSpec): FieldNames {
   return spec.kind === "command" ? PLACEHOLDER_NAMES : (kindOf(spec)?.fieldNamesAt(spec) ?? {});
 }
@@ -197,7 +195,7 @@ export function concurrencyOf(spec: GeneratorSpec): { usual: number; most: numbe
   return { usual, most };
 }
 
-/** Whether a generator makes nothing unless a model is named. */
+/** Whether every request to a generator must name a model. */
 export function needsModel(spec: GeneratorSpec): boolean {
   return kindOf(spec)?.needsModel ?? false;
 }
@@ -207,7 +205,7 @@ export function knownModels(spec: GivenSpec): Matrix {
   return modelsOf(spec)?.known ?? [];
 }
 
-/** What it makes images with where no model is named, if that is known. */
+/** The model of requests that name none; null if it is not known. */
 export function defaultModelOf(spec: GivenSpec): string | null {
   return modelsOf(spec)?.default ?? null;
 }

@@ -17,15 +17,15 @@ export interface GeneratorOptions {
   concurrency: number;
   /** `--generator-timeout`. Default 600 000. */
   timeoutMs: number;
-  /** What requests get that do not say it themselves: `--field`, and the settings `seed` and `negative`. */
+  /** Defaults of requests: `--field`, and the settings `seed` and `negative`. */
   defaults: OwnFields;
-  /** Its names of the fields for a seed and a negative prompt. */
+  /** The names of its fields for a seed and a negative prompt. */
   fieldNames: FieldNames;
   /** `--workflow`: the user's file, and how messages name the option; undefined for none. */
   workflow?: { path: string; label: string } | undefined;
   /** `--generator-header`, with the variables' values in place. */
   headers: Readonly<Record<string, string>>;
-  /** By the kind and the address, unless `--generator-paid` or `--generator-free` says otherwise. */
+  /** Follows from the kind and the address, unless `--generator-paid` or `--generator-free` says otherwise. */
   isPaid: boolean;
   key: string | null;
   /** `name@version` of the package that makes the images, where one does. */

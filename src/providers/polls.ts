@@ -1,10 +1,9 @@
 import type { HttpReply } from "../api/client.ts";
 import { AuthRequiredError, RejectedRequestError } from "../api/errors.ts";
 import { isWorthRetry, parseRetryAfter } from "../api/retry.ts";
-import type { Clock } from "../lib/clock.ts";
 import { fieldsOf } from "../lib/json.ts";
 import { readErrorBody, replyWithoutImage } from "./failed-reply.ts";
-import { clauseOf } from "./failures.ts";
+import { clauseOf, failedPoll } from "./failures.ts";
 import type { OwnUrl, ProviderServer } from "./http.ts";
 import { isInline } from "./kept-result.ts";
 import { lenientJson } from "./lenient-json.ts";
@@ -23,19 +22,17 @@ export type Look = (
   ofFailure?: (reply: HttpReply) => PolledState | null,
 ) => Promise<PollReply>;
 
-/** This many polls in a row must say that there is no such job: right after its submit not every server knows it yet. */
+/** A job is gone after this many polls in a row that say so: right after its submit some servers do not know it yet. */
 const GONE_AFTER = 3;
 
 /** Polls of a service's jobs. A poll that fails never ends a job; only what the service says of it does. */
 export class Polls {
   readonly #server: ProviderServer;
-  readonly #clock: Pick<Clock, "now">;
   /** How often in a row a job was not known, by its id. */
   readonly #missing = new Map<string, number>();
 
-  constructor(server: ProviderServer, clock: Pick<Clock, "now">) {
+  constructor(server: ProviderServer) {
     this.#server = server;
-    this.#clock = clock;
   }
 
   /** One poll. Never throws. @param id of the job, as it is recorded */
@@ -50,7 +47,7 @@ export class Polls {
         }
         this.#missing.delete(id);
         const task = read(fieldsOf(lenientJson(reply.body)));
-        return task === null ? retry("its reply says nothing of the job") : { outcome: "state", task };
+        return task === null ? failedPoll("its reply says nothing of the job") : { outcome: "state", task };
       } catch (error) {
         return this.#failed(error);
       }
@@ -58,16 +55,16 @@ export class Polls {
   }
 
   /**
-   * A job that the service has finished. Without an image that can be read it may have been charged, unless a code says
-   * otherwise. @param usage what the service says of cost, as it says it @param said its whole reply
+   * A job that the service has finished. A job without a readable image may have been charged, unless a code says otherwise.
+   * @param usage of the service's own @param said its whole reply
    */
   finished(urls: string[], usage: unknown, said: unknown): PolledState {
-    const { host, mask } = this.#server;
-    const known = usageIn(usage, mask);
+    const asked = this.#server.asked(true);
+    const known = usageIn(usage, asked.mask);
     const facts = { status: "completed", ...(known && { usage: known }) } as const;
     if (urls.length > 0 && !urls.some(isInline)) return { ...facts, urls };
     const text = JSON.stringify(said);
-    const none = urls.length > 0 ? null : replyWithoutImage(text, { host, mask, isPaid: true });
+    const none = urls.length > 0 ? null : replyWithoutImage(text, asked);
     if (none !== null && none.failure.kind !== "lost") return failed(none.message);
     return { ...facts, urls: [], unread: { urls, said: text } };
   }
@@ -79,26 +76,27 @@ export class Polls {
   }
 
   #unusable({ status, headers, body }: HttpReply, id: string): PollReply {
-    const said = readErrorBody(this.#server.mask(body)).words;
+    const { mask, nowMs } = this.#server.asked(true);
+    const said = readErrorBody(mask(body)).words;
     const words = `HTTP ${status}${said === null ? "" : `: ${said}`}`;
     if (status === 401 || status === 403) return { outcome: "refused", error: this.#noKey(words) };
     if (status === 404 || status === 410) return this.#gone(id, words);
-    if (!isWorthRetry(status)) return retry(words);
-    const retryAfterMs = parseRetryAfter(headers["retry-after"], this.#clock.now());
-    return { ...retry(words), rateLimited: status === 429, retryAfterMs };
+    if (!isWorthRetry(status)) return failedPoll(words);
+    const retryAfterMs = parseRetryAfter(headers["retry-after"], nowMs);
+    return failedPoll(words, { rateLimited: status === 429, retryAfterMs });
   }
 
   #gone(id: string, words: string): PollReply {
     const times = (this.#missing.get(id) ?? 0) + 1;
     this.#missing.set(id, times);
-    if (times < GONE_AFTER) return retry(words);
+    if (times < GONE_AFTER) return failedPoll(words);
     return { outcome: "state", task: failed(`${this.#server.host} no longer knows the job (${words}).`) };
   }
 
   #failed(error: unknown): PollReply {
-    if (!(error instanceof ProviderError)) return retry("it was given up");
-    const { cause } = error;
-    return { ...retry(clauseOf(error.message)), connectionError: cause instanceof Error ? cause : error };
+    if (!(error instanceof ProviderError)) return failedPoll("it was given up");
+    const connectionError = error.cause instanceof Error ? error.cause : error;
+    return failedPoll(clauseOf(error.message), { connectionError });
   }
 
   #noKey(words: string): AuthRequiredError {
@@ -116,8 +114,4 @@ export class Polls {
 
 function failed(why: string): PolledState {
   return { status: "failed", errorCode: null, why };
-}
-
-function retry(why: string): Extract<PollReply, { outcome: "retry" }> {
-  return { outcome: "retry", why, rateLimited: false, retryAfterMs: null, connectionError: null };
 }

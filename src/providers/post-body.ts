@@ -10,10 +10,10 @@ export interface PostBody {
   content: string | StreamedBody;
 }
 
-/** A file whose bytes stand in a JSON body as a text in base64. They are read while the body is sent. */
+/** A file that becomes a text in base64 in a JSON body. It is read while the body is sent. */
 export class Base64File {
   readonly file: string;
-  /** What the text begins with: that of a `data:` URL. */
+  /** The beginning of the text: that of a `data:` URL. */
   readonly prefix: string;
 
   constructor(file: string, prefix = "") {
@@ -30,7 +30,7 @@ export class Base64File {
 /** A value as JSON; each `Base64File` in it becomes a text. @throws the system's error if a file is not there */
 export function jsonBody(value: unknown): PostBody {
   const type = "application/json";
-  // No text of the value has it.
+  // It occurs in no text of the value.
   const mark = randomUUID();
   const files: Base64File[] = [];
   const text = JSON.stringify(value, (_name, each: unknown) => {
@@ -76,7 +76,7 @@ export function formBody(
   return { type: `multipart/form-data; boundary=${boundary}`, content: bodyOfParts(parts) };
 }
 
-/** A name as it stands between quotes. */
+/** A name for use between quotes. */
 function quoted(name: string): string {
   return name.replace(/["\r\n]/g, encodeURIComponent);
 }
@@ -105,10 +105,10 @@ function bytesOf(part: Part): number {
   return part.encoding === null ? part.fileBytes : 4 * Math.ceil(part.fileBytes / 3);
 }
 
-/** A multiple of three, so that the base64 of each chunk goes on where that of the last one ended. */
+/** A multiple of three, so that the base64 of the chunks can be joined. */
 const CHUNK_BYTES = 192 * 1024;
 
-/** @throws Error if the file has not the bytes that were counted, before the last of them is given */
+/** @throws Error if the size of the file has changed, before the last chunk */
 function* chunksOf({ file, fileBytes, encoding }: Exclude<Part, string>): Generator<Buffer> {
   const opened = DiskFile.openToRead(file);
   try {

@@ -23,7 +23,7 @@ export interface Job {
 /** A reference image: a private copy on this disk, or a URL. */
 export type Reference = { file: string; mediaType: string } | { url: string };
 
-/** How a submit goes on while it runs. */
+/** Callbacks and signal of a submit. */
 export interface SubmitHow {
   /** Gives the request up. What has arrived by then is kept, and counts where it is whole. */
   signal: AbortSignal;
@@ -31,9 +31,9 @@ export interface SubmitHow {
   onSent: () => void;
   /** How far the image is, from 0 to 1, where the provider says that. */
   onProgress: (share: number) => void;
-  /** Called with the image as it is so far: any bytes that the provider sends as that. Absent: nobody wants to see it. */
+  /** Called with previews of the image, as the provider sends them: any bytes. Absent: none is wanted. */
   onPreview?: ((image: Buffer) => void) | undefined;
-  /** Called with what of the request is left out, because the model has no place for it, as a sentence. */
+  /** Called with a sentence for each part of the request that is not sent, because the model has no place for it. */
   onWarning?: ((message: string) => void) | undefined;
 }
 
@@ -76,9 +76,9 @@ export type PolledState =
   /** `why`: the provider's words. `charged`: what is known for certain, if anything is. */
   | { status: "failed"; errorCode: string | null; why?: string; charged?: "no" };
 
-/** What a finished job was answered with, where it is not only URLs: it is kept on this disk, and `images` reads it. */
+/** The result of a finished job that is not only URLs. It is kept on this disk, and `images` reads it. */
 export interface UnreadResult {
-  /** Of images, in their order; `data:` URLs among them. None: there is no image that can be read. */
+  /** URLs of the images, some of them `data:` URLs. Empty: there is no readable image. */
   urls: readonly string[];
   /** The reply. */
   said: string;
@@ -115,9 +115,9 @@ export type SentRequest =
   /** The words of a command. */
   | { command: readonly string[] };
 
-/** What new requests to a provider are made with. */
+/** The workflow of new requests to a provider. */
 export interface Prepared {
-  /** Whether it costs money whatever its address says. */
+  /** Whether it costs money, whatever the address of the provider. */
   isPaid: boolean;
   workflow?: string;
 }
@@ -132,12 +132,12 @@ export interface Provider {
     submitMs: number;
   };
   /**
-   * Finds out what new requests are made with, and what they are worth beside that: their workflow is read, and the other
-   * side asked about it. Costs nothing. @param signal null: nobody is to be asked
+   * Reads the workflow of new requests, and asks the other side whether it costs money. Costs nothing.
+   * @param signal null: nobody is asked
    * @throws ProviderError or UsageError where no request can be sent
    */
   prepare?(signal: AbortSignal | null): Promise<Prepared>;
-  /** What the provider has no place for, as a sentence; null for nothing. Asked before a task is begun. */
+  /** A sentence about what the provider has no place for; null if it has. Called before a task is begun. */
   check?(job: Omit<Job, "folder" | "taskId" | "index">): string | null;
   /** The request that `submit` would send, for people to read. Opens no connection. @throws ProviderError */
   describe?(job: Job): Promise<SentRequest>;
@@ -146,13 +146,13 @@ export interface Provider {
   /** Polls a task that it accepted, once, for at most `timeoutMs`. Costs nothing. Never throws. Absent: it gives no ids. */
   poll?(taskId: string, timeoutMs: number | undefined, signal: AbortSignal): Promise<PollReply>;
   /**
-   * Says how far a task is that it accepted, as long as the signal lets it. Never throws.
-   * @returns whether the task has ended; false where it does not say
+   * Reports the progress of a task that it accepted, until the signal. Never throws.
+   * @returns whether the task has ended; false if it does not say
    */
   follow?(taskId: string, how: FollowHow): Promise<boolean>;
   /**
-   * What came of a request whose process ended, as far as it had arrived, or is still at work. Sends nothing that costs
-   * money. Never throws. @returns null if nothing is known of it
+   * The outcome of a request whose process ended, from what had arrived or what the other side still knows. Sends nothing
+   * that costs money. Never throws. @returns null if nothing is known of it
    */
   recover?(job: Job, how: Omit<SubmitHow, "onSent">): Promise<SubmitReply | null>;
   /**
@@ -170,8 +170,8 @@ export interface Provider {
   /** The names of its models; null where it cannot be asked. @throws ProviderError */
   models?(signal: AbortSignal): Promise<string[] | null>;
   /**
-   * The name of the model that it uses where none is named; null where it does not say. Absent: it uses none that is not
-   * named. Never throws.
+   * The model that it has loaded, which it uses for requests that name none; null if it does not say. Absent: every request
+   * must name a model. Never throws.
    */
   loadedModel?(signal: AbortSignal): Promise<string | null>;
   close(): Promise<void>;
@@ -184,7 +184,7 @@ export interface Provider {
 export type Failure =
   /** Certainly never sent. */
   | { kind: "unsent" }
-  /** Certainly never sent: the disk would not keep its reply, and will not at once. */
+  /** Certainly never sent: the disk cannot keep its reply. */
   | { kind: "disk" }
   /** Key, credit or limit of the account: no other request would fare better until the user has fixed it. */
   | { kind: "account"; key: "login_required" | "my_credits.no_credits_description" }
@@ -199,8 +199,7 @@ export type Failure =
 
 /**
  * A request to a provider failed. Thrown within a provider, and by `prepare`, `describe` and `models`; `submit` and `poll`
- * answer in its place. `failure` is what to act on, `message` a sentence for the user with the provider's own words, where
- * it said any.
+ * return it as a reply. `failure` is what to act on; `message` is a sentence for the user, with the provider's own words.
  */
 export class ProviderError extends Error {
   override readonly name = "ProviderError";
@@ -214,7 +213,16 @@ export class ProviderError extends Error {
   }
 }
 
-/** The reason of a job's signal where its time is over. It is told apart from a signal of the user's, and has no facts. */
+/** The error for a request that cannot be sent as it is. @param message a sentence */
+export function unsendable(message: string, options: ErrorOptions & { hint?: string } = {}): ProviderError {
+  return new ProviderError(
+    message,
+    { kind: "invalid" },
+    { hint: "Nothing was sent or charged.", ...options },
+  );
+}
+
+/** The reason of a job's signal after its time limit. Nothing is read from it. */
 export class TimeLimitError extends Error {
   override readonly name = "TimeLimitError";
 }

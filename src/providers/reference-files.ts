@@ -1,32 +1,31 @@
-import { accessSync, constants } from "node:fs";
 import { copyFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { guardedLookup } from "../api/address.ts";
 import { HttpClient } from "../api/client.ts";
 import { download } from "../api/download.ts";
 import { backoffMs, REFERENCE } from "../api/retry.ts";
-import { DiskFile } from "../lib/disk-file.ts";
+import { DiskFile, giveToOwnerOfFolder } from "../lib/disk-file.ts";
 import { errorText } from "../lib/error-text.ts";
-import { inspectFileAt } from "../lib/image/inspect.ts";
+import { type ImageInfo, inspectFileAt } from "../lib/image/inspect.ts";
 import { withoutQuery } from "../lib/redact.ts";
 import type { ProviderDeps } from "./deps.ts";
 import { Base64File } from "./post-body.ts";
-import { type Job, ProviderError, type Reference, TimeLimitError } from "./provider.ts";
+import { type Job, ProviderError, type Reference, TimeLimitError, unsendable } from "./provider.ts";
 
 export interface ReferenceDeps extends Pick<ProviderDeps, "proxies" | "clock" | "onExchange"> {
-  /** Whose images they are for: one on the public internet has none fetched from a private network. */
+  /** The generator's URL: for one on the public internet, nothing is downloaded from a private network. */
   generatorUrl: URL;
   signal: AbortSignal;
   /** Whether names stand for the images, which are not read or downloaded: nothing is to be sent. */
   isShown?: boolean;
 }
 
-/** What a request is made from that is only shown. */
+/** The context of a request that is shown and not sent. */
 export function shownContext<Deps extends ProviderDeps>(deps: Deps, generatorUrl: URL): Deps & ReferenceDeps {
   return { ...deps, generatorUrl, signal: new AbortController().signal, isShown: true };
 }
 
-/** A host that says nothing for so long has failed once. */
+/** A host that is silent for this long has failed once. */
 const IDLE_TIMEOUT_MS = 15_000;
 
 /** The longest Retry-After of a reference image's host that is waited for. */
@@ -41,15 +40,15 @@ export interface LocalReference {
 }
 
 /**
- * A job's reference images as files, named `stem` with a number and the extension of their type. Those on the web are
+ * A job's reference images as files in a folder, its own by default: `reference-1.png`, … Those on the web are
  * downloaded by the rules for result URLs. Each is checked, because servers skip an image that they cannot read without
  * a word.
  * @throws ProviderError: nothing was sent to the generator
  */
 export async function referenceFiles(
-  { references }: Pick<Job, "references">,
-  stem: string,
+  { references, folder: own }: Pick<Job, "references" | "folder">,
   deps: ReferenceDeps,
+  folder = own,
 ): Promise<LocalReference[]> {
   if (deps.isShown) return references.map(shownReference);
   const lookup = guardedLookup(deps.generatorUrl.hostname);
@@ -58,8 +57,9 @@ export async function referenceFiles(
     const files: LocalReference[] = [];
     for (const [at, reference] of references.entries()) {
       const name = nameOf(reference);
-      const draft = `${stem}-${at + 1}`;
+      const draft = path.join(folder, `reference-${at + 1}`);
       await fetchInto(draft, reference, name, http, deps);
+      giveToOwnerOfFolder(draft);
       const { extension, mediaType } = checked(draft, name);
       await rename(draft, `${draft}.${extension}`);
       files.push({ file: `${draft}.${extension}`, mediaType });
@@ -70,10 +70,10 @@ export async function referenceFiles(
   }
 }
 
-/** A URL of a reference image; one on this disk becomes a `data:` URL while it is sent. */
+/** A URL of a reference image. A file becomes a `data:` URL while it is sent. */
 export type ReferenceUrl = string | Base64File;
 
-/** Every reference image as a URL, or what stands for it. @throws ProviderError */
+/** Every reference image as a URL, or its stand-in where nothing is sent. @throws ProviderError */
 export function referenceUrls(
   references: readonly Reference[],
   { isShown = false }: Pick<ReferenceDeps, "isShown">,
@@ -82,31 +82,23 @@ export function referenceUrls(
     const isLong = "file" in reference || /^data:/i.test(reference.url);
     if (isShown && isLong) return shownReference(reference).shown ?? "";
     if ("url" in reference) return reference.url;
-    requireReadable(reference);
+    // It may be another file by now than the one that was checked: a task may wait for days.
+    checked(reference.file, nameOf(reference));
     return new Base64File(reference.file, `data:${reference.mediaType};base64,`);
   });
 }
 
-/** @throws ProviderError */
-function requireReadable(reference: LocalReference): void {
-  try {
-    accessSync(reference.file, constants.R_OK);
-  } catch (error) {
-    throw notRead(nameOf(reference), error);
-  }
-}
-
-/** What a `data:` URL holds in base64, for servers that take no such URL; any other URL as it is. */
+/** The base64 of a `data:` URL, for servers that accept no such URL. Any other URL stays as it is. */
 export function withoutDataPrefix(url: ReferenceUrl): ReferenceUrl {
   return typeof url === "string" ? url.replace(/^data:[^,]*,/, "") : new Base64File(url.file);
 }
 
-/** A reference image's bytes in base64, or what stands for them. */
+/** A reference image's bytes in base64, or their stand-in. */
 export function base64Of({ file, shown }: LocalReference): string | Base64File {
   return shown ?? new Base64File(file);
 }
 
-/** What stands for a reference image where nothing is to be sent: `<file fox.png>`. */
+/** The stand-in for a reference image where nothing is sent: `<file fox.png>`. */
 function shownReference(reference: Reference): LocalReference {
   if ("file" in reference) return { ...reference, shown: `<file ${path.basename(reference.file)}>` };
   const { url } = reference;
@@ -131,6 +123,7 @@ async function fetchInto(
 ): Promise<void> {
   await rm(draft, { force: true });
   if ("file" in reference) {
+    checked(reference.file, name);
     await copyFile(reference.file, draft).catch((error) => {
       throw notRead(name, error);
     });
@@ -144,11 +137,11 @@ async function decodedData(url: string, name: string): Promise<Buffer> {
   try {
     return Buffer.from(await (await fetch(url)).arrayBuffer());
   } catch (error) {
-    throw invalid(`${name} cannot be read`, error);
+    throw unsendable(`${name} cannot be read.`, { cause: error });
   }
 }
 
-/** Whatever is wrong with a reference image is so for its own job alone: the generator itself is not in trouble. */
+/** A failure concerns this job alone, and says nothing about the generator. */
 async function downloadInto(
   draft: string,
   url: string,
@@ -156,7 +149,7 @@ async function downloadInto(
   http: HttpClient,
   { clock, generatorUrl, signal }: ReferenceDeps,
 ): Promise<void> {
-  const refused = (why: string) => invalid(`${name} could not be downloaded: ${why}`);
+  const refused = (why: string) => unsendable(`${name} could not be downloaded: ${why}.`);
   const checkSignal = () => {
     if (!signal.aborted) return;
     if (signal.reason instanceof TimeLimitError) throw refused("the time for the image was over");
@@ -183,17 +176,21 @@ async function downloadInto(
   }
 }
 
-function checked(file: string, name: string) {
-  const inspection = inspectFileAt(file);
+/** @throws ProviderError for what is no whole image, a pipe that would never end among them */
+function checked(file: string, name: string): ImageInfo {
+  const inspection = inspectionOf(file, name);
   if (inspection.ok) return inspection.image;
-  throw invalid(`${name} is ${inspection.problem}: ${inspection.detail}`);
+  throw unsendable(`${name} is ${inspection.problem}: ${inspection.detail}.`);
+}
+
+function inspectionOf(file: string, name: string): ReturnType<typeof inspectFileAt> {
+  try {
+    return inspectFileAt(file);
+  } catch (error) {
+    throw notRead(name, error);
+  }
 }
 
 function notRead(name: string, error: unknown): ProviderError {
-  return invalid(`${name} cannot be read: ${errorText(error)}`, error);
-}
-
-function invalid(what: string, cause?: unknown): ProviderError {
-  const hint = "Nothing was sent or charged.";
-  return new ProviderError(`${what}.`, { kind: "invalid" }, { cause, hint });
+  return unsendable(`${name} cannot be read: ${errorText(error)}.`, { cause: error });
 }

@@ -1,6 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 
-/** How often a job is asked about while another one waits for its place. */
+/** How often a running job is polled while another one waits for its place, in milliseconds. */
 const EVERY_MS = 1_000;
 
 /** The jobs of this process at a service that lets only so many run at once. */
@@ -16,8 +16,8 @@ export class RunningJobs {
   }
 
   /**
-   * Sends a request once there is a place for its job. Jobs that nobody waits for are asked about in turn.
-   * @param isRunning asks about a job @throws what `send` throws, or the signal's reason
+   * Sends a request once there is a place for its job. Meanwhile running jobs are polled in turn.
+   * @param isRunning polls a job @throws what `send` throws, or the signal's reason
    */
   async begin<Accepted extends { taskId: string }>(
     send: () => Promise<Accepted>,

@@ -1,4 +1,3 @@
-import path from "node:path";
 import type { Clock } from "../lib/clock.ts";
 import { fieldsOf, isJsonObject, jsonOrNull } from "../lib/json.ts";
 import { isAmong } from "../models/check.ts";
@@ -6,11 +5,12 @@ import { type Answer, answerOf, base64Image, base64Images } from "./answer.ts";
 import type { ProviderDeps } from "./deps.ts";
 import { ProviderServer } from "./http.ts";
 import { type ImageForm, imageService } from "./image-service.ts";
-import type { ServiceRequest } from "./job-service.ts";
 import type { ServerSetup } from "./kind.ts";
-import { type FollowHow, type Job, type Provider, ProviderError } from "./provider.ts";
+import { jsonBody } from "./post-body.ts";
+import { type FollowHow, type Job, type Provider, unsendable } from "./provider.ts";
 import { base64Of, type ReferenceDeps, referenceFiles } from "./reference-files.ts";
 import { jsonIn, type StoredReply } from "./reply-file.ts";
+import type { ServiceRequest } from "./server-provider.ts";
 
 /** A server of AUTOMATIC1111's form: `POST <base>/sdapi/v1/txt2img`, and `/img2img` with reference images. */
 export function sdapiProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
@@ -19,13 +19,12 @@ export function sdapiProvider(setup: ServerSetup, deps: ProviderDeps): Provider 
   base.pathname = base.pathname.replace(/\/sdapi\/v1$/, "");
   const own = { ...setup, url: base.href };
   const server = new ProviderServer(own, deps);
-  const around: ImageForm["around"] = (send, how) => whileFollowed(server, deps.clock, how, send);
-  const service = imageService(own, server, { ...FORM, around }, deps);
-  return {
-    ...service,
-    loadedModel: (signal) => loadedModel(server, signal),
-    submit: async (job, how) => service.submit(await unlessLoaded(job, server, how.signal), how),
+  const send: ImageForm["send"] = async (job, how, context) => {
+    const { path, body } = await imageRequest(await unlessLoaded(job, server, how.signal), context);
+    return whileFollowed(server, deps.clock, how, () => server.post(path, jsonBody(body), job, how));
   };
+  const service = imageService(own, server, { ...FORM, send }, deps);
+  return { ...service, loadedModel: (signal) => loadedModel(server, signal) };
 }
 
 const OPTIONS_MS = 5_000;
@@ -39,7 +38,7 @@ async function loadedModel(server: Pick<ProviderServer, "get">, signal: AbortSig
   return isName && name.length <= LONGEST_NAME ? name : null;
 }
 
-/** A job that names no model where that one is loaded: not all of these servers take its name as they list it. */
+/** The job without its model, if the server has loaded it: not every server accepts a model by its listed name. */
 async function unlessLoaded(
   job: Job,
   server: Pick<ProviderServer, "get">,
@@ -72,7 +71,7 @@ function readAnswer(reply: StoredReply): Answer {
   return answerOf(base64Images([fieldsOf(json).images].flat()), null, reply.body.toString("utf8"));
 }
 
-/** Of several reference images, some of these servers refuse all, and some ignore all but the first. */
+/** Some of these servers refuse several reference images, and some ignore all but the first. */
 function problemOf({ references: { length } }: Pick<Job, "references">): string | null {
   return length > 1 ? `An sdapi server takes one reference image, and there are ${length}.` : null;
 }
@@ -84,27 +83,27 @@ function problemOf({ references: { length } }: Pick<Job, "references">): string 
  */
 async function imageRequest(job: Job, deps: ReferenceDeps): Promise<ServiceRequest> {
   const problem = problemOf(job);
-  if (problem !== null) throw new ProviderError(problem, { kind: "invalid" });
+  if (problem !== null) throw unsendable(problem);
   const { model, width, height, fields } = job.options;
   const { prompt } = job.request;
-  const plain = { prompt, width, height, ...(model !== null && modelFields(model)) };
-  const [image] = await referenceFiles(job, path.join(job.folder, "reference"), deps);
+  // The model stays loaded after the request: loading another one can take longer than an image.
+  const loading = {
+    override_settings: { sd_model_checkpoint: model },
+    override_settings_restore_afterwards: false,
+  };
+  const plain = { prompt, width, height, ...(model !== null && loading) };
+  const [image] = await referenceFiles(job, deps);
   if (image === undefined) return { path: "/sdapi/v1/txt2img", body: { ...plain, ...fields } };
   const images = { init_images: [base64Of(image)] };
   return { path: "/sdapi/v1/img2img", body: { ...plain, ...images, ...fields } };
 }
 
-/** The model stays loaded after the request: to load another one can take longer than an image. */
-function modelFields(model: string): Record<string, unknown> {
-  return { override_settings: { sd_model_checkpoint: model }, override_settings_restore_afterwards: false };
-}
-
 const EVERY_MS = 1_000;
 
-/** The picture as it is so far, in base64, is as large as the image. */
+/** A preview in base64 is as large as the image. */
 const MOST_PROGRESS_BYTES = 8 * 1024 * 1024;
 
-/** Does work, and meanwhile asks the server how far it is, as long as it says that. */
+/** Does work, and asks the server for its progress meanwhile. */
 async function whileFollowed<Result>(
   server: Pick<ProviderServer, "get">,
   clock: Pick<Clock, "sleep">,
@@ -123,7 +122,7 @@ async function whileFollowed<Result>(
 }
 
 /**
- * Asks the server how far it is, every second until the signal. A server that does not say is not asked again. Never
+ * Asks the server for its progress, every second until the signal. A server that has none is not asked again. Never
  * throws.
  */
 async function followProgress(
@@ -136,9 +135,10 @@ async function followProgress(
   try {
     for (;;) {
       await clock.sleep(EVERY_MS, signal);
-      const reply = await server.get(progressPath(hasPreviews), signal, undefined, MOST_PROGRESS_BYTES);
+      const from = `/sdapi/v1/progress?skip_current_image=${!hasPreviews}`;
+      const reply = await server.get(from, signal, undefined, MOST_PROGRESS_BYTES);
       if (reply.cut !== null && hasPreviews) {
-        // The picture is too large, and the share counts for more.
+        // The preview is too large: only the progress is asked for.
         hasPreviews = false;
         continue;
       }
@@ -155,9 +155,4 @@ async function followProgress(
   } catch {
     // The image is what counts.
   }
-}
-
-/** @param hasPreviews whether the server is to encode the picture as it is so far, too */
-function progressPath(hasPreviews: boolean): string {
-  return `/sdapi/v1/progress?skip_current_image=${!hasPreviews}`;
 }

@@ -1,6 +1,6 @@
 import { keyMasker } from "../lib/redact.ts";
 
-/** A shorter value of a header is none, such as a version, and to hide it would hide words too. */
+/** A shorter value of a header is not a secret but a version, say, and hiding it would hide words too. */
 const SHORTEST_VALUE = 8;
 const SHORTEST_PASSWORD = 4;
 

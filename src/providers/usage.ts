@@ -6,7 +6,7 @@ const MOST_BYTES = 16 * 1024;
 const MOST_LEVELS = 8;
 
 /**
- * What a provider says of cost and tokens. What is too large or too deep is left out, so that it never costs the image.
+ * A provider's report of cost and tokens. Parts that are too large or too deep are left out, so that the image is never lost for them.
  * @param mask hides the key
  */
 export function usageIn(said: unknown, mask: (text: string) => string): Usage | null {

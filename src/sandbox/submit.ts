@@ -57,9 +57,9 @@ async function canPay(
 ): Promise<boolean> {
   if ((await account.book.balance()) >= credits) return true;
   if (onRefill === undefined) return false;
-  const refilled = await accounts.refill(account);
-  onRefill(refilled);
-  return refilled >= credits;
+  const refilled = await accounts.refill(account, credits);
+  if (refilled !== null) onRefill(refilled);
+  return (await account.book.balance()) >= credits;
 }
 
 /** Charges an account. Of requests at once, others may have spent since what there was for this one. */

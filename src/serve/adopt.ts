@@ -19,7 +19,7 @@ interface AdoptDeps extends Pick<ServeOptions, "name" | "onEvent"> {
 
 /** Takes over the open tasks that no living process has, now and from time to time, until it is stopped. */
 export async function adoptAll(deps: AdoptDeps, signal: AbortSignal): Promise<void> {
-  /** Tasks at their end that stay among the unfinished, of unknown outcome, and those that are not this server's. */
+  /** Tasks of unknown outcome, which stay among the unfinished ones, and tasks that are not this server's. */
   const left = new Set<string>();
   const named = new Set<string>();
   while (!signal.aborted) {

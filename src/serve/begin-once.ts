@@ -18,10 +18,10 @@ export async function beginOnce(order: Order, service: Service, key: string | un
     const digest = digestOf(order);
     const { known, isNew } = await keys.claim(key, digest);
     if (known.digest !== digest) return OTHER_BODY;
-    const isThere = async () => (await ledger.read(known.id)) !== null;
-    if (!isNew && (await isThere())) return { taskId: known.taskId };
+    const wasBegun = async () => (await ledger.read(known.id)) !== null;
+    if (!isNew && (await wasBegun())) return { taskId: known.taskId };
     const begun = await begin(order, service, known);
-    if ("refused" in begun && isNew && !(await isThere())) keys.forget(key);
+    if ("refused" in begun && isNew && !(await wasBegun())) keys.forget(key);
     return begun;
   });
 }

@@ -4,9 +4,9 @@ import { referencesOf } from "../core/task/jobs.ts";
 import { WAIT_MS } from "../core/task/task-writer.ts";
 import { isoTime } from "../lib/clock.ts";
 import { ImggenError } from "../lib/error-types.ts";
+import { listed } from "../lib/short-text.ts";
 import { checkRequest } from "../models/check.ts";
 import { FIELD_LABELS } from "../models/rules/rule.ts";
-import type { OwnedTask } from "../store/owners.ts";
 import type { Intent } from "../task/intent.ts";
 import { withEvent } from "../task/record.ts";
 import { ANY_MODEL, type CheckedRequest, type RequestInput } from "../task/request.ts";
@@ -71,22 +71,19 @@ function refused(kind: NotBegun["kind"], field: NotBegun["field"], detail: strin
   return { refused: { kind, field, detail } };
 }
 
-/** Names no file of this machine: a client may be anyone who has the key. @returns null where all may be used */
+/** Why reference images cannot be used; null if they can. Anyone with the key is a client, so no file may be named. */
 function wrongReference(images: readonly string[], count: number): string | null {
   if (count > MOST_REFERENCES) return `At most ${MOST_REFERENCES} reference images can be given.`;
   const isFit = (url: string) => URL.canParse(url) && /^(?:https?|data):$/.test(new URL(url).protocol);
   return images.every(isFit) ? null : "A reference image is no http, https or data URL.";
 }
 
-const MOST_NAMED = 12;
-
 function noSuchModel(model: string, { modelList, connection }: Service): string {
-  const names = modelList.names ?? [];
-  const more = names.length > MOST_NAMED ? ", …" : "";
-  return `${connection.generator.name} has no model ${JSON.stringify(model)}. It has: ${names.slice(0, MOST_NAMED).join(", ")}${more}`;
+  const { name } = connection.generator;
+  return `${name} has no model ${JSON.stringify(model)}. It has: ${listed(modelList.names ?? [])}`;
 }
 
-/** Its rules were checked before, by the matrix alone: what else it cannot do, the generator says itself. */
+/** Only the matrix's rules are checked before: the generator itself refuses anything else. */
 function checkedOf(input: RequestInput, { matrix, isFree, own }: Service): CheckedRequest {
   const generator = { isFree, defaultModel: ANY_MODEL, models: null, ...own };
   return checkRequest(input, matrix, { validate: false, labels: FIELD_LABELS, generator });
@@ -125,7 +122,9 @@ async function beginChecked(intent: WithWork, service: Service, names: TaskNames
   const { taskId } = work;
   const cost = { credits: credits ?? 0, undocumented: credits === null ? 1 : 0 };
   await checkDailyLimit(cost, intent.service.keyId, service, { matrix, allowUndocumented: false });
-  const owned = await beginIn(intent, service, names);
+  const owned = await (names === null
+    ? ledger.begin(intent, WAIT_MS)
+    : ledger.beginAs(names.id, intent, null, WAIT_MS));
   if (owned === "taken") return { taskId };
   const tooMuch = await overDailyLimit(owned.record, service);
   if (tooMuch !== null) {
@@ -137,12 +136,4 @@ async function beginChecked(intent: WithWork, service: Service, names: TaskNames
   queue.add(withEvent(owned.record, { type: "released", at: isoTime(clock.now()) }));
   admission.breaker.retryAccount();
   return { taskId };
-}
-
-async function beginIn(
-  intent: Intent,
-  { ledger }: Service,
-  names: TaskNames | null,
-): Promise<OwnedTask | "taken"> {
-  return names === null ? ledger.begin(intent, WAIT_MS) : ledger.beginAs(names.id, intent, null, WAIT_MS);
 }

@@ -6,7 +6,7 @@ import type { SavedFile } from "../task/saved-file.ts";
 
 /** How a task ended, for clients. */
 export type TaskEnd =
-  /** `missing`: what became of images that there are not. `remarks`: what is not as it was asked for. */
+  /** `missing`: why images are missing. `remarks`: how the images differ from the request. */
   | { name: "completed"; files: SavedFile[]; usage: Usage | null; missing: string[]; remarks: string[] }
   /** `unknown`: it may have been charged. */
   | { name: "failed"; outcome: "refused" | "unknown"; detail: string };
@@ -18,7 +18,7 @@ export function endOf(record: TaskRecord): TaskEnd | null {
     case "saved":
       return completed(record, state.files, state.usage ?? null);
     case "completed":
-      // All images are saved that there are, and its other requests are of unknown outcome.
+      // Every image is saved, and the outcome of its other requests is unknown.
       return isUnknown(record) && !isUnsaved(record)
         ? completed(record, savedIn(record), state.usage ?? null)
         : null;

@@ -14,7 +14,7 @@ export async function serveFile(address: FileAddress, service: Service): Promise
   if ("refused" in link) return link.refused;
   const image = await imageOf(link, service);
   if (image === null || image.path === null) return unknownError("no such image", { status: 404 });
-  // What `resume` has saved elsewhere may be changed by the user.
+  // The user may change an image that `resume` has saved elsewhere.
   if (!(await isWhole(image))) return unknownError("no longer kept", { status: 410 });
   const { mediaType, bytes } = image;
   const onSent = () => service.collected.note(link);

@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
-import { readdirSync, statSync } from "node:fs";
 import path from "node:path";
-import { removeIfPossible, removeIfPresent } from "../lib/durable.ts";
+import { removeIfPossible, removeIfPresent, removeOldFiles } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-text.ts";
 import { isJsonObject, jsonOrNull } from "../lib/json.ts";
 import { readPublished } from "../lib/publish.ts";
@@ -20,7 +19,7 @@ export interface TaskNames {
 }
 
 interface KnownKey extends TaskNames {
-  /** Of what the key was first used for. */
+  /** Digest of what the key was first used for. */
   digest: string;
   /** Milliseconds since the epoch. */
   at: number;
@@ -70,13 +69,9 @@ export class IdempotencyKeys {
     removeIfPossible(this.#fileOf(key));
   }
 
-  /** Removes keys that no longer mean anything. @throws the disk's error */
+  /** Removes expired keys. @throws the disk's error */
   removeOld(): void {
-    const oldestKept = this.#ledger.clock.now() - KEPT_MS;
-    for (const name of readdirSync(this.#folder)) {
-      const file = path.join(this.#folder, name);
-      if (statSync(file).mtimeMs < oldestKept) removeIfPossible(file);
-    }
+    removeOldFiles(this.#folder, this.#ledger.clock.now() - KEPT_MS);
   }
 
   /** A key is any text, and no name of a file. */

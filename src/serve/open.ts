@@ -4,15 +4,15 @@ import { openGenerator } from "../client/generator-connection.ts";
 import { fieldTerms, termsAsked } from "../client/generator-terms.ts";
 import { matrixInEffect } from "../client/matrix-in-effect.ts";
 import type { OwnGenerator } from "../client/own-generator.ts";
-import { startServiceIn } from "../client/service-in-effect.ts";
+import { startService } from "../client/service-in-effect.ts";
 import { type ClientSession, openLedger } from "../client/session.ts";
 import { ANY_MODEL } from "../task/request.ts";
 import type { ServeOptions } from "./options.ts";
 import { type RunningServer, startServer } from "./start.ts";
 
 /**
- * Starts a server before the user's own generator. Its folder and its tasks are those of the generator's name: the next
- * server goes on with the tasks of this one.
+ * Starts a server before the user's own generator. Its folder and its tasks belong to the generator's name: the next server
+ * continues the tasks of this one.
  * @throws StateFolderError; of the port, what the system says
  */
 export async function openServer(
@@ -26,7 +26,7 @@ export async function openServer(
   const { connection, close } = await openGenerator(own, session);
   const { defaultModel } = await termsAsked(own, session, { lasts: true });
   try {
-    const server = await startServiceIn(folder, () =>
+    const server = await startService(folder, () =>
       startServer({
         ...how,
         folder,

@@ -11,7 +11,7 @@ import type { TaskEnd } from "./end.ts";
 export interface ServeOptions {
   /** Keeps the images and the key of this generator. Made if missing. */
   folder: string;
-  /** What its tasks are marked with in the ledger: lower-case letters and digits. */
+  /** Marks its tasks in the ledger: lower-case letters and digits. */
   name: string;
   connection: GeneratorConnection;
   ledger: Ledger;
@@ -19,7 +19,7 @@ export interface ServeOptions {
   concurrency: number;
   /** Whether its images cost nothing. */
   isFree: boolean;
-  /** What is asked for beside the document's fields. */
+  /** The names and defaults of fields that only a generator has. */
   own: FieldTerms;
   /** What a request gets that names no model; null: the generator's own. */
   defaultModel: string | null;
@@ -39,7 +39,7 @@ export interface ServeOptions {
   onRequest?: ((line: RequestLine) => void) | undefined;
 }
 
-/** What happens to the tasks of a server. */
+/** An event of a server's tasks. */
 export type ServeEvent =
   /** `ms`: since it began. `waiting`: tasks that this process still has before it. */
   | { kind: "ended"; record: TaskRecord; end: TaskEnd; ms: number; waiting: number }

@@ -50,7 +50,7 @@ export class Queue extends TaskList {
   }
 
   /**
-   * Ends a task that no request was sent for, for a client that does not come back to it.
+   * Ends a task before its first request, if its client will not ask for it again.
    * @returns whether it was ended
    */
   async refuse(taskId: string, error: ImggenError): Promise<boolean> {
@@ -71,7 +71,7 @@ export class Queue extends TaskList {
     }
   }
 
-  /** Takes note of tasks that waited here and that a command has ended. @throws StateFolderError */
+  /** Ends waiting tasks that another command has ended. @throws StateFolderError */
   async noteEnded(): Promise<void> {
     for (const entry of this.idle().filter(({ record }) => !this.#deps.ledger.isOpen(record.id))) {
       const read = await this.#deps.ledger.read(entry.record.id);

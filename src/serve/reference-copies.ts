@@ -1,7 +1,7 @@
-import { readdirSync, statSync, utimesSync } from "node:fs";
+import { utimesSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
-import { removeIfPossible } from "../lib/durable.ts";
+import { removeOldFiles } from "../lib/durable.ts";
 import { sha256Of } from "../lib/file-digest.ts";
 import { inspectBytes } from "../lib/image/inspect.ts";
 import { createWhole } from "../lib/write-whole.ts";
@@ -22,10 +22,7 @@ export async function keepReference(bytes: Buffer, folder: string): Promise<stri
   return pathToFileURL(file).href;
 }
 
-/** Removes copies that are old, and that no open task needs. @param needed names of files @throws the disk's error */
+/** Removes old copies that no open task needs. @param needed names of files @throws the disk's error */
 export function removeOldReferences(folder: string, needed: ReadonlySet<string>, nowMs: number): void {
-  for (const name of readdirSync(folder)) {
-    const file = path.join(folder, name);
-    if (!needed.has(name) && statSync(file).mtimeMs < nowMs - KEPT_MS) removeIfPossible(file);
-  }
+  removeOldFiles(folder, nowMs - KEPT_MS, needed);
 }

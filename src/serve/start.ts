@@ -40,7 +40,7 @@ export interface RunningServer {
 
 /**
  * Serves the API of the document on loopback, with the user's own generator behind it. Every task is a file in the
- * ledger, and goes the way of all tasks; it is marked as this server's.
+ * ledger, and is worked off like any other; it is marked as this server's.
  * @throws the system's error if the port is taken or the folder cannot be used
  */
 export async function startServer(options: ServeOptions): Promise<RunningServer> {
@@ -85,7 +85,7 @@ async function removeOld(service: Service): Promise<void> {
   const { collected, keys, queue, folder, clock } = service;
   await collected.removeOld(async (image) => {
     const file = (await imageOf(image, service))?.path ?? null;
-    // What `resume` has saved elsewhere is the user's.
+    // An image that `resume` has saved elsewhere is the user's.
     return file !== null && path.dirname(file) === path.join(folder, FILES) ? file : null;
   });
   keys.removeOld();

@@ -14,7 +14,7 @@ export const IDEMPOTENCY_KEY = "idempotency-key";
 export async function submit(request: ServiceRequest, service: Service): Promise<ServerReply> {
   const json = await readJson(request);
   if ("refused" in json) return json.refused;
-  // Only what the matrix has a row for is refused by its rules: what else it cannot do, a generator says itself.
+  // The matrix's rules apply to models with a row in it. The generator itself refuses anything else.
   const checked = checkBody(json.json, service.matrix, service.defaultModel ?? undefined);
   if ("refused" in checked) return checked.refused;
   const { image, ...body } = checked.request;

@@ -6,7 +6,7 @@ const MOST_ENDED = 2_000;
 
 /** The tasks that a server has before it, and those that have ended lately. */
 export class TaskList {
-  /** In the order of the ledger's ids, which is that of their submits. */
+  /** Sorted by the ledger's ids, which is the order of their submits. */
   protected readonly entries: Entry[] = [];
   readonly #byTaskId = new Map<string, Entry>();
   readonly #ended = new Map<string, TaskRecord>();
@@ -34,7 +34,7 @@ export class TaskList {
     return Math.max(this.entries.indexOf(entry), entry.line?.ahead ?? 0);
   }
 
-  /** The tasks that nobody works on here. */
+  /** The tasks that this process is not working on. */
   protected idle(): Entry[] {
     return this.entries.filter(({ isRunning }) => !isRunning);
   }

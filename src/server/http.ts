@@ -15,7 +15,7 @@ export interface RequestLine extends Delivery {
 /** A request, as far as a service reads it. */
 export interface ServiceRequest {
   url: URL;
-  /** By lower-case name; the values of a repeated one joined, so that they count as one that is wrong. */
+  /** Named in lower case; the values of a repeated one are joined, so that they count as one that is wrong. */
   headers: Readonly<Record<string, string>>;
   body: Readable;
 }

@@ -9,7 +9,7 @@ export interface Link {
   taskId: string;
   /** Which of the task's images, from 0. */
   index: number;
-  /** Of the image's type, without the dot. */
+  /** The extension of the image's type, without the dot. */
   extension: string;
   /** Seconds since the epoch. */
   expires: number;

@@ -2,12 +2,12 @@ import { createHash, randomBytes } from "node:crypto";
 import { lstatSync } from "node:fs";
 import path from "node:path";
 import { makeFolder } from "../lib/durable.ts";
-import { errorCode } from "../lib/error-text.ts";
+import { errorCode, errorText } from "../lib/error-text.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { readPublished } from "../lib/publish.ts";
 import { readField } from "../lib/read-file.ts";
 import { createWhole, draftedFile, removeOldDrafts, replaceWhole } from "../lib/write-whole.ts";
-import { usingStateFolder } from "./errors.ts";
+import { UnreadableRecordError, usingStateFolder } from "./errors.ts";
 
 /** The file in a batch's output folder that holds the folder's id, so that a folder that was moved is known again. */
 export const FOLDER_ID_FILE = ".imggen-batch";
@@ -22,7 +22,8 @@ export function newFolderId(): string {
 
 /**
  * The id in a folder; null if it has none.
- * @throws UsageError if the file exists and is not an id, because then it is not known whether the folder is a batch's
+ * @throws UsageError if the file exists and is not an id, because then it is not known whether the folder is a batch's;
+ * UnreadableRecordError if this user may not read it
  */
 export async function readFolderId(folder: string): Promise<string | null> {
   const file = path.join(folder, FOLDER_ID_FILE);
@@ -34,6 +35,14 @@ export async function readFolderId(folder: string): Promise<string | null> {
   } catch (error) {
     const code = errorCode(error);
     if (code === "ENOENT" || code === "ENOTDIR") return null;
+    if (code === "EACCES" || code === "EPERM")
+      throw new UnreadableRecordError(
+        file,
+        errorText(error),
+        "so the batch in this folder is not known",
+        undefined,
+        error,
+      );
     throw error instanceof UsageError ? error : damaged(file, code ?? String(error));
   }
   throw damaged(file, "it holds no id");

@@ -2,6 +2,7 @@ import path from "node:path";
 import { DiskFile } from "../lib/disk-file.ts";
 import { isPresent, makeFolder, removeIfPossible } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-text.ts";
+import { StateFolderError } from "./errors.ts";
 import { namesIn } from "./ledger-entry.ts";
 import { isId } from "./ledger-name.ts";
 
@@ -9,8 +10,8 @@ import { isId } from "./ledger-name.ts";
 const LOOK_MS = 250;
 
 /**
- * Tasks that the user has cancelled while another process had them: an empty file for each, named by its id. The process
- * that has the task obeys it before it sends a request, or the next one that takes the task up does.
+ * Tasks that the user has cancelled while another process had them: an empty file for each, named by its id. That process, or
+ * the next one that takes the task over, cancels it before it sends a request.
  */
 export class CancelMarks {
   readonly #folder: string;
@@ -31,12 +32,22 @@ export class CancelMarks {
     }
   }
 
+  /** @throws StateFolderError where the disk does not say: its task may have been reported as cancelled */
   has(id: string): boolean {
-    return isPresent(this.#fileOf(id));
+    try {
+      return isPresent(this.#fileOf(id));
+    } catch (error) {
+      throw new StateFolderError(this.#folder, error);
+    }
   }
 
+  /** Never throws: what stays does no harm. */
   remove(id: string): void {
-    if (this.has(id)) removeIfPossible(this.#fileOf(id));
+    try {
+      if (this.has(id)) removeIfPossible(this.#fileOf(id));
+    } catch {
+      // The next sweep tries again.
+    }
   }
 
   /** Removes marks on tasks that have ended. @param isFinished whether a task with this id is */
@@ -65,7 +76,7 @@ export class CancelMarks {
     try {
       for (const name of namesIn(this.#folder)) for (const call of this.#watched.get(name) ?? []) call();
     } catch {
-      // The disk may give the folder at the next look. Before a request is sent, its mark is asked for by name.
+      // The disk may work at the next search. Before a request is sent, its mark is searched for by name.
     }
   }
 

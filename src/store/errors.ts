@@ -5,8 +5,8 @@ import { shellWord } from "../lib/shell-word.ts";
 import { type Wording, worded } from "../lib/wording.ts";
 
 /**
- * The state folder cannot be read, or cannot hold what must be on disk. Thrown by the ledger and all that is kept beside it;
- * `cause` is the disk's error. What was accepted before is in the ledger.
+ * The state folder cannot be read or written. Thrown by the ledger and all stores beside it; `cause` is the disk's error. Tasks
+ * that were accepted before are in the ledger.
  */
 export class StateFolderError extends ImggenError {
   readonly type = "save_failed";
@@ -31,23 +31,23 @@ export class UnreadableRecordError extends ImggenError {
    * @param otherwise how to go on without it, as a sentence
    */
   constructor(file: string, why: string, clause: string, otherwise?: Wording, cause?: unknown) {
-    const [fixed = `Fix ${file}, or move it out of the ledger.`] = getBack(cause, file);
+    const [fixed = `Fix ${file}, or move it away.`] = getBack(cause, file);
     const hint: Wording = (names) =>
       ["Nothing was sent.", ...(otherwise === undefined ? [] : [worded(otherwise, names)]), fixed].join(" ");
     super(`${file} cannot be read (${why}), ${clause}.`, { hint, cause });
   }
 }
 
-/** Names the file that the system has refused, where it is another one than is named already. */
+/** The file that the system has refused, if the message does not name it already. */
 function placeOf(cause: unknown, named: string): string {
   const place = cause instanceof Error && "path" in cause ? cause.path : undefined;
   return typeof place === "string" && place !== named ? `: ${place}` : "";
 }
 
-/** The state folder that a folder or file of a ledger is in. */
+/** The state folder of a ledger's folder or file. */
 const LEDGER_IN_STATE = /[/\\]tasks(?:[/\\].*)?$/;
 
-/** How a user gets back what root has made there, as a list; empty where that is not the trouble. */
+/** How a user gets files back that root has made, as a list; empty if that is not the cause. */
 function getBack(cause: unknown, place: string): string[] {
   const isForeign = ["EACCES", "EPERM"].includes(errorCode(cause) ?? "");
   // Windows has no such command, and root no need of it.

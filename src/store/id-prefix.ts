@@ -1,4 +1,5 @@
 import { UsageError } from "../lib/error-types.ts";
+import { listed } from "../lib/short-text.ts";
 import { type TaskRecord, taskIdOf } from "../task/record.ts";
 import { shortTaskId } from "../task/short-task-id.ts";
 import { isId } from "./ledger-name.ts";
@@ -19,7 +20,7 @@ export function mayStandForId(text: string): boolean {
  * without `task_`.
  */
 export class IdPrefixes {
-  /** Of each text, the newest task of each id that it fits. */
+  /** The newest task of each id that a text fits, by the text. */
   readonly #matches: Map<string, Map<string, TaskRecord>>;
 
   constructor(texts: Iterable<string>) {
@@ -71,9 +72,6 @@ function withoutMark(text: string): string {
 const MOST_NAMED = 3;
 
 function ambiguous(text: string, ids: readonly string[]): UsageError {
-  const named = ids.slice(0, MOST_NAMED).join(", ");
-  const more = ids.length > MOST_NAMED ? `, and ${ids.length - MOST_NAMED} more` : "";
-  return new UsageError(`${ids.length} tasks fit ${JSON.stringify(text)}: ${named}${more}.`, {
-    hint: "Give more of the id.",
-  });
+  const message = `${ids.length} tasks fit ${JSON.stringify(text)}: ${listed(ids, MOST_NAMED)}.`;
+  return new UsageError(message, { hint: "Give more of the id." });
 }

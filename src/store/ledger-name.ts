@@ -76,7 +76,7 @@ export function creditsByName(keyId: string): (name: string) => number {
   return (name) => (hasTag(name, tag) ? Number(/\.c(\d+)\./.exec(name)?.[1] ?? 0) : 0);
 }
 
-/** By the service's id. */
+/** Name of a task by the service's id. */
 export function taskTag(taskId: string): string {
   return `t${digest(taskId)}`;
 }

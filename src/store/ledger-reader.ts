@@ -24,7 +24,7 @@ const FOLDERS_OF_KIND = 200;
 
 /** The ledger as it is searched: by the names of its files, so that of a long history little is read. */
 export class LedgerReader extends LedgerFiles {
-  /** Of the account and the day that were asked for last. */
+  /** Sums of the account and the day that were asked for last. */
   #spending: { key: string; spending: Spending } | null = null;
 
   /** The newest task with this id, as `findEach` finds it. */
@@ -50,7 +50,7 @@ export class LedgerReader extends LedgerFiles {
     return (await this.#findByWholeId([id])).get(id) ?? null;
   }
 
-  /** In one pass over the names of the ledger, so that only what may be meant is read. */
+  /** Passes once over the names of the ledger, so that only what may be meant is read. */
   async #findByWholeId(ids: readonly string[]): Promise<Map<string, TaskRecord>> {
     const found = new Map<string, TaskRecord>();
     const missing = new Set(ids);
@@ -89,7 +89,7 @@ export class LedgerReader extends LedgerFiles {
   /**
    * Every task for the very same request of the same account, newest first.
    * @param sinceMs milliseconds since the epoch: no finished task that was begun earlier. Default: all
-   * @param onOther called for what is no task, or cannot be read
+   * @param onOther called for files that are no tasks, or cannot be read
    */
   async *sameRequest(
     wanted: RequestIdentity,

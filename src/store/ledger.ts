@@ -83,12 +83,12 @@ export class Ledger extends TaskStarter {
     return !isOwnerGone(record, this.processes, this.clock.now());
   }
 
-  /** Tells the process that has a task, and the next one that takes it up, that it is cancelled. @throws StateFolderError */
+  /** Marks a task as cancelled, for the process that has it and the next one that takes it over. @throws StateFolderError */
   async markCancelled({ id }: TaskRecord): Promise<void> {
     await this.guarded(() => this.cancels.leave(id));
   }
 
-  /** Whether a task is cancelled, and the next process that takes it up ends it. */
+  /** Whether a task is marked as cancelled. */
   isCancelled({ id, state }: TaskRecord): boolean {
     return state.name === "waiting" && this.cancels.has(id);
   }
@@ -102,8 +102,8 @@ export class Ledger extends TaskStarter {
   }
 
   /**
-   * The living server that a task is left to, even while nobody works on it; null: none. What became of a lost request
-   * only the user can decide.
+   * The living server that a task is left to, also while no process works on it; null: none. Only the user can decide about a
+   * lost request.
    * @throws StateFolderError
    */
   async serverOf(record: TaskRecord): Promise<ProcessIdentity | null> {

@@ -44,8 +44,8 @@ function submittingUntil({ state, submittedAt }: TaskRecord): string | null {
 
 /**
  * Whether the process that was to submit a task is gone, or has released it, so that the task will not be submitted.
- * This process too is alive until the record says that it has released the task: another client, another thread or
- * another copy of the package may be working on it. On this machine it has no time limit: it may wait out a 429.
+ * A task of this process is in hand as well, until its record says that it was released: another client, another thread
+ * or another copy of the package may be working on it. On this machine it has no time limit: it may wait out a 429.
  */
 export function isOwnerGone(record: TaskRecord, processes: Processes, nowMs: number): boolean {
   if (isOverdue(record, nowMs)) return true;

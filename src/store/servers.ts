@@ -9,14 +9,14 @@ import { readRegular } from "../lib/read-file.ts";
 import { draftedFile, randomDigits, removeOldDrafts, replaceUnsynced } from "../lib/write-whole.ts";
 import { namesIn } from "./ledger-entry.ts";
 
-/** How long a server counts as living after its last sign of life, in milliseconds: it may be stopped. */
+/** How long a server counts as living without renewing its lease, in milliseconds: it may be suspended. */
 const LEASE_MS = 60_000;
 
 const NAME = /^([0-9a-z]+)\.[0-9a-f]{8}$/;
 
 /** A process of a server, among those that live. */
 export interface LivingServer {
-  /** Gives a sign of life, if it is time for one. Never throws. */
+  /** Renews the lease, if it is time to. Never throws. */
   renew(): void;
   end(): void;
 }
@@ -33,7 +33,7 @@ export class Servers {
     this.#processes = processes;
   }
 
-  /** This process is one of a server's from now on. @param server lower-case letters and digits @throws the disk's error */
+  /** Registers this process as one of a server's. @param server lower-case letters and digits @throws the disk's error */
   async join(server: string): Promise<LivingServer> {
     await makeFolder(this.#folder, 0o700);
     await this.#sweep();
@@ -45,7 +45,7 @@ export class Servers {
         try {
           renewAtMs = this.#write(file);
         } catch {
-          // Without it, another process may take what waits, and this one leaves it that.
+          // Without the lease another process may take waiting tasks over, which does no harm.
         }
       },
       end: () => removeIfPossible(file),
@@ -74,7 +74,7 @@ export class Servers {
       const lease = leaseIn(readRegular(path.join(this.#folder, name)).toString("utf8"));
       return isHeld(lease, this.#processes, this.#clock.now()) ? lease : null;
     } catch (error) {
-      // Without a code it is no regular file, and no server's.
+      // An error without a code means that it is no regular file, and so no server's.
       if (errorCode(error) === "ENOENT" || errorCode(error) === undefined) return null;
       throw error;
     }

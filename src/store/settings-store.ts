@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { lchownSync, realpathSync } from "node:fs";
+import { realpathSync } from "node:fs";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { DiskFile, giveToOwnerOfFolder } from "../lib/disk-file.ts";
@@ -11,7 +11,7 @@ import { SettingsError } from "./errors.ts";
 import { namesIn } from "./ledger-entry.ts";
 import { readObject, readSettings, type Settings, settingsFile, withKeyBound } from "./settings-file.ts";
 
-/** Many changes at once on a slow disk take seconds; one that waits for them loses nothing. */
+/** Many changes at once take seconds on a slow disk. A process that waits for them loses nothing. */
 const WAIT_FOR_OTHERS_MS = 20_000;
 
 /** `undefined` removes a setting. */
@@ -87,7 +87,7 @@ export class SettingsStore {
     // In one step: a key must never stand beside another service's address.
     const { apiKeyBaseUrl, generatorKeyOrigin } = after;
     conf.store = definedOf({ ...conf.store, ...changes, apiKeyBaseUrl, generatorKeyOrigin });
-    giveToOwnerOfFolder(this.file, (uid, gid) => lchownSync(this.file, uid, gid));
+    giveToOwnerOfFolder(this.file);
     if (!isDeepStrictEqual(await this.read(), after)) throw new Error("the disk did not take all of it");
   }
 }

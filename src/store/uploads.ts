@@ -7,7 +7,7 @@ import { usingStateFolder } from "./errors.ts";
 
 /** What was uploaded: a file's bytes, by a command. */
 export interface UploadKey {
-  /** Of the file, in hex. */
+  /** Digest of the file, in hex. */
   sha256: string;
   /** The command as it is set: another one uploads to another place. */
   command: string;

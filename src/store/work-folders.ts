@@ -30,7 +30,7 @@ export class WorkFolders {
     await makeFolder(folder, 0o700);
   }
 
-  /** Copies what is kept of a request to where only the user removes it. @returns where that is @throws the disk's error */
+  /** Copies a request's kept reply to a folder that only the user removes. @returns its path @throws the disk's error */
   keep(id: string, request: number): string {
     const kept = path.join(path.dirname(this.folder), "kept", `${id}-${request}`);
     cpSync(this.of(id, request), kept, { recursive: true });

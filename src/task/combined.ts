@@ -26,7 +26,7 @@ export function combined(requests: readonly TaskState[], taskId: string): TaskSt
   return underOwnId(state, taskId);
 }
 
-/** The state of a request as that of its task, whose id is ours: the provider's may be another. */
+/** A request's state as its task's state, under our own id: the provider's may differ. */
 export function underOwnId(state: TaskState, taskId: string): TaskState {
   return "taskId" in state ? { ...state, taskId } : state;
 }

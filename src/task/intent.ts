@@ -27,7 +27,7 @@ export interface Intent {
   destination: Destination;
   /** What a request to another provider than the hosted service is worth; absent at that service. */
   work?: Work;
-  /** The name of the server (`imggen serve`) that it was asked of, and that works on it while it lives; absent: none. */
+  /** The name of the server (`imggen serve`) that accepted it, and that works on it while it lives; absent: none. */
   server?: string;
 }
 
@@ -45,7 +45,7 @@ export type RequestIdentity = Pick<Intent, "request" | "service" | "server"> & {
   work?: Pick<Work, "options"> | undefined;
 };
 
-/** Whether two intents are the same request to the same account. What was asked of a server is its clients' alone. */
+/** Whether two intents are the same request to the same account. A server's tasks belong to its clients alone. */
 export function isSameRequest(a: RequestIdentity, b: RequestIdentity): boolean {
   const [one, other] = [a, b].map((each) => [
     identifyingFields(each),
@@ -56,7 +56,7 @@ export function isSameRequest(a: RequestIdentity, b: RequestIdentity): boolean {
   return isDeepStrictEqual(one, other);
 }
 
-/** A request but for what a generator alone is asked for, which is in the options as it is sent; of a service the whole. */
+/** A request without its generator-only fields, which are in the options; for a service the whole request. */
 export function identifyingFields({ request, work }: RequestIdentity): Partial<GenerationRequest> {
   if (work === undefined) return request;
   const { seed: _seed, negative: _negative, fields: _fields, ...rest } = request;

@@ -10,11 +10,11 @@ import type { SavedFile } from "./saved-file.ts";
  * own state follows from theirs (`record.ts`).
  */
 export type TaskState =
-  /** At the hosted service: it is being submitted, or its process ended around that, and it may have been accepted. */
+  /** A task at the hosted service that is being submitted, or whose process ended around that: it may have been accepted. */
   | { name: "intent"; until: string | null }
-  /** At any other provider: no request is on its way. It waits for its turn, or to be sent again. */
+  /** A task at any other provider with no request on its way: it waits for its turn, or to be sent again. */
   | ({ name: "waiting"; why: string | null } & Attempts)
-  /** At any other provider: its request is on its way, or its process ended around that. */
+  /** A task at any other provider whose request is on its way, or whose process ended around that. */
   | ({ name: "started" } & Attempts)
   /** The service did not take it, and its owner is to submit it again. Where that has ended, nothing was sent. */
   | ({ name: "rate_limited"; isOwnerGone: boolean } & Facts["rate_limited"])
@@ -107,7 +107,7 @@ interface Facts {
   intent: { v: number; id?: string; owner: ProcessIdentity; until?: string } & Intent;
   /** `sent`: whether a request of it may have reached the other side since it last waited. */
   waiting: { why?: string; sent: boolean; by?: ProcessIdentity; until?: string } & OfRequest;
-  /** On disk before the request is sent: from here on it counts as sent. */
+  /** Is on disk before the request is sent: from here on it counts as sent. */
   started: { by: ProcessIdentity; until: string } & OfRequest;
   /** Another process waits for what is still on its way. */
   taken_over: { by: ProcessIdentity; until: string } & OfRequest;

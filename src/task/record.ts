@@ -114,7 +114,7 @@ export function mayBeCharged(record: TaskRecord): boolean {
   );
 }
 
-/** Whether an image that was made is not saved yet: one for each request, and after these what else they have made. */
+/** Whether an image is made and not saved: one for each request, and after these their further images. */
 export function isUnsaved({ state, requests }: Pick<TaskRecord, "state" | "requests">): boolean {
   const saved = state.name === "completed" ? state.partlySaved : [];
   const places = Array.from({ length: Math.max(saved.length, requests.length) }, (_, at) => at);

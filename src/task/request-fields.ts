@@ -1,6 +1,6 @@
 import { isJsonObject } from "../lib/json.ts";
 
-/** A generator's names of the fields for a seed and a negative prompt. One that is absent it does not have. */
+/** The names of a generator's fields for a seed and a negative prompt; absent: it has no such field. */
 export interface FieldNames {
   readonly seed?: string;
   readonly negative?: string;
@@ -15,7 +15,7 @@ interface FieldValues {
   pairs: { given: ProviderFields; sent: ProviderFields };
 }
 
-/** Fields of a provider's own by their names there, handed on as they are: `steps`, `cfg_scale`. */
+/** Fields under the provider's own names, sent as they are: `steps`, `cfg_scale`. */
 export type ProviderFields = Readonly<Record<string, string | number | boolean>>;
 
 export type FieldForm = keyof FieldValues;
@@ -37,9 +37,9 @@ export const REQUEST_FIELDS = {
   /** How many images to generate. */
   maxImages: "number",
   quality: "text",
-  /** Of the first image: each further one has the next. */
+  /** The seed of the first image; each further image has the next. */
   seed: "number",
-  /** What the images are not to show. */
+  /** A negative prompt. */
   negative: "text",
   fields: "pairs",
 } as const satisfies Readonly<Record<string, FieldForm>>;
@@ -72,7 +72,9 @@ export function fieldsFrom<Fields extends GivenFields | SentFields>(
 }
 
 const isText = (value: unknown) => typeof value === "string";
-const isPlain = (value: unknown) => ["string", "number", "boolean"].includes(typeof value);
+// JSON has no number that is not finite.
+const isPlain = (value: unknown) =>
+  typeof value === "number" ? Number.isFinite(value) : isText(value) || typeof value === "boolean";
 
 /** Whether a value has a form, as it is sent. */
 const HAS_FORM: Readonly<Record<FieldForm, (value: unknown) => boolean>> = {

@@ -18,16 +18,16 @@ export interface RequestInput extends GivenFields {
   prompt: string;
 }
 
-/** What a request says to the user's own generator alone. */
+/** The generator-only fields of a request. */
 export type OwnFields = Pick<GivenFields, "seed" | "negative" | "fields">;
 
-/** What a request says to a generator alone, each as a text under its name: seed, negative prompt, and further fields. */
+/** The generator-only fields of a request as texts by their names: seed, negative prompt, and further fields. */
 export function ownSettings({ seed, negative, fields }: OwnFields): Readonly<Record<string, string>> {
   const given = Object.entries({ seed, negative, ...fields }).filter(([, value]) => value !== undefined);
   return Object.fromEntries(given.map(([name, value]) => [name, String(value)]));
 }
 
-/** The names of those in which some requests differ. */
+/** The names of generator-only fields in which some requests differ. */
 export function differingSettings(requests: readonly GenerationRequest[]): string[] {
   const each = requests.map(ownSettings);
   const names = new Set(each.flatMap(Object.keys));

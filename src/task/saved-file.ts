@@ -9,9 +9,9 @@ export interface SavedFile {
   sha256: string;
   width: number;
   height: number;
-  /** Of the bytes as the service sent them, where they were converted to the type that the file's name says. */
+  /** Digest of the bytes as the service sent them, where they were converted to the type that the file's name says. */
   originalSha256?: string;
-  /** That it was made with, where the request names one. */
+  /** Its seed, if the request names one. */
   seed?: number;
 }
 

@@ -4,14 +4,14 @@ import type { ProviderFields } from "./request-fields.ts";
 export interface WorkOptions {
   /** The provider's own name of a model; null: whatever it has. */
   model: string | null;
-  /** In pixels. What a provider makes of them, its bytes say. */
+  /** Pixels, as asked for: the image itself says what the provider has made of them. */
   width: number;
   height: number;
   /** How a size is sent; null: as the provider's kind does. */
   sizeForm: SizeForm | null;
   /** Fields that the user has set, under the provider's names: `steps`, `seed`, `negative_prompt`. */
   fields: ProviderFields;
-  /** The one of these that holds a seed: each further request of the task gets the next number. Absent for none. */
+  /** The field that holds a seed: each further request of the task gets the next number. Absent: none. */
   seedField?: string;
   /** `name@version` of the package that sent the request, where one did. */
   package?: string;

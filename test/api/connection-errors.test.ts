@@ -106,7 +106,7 @@ describe("a failure that another attempt would meet too", () => {
   ])("is %s, and is not called the network's", (_what, cause) => {
     expect(isOfThisProcess(failed(cause))).toBe(true);
     expect(describeConnectionError(failed(cause), SERVICE).message).toBe(
-      `imggen itself failed, not the network: ${failed(cause).message}.`,
+      `The fault is in imggen, not in the network: ${failed(cause).message}.`,
     );
   });
 

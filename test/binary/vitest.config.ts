@@ -16,6 +16,7 @@ export default defineConfig({
     },
     globalSetup: [fileURLToPath(new URL("../support/print-counts.ts", import.meta.url))],
     testTimeout: 120_000,
+    expect: { poll: { timeout: 60_000, interval: 10 } },
     hookTimeout: 60_000,
     maxWorkers: 4,
     isolate: false,

@@ -1,7 +1,9 @@
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createClient } from "../../src/client/index.ts";
 import { commandWorld } from "../support/command-world.ts";
+import { PICTURE } from "../support/images.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 async function homeFolder(): Promise<string> {
@@ -35,6 +37,20 @@ describe("the home folder", () => {
     await run(["config", "set", "output", "~/pictures/"]);
     expect(path.dirname((await run(["generate", "a fox"])).stdout)).toBe(path.join(folder, "pictures"));
   });
+});
+
+it("is ~/ in a manifest's reference images, and never a folder of that name", async () => {
+  const world = await commandWorld({}, { IMGGEN_BASE_URL: undefined, PATH: process.env.PATH });
+  const home = await homeFolder();
+  await writeFile(path.join(home, "fox.png"), PICTURE);
+  const batch = async (row: object) => {
+    await writeFile(path.join(world.cwd, "rows.jsonl"), JSON.stringify({ prompt: "a fox", ...row }));
+    const generator = `command:sh -c 'cp "$1" "$2"' sh {image} {output} {promptFile}`;
+    return world.run(["batch", "rows.jsonl", "--generator", generator, "--output", "out/"]);
+  };
+  expect(await batch({ image: "~/fox.png" })).toMatchObject({ code: 0 });
+  const { code, stderr } = await batch({ output: "~/other.png" });
+  expect([code, stderr]).toEqual([2, expect.stringContaining("must be a name below the output folder")]);
 });
 
 describe("a relative IMGGEN_HOME", () => {

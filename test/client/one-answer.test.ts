@@ -263,7 +263,7 @@ describe("every view of a task says the same", () => {
     const answer: Answer = { status: each.status, charged, credits: kind === "free" ? 0 : 2 };
     for (const [view, said] of await views(left))
       expect([view, { ...answer, ...said }]).toEqual([view, answer]);
-    const { document } = await left.json(["resume", left.id]);
+    const { document } = await left.json(["resume", left.id, "--timeout", "5s"]);
     const after = { ...answer, ...each.after[kind] };
     expect(["resume", { ...after, ...answerOf(document as Partial<Answer>) }]).toEqual(["resume", after]);
     for (const [view, said] of await views(left))

@@ -40,7 +40,10 @@ describe("after a crash, resume leaves each request submitted once and each imag
   it("wherever it was stopped where there are no hard links", { timeout }, async () => {
     // What comes before and after is the same as with hard links.
     const choose = (points: Point[]) => pointsBetween(points, / open .*\.claim-1\./, / unlink .*\.claim-1$/);
-    const outcomes = await trySingles(SCENARIOS.noHardLinks, program, { modes: EVERY_KILL, choose });
+    const outcomes = await trySingles(SCENARIOS.noHardLinks, program, {
+      modes: EVERY_KILL,
+      choose: (points) => everyNth(choose(points), 2),
+    });
     expectSound("a generate stopped once, without hard links", outcomes);
   });
 
@@ -67,7 +70,10 @@ describe("after a crash, resume leaves each request submitted once and each imag
     timeout,
   }, async () => {
     const choose = (points: Point[]) => pointsBetween(points, /\.png$/, / at operation /);
-    const outcomes = await trySingles(SCENARIOS.sidecar, program, { modes: EVERY_KILL, choose });
+    const outcomes = await trySingles(SCENARIOS.sidecar, program, {
+      modes: EVERY_KILL,
+      choose: (points) => everyNth(choose(points), 2),
+    });
     expectSound("a generate stopped once at its sidecar", outcomes);
   });
 
@@ -89,7 +95,7 @@ describe("after a crash, resume leaves each request submitted once and each imag
 
   it("when the resume crashed as well", { timeout }, async () => {
     const { plain, noWait, nameTaken } = SCENARIOS;
-    const pairs = await tryPairs([plain, noWait, nameTaken], 40, seed, program);
+    const pairs = await tryPairs([plain, noWait, nameTaken], 20, seed, program);
     expectSound(`pairs of crashes, seed ${seed}`, pairs);
   });
 
@@ -97,7 +103,7 @@ describe("after a crash, resume leaves each request submitted once and each imag
     timeout,
   }, async () => {
     const written = /^kill-after at operation \d+, write .*\.jsonl$/;
-    const cuts = powerCuts(16, isLongRun ? POWER_CUTS : ["power cut: names"]);
+    const cuts = everyNth(powerCuts(16, isLongRun ? POWER_CUTS : ["power cut: names"]), 2);
     const intents = await tryStrikesAfter(SCENARIOS.noWait, written, 0, cuts, program);
     expectSound("power cuts after an intent was written", intents);
     const ids = await tryStrikesAfter(SCENARIOS.noWait, written, -1, cuts, program);
@@ -106,7 +112,7 @@ describe("after a crash, resume leaves each request submitted once and each imag
 
   it("when the disk failed after a reservation was left unfinished", { timeout }, async () => {
     const reserving = /^kill-after at operation \d+, open .*\.claim-1\.\w+$/;
-    const failures = everyNth(atEach(34, "EIO"), 2);
+    const failures = everyNth(atEach(34, "EIO"), 4);
     const outcomes = await tryStrikesAfter(SCENARIOS.noHardLinks, reserving, 0, failures, program);
     expectSound("failures of the disk after an unfinished reservation", outcomes);
   });

@@ -34,7 +34,13 @@ export const ONE_IMAGE: GeneratorScenario = {
   generator: imageGenerator,
   isAskable: false,
   forgets: false,
-  quickPart: (points) => points,
+  quickPart: (points) => [
+    ...points.filter(isOfItsOwn),
+    ...everyNth(
+      points.filter((point) => !isOfItsOwn(point)),
+      2,
+    ),
+  ],
 };
 
 export const TWO_IMAGES: GeneratorScenario = {
@@ -42,7 +48,7 @@ export const TWO_IMAGES: GeneratorScenario = {
   name: "generate of two images with a paid generator",
   images: 2,
   // What comes before and after is the same as with one image.
-  quickPart: (points) => pointsBetween(points, / close reply$/, / link .*-2\.png$/),
+  quickPart: (points) => pointsBetween(points, / close reply$/, / link .*-2\.png$/).filter(isOfItsOwn),
 };
 
 export const WITH_ID: GeneratorScenario = {
@@ -67,7 +73,7 @@ export const FORGETFUL: GeneratorScenario = {
   quickPart: (points) => points.filter(({ strike }) => "moment" in strike),
 };
 
-/** What one image at a synchronous generator does not do as well: its exchange, and the records of that. */
+/** What an image of the hosted service does not do as well: the exchange with a generator, and the records of that. */
 function isOfItsOwn({ name, strike }: GeneratorPoint): boolean {
   return "moment" in strike || / (write|close) ([^.]*\.jsonl|reply)$/.test(name);
 }
@@ -171,7 +177,7 @@ export async function tryStruckResumes(
   point: GeneratorPoint,
   program: Program,
 ): Promise<Outcome[]> {
-  const strikes = everyNth(atEach(RESUME_OPERATIONS, "kill-after"), 10);
+  const strikes = everyNth(atEach(RESUME_OPERATIONS, "kill-after"), 20);
   const tried = await mapConcurrent(strikes, WORKERS, async (strike) => {
     let isStruck = false;
     const outcome = await tryGeneratorPoint(scenario, point, program, async (world) => {

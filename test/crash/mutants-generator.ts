@@ -68,7 +68,7 @@ export const GENERATOR_MUTANTS: { bug: string; edits: Edit[]; scenario: Generato
   },
   {
     bug: "ComfyUI is not asked for a job before it is sent again",
-    edits: [never("sent", "found"), returns("whereabouts", "null")],
+    edits: [instead("sent", "server.find", "null"), returns("whereabouts", "null")],
     scenario: COMFYUI,
     at: /^kill at POST \/prompt$/,
   },

@@ -64,18 +64,23 @@ export function diskPoints(operations: readonly Operation[], modes: Modes): Poin
 }
 
 const FAILURE = /^(EIO|ENOSPC|short) /;
+const BYTES_AT_OPERATION = /^power cut: bytes at operation /;
 const BYTES_AT_STAGE = /^power cut: bytes at (?!operation )/;
 
 /**
- * A quick run's part of the points: all kills, and every second failure of the disk. A power cut at a stage that takes
- * names takes the bytes too.
+ * A quick run's part of the points: all kills, every fourth failure of the disk, and every second cut of bytes alone. A
+ * power cut at a stage that takes names takes the bytes too.
  */
 export function quickPart(points: readonly Point[]): Point[] {
-  const failures = points.filter(({ name }) => FAILURE.test(name));
-  const tried = new Set(everyNth(failures, 2));
-  return points.filter(
-    (point) => isLongRun || (FAILURE.test(point.name) ? tried.has(point) : !BYTES_AT_STAGE.test(point.name)),
-  );
+  if (isLongRun) return [...points];
+  const some = (kind: RegExp, nth: number) =>
+    everyNth(
+      points.filter(({ name }) => kind.test(name)),
+      nth,
+    );
+  const rest = [FAILURE, BYTES_AT_OPERATION, BYTES_AT_STAGE];
+  const tried = new Set([...some(FAILURE, 4), ...some(BYTES_AT_OPERATION, 2)]);
+  return points.filter((point) => tried.has(point) || !rest.some((kind) => kind.test(point.name)));
 }
 
 /** The points from the first whose name fits on, up to the last whose name fits the other. @throws where there are none */

@@ -9,6 +9,7 @@ import { CANARY } from "../support/canary.ts";
 import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
 import { packedInto } from "../support/packed.ts";
+import { SHORTEST_BACKOFF } from "../support/program.ts";
 import { response, success } from "../support/scripted-server.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -28,7 +29,7 @@ async function job(manifest: string) {
   const caches = path.join(root, "caches");
   await mkdir(caches);
   const { PATH } = process.env;
-  const env = { PATH, HOME: root, npm_config_offline: "true" };
+  const env = { PATH, HOME: root, npm_config_offline: "true", NODE_OPTIONS: SHORTEST_BACKOFF };
   let attempts = 0;
   const attempt = async (
     inputs: Record<string, string>,
@@ -75,7 +76,7 @@ it("an attempt that fails keeps its ledger, and the next one finishes what it ch
     "base-url": `${origin}/api`,
     "api-key": CANARY,
     model: "gamma-image-2",
-    arguments: "--quality 1K --concurrency 1",
+    arguments: "--quality 1K --concurrency 1 --poll-interval 100ms",
   };
   const first = await attempt(inputs);
   expect(first).toMatchObject({ isOk: false, outputs: "saved=1\ncredits=4\n" });
@@ -130,7 +131,8 @@ it("a home that lies in the checkout is refused", async () => {
 
 it("arguments may stand on several lines, and have quotes", async () => {
   const { attempt } = await job("thing\nfox\n");
-  const lines = "--sandbox\n--template 'a {thing} in  the \"snow\"'\n\n  -m   gamma-image-2 -q 1K\n";
+  const lines =
+    "--sandbox --poll-interval 100ms\n--template 'a {thing} in  the \"snow\"'\n\n  -m   gamma-image-2 -q 1K\n";
   const { isOk, summary } = await attempt({ arguments: lines });
   expect([isOk, summary]).toEqual([true, expect.stringContaining('| 1 | a fox in the "snow" | ')]);
   expect(await attempt({ arguments: "--sandbox 'no end" })).toMatchObject({ isOk: false });

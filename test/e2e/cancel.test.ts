@@ -7,7 +7,6 @@ import { pause } from "../support/scripts.ts";
 import { imageServer, served } from "./image-server.ts";
 
 const PAID = "--generator-paid";
-const LONG = { timeout: 15_000 };
 
 /** `imggen generate` at a generator in a process of its own. */
 function generating(world: ProgramWorld, url: string, flags: readonly string[] = []) {
@@ -36,7 +35,7 @@ async function oneRunsOneWaits() {
     else answer();
   });
   const first = generating(world, server.url, [PAID]);
-  await expect.poll(server.count, LONG).toBe(1);
+  await expect.poll(server.count).toBe(1);
   const second = generating(world, server.url, [PAID, "--again"]);
   const [waiting = ""] = await inState(world, "waiting");
   return { world, server, first, second, waiting, reply: () => reply() };
@@ -69,7 +68,7 @@ it("a paid request of a living process that is on its way is left, and saved", a
     reply = answer;
   });
   const { end, program } = generating(world, url, [PAID]);
-  await expect.poll(count, LONG).toBe(1);
+  await expect.poll(count).toBe(1);
   const [running = ""] = await inState(world, "running");
   const { code, stdout } = await world.run(["cancel", running, "--json"]);
   expect([code, JSON.parse(stdout)]).toMatchObject([
@@ -91,7 +90,7 @@ it("what a living process has a free generator make is given up", async () => {
   const world = await programWorld(null);
   const { url, count } = await imageServer(() => {});
   const { end } = generating(world, url);
-  await expect.poll(count, LONG).toBe(1);
+  await expect.poll(count).toBe(1);
   const [running = ""] = await inState(world, "running");
   expect(await world.run(["cancel", running])).toMatchObject({ code: 0 });
   expect(await end).toMatchObject({ ...CANCELLED, taskId: running });
@@ -104,7 +103,7 @@ it.each(["goes on", "is killed"])("a process that is stopped, and %s: the task i
   const cancelling = world.start(["cancel", waiting, "--json"]);
   const cancelled = finished(cancelling);
   const marks = path.join(world.home, "state/tasks/cancelled");
-  await expect.poll(() => existsSync(marks) && readdirSync(marks).length, LONG).toBe(1);
+  await expect.poll(() => existsSync(marks) && readdirSync(marks).length).toBe(1);
   cancelling.kill("SIGKILL");
   await cancelled;
   if (what === "goes on") {
@@ -140,14 +139,14 @@ it("of a server, what waits and what runs for free is ended, and its clients are
   const { url, count } = await imageServer(() => {});
   const server = await served(world, url, ["--generator-concurrency", "1"]);
   const running = await server.accepted({ prompt: "a fox" });
-  await expect.poll(count, LONG).toBe(1);
+  await expect.poll(count).toBe(1);
   const waiting: string[] = [];
   for (let at = 0; at < 5; at++) waiting.push(await server.accepted({ prompt: `owl ${at}` }));
   const ids = [...waiting, running];
   expect((await world.run(["cancel", ...ids, "--json"])).code).toBe(0);
   for (const taskId of ids) {
     const status = async () => (await server.poll(taskId)).body.data;
-    await expect.poll(status, LONG).toMatchObject({ status: "failed", detail: "It was cancelled." });
+    await expect.poll(status).toMatchObject({ status: "failed", detail: "It was cancelled." });
   }
   expect(count()).toBe(1);
 });

@@ -111,7 +111,7 @@ describe.skipIf(!hasBrowser)("the gallery's page in Chromium", () => {
   }
 
   /** A browser on a busy machine takes its time. */
-  const eventually = <Value>(read: () => Promise<Value>) => expect.poll(read, { timeout: 10_000 });
+  const eventually = <Value>(read: () => Promise<Value>) => expect.poll(read);
   const captions = (page: Page) => page.locator(".card .prompt").allTextContents();
   const totals = (page: Page) => page.locator(".totals").textContent();
   const focused = (page: Page) => page.evaluate("document.activeElement.textContent");

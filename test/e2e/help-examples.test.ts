@@ -134,7 +134,6 @@ class Examples {
       // A generator's key is tried at its server, which is nobody's here.
       [/--generator https:\/\/images\.example\.com/g, "$& --no-verify"],
       [/^imggen login/g, "echo sk-sandbox | imggen login"],
-      [/imggen (?:generate|resume|rerun|batch|compare)\b/g, "$& --poll-interval 100ms"],
     );
     if (examples.some((example) => USES_TASKS.test(example))) await world.#prepareTasks();
     return world;

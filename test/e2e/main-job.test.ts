@@ -2,6 +2,7 @@ import { stat } from "node:fs/promises";
 import { expect, it } from "vitest";
 import { inspectFileAt } from "../../src/lib/image/inspect.ts";
 import { runProgram } from "../support/program.ts";
+import { QUICK } from "../support/shell.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 it("saves a picture of the asked ratio and prints its path alone", async () => {
@@ -18,7 +19,7 @@ it("saves a picture of the asked ratio and prints its path alone", async () => {
 
 it("gives a saved image what the umask leaves of its permissions", async () => {
   const folder = await temporaryFolder();
-  const { code, stdout } = await runProgram(["generate", "a fox", "--sandbox"], {
+  const { code, stdout } = await runProgram(["generate", "a fox", "--sandbox", ...QUICK], {
     cwd: folder,
     env: { IMGGEN_HOME: folder },
     through: ["sh", "-c", 'umask 027; exec "$@"', "sh"],

@@ -8,6 +8,7 @@ import { liveService } from "../support/live-server.ts";
 import { BIN, runProgram } from "../support/program.ts";
 import { programWorld, serviceWorld } from "../support/program-world.ts";
 import { completedAt } from "../support/scripts.ts";
+import { QUICK, quick } from "../support/shell.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** A world with a service in it, and a shell in which `imggen` is the built program. */
@@ -15,7 +16,7 @@ async function shellWorld() {
   const { server, world } = await serviceWorld();
   const define = `imggen() { "${process.execPath}" "${BIN}" "$@"; }`;
   const shell = (script: string) =>
-    world.run([], { through: ["bash", "-c", `${define}\n${script}`], cwd: world.out });
+    world.run([], { through: ["bash", "-c", `${define}\n${quick(script)}`], cwd: world.out });
   return { server, world, shell };
 }
 
@@ -30,7 +31,7 @@ it("path=$(imggen generate …) holds the path of the image, and nothing else", 
 
 it("several images are a path a line", async () => {
   const { world } = await serviceWorld({ poll: completedAt("/1.png", "/2.png", "/3.png") });
-  const run = await world.run(["generate", "a fox", "-m", "vendor2/beta-v4", "-n", "3"]);
+  const run = await world.run(["generate", "a fox", ...QUICK, "-m", "vendor2/beta-v4", "-n", "3"]);
   expect(run.stdout.split("\n")).toEqual([
     path.join(world.out, "a-fox-task1.png"),
     path.join(world.out, "a-fox-task1-2.png"),
@@ -41,7 +42,7 @@ it("several images are a path a line", async () => {
 
 it("-o - writes the bytes of the image, and nothing else", async () => {
   const { world, shell } = await shellWorld();
-  const run = await world.run(["generate", "a fox", "-o", "-"]);
+  const run = await world.run(["generate", "a fox", ...QUICK, "-o", "-"]);
   expect(run.stdoutBytes).toEqual(PICTURE);
   expect(run.code).toBe(0);
   expect(await world.files()).toEqual([]);

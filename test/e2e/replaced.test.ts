@@ -7,6 +7,7 @@ import { PICTURE } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
 import { finished, ROOT } from "../support/program.ts";
 import { success } from "../support/scripted-server.ts";
+import { QUICK } from "../support/shell.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** When files go, and which. */
@@ -63,7 +64,7 @@ it.each(Object.entries(SAVED))(
   "a program whose files are gone %s, as in an upgrade, still saves the image",
   async (_when, moment) => {
     const { run, file } = await worldWithoutFiles(moment);
-    const { code, stdout } = await run(["generate", "a fox", "--json", "--output", file]);
+    const { code, stdout } = await run(["generate", "a fox", ...QUICK, "--json", "--output", file]);
     expect(JSON.parse(stdout)).toMatchObject({ ok: true, charged: "yes", taskId: "task-1" });
     expect(code).toBe(0);
     expect(await readFile(file)).toEqual(PICTURE);
@@ -74,7 +75,7 @@ it.each([/^chunks.finish-/, /^chunks.ipaddr-/])(
   "a program whose files are gone before its submit sends nothing: %s",
   async (files) => {
     const { run, file, server } = await worldWithoutFiles({ at: "start", files });
-    const { code, stdout } = await run(["generate", "a fox", "--json", "--output", file]);
+    const { code, stdout } = await run(["generate", "a fox", ...QUICK, "--json", "--output", file]);
     const { ok, charged, error } = JSON.parse(stdout);
     expect({ ok, charged, error }).toMatchObject({
       ok: false,
@@ -86,7 +87,7 @@ it.each([/^chunks.finish-/, /^chunks.ipaddr-/])(
       },
     });
     expect({ code, submits: server.submits().length }).toEqual({ code: 1, submits: 0 });
-    expect(await run(["generate", "a fox", "--output", file], ROOT)).toMatchObject({ code: 0 });
+    expect(await run(["generate", "a fox", ...QUICK, "--output", file], ROOT)).toMatchObject({ code: 0 });
     expect(await readFile(file)).toEqual(PICTURE);
   },
 );

@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { packedInto } from "../support/packed.ts";
 import { ROOT } from "../support/program.ts";
+import { QUICK } from "../support/shell.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const BIN = path.join(ROOT, "node_modules/.bin");
@@ -36,7 +37,14 @@ it.each(Object.keys(RUNTIMES))(
     for (const root of [ROOT, path.join(prefix, "lib/node_modules/imggen")]) {
       const folder = await temporaryFolder();
       const env = { PATH: process.env.PATH, HOME: folder, IMGGEN_HOME: folder, DENO_NO_UPDATE_CHECK: "1" };
-      const command = [path.join(root, "bin/imggen.cjs"), "generate", "a red fox", "--sandbox", "--json"];
+      const command = [
+        path.join(root, "bin/imggen.cjs"),
+        "generate",
+        "a red fox",
+        ...QUICK,
+        "--sandbox",
+        "--json",
+      ];
       const { stdout } = await run(program, [...args, ...command], { cwd: folder, env, timeout: 60_000 });
       const { ok, files } = JSON.parse(stdout);
       expect({ ok, files }).toMatchObject({ ok: true, files: [{ mediaType: "image/png" }] });

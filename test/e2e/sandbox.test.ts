@@ -3,9 +3,10 @@ import { expect, it, onTestFinished } from "vitest";
 import { NO_ACCOUNT } from "../support/command-world.ts";
 import { finished } from "../support/program.ts";
 import { CANARY, type ProgramWorld, programWorld } from "../support/program-world.ts";
+import { QUICK } from "../support/shell.ts";
 import { words } from "../support/words.ts";
 
-const MODEL = ["-m", "z-image"];
+const MODEL = ["-m", "z-image", ...QUICK];
 
 it.each([
   ["", 0, null, "yes", { done: ["saved"] }],
@@ -63,7 +64,7 @@ it("imggen sandbox prints a base URL and a key that work, until it is stopped", 
   const world = await programWorld(null);
   const { program, baseUrl, apiKey } = await served(world, ["--latency", "100ms", "--credits", "5"]);
   const env = { IMGGEN_BASE_URL: baseUrl, IMGGEN_API_KEY: apiKey };
-  const gamma = ["generate", "a fox", "-m", "gamma-image-2", "-q", "1K", "--json"];
+  const gamma = ["generate", "a fox", "-m", "gamma-image-2", "-q", "1K", "--json", ...QUICK];
   for (const [exit, type] of [
     [0, null],
     [0, null],

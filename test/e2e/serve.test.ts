@@ -109,7 +109,7 @@ it("what a killed command has left is its own: a server leaves it alone", async 
   const { url, count } = await imageServer((reply, number) => number > 1 && reply());
   const program = world.start(world.generateArgs(["--generator", url, "-m", "sdxl"]));
   const end = finished(program);
-  await expect.poll(count, { timeout: 10_000 }).toBe(1);
+  await expect.poll(count).toBe(1);
   program.kill("SIGKILL");
   await end;
   const server = await served(world, url);
@@ -174,7 +174,7 @@ it("a client that sends its request again after the server was killed has sent i
     );
   const first = await served(world, url, PAID);
   const cut = expect(ask(first)).rejects.toThrow();
-  await expect.poll(count, { timeout: 10_000 }).toBe(1);
+  await expect.poll(count).toBe(1);
   first.program.kill("SIGKILL");
   await Promise.all([first.end, cut]);
   const second = await served(world, url, PAID);

@@ -1,8 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, readdirSync, statSync } from "node:fs";
+import { chmodSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { ANOTHER_USER, asAnotherUser, CAN_BE_ANOTHER_USER } from "../support/another-user.ts";
+import { PICTURE } from "../support/images.ts";
 import type { ProgramResult } from "../support/program.ts";
 import { type ProgramWorld, serviceWorld } from "../support/program-world.ts";
 
@@ -21,6 +22,8 @@ async function worldOfUser() {
 function chown(user: number, file: string): void {
   execFileSync("chown", ["-R", `${user}:${user}`, file]);
 }
+
+const GET_BACK = 'If another user owns it, as after sudo: sudo chown -R "$USER"';
 
 /** Everything below a folder that does not belong to the user. */
 function notOfUser(folder: string): string[] {
@@ -56,6 +59,25 @@ describe.skipIf(!CAN_BE_ANOTHER_USER)("on a home that root and its user share,",
     expect(await asUser(world.generateArgs(["--reuse"]))).toMatchObject({ code: 0 });
     expect(await asUser(batch)).toMatchObject({ code: 0 });
     expect(server.submits()).toHaveLength(2);
+  });
+
+  it("so does what a command makes for root, and what is copied or kept of it", async () => {
+    const { world } = await worldOfUser();
+    const picture = path.join(world.folder, "picture.png");
+    writeFileSync(picture, PICTURE);
+    const command = (then: string) => [
+      `--generator=command:sh -c 'cp "$1" "$2" && ${then}' sh ${picture} {output} {promptFile}`,
+      "--json",
+    ];
+    const lost = await world.run(["generate", "an owl", ...command("exit 1"), "--generator-paid"]);
+    expect(JSON.parse(lost.stdout)).toMatchObject({ error: { type: "outcome_unknown" } });
+    const free = world.generateArgs([...command("exit 0"), "--reuse"]);
+    for (const name of ["one.png", "other.png"])
+      expect(await world.run([...free, "--output", path.join(world.out, name)])).toMatchObject({ code: 0 });
+    const left = notOfUser(world.home).filter(
+      (name) => !/scratch.(?:output.png|prompt.txt|.process)$/.test(name),
+    );
+    expect([...left, ...notOfUser(world.out)]).toEqual([]);
   });
 
   it("an unfinished record that the user cannot read stops what rests on the day's sum", async () => {
@@ -103,6 +125,25 @@ describe.skipIf(!CAN_BE_ANOTHER_USER)("on a home that root and its user share,",
     // Both are one file under two names; the folders can be read.
     execFileSync("find", [ledgerOf(world, part), "-type", "d", "-exec", "chmod", "755", "{}", "+"]);
     expectStopped(await asUser(batch), world, ledgerOf(world));
+    expect(server.submits()).toHaveLength(1);
+  });
+
+  it("a batch's folder whose mark the user cannot read stops the batch", async () => {
+    const { world, server, asUser } = await worldOfUser();
+    const [manifest, out] = [await world.manifest(["a fox"]), path.join(world.out, "b")];
+    const batch = ["batch", manifest, "-o", out, ...MODEL, "--json", "--yes"];
+    expect(await asUser(batch)).toMatchObject({ code: 0 });
+    const mark = path.join(out, ".imggen-batch");
+    chown(0, mark);
+    chmodSync(mark, 0o600);
+    const { code, stdout } = await asUser(batch);
+    expect([code, JSON.parse(stdout)]).toEqual([
+      8,
+      expect.objectContaining({
+        charged: "no",
+        error: expect.objectContaining({ hint: `Nothing was sent. ${GET_BACK} ${mark}` }),
+      }),
+    ]);
     expect(server.submits()).toHaveLength(1);
   });
 

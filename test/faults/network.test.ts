@@ -19,6 +19,7 @@ import {
   silence,
   stillRunning,
 } from "../support/scripts.ts";
+import { QUICK } from "../support/shell.ts";
 import { startedWhen } from "../support/started.ts";
 import { tunnelProxy } from "../support/tunnel-proxy.ts";
 
@@ -196,7 +197,7 @@ it.each(["refuse", "hang up"] as const)(
 it("the embedded sandbox is never proxied", async () => {
   const proxy = await tunnelProxy("refuse");
   const world = await programWorld(null, { HTTP_PROXY: proxy.url, HTTPS_PROXY: proxy.url });
-  const run = await world.run(["generate", "a fox", "--json", "--sandbox", "-m", "z-image"]);
+  const run = await world.run(["generate", "a fox", ...QUICK, "--json", "--sandbox", "-m", "z-image"]);
   expect(await world.aftermath(run)).toMatchObject({ exit: 0, done: ["saved"] });
   expect(proxy.heads).toEqual([]);
 });

@@ -5,6 +5,7 @@ import { finished } from "../support/program.ts";
 import { programWorld, SAVED, serviceWorld } from "../support/program-world.ts";
 import type { Behaviour } from "../support/scripted-server.ts";
 import { completedAt, inTurn, late, pause, stillRunning } from "../support/scripts.ts";
+import { QUICK } from "../support/shell.ts";
 import { startedUntil, stopped } from "../support/started.ts";
 import { words } from "../support/words.ts";
 
@@ -12,7 +13,13 @@ const ONTO_FULL_DISK = { through: ["sh", "-c", 'exec "$@" >/dev/full', "sh"] };
 
 it("SIGINT while waiting, without --json: the id and the next command are on standard error within 100 ms", async () => {
   const { server, world } = await serviceWorld({ poll: stillRunning });
-  const { program, end } = await startedUntil(world, server, 2, ["generate", "a fox", "-o", `${world.out}/`]);
+  const { program, end } = await startedUntil(world, server, 2, [
+    "generate",
+    "a fox",
+    ...QUICK,
+    "-o",
+    `${world.out}/`,
+  ]);
   const told = new Promise<number>((resolve) => {
     program.stderr?.on("data", (chunk: Buffer) => {
       if (chunk.includes("imggen resume task-1")) resolve(performance.now());
@@ -63,7 +70,7 @@ it.each([[["--json"]], [[]]])(
   "a full disk behind standard output (%j): not exit 0, and the charged image is saved",
   async (json) => {
     const { world } = await serviceWorld();
-    const args = ["generate", "a fox", ...json, "-o", `${world.out}/`];
+    const args = ["generate", "a fox", ...QUICK, ...json, "-o", `${world.out}/`];
     const run = await world.run(args, ONTO_FULL_DISK);
     expect(run.code).not.toBe(0);
     expect(await world.aftermath(run)).toMatchObject({
@@ -91,7 +98,7 @@ it("a full disk behind the standard output of resume: the tasks that are still r
 
 it("a full disk behind `-o -`: not exit 0, and resume saves the image elsewhere", async () => {
   const { world } = await serviceWorld();
-  const args = ["generate", "a fox", "-o", "-"];
+  const args = ["generate", "a fox", ...QUICK, "-o", "-"];
   const run = await world.run(args, ONTO_FULL_DISK);
   expect(await world.aftermath(run)).toMatchObject({ exit: 8, files: [], open: ["completed"] });
   expect(await world.afterResume(["task-1", "-o", `${world.out}/`])).toEqual(SAVED);

@@ -16,6 +16,7 @@ import {
 import { failure, response, success } from "../support/scripted-server.ts";
 import { completedAt, inTurn, replies, stillRunning, taskIs } from "../support/scripts.ts";
 import { settingsFile, storedSettings, withConfig } from "../support/settings-file.ts";
+import { QUICK } from "../support/shell.ts";
 
 const SIGNED = "/1.png?signature=s3cret-signature";
 
@@ -155,7 +156,7 @@ it.each(OTHER_BASE_URLS)(
     }
     expect((await run(["doctor"])).stdout).toMatch(/key +The stored API key belongs to/);
     expect(another.requests.map(({ headers }) => headers.authorization)).toEqual([undefined]);
-    const { code } = await run(["generate", "a fox", "-o", path.join(world.out, "fox.png")], {
+    const { code } = await run(["generate", "a fox", ...QUICK, "-o", path.join(world.out, "fox.png")], {
       IMGGEN_API_KEY: "sk-of-the-other-service",
     });
     expect([code, another.submits()[0]?.headers.authorization]).toEqual([
@@ -207,7 +208,7 @@ it.each([
 
 it("the key and a signed query are in no output, --verbose included, and the ledger holds the query whole", async () => {
   const { server, world } = await serviceWorld({ poll: inTurn(stillRunning, completedAt(SIGNED)) });
-  const run = await world.run(["generate", "a fox", "--verbose", "-o", `${world.out}/`]);
+  const run = await world.run(["generate", "a fox", ...QUICK, "--verbose", "-o", `${world.out}/`]);
   expect(await world.aftermath(run)).toMatchObject({ exit: 0, files: ["a-fox-task1.png"] });
   expect(run.stderr).toContain("/1.png?…");
   expect(run.stdout + run.stderr).not.toMatch(/s3cret|taskId=|bearer/i);

@@ -4,6 +4,7 @@ import { BIN } from "../support/program.ts";
 import { type ProgramWorld, serviceWorld } from "../support/program-world.ts";
 import { failure, type ServiceScript, success } from "../support/scripted-server.ts";
 import { completedAt, replies, stillRunning } from "../support/scripts.ts";
+import { QUICK } from "../support/shell.ts";
 import { hasTool } from "../support/tools.ts";
 import { words } from "../support/words.ts";
 
@@ -52,8 +53,8 @@ it.each<[what: string, script: ServiceScript, commands: string[][]]>([
     "a result URL of all of it",
     { poll: completedAt(`javascript:${Object.values(HOSTILE).join(" ")}`) },
     [
-      'generate "a fox" --verbose',
-      'generate "a fox" --json',
+      'generate "a fox" --verbose --poll-interval 100ms',
+      'generate "a fox" --json --poll-interval 100ms',
       "status task-1",
       "status task-1 --json",
       "resume task-1",
@@ -64,7 +65,7 @@ it.each<[what: string, script: ServiceScript, commands: string[][]]>([
     {},
     [
       ["generate", HOSTILE_PROMPT, "--dry-run"],
-      ["generate", HOSTILE_PROMPT],
+      ["generate", HOSTILE_PROMPT, ...QUICK],
       ["history"],
       ["history", "--json"],
     ],
@@ -83,7 +84,7 @@ it("control characters in a saved path are inert for a person, and the path is a
   const { world } = await serviceWorld();
   const folder = path.join(world.out, `a${HOSTILE.CSI}${HOSTILE["bidi overrides"]}\u200bb`);
   const file = path.join(folder, "a-fox-task1.png");
-  const made = await world.run(["generate", "a fox", "-o", `${folder}/`]);
+  const made = await world.run(["generate", "a fox", ...QUICK, "-o", `${folder}/`]);
   expect(made.stdout).toBe(`${file}\n`);
   expectInert(made.stderr);
   expect((await world.run(["resume", "task-1"])).stdout).toBe(`${file}\n`);

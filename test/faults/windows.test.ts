@@ -7,6 +7,7 @@ import { BIN, finished } from "../support/program.ts";
 import { programWorld, SAVED } from "../support/program-world.ts";
 import { success } from "../support/scripted-server.ts";
 import { pause, replies } from "../support/scripts.ts";
+import { QUICK } from "../support/shell.ts";
 import { hasTool } from "../support/tools.ts";
 
 // Faults of Windows, played to the built program on whatever system this is: see as-windows.cjs.
@@ -46,7 +47,7 @@ it.each([[["--json"]], [[]]])(
   "a closed pipe on standard output that answers EOF, as on Windows, loses no image: %j",
   async (json) => {
     const { world } = await windowsWorld({ IMGGEN_TEST_EOF: "1" });
-    const run = await world.run(["generate", "a fox", ...json, "-o", `${world.out}/`]);
+    const run = await world.run(["generate", "a fox", ...QUICK, ...json, "-o", `${world.out}/`]);
     expect(run.stderr).not.toMatch(/EOF|Error:|at .*:\d+/);
     expect(await world.aftermath(run)).toEqual({ ...SAVED, charged: null });
   },

@@ -45,8 +45,12 @@ describe("gallery", () => {
     const fox = ["generate", "a fox", "-m", "gamma-image-2", "-q", "1K", "--image", signed];
     await world.run([...fox, "-o", "pictures/fox.png"]);
     await world.run(["generate", "a hare", "-m", "z-image", "--sandbox", "-o", "pictures/hare.png"]);
+    const elk = ["generate", "an elk", "-m", "gamma-image-2", "-q", "1K", "--sandbox"];
+    await world.run([...elk, "-o", "pictures/elk.png"]);
     await world.gallery();
     const shown = await world.shown();
+    // Play money is no cost, and not a part of the page's total.
+    expect([shown["hare.png"]?.credits, shown["elk.png"]?.credits]).toEqual([0, 0]);
     expect(shown["image-0.png"]?.command).toBe(
       "imggen generate --model gamma-image-2 --quality 2K -- '-x '\\''y'\\'''",
     );

@@ -101,13 +101,13 @@ describe("a reply", () => {
 
 describe("a message", () => {
   it.each([
-    [401, "gpubox:1234 does not accept the key (HTTP 401: Why). Give it one"],
+    [401, "gpubox:1234 does not accept the key (HTTP 401: Why). Set one"],
     [402, "no credit left, or has reached a limit (HTTP 402: Why). Add credit"],
     [403, "does not let this account make images (HTTP 403: Why)."],
     [404, "no such address or model (HTTP 404: Why). Check --generator"],
-    [308, "leads to another address"],
+    [308, "redirects to another address"],
     [429, "gpubox:1234 is busy (HTTP 429: Why)."],
-    [400, "gpubox:1234 does not take the request (HTTP 400: Why)."],
+    [400, "gpubox:1234 does not accept the request (HTTP 400: Why)."],
     [409, "No image came from gpubox:1234 (HTTP 409: Why)."],
     [524, "No image came from gpubox:1234 (HTTP 524: Why)."],
   ])("for %i says what happened, in the server's words, and what to do", (status, message) => {

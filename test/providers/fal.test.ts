@@ -81,21 +81,34 @@ it("records all three addresses of a job where they do not follow from one", asy
   ]);
 });
 
-it.each(["response_url", "status_url", "cancel_url"])(
-  "asks for no job whose %s is elsewhere",
-  async (name) => {
-    const elsewhere = "https://evil.example/requests/abc";
-    const { submit, double } = await serviceWorld(FAL, {
-      submit: answers((origin) => {
-        const at = `${origin}/a/requests/abc`;
-        const urls = { response_url: at, status_url: `${at}/status`, cancel_url: `${at}/cancel` };
-        return json({ request_id: "abc", ...urls, [name]: elsewhere });
-      }),
-    });
-    expect((await submit()).what).toBe("unknown");
-    expect(double.requests).toHaveLength(1);
-  },
-);
+it("takes a job whose address for cancelling is another server's, to which the key does not go", async () => {
+  const { accepted, cancel, double } = await serviceWorld(FAL, {
+    submit: answers((origin) => {
+      const at = `${origin}/a/requests/abc`;
+      const urls = {
+        response_url: at,
+        status_url: `${at}/status`,
+        cancel_url: "https://evil.example/cancel",
+      };
+      return json({ request_id: "abc", ...urls });
+    }),
+  });
+  expect(await cancel(await accepted())).toBeNull();
+  expect(double.asked("cancel")).toEqual([]);
+});
+
+it.each(["response_url", "status_url"])("asks for no job whose %s is elsewhere", async (name) => {
+  const elsewhere = "https://evil.example/requests/abc";
+  const { submit, double } = await serviceWorld(FAL, {
+    submit: answers((origin) => {
+      const at = `${origin}/a/requests/abc`;
+      const urls = { response_url: at, status_url: `${at}/status`, cancel_url: `${at}/cancel` };
+      return json({ request_id: "abc", ...urls, [name]: elsewhere });
+    }),
+  });
+  expect((await submit()).what).toBe("unknown");
+  expect(double.requests).toHaveLength(1);
+});
 
 it.each([
   [500, { detail: "out of memory" }, "says: HTTP 500: out of memory."],

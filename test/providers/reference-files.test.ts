@@ -1,9 +1,10 @@
+import { execFileSync } from "node:child_process";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { systemClock } from "../../src/lib/clock.ts";
 import { type Reference, TimeLimitError } from "../../src/providers/provider.ts";
-import { type ReferenceDeps, referenceFiles } from "../../src/providers/reference-files.ts";
+import { type ReferenceDeps, referenceFiles, referenceUrls } from "../../src/providers/reference-files.ts";
 import { PICTURE } from "../support/images.ts";
 import { liveServer } from "../support/live-server.ts";
 import { response } from "../support/scripted-server.ts";
@@ -14,7 +15,7 @@ async function filesOf(references: Reference[], more: Partial<ReferenceDeps> = {
   const folder = await temporaryFolder();
   const generatorUrl = new URL("http://localhost:1234");
   const deps = { generatorUrl, proxies: undefined, clock: systemClock, signal: ALONE.signal, ...more };
-  const files = await referenceFiles({ references }, path.join(folder, "reference"), deps);
+  const files = await referenceFiles({ references, folder }, deps);
   return { folder, files };
 }
 
@@ -50,6 +51,33 @@ it.each([
   await rejects(filesOf([{ file, mediaType: "image/png" }]), "invalid", message);
   const url = `data:image/png;base64,${bytes.toString("base64")}`;
   await rejects(filesOf([{ url }]), "invalid", message);
+});
+
+it.each([
+  ["cut short", PICTURE.subarray(0, -10), /is incomplete/],
+  ["emptied", Buffer.alloc(0), /is not an image: empty/],
+])(
+  "refuses a file that was %s since it was checked, where it is sent as a URL",
+  async (_what, bytes, message) => {
+    const file = path.join(await temporaryFolder(), "0123.png");
+    await writeFile(file, bytes);
+    const urls = async () => referenceUrls([{ file, mediaType: "image/png" }], {});
+    await rejects(urls(), "invalid", message);
+  },
+);
+
+it("refuses what has become a folder or a pipe, which nobody waits for", async () => {
+  const folder = await temporaryFolder();
+  const pipe = path.join(folder, "fox.png");
+  execFileSync("mkfifo", [pipe]);
+  for (const [file, message] of [
+    [folder, /cannot be read/],
+    [pipe, /is not an image: empty/],
+  ] as const) {
+    const reference = { file, mediaType: "image/png" };
+    await rejects(filesOf([reference]), "invalid", message);
+    await rejects((async () => referenceUrls([reference], {}))(), "invalid", message);
+  }
 });
 
 /** Nothing is waited for; `waits` are the waits in milliseconds. */

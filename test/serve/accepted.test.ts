@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import type { Provider } from "../../src/providers/provider.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { dataOf, LONG, liveServer } from "./live-server.ts";
+import { dataOf, liveServer } from "./live-server.ts";
 import { scriptedProvider } from "./scripted-provider.ts";
 
 /** A provider that accepts every task under an id, and is at work on all of them. */
@@ -27,11 +27,11 @@ it("tasks that their provider has accepted take no place, and the next server po
   const first = accepting();
   const live = await liveServer({ folder, provider: first.provider, options: { isPaid: true } });
   const tasks = await Promise.all(Array.from({ length: 10 }, () => live.accepted({ prompt: "a fox" })));
-  await expect.poll(() => first.submitted, LONG).toHaveLength(10);
-  await expect.poll(async () => dataOf(await live.poll(tasks[9] ?? "")).status, LONG).toBe("processing");
+  await expect.poll(() => first.submitted).toHaveLength(10);
+  await expect.poll(async () => dataOf(await live.poll(tasks[9] ?? "")).status).toBe("processing");
   await live.close();
   const second = accepting();
   await liveServer({ folder, provider: second.provider, options: { isPaid: true } });
-  await expect.poll(() => second.polled.size, LONG).toBe(10);
+  await expect.poll(() => second.polled.size).toBe(10);
   expect(second.submitted).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { LONG, liveServer } from "./live-server.ts";
+import { liveServer } from "./live-server.ts";
 import { drawn, endless, scriptedProvider } from "./scripted-provider.ts";
 
 /** A service with one task at the generator and one that waits. */
@@ -9,7 +9,7 @@ async function busy(isPaid: boolean, answer: Parameters<typeof scriptedProvider>
   const provider = scriptedProvider(answer);
   const live = await liveServer({ folder, provider, options: { isPaid }, graceMs });
   const running = await live.accepted({ prompt: "a fox" });
-  await expect.poll(() => provider.jobs, LONG).toHaveLength(1);
+  await expect.poll(() => provider.jobs).toHaveLength(1);
   const waiting = await live.accepted({ prompt: "a hare" });
   /** Where a task stands, as the disk says. */
   const later = async (taskId: string) => (await live.ledger.find(taskId))?.state.name;

@@ -15,9 +15,6 @@ import { type Answer, clientOf } from "../sandbox/live.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { scriptedProvider } from "./scripted-provider.ts";
 
-/** For `expect.poll`, on a machine with much to do. */
-export const LONG = { timeout: 10_000 };
-
 interface LiveOptions
   extends Partial<Pick<ServeOptions, "folder" | "clock" | "matrix" | "models" | "graceMs" | "dailyCredits">> {
   provider?: Provider;

@@ -1,8 +1,10 @@
+import { EventEmitter, once } from "node:events";
 import OpenAI, { APIError } from "openai";
 import { request } from "undici";
 import { describe, expect, it } from "vitest";
 import { png } from "../support/images.ts";
-import { LONG, liveServer } from "./live-server.ts";
+import { quickClock } from "../support/quick-clock.ts";
+import { liveServer } from "./live-server.ts";
 import { drawn, endless, failing, scriptedProvider } from "./scripted-provider.ts";
 
 /** A server, and OpenAI's own client of it. */
@@ -164,15 +166,19 @@ describe("where the generator refuses the account", () => {
   it("a task that has a key waits until the account is in order", async () => {
     let isRefused = true;
     const provider = scriptedProvider((job) => (isRefused ? failing("account", "No key.") : drawn(job)));
-    const { openai, ledger, accepted } = await withOpenAi({ provider, options: { isPaid: true } });
+    const { openai, ledger, accepted } = await withOpenAi({
+      provider,
+      options: { isPaid: true },
+      clock: quickClock,
+    });
     const call = openai.images.generate({ prompt: "a fox" }, { headers: { "Idempotency-Key": "k" } });
-    await expect.poll(() => provider.jobs, LONG).toHaveLength(1);
+    await expect.poll(() => provider.jobs).toHaveLength(1);
     isRefused = false;
-    await new Promise((resolve) => setTimeout(resolve, 5_100));
+    await new Promise((resolve) => setTimeout(resolve, 510));
     // A new task is a reason to try again.
     await accepted({ prompt: "a hare" });
     expect((await call).data).toHaveLength(1);
-    await expect.poll(() => ledger.unfinished(), LONG).toEqual([]);
+    await expect.poll(() => ledger.unfinished()).toEqual([]);
   });
 });
 
@@ -187,7 +193,7 @@ it("a client that hangs up loses nothing: with the same key it finds its task", 
   const headers = { "Idempotency-Key": "one" };
   const gone = new AbortController();
   const first = openai.images.generate({ prompt: "a fox" }, { headers, signal: gone.signal });
-  await expect.poll(() => open, LONG).toHaveLength(1);
+  await expect.poll(() => open).toHaveLength(1);
   gone.abort();
   await expect(first).rejects.toThrow();
   const second = openai.images.generate({ prompt: "a fox" }, { headers });
@@ -196,23 +202,20 @@ it("a client that hangs up loses nothing: with the same key it finds its task", 
   expect(provider.jobs).toHaveLength(1);
 });
 
-it("something is sent before the image is there, so that no proxy gives up", {
-  timeout: 60_000,
-}, async () => {
-  const provider = scriptedProvider(async (job) => {
-    await new Promise((resolve) => setTimeout(resolve, 11_000));
-    return drawn(job);
-  });
-  const { origin, apiKey } = await withOpenAi({ provider });
-  const before = performance.now();
+it("something is sent before the image is there, so that no proxy gives up", async () => {
+  const begun = new EventEmitter();
+  const isAlive = once(begun, "alive");
+  const provider = scriptedProvider((job) => isAlive.then(() => drawn(job)));
+  const { origin, apiKey } = await withOpenAi({ provider, clock: quickClock });
   const { statusCode, body } = await request(`${origin}/v1/images/generations`, {
     method: "POST",
     headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
     body: JSON.stringify({ prompt: "a fox" }),
   });
-  expect([statusCode, performance.now() - before < 10_900]).toEqual([200, true]);
+  begun.emit("alive");
+  expect(statusCode).toBe(200);
   const text = await body.text();
-  expect(text).toMatch(/^ \n\{/);
+  expect(text).toMatch(/^( \n)+\{/);
   expect(JSON.parse(text).data).toHaveLength(1);
 });
 
@@ -224,7 +227,7 @@ it("a server that closes leaves the task to the next, and the connection ends", 
     { headers: { "Idempotency-Key": "k" }, maxRetries: 0 },
   );
   const failed = expect(call).rejects.toThrow();
-  await expect.poll(() => provider.jobs, LONG).toHaveLength(1);
+  await expect.poll(() => provider.jobs).toHaveLength(1);
   await close();
   await failed;
   const next = await withOpenAi({ folder });

@@ -4,16 +4,20 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { workFor } from "../../src/client/generator-connection.ts";
 import { TaskWriter } from "../../src/core/task/task-writer.ts";
-import { systemClock } from "../../src/lib/clock.ts";
+import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import type { Processes } from "../../src/lib/processes.ts";
 import { settled } from "../../src/providers/failures.ts";
 import { Ledger } from "../../src/store/ledger.ts";
 import { GENERATOR_KEY_ID, type Intent } from "../../src/task/intent.ts";
 import type { GenerationRequest } from "../../src/task/request.ts";
+import { quickClock } from "../support/quick-clock.ts";
 import { identity, someProcesses } from "../support/some-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { dataOf, LONG, liveServer, OPTIONS, SERVER } from "./live-server.ts";
+import { dataOf, liveServer, OPTIONS, SERVER } from "./live-server.ts";
 import { drawn, endless, failing, type ScriptedProvider, scriptedProvider } from "./scripted-provider.ts";
+
+/** Twice as long as it takes until others search for tasks, by a clock that goes ten times as fast. */
+const MANY_SEARCHES_MS = 450;
 
 /** The ledger of a process, and what a server begins and sends in it. */
 function processIn(folder: string, processes: Processes, isPaid: boolean) {
@@ -64,8 +68,9 @@ async function killed({ isPaid, maxImages = 1 }: { isPaid: boolean; maxImages?: 
 function nextProcess(
   { folder, isPaid, processes }: Pick<Awaited<ReturnType<typeof killed>>, "folder" | "isPaid" | "processes">,
   provider: ScriptedProvider,
+  clock: Clock = systemClock,
 ) {
-  return liveServer({ folder, options: { isPaid }, provider, processes: processes.as(2) });
+  return liveServer({ folder, options: { isPaid }, provider, processes: processes.as(2), clock });
 }
 
 describe("of a killed server", () => {
@@ -91,7 +96,7 @@ describe("of a killed server", () => {
     const left = await killed({ isPaid: false });
     const provider = scriptedProvider();
     await nextProcess(left, provider);
-    await expect.poll(() => provider.jobs, LONG).toHaveLength(2);
+    await expect.poll(() => provider.jobs).toHaveLength(2);
     expect(provider.jobs.map(({ taskId }) => taskId)).toEqual([left.running, left.waiting]);
   });
 
@@ -131,9 +136,9 @@ it("a task whose file cannot be read is named once, and the others go on", async
   const left = await killed({ isPaid: false });
   const open = path.join(left.folder, "tasks", "open");
   await writeFile(path.join(open, "20200101T000000000-0123abcd.jsonl"), "no json\nno json\n");
-  const { ended, events } = await nextProcess(left, scriptedProvider());
+  const { ended, events } = await nextProcess(left, scriptedProvider(), quickClock);
   expect(await ended(left.waiting)).toMatchObject({ status: "completed" });
-  await new Promise((resolve) => setTimeout(resolve, 2_500));
+  await new Promise((resolve) => setTimeout(resolve, MANY_SEARCHES_MS));
   expect(events.filter(({ kind }) => kind === "dropped")).toHaveLength(1);
 });
 
@@ -159,13 +164,13 @@ it("two machines that both take a task for theirs send one request", async () =>
     folder,
     provider,
     options: { isPaid: true, concurrency: 2 },
+    clock: quickClock,
     processes: { self: { ...identity(1), host }, isAlive: (other: { host: string }) => other.host === host },
   });
   const [a, b] = [await liveServer(machine("a")), await liveServer(machine("b"))];
   const blocking = await a.accepted({ prompt: "a fox" });
-  await expect.poll(() => open, LONG).toHaveLength(1);
-  // For longer than it takes until others search for tasks.
-  await new Promise((resolve) => setTimeout(resolve, 2_500));
+  await expect.poll(() => open).toHaveLength(1);
+  await new Promise((resolve) => setTimeout(resolve, MANY_SEARCHES_MS));
   expect(provider.jobs).toHaveLength(1);
   open[0]?.();
   expect(await a.ended(blocking)).toMatchObject({ status: "completed" });
@@ -175,10 +180,10 @@ it("two machines that both take a task for theirs send one request", async () =>
 
 it("a free task that takes its time is not sent again by the searches for tasks", async () => {
   const provider = scriptedProvider((_job, how) => endless(how));
-  const { accepted, poll } = await liveServer({ provider });
+  const { accepted, poll } = await liveServer({ provider, clock: quickClock });
   const taskId = await accepted({ prompt: "a fox" });
-  await expect.poll(() => provider.jobs, LONG).toHaveLength(1);
-  await new Promise((resolve) => setTimeout(resolve, 2_500));
+  await expect.poll(() => provider.jobs).toHaveLength(1);
+  await new Promise((resolve) => setTimeout(resolve, MANY_SEARCHES_MS));
   expect(dataOf(await poll(taskId)).status).toBe("processing");
   expect(provider.jobs).toHaveLength(1);
 });

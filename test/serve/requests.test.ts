@@ -11,7 +11,7 @@ import { clientOf } from "../sandbox/live.ts";
 import { png } from "../support/images.ts";
 import { WORK } from "../support/records.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { dataOf, LONG, liveServer } from "./live-server.ts";
+import { dataOf, liveServer } from "./live-server.ts";
 import { scriptedProvider } from "./scripted-provider.ts";
 
 const INVALID = "image_generation.error.invalid_request";
@@ -193,10 +193,10 @@ describe("an image that a client has", () => {
     const next = await liveServer({ folder });
     const { resultUrl } = await next.ended(taskId);
     await (await request(String(resultUrl))).body.dump();
-    await expect.poll(() => readdir(path.join(folder, "collected")), LONG).toHaveLength(1);
+    await expect.poll(() => readdir(path.join(folder, "collected"))).toHaveLength(1);
     await next.close();
     const monthLater = await liveServer({ folder, clock: later(MONTH_MS + 60_000) });
-    await expect.poll(() => readdir(path.join(folder, "collected")), LONG).toEqual([]);
+    await expect.poll(() => readdir(path.join(folder, "collected"))).toEqual([]);
     expect((await readFile(own)).equals(png())).toBe(true);
     await writeFile(own, "changed");
     const { body, statusCode } = await request(String((await monthLater.ended(taskId)).resultUrl));
@@ -214,7 +214,7 @@ describe("an image that a client has", () => {
     const { resultUrl } = await first.ended(fetched);
     await first.ended(waiting);
     await (await request(String(resultUrl))).body.dump();
-    await expect.poll(() => readdir(path.join(folder, "collected")), LONG).toHaveLength(1);
+    await expect.poll(() => readdir(path.join(folder, "collected"))).toHaveLength(1);
     await first.close();
     // A file manager's.
     await writeFile(path.join(folder, "collected", ".DS_Store"), "");

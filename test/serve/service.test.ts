@@ -1,7 +1,7 @@
 import { request } from "undici";
 import { describe, expect, it } from "vitest";
 import { png } from "../support/images.ts";
-import { dataOf, LONG, liveServer } from "./live-server.ts";
+import { dataOf, liveServer } from "./live-server.ts";
 import { drawn, endless, failing, scriptedProvider } from "./scripted-provider.ts";
 
 /** A server whose provider keeps its jobs. */
@@ -76,7 +76,7 @@ describe("a task", () => {
     const { accepted, poll, ended } = await liveServer({ provider });
     const first = await accepted({ prompt: "a fox" });
     const second = await accepted({ prompt: "a hare" });
-    await expect.poll(() => open.length, LONG).toBe(1);
+    await expect.poll(() => open.length).toBe(1);
     expect(dataOf(await poll(first))).toEqual({
       taskId: first,
       status: "processing",
@@ -84,7 +84,7 @@ describe("a task", () => {
       progress: 0.25,
     });
     await expect
-      .poll(async () => dataOf(await poll(second)), LONG)
+      .poll(async () => dataOf(await poll(second)))
       .toEqual({
         taskId: second,
         status: "queued",
@@ -94,7 +94,7 @@ describe("a task", () => {
       });
     open.shift()?.();
     await ended(first);
-    await expect.poll(() => open.length, LONG).toBe(1);
+    await expect.poll(() => open.length).toBe(1);
     open.shift()?.();
     await ended(second);
     expect(provider.mostOpen).toBe(1);
@@ -132,11 +132,11 @@ describe("a failure", () => {
     const provider = scriptedProvider(() => failing("account", "Incorrect API key provided."));
     const { accepted, poll, events } = await liveServer({ provider, options: { isPaid: true } });
     const tasks = await Promise.all(Array.from({ length: 20 }, () => accepted({ prompt: "a fox" })));
-    await expect.poll(() => events, LONG).toHaveLength(1);
+    await expect.poll(() => events).toHaveLength(1);
     for (const taskId of tasks) {
       // The task whose request was refused is back in the queue a moment after the event.
       await expect
-        .poll(async () => (await poll(taskId)).body, LONG)
+        .poll(async () => (await poll(taskId)).body)
         .toEqual({ code: -1, message: "login_required", detail: "Incorrect API key provided." });
     }
     expect(provider.jobs).toHaveLength(1);
@@ -149,7 +149,7 @@ describe("a failure", () => {
     );
     const { accepted, poll, ended } = await liveServer({ provider, options: { isPaid: true } });
     const taskId = await accepted({ prompt: "a fox" });
-    await expect.poll(async () => dataOf(await poll(taskId)).detail, LONG).toBe("connection refused");
+    await expect.poll(async () => dataOf(await poll(taskId)).detail).toBe("connection refused");
     expect(await ended(taskId)).toMatchObject({ status: "completed" });
     expect(provider.jobs).toHaveLength(2);
   });

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { someProcesses } from "../support/some-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { dataOf, LONG, liveServer } from "./live-server.ts";
+import { dataOf, liveServer } from "./live-server.ts";
 import { drawn, endless, failing, scriptedProvider } from "./scripted-provider.ts";
 
 /** As many services as processes, on one folder and with one generator. */
@@ -37,9 +37,9 @@ it("two places are taken by two processes at once, and a third waits in the queu
   const [a, b, c] = await several(3, { provider, options: { concurrency: 2 } });
   await a?.accepted({ prompt: "a fox" });
   await b?.accepted({ prompt: "a hare" });
-  await expect.poll(() => provider.jobs, LONG).toHaveLength(2);
+  await expect.poll(() => provider.jobs).toHaveLength(2);
   const taskId = (await c?.accepted({ prompt: "an owl" })) ?? "";
-  await expect.poll(async () => c && dataOf(await c.poll(taskId)).status, LONG).toBe("queued");
+  await expect.poll(async () => c && dataOf(await c.poll(taskId)).status).toBe("queued");
   expect(a && dataOf(await a.poll(taskId)).status).toBe("queued");
   expect(provider.jobs).toHaveLength(2);
 });
@@ -48,7 +48,7 @@ it("a process that starts after a refusal tries the account again", async () => 
   const folder = await temporaryFolder();
   const refused = await liveServer({ folder, provider: scriptedProvider(() => failing("account")) });
   const taskId = await refused.accepted({ prompt: "a fox" });
-  await expect.poll(async () => (await refused.poll(taskId)).body.message, LONG).toBe("login_required");
+  await expect.poll(async () => (await refused.poll(taskId)).body.message).toBe("login_required");
   await refused.close();
   const { ended } = await liveServer({ folder });
   expect(await ended(taskId)).toMatchObject({ status: "completed" });

@@ -126,9 +126,10 @@ export class Screen {
     return until(
       async () => {
         const code = await readFile(this.#exitCode, "utf8").catch(() => "");
+        if (!code.endsWith("\n")) return null;
         // Only then has the emulator read all that was written.
         const isDead = (await this.#tmux("display-message", "-p", "#{pane_dead}")).trim() === "1";
-        return code.endsWith("\n") && isDead ? Number(code) : null;
+        return isDead ? Number(code) : null;
       },
       20_000,
       async () => `the program does not end:\n${(await this.lines()).join("\n")}`,

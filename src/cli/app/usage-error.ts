@@ -37,7 +37,7 @@ export function usageError(
   });
 }
 
-/** How options are given that other programs have: most are fields of the user's own generator. */
+/** What to write for options of other programs: most are fields of the user's own generator. */
 const USUAL_OPTIONS: Readonly<Record<string, string>> = {
   steps: "With your own generator: --field steps=20",
   cfg: "With your own generator: --field cfg_scale=7, or what it calls it",

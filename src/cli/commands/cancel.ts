@@ -21,7 +21,7 @@ interface CancelFlags extends WaitFlags {
 
 const MORE = [
   "What waits is not sent, at no charge. What runs at a free generator is given up.",
-  "A task that another imggen process has is ended by that process, which is waited for 10 s.",
+  "If another imggen process has a task, that process ends it; cancel waits 10 s for it.",
   "A generator that can cancel is asked to stop what it has accepted. Only it can say whether that is charged.",
   "A paid request that is on its way is left, unless --wait is given. Tasks of the hosted service cannot be cancelled.",
 ];

@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import { openLedger } from "../../client/session.ts";
 import { buildGallery, type Gallery } from "../../gallery/build.ts";
 import { UsageError } from "../../lib/error-types.ts";
+import { listed } from "../../lib/short-text.ts";
 import { counted } from "../../lib/whole-number.ts";
 import { addOpenOption, openImages } from "../flags/view-flags.ts";
 import { createStatusLine } from "../output/status-line.ts";
@@ -69,9 +70,8 @@ async function show(
       "Without the optional package sharp there are no thumbnails: the page loads the images themselves.",
     );
   if (unreadable.length > 0) {
-    const named = unreadable.slice(0, MOST_NAMED).map(({ name, why }) => `${name} (${why})`);
-    const more = unreadable.length > MOST_NAMED ? `, and ${unreadable.length - MOST_NAMED} more` : "";
-    await console.warn(`Skipped because they cannot be read: ${named.join(", ")}${more}.`);
+    const named = unreadable.map(({ name, why }) => `${name} (${why})`);
+    await console.warn(`Skipped because they cannot be read: ${listed(named, MOST_NAMED)}.`);
   }
   await console.note(`${counted(images.length, "image")}, ${counted(made, "new thumbnail")}.`);
 }

@@ -32,9 +32,18 @@ async function runLogout(session: Session): Promise<number> {
   return 0;
 }
 
+const OF_ACCOUNT: ReadonlySet<SettingName> = new Set([
+  "apiKey",
+  "baseUrl",
+  "field",
+  "seed",
+  "negative",
+  "workflow",
+]);
+
 /** Whether a setting is about whom requests go to. What is set about one generator must not apply to the next. */
 function isOfAccount(name: SettingName): boolean {
-  return name === "apiKey" || name === "baseUrl" || name.startsWith("generator");
+  return OF_ACCOUNT.has(name) || name.startsWith("generator");
 }
 
 const WORDS: { readonly [Name in SettingName]?: string } = {
@@ -47,10 +56,13 @@ const WORDS: { readonly [Name in SettingName]?: string } = {
 function removedText(names: readonly SettingName[], { baseUrl, generator }: Settings): string {
   if (names.length === 0) return "Nothing was stored: no key, no base URL, no generator.";
   const addresses: { readonly [Name in SettingName]?: string | undefined } = { baseUrl, generator };
-  const parts = names.map((name) => {
+  const parts = names.flatMap((name) => {
     const address = addresses[name];
-    const what = WORDS[name] ?? `the setting ${name}`;
+    const what = WORDS[name] ?? [];
     return address === undefined ? what : `${what} ${withoutQuerySecret(address)}`;
   });
+  const others = names.filter((name) => WORDS[name] === undefined);
+  if (others.length > 0)
+    parts.push(`the ${others.length === 1 ? "setting" : "settings"} ${others.join(", ")}`);
   return `Removed ${parts.join(", ")}.`;
 }

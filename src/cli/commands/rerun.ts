@@ -56,14 +56,14 @@ async function runRerun(session: Session, what: string, flags: RerunFlags): Prom
   const earlier = await findEarlierRequest(what, session.context.resolvePath(what), ledger, replacesImages);
   if (!flags.yes && !session.options.sandbox) await requireSameService(earlier, session);
   await preferWorkflow(earlier, session);
-  const changed = { ...earlierInput(earlier), ...values };
+  const merged = { ...earlierInput(earlier), ...values };
   const terms = await session.generatorTerms({
-    model: changed.model,
+    model: merged.model,
     dryRun: flags.dryRun,
     validate: flags.validate,
   });
-  const input = withFieldFlags(changed, values, terms?.fieldNames ?? {}, session);
-  // What is set for new requests is not meant for an earlier one.
+  const input = withFieldFlags(merged, values, terms?.fieldNames ?? {}, session);
+  // Settings are for new requests, not for an earlier one.
   const generator = terms && { ...terms, defaults: {} };
   const uploads = canUpload(generator ? input.image : values.image, session);
   const inherited = FIELD_NAMES.filter((name) => earlier.request[name] !== undefined);
@@ -85,15 +85,15 @@ function earlierInput({ request, record }: ImageOrigin): RequestInput {
 
 /** The earlier request's seed, negative prompt and fields, but for those that a flag gives under either name. */
 function withFieldFlags(
-  request: RequestInput,
+  merged: RequestInput,
   flags: Pick<RequestInput, "seed" | "negative">,
   names: FieldNames,
   { settings }: Session,
 ): RequestInput {
   const flag = settings.flag("field");
   const changed = flag === undefined ? {} : providerFields(flag.label, flag.value);
-  const fields = { ...request.fields };
-  const input: RequestInput = { ...request };
+  const fields = { ...merged.fields };
+  const input: RequestInput = { ...merged };
   for (const name of ["seed", "negative"] as const) {
     const field = names[name];
     if (field === undefined) continue;
@@ -120,13 +120,13 @@ function labelsOf(fields: readonly FieldName[]): Partial<Labels> {
  * another service without a warning. @throws UsageError if another is configured
  */
 async function requireSameService(
-  { service: earlier, record }: ImageOrigin,
+  { service: chargedAt, record }: ImageOrigin,
   session: Session,
 ): Promise<void> {
   const configured = await session.serviceName();
-  if (configured === undefined || configured === earlier) return;
+  if (configured === undefined || configured === chargedAt) return;
   const other = `To submit it to ${configured}, at a charge there: ${session.commandLine("--yes")}`;
-  if (earlier === SANDBOX_SERVICE) {
+  if (chargedAt === SANDBOX_SERVICE) {
     throw new UsageError(`This was made by the sandbox, and ${configured} is configured.`, {
       hint: `To submit it to the sandbox: ${session.commandLine("--sandbox")}\n${other}`,
     });
@@ -134,9 +134,9 @@ async function requireSameService(
   // A sidecar may have been written by anyone, so the key is never sent to the address in it.
   const isGenerator = record?.intent.service.keyId === GENERATOR_KEY_ID;
   const there = isGenerator
-    ? `To submit it where it was made, add --generator ${shellWord(earlier)}\n`
-    : `To submit it where it was charged, set IMGGEN_BASE_URL=${earlier} and its key.\n`;
-  throw new UsageError(`This was charged at ${earlier}, and ${configured} is configured.`, {
+    ? `To submit it where it was made, add --generator ${shellWord(chargedAt)}\n`
+    : `To submit it where it was charged, set IMGGEN_BASE_URL=${chargedAt} and its key.\n`;
+  throw new UsageError(`This was charged at ${chargedAt}, and ${configured} is configured.`, {
     hint: record ? there + other : other,
   });
 }

@@ -7,9 +7,9 @@ import { interruptedError } from "../../core/errors.ts";
 import { resolveFileDestination } from "../../core/images/destination.ts";
 import { DEFAULT_TEMPLATE } from "../../core/images/file-name.ts";
 import { dismissTask } from "../../core/task/dismiss.ts";
+import { findNamed } from "../../core/task/named-tasks.ts";
 import type { TaskReport } from "../../core/task/report.ts";
 import {
-  distinct,
   type Resumed,
   type ResumeEvents,
   type ResumeTarget,
@@ -80,8 +80,7 @@ async function runDismiss(session: Session, ids: string[]): Promise<number> {
   if (ids.length === 0) throw new UsageError("--dismiss needs the ids of the requests to dismiss.");
   const ledger = openLedger(session);
   const reports: TaskReport[] = [];
-  const records = await ledger.findEach(ids);
-  for (const { id, record } of distinct(ids.map((id) => ({ id, record: records.get(id) ?? null })))) {
+  for (const { id, record } of await findNamed(ids, ledger)) {
     if (record === null) throw new UsageError(`The ledger has no task ${JSON.stringify(id)}.`);
     reports.push(await dismissTask(record, { why: "dismissed by the user", replacement: null }, ledger));
     await session.console.note(`${record.id} dismissed. imggen history still shows it.`);

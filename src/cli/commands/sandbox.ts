@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { sandboxFolder, startServiceIn } from "../../client/service-in-effect.ts";
+import { sandboxFolder, startService } from "../../client/service-in-effect.ts";
 import { durationOption } from "../../lib/duration.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
 import { SANDBOX_KEY, startSandbox } from "../../sandbox/server.ts";
@@ -48,7 +48,7 @@ async function start(session: Session, { port: flag, latency, credits }: Sandbox
   const matrix = await session.matrix();
   const folder = sandboxFolder(session.folders);
   return startOnPort(flag, (port) =>
-    startServiceIn(folder, () =>
+    startService(folder, () =>
       startSandbox({
         folder,
         port,

@@ -1,6 +1,6 @@
-import { promises } from "node:fs";
 import path from "node:path";
 import type { Command } from "commander";
+import { makeFolder } from "../../lib/durable.ts";
 import { errorCode, errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { readRegular } from "../../lib/read-file.ts";
@@ -58,7 +58,7 @@ async function installSkill(session: Session, folder: string = DEFAULT_FOLDER): 
   try {
     const kept = await keepEarlier(file);
     if (kept !== null) await console.note(`What was in it is kept in ${kept}`);
-    await promises.mkdir(path.dirname(file), { recursive: true });
+    await makeFolder(path.dirname(file), 0o777);
     await replaceWhole(file, skillText(), 0o666);
   } catch (error) {
     if (error instanceof UsageError) throw error;

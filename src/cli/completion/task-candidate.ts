@@ -1,3 +1,4 @@
+import { shortened } from "../../lib/short-text.ts";
 import { effectiveState, stateWord } from "../../task/lifecycle.ts";
 import { type TaskRecord, taskIdOf } from "../../task/record.ts";
 import type { Candidate } from "./typed-line.ts";
@@ -7,9 +8,7 @@ const MOST_PROMPT_CHARACTERS = 40;
 /** A task as a shell offers it: by its id, with where it stands and what it was asked for. */
 export function candidateOf(record: TaskRecord): Candidate {
   const { id, intent } = record;
-  const { prompt } = intent.request;
-  const short =
-    prompt.length > MOST_PROMPT_CHARACTERS ? `${prompt.slice(0, MOST_PROMPT_CHARACTERS)}…` : prompt;
+  const short = shortened(intent.request.prompt, MOST_PROMPT_CHARACTERS);
   const word = stateWord(effectiveState(record.state));
   const description = word === null ? short : `${word}: ${short}`;
   return { value: taskIdOf(record) ?? id, description };

@@ -15,7 +15,7 @@ import {
 import { collect, OPTION_GROUPS } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 
-/** `--field` is a flag of every command that a generator works with. */
+/** `--field`, a flag of every command that uses a generator. */
 type FlagName = Exclude<FieldName, "prompt" | "fields">;
 
 /** Flags that say what to generate, as they were given. */
@@ -96,7 +96,7 @@ export interface RequestValues {
   labels: Partial<Labels>;
 }
 
-/** Not those of the user's own generator, which apply at that alone: its terms have them. */
+/** Without those of the user's own generator, which are in its terms. */
 const FROM_SETTINGS = ["model", "ratio", "quality"] as const;
 
 /** A request's values from flags, environment and config; values that are not set are absent. @throws UsageError */

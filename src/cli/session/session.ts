@@ -88,7 +88,7 @@ export class Session implements ClientSession {
     return generatorInEffect(this);
   }
 
-  /** Checks the flags about a generator, where no task may need it. @throws UsageError */
+  /** Checks the flags about a generator, also where no task uses it. @throws UsageError */
   async checkGeneratorFlags(): Promise<void> {
     const flags = generatorSettings(this.options);
     if (this.isSandbox || Object.keys(flags).length === 0) return;

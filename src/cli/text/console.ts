@@ -75,7 +75,7 @@ export class Console {
     return this.#hasAnswered;
   }
 
-  /** Tasks whose replies were on their way when a signal came: the last words of a second one name them. */
+  /** Tasks whose replies were on their way when a signal came. The message for a second signal names them. */
   get awaited(): readonly string[] {
     return [...this.#awaited];
   }

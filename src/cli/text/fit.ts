@@ -13,7 +13,7 @@ const HANGING = 2;
  * word.
  */
 const PIECE =
-  /(?<=: )(?:imggen|chmod) .*|\(?\bimggen [a-z]+(?: (?:-{1,2}[a-z][\w-]*|<[^>]*>|\S*[\d_]\S*))*\S*|"[^"]*\/[^"]*"\S*|\S+/g;
+  /(?<=: )(?:imggen|chmod|sudo|npm) .*|\(?\bimggen [a-z]+(?: (?:-{1,2}[a-z][\w-]*|<[^>]*>|\S*[\d_]\S*))*\S*|"[^"]*\/[^"]*"\S*|\S+/g;
 
 /** Accents, what only joins, and what is joined to an emoji. */
 const NO_COLUMN = /\u200d.|[\p{Mn}\p{Me}\p{Cf}]/gsu;

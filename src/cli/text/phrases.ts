@@ -17,6 +17,12 @@ export function creditsText(credits: number | null, free: FreeAt | null = null):
   return counted(credits, "credit");
 }
 
+/** A cost in a table. The sandbox's credits are play money, and counted; `?` where a cost is not documented. */
+export function creditsCell(credits: number | null, free: FreeAt | null = null): string {
+  if (free === "generator" || (free === "sandbox" && credits === null)) return "free";
+  return String(credits ?? "?");
+}
+
 /** What an event means to a person at a command, who can give flags and press Ctrl-C. */
 export function noteText(event: RunEvent): string {
   const text = eventText(event);
@@ -73,7 +79,7 @@ export function stoppingText(
   return `Stopping. Waiting up to ${formatDuration(waitMs)} for ${ids} under way…`;
 }
 
-/** What is said where a second signal gives up the replies of these tasks. */
+/** The message when a second signal gives up the replies of these tasks. */
 export function givenUpText(taskIds: readonly string[]): string {
   const replies = taskIds.length > 1 ? "The replies of tasks" : "The reply of task";
   return `${replies} ${firstOf(taskIds)} ${taskIds.length > 1 ? "were" : "was"} not waited for; ${resumeText(taskIds)}`;

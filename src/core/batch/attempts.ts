@@ -39,8 +39,8 @@ export async function readAttempt(row: Attempted, at: number, deps: AttemptDeps)
 
 /** Without hard links a claim is visible before it is complete, so a claim that looked damaged is read once more. */
 async function taskOf({ key, attempts }: Attempted, at: number, { claims }: AttemptDeps): Promise<string> {
-  const known = attempts[at] ?? "";
-  if (isId(known)) return known;
+  const loaded = attempts[at] ?? "";
+  if (isId(loaded)) return loaded;
   const now = await claims.owner(key, at + 1);
   attempts[at] = now;
   return now;

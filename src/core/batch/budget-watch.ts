@@ -69,7 +69,7 @@ export class BudgetWatch {
   async #creditsOf({ row, number }: ClaimedAttempt): Promise<number | null> {
     if (this.#deps.countsKey?.(row) !== true) return 0;
     const entry = await readAttempt({ key: row, attempts: [] }, number - 1, this.#deps);
-    // The outcome of a lost one is unknown, so that it may be charged.
+    // A lost request may have been charged.
     if (entry?.kind === "lost") return entry.record?.intent.credits ?? null;
     if (entry !== null) requireReadable(entry, "so it is not known what the batch costs");
     if (entry?.kind !== "task") return null;

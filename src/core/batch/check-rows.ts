@@ -93,8 +93,8 @@ function nameOfRow(others: OtherColumns, { name }: RowDefaults): { template?: st
   if (name === undefined || placeholdersIn(name).every(isPlaceholder)) return {};
   // What a name's own placeholders stand for is known only once there is an image.
   const filled = fillTemplate(name, (each) => {
-    const own = columnOf(each) ?? each;
-    return isPlaceholder(own) ? `{${own}}` : others.get(each)?.replaceAll(NO_PART_OF_A_NAME, "-");
+    const column = columnOf(each) ?? each;
+    return isPlaceholder(column) ? `{${column}}` : others.get(each)?.replaceAll(NO_PART_OF_A_NAME, "-");
   });
   return "text" in filled ? { template: filled.text } : missingProblem("--name", filled.missing);
 }
@@ -108,19 +108,21 @@ function unusedOf(others: OtherColumns, defaults: RowDefaults): string[] {
 
 /** @returns what is wrong, in words, in place of a request */
 async function checkValues(
-  { output: _output, ...own }: RowValues,
+  { output: _output, ...values }: RowValues,
   defaults: RowDefaults,
 ): Promise<CheckedRequest | string> {
   const { names } = defaults;
-  const input: RequestInput = { ...defaults.values, ...own };
-  const labels = { ...FIELD_LABELS, ...labelsOfDefaults(own, defaults) };
+  const input: RequestInput = { ...defaults.values, ...values };
+  const labels = { ...FIELD_LABELS, ...labelsOfDefaults(values, defaults) };
   const checked = await checkRow(input, { ...defaults, labels });
   if (!(checked instanceof ImggenError)) return checked;
   return [checked.messageFor(names), checked.hintFor(names)].filter((text) => text !== null).join(" ");
 }
 
 /** Labels of the values that the row leaves to the defaults: the flag or setting that set them. */
-function labelsOfDefaults(own: Omit<RowValues, "output">, { labels }: RowDefaults): Partial<Labels> {
-  const inherited = Object.entries(labels).filter(([name]) => own[name as keyof typeof own] === undefined);
+function labelsOfDefaults(values: Omit<RowValues, "output">, { labels }: RowDefaults): Partial<Labels> {
+  const inherited = Object.entries(labels).filter(
+    ([name]) => values[name as keyof typeof values] === undefined,
+  );
   return Object.fromEntries(inherited);
 }

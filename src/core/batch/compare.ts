@@ -10,12 +10,12 @@ import type { RequestInput } from "../../task/request.ts";
 import type { ProviderFields } from "../../task/request-fields.ts";
 import { type CheckedRow, checkRow, isRepeat, type RowChecks, RowKeys, rowDigest } from "./batch-row.ts";
 
-/** What is compared: every model with every ratio, every quality and every set of fields. An empty list: the default. */
+/** The values that are compared: every model with every ratio, quality and set of fields. An empty list: the default. */
 export interface Axes {
   models: readonly string[];
   ratios: readonly string[];
   qualities: readonly string[];
-  /** Of the user's own generator. */
+  /** Sets of fields of the user's own generator. */
   fields: readonly ProviderFields[];
 }
 

@@ -1,9 +1,10 @@
+import path from "node:path";
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { TaskReport } from "../task/report.ts";
 import type { RowState } from "./attempts.ts";
 import type { CheckedRow } from "./batch-row.ts";
 import { add, noCost, type PlannedRow, type TotalCost } from "./plan.ts";
-import { mismatchWarnings, type RowResult } from "./row-result.ts";
+import type { RowResult } from "./row-result.ts";
 
 /** Errors of one kind, with the rows that they concern. */
 export interface ErrorGroup {
@@ -24,6 +25,7 @@ const COUNTED_AS = {
 
 const MOST_NAMES = 5;
 const MOST_KINDS = 50;
+const MOST_WARNINGS = 10;
 
 /** Whether a row's task is accepted, and nothing was charged for it yet. */
 export function isWaiting({ state, report }: RowResult): boolean {
@@ -79,8 +81,7 @@ export class BatchCounts {
     if (isWaiting(end) && report?.state !== "waiting") this.underWay += 1;
     if (isSubmitted && report) this.#addCost(report);
     if (end.error) this.#addError(this.#nameOf(end.row), end.error);
-    for (const each of isSkipped || !report ? [] : mismatchWarnings(report))
-      this.#mismatches.set(each, (this.#mismatches.get(each) ?? 0) + 1);
+    if (!isSkipped) this.#addMismatches(end);
   }
 
   /** Counts a row that this run did not begin, by its state before the run. */
@@ -109,6 +110,17 @@ export class BatchCounts {
   #addCost({ charged, credits }: Pick<TaskReport, "charged" | "credits">): void {
     if (charged !== "no") add(this.cost, credits);
     if (charged === "unknown") add(this.uncertain, credits);
+  }
+
+  /** Counts what is remarkable about a row's images, but for what was said before the batch or names one file. */
+  #addMismatches({ row, report }: RowResult): void {
+    const names = report?.files.flatMap(({ path: file }) => (file === null ? [] : path.basename(file))) ?? [];
+    for (const each of new Set(report?.warnings)) {
+      const count = this.#mismatches.get(each) ?? 0;
+      const isNew = count === 0 && this.#mismatches.size >= MOST_WARNINGS;
+      if (isNew || row.checked.warnings.includes(each) || names.some((name) => each.includes(name))) continue;
+      this.#mismatches.set(each, count + 1);
+    }
   }
 
   #addError(name: string, error: ImggenError): void {

@@ -10,7 +10,7 @@ import { AdmittedRequests } from "../limits/admission.ts";
 import { dismissOwned, recordNotSent } from "../task/dismiss.ts";
 import { finishOwned, type ResumeSpec } from "../task/finish-owned.ts";
 import { reportOf } from "../task/report.ts";
-import { resumeFound } from "../task/resume.ts";
+import { resumeFound } from "../task/resume-task.ts";
 import type { PlannedRow } from "./plan.ts";
 import { folderOf, movedDestination } from "./row-files.ts";
 import { leftUnknown, resultOf, savedEarlier, unreadable } from "./row-result.ts";
@@ -134,12 +134,12 @@ async function findFile(
   if (moved !== null && file.path !== null) {
     const name = path.relative(folderOf(intent.destination), file.path);
     const there = path.join(folderOf(moved), name);
-    if (!name.startsWith("..") && (await isThere(there))) return { ...file, path: there };
+    if (!name.startsWith("..") && (await isOnDisk(there))) return { ...file, path: there };
   }
-  return (await isThere(file.path)) ? file : null;
+  return (await isOnDisk(file.path)) ? file : null;
 }
 
-async function isThere(file: string | null): Promise<boolean> {
+async function isOnDisk(file: string | null): Promise<boolean> {
   // On a disk error the file is downloaded again; if it exists after all, it is not saved a second time.
   return file !== null && (await nameIsTaken(file).catch(() => false));
 }

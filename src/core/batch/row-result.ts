@@ -23,16 +23,21 @@ export interface RowResult {
 
 /** The result of a row that has a task. */
 export function resultOf(row: PlannedRow, report: TaskReport, isSubmitted: boolean): RowResult {
-  const said = new Set(report.warnings.map((warning) => warning.toLowerCase()));
-  const mismatches = mismatchWarnings(report).filter((warning) => !said.has(warning));
+  // A generator's images are checked by their size in pixels too, which says what came in the same words.
+  const isSaid = (warning: string) => report.warnings.some((said) => said.endsWith(cameIn(warning)));
+  const mismatches = mismatchWarnings(report).filter((warning) => !isSaid(warning));
   const warnings = [...report.warnings, ...mismatches];
   const error = report.error instanceof GenerationFailedError ? new RowFailedError(report) : report.error;
   const state = rowStateAfter(report);
   return { row, state, isSkipped: false, report: { ...report, error, warnings }, error, isSubmitted };
 }
 
+function cameIn(mismatch: string): string {
+  return mismatch.slice(mismatch.indexOf(", received "));
+}
+
 /**
- * A row's task failed. Running the same batch again does not submit it again; running `generate` would. The end of that row
+ * A row's task failed. Running the same batch again does not submit it again; running `generate` would. It ends that row
  * alone; `hint` says how to submit it again, and `cause` is the task's own error.
  */
 class RowFailedError extends GenerationFailedError {

@@ -1,4 +1,5 @@
 import { constants, promises } from "node:fs";
+import { giveToOwnerOfFolder } from "../../lib/disk-file.ts";
 import { removeIfPossible } from "../../lib/durable.ts";
 import { isFileOf } from "../../lib/file-digest.ts";
 import { typeNamed } from "../../lib/image/format.ts";
@@ -45,6 +46,7 @@ export async function copyImage(
     await promises.copyFile(source, temporary, constants.COPYFILE_EXCL);
     const inspection = inspectFileAt(temporary);
     if (!inspection.ok || !(await isFileOf(temporary, saved))) return null;
+    giveToOwnerOfFolder(temporary);
     await syncWithMode(temporary, fileMode);
     isCopied = true;
     return { temporary, url, image: inspection.image, bytes, sha256 };

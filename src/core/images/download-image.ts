@@ -22,7 +22,7 @@ export interface DownloadedImage {
   image: ImageInfo;
   bytes: number;
   sha256: string;
-  /** Of the bytes that were downloaded, where they have been converted since. */
+  /** Digest of the bytes that were downloaded, where they have been converted since. */
   originalSha256?: string;
 }
 

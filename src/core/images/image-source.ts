@@ -12,17 +12,17 @@ export type ImageSource =
       /** Polls for a new URL after this one has stopped working; null if the provider has none. */
       freshUrl: () => Promise<string | null>;
     }
-  /** What its provider has sent for one request is on this disk. */
+  /** The provider's reply to one request is on this disk. */
   | { kind: "here"; request: number; read: () => Promise<MadeImage[]> }
   /** One of several images that a request has made. */
   | { kind: "made"; image: MadeImage }
   /** There is none, which is known. */
   | { kind: "none" };
 
-/** A source of one image that there is. */
+/** A source of one existing image. */
 export type OneImage = Extract<ImageSource, { kind: "url" | "made" }>;
 
-/** What is said where a request that costs nothing has made more than it was asked for. */
+/** The warning about a free request that has made more images than requested. */
 export function severalMade(others: number): string {
   return `${others + 1} images came for one request; the first one is saved.`;
 }

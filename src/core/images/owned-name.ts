@@ -13,9 +13,9 @@ const OWNER = /^([0-9a-f]{8})-(\d+)-(\w*)-[0-9a-f]{8}$/;
 
 /** The prefix and extension of one kind of temporary file. */
 export interface OwnedKind {
-  /** With the dot or hyphen that it ends in. */
+  /** The beginning of the name, with the dot or hyphen that it ends in. */
   prefix: string;
-  /** With its dot. */
+  /** The extension, with its dot. */
   extension: string;
 }
 

@@ -1,7 +1,7 @@
 import type { TaskRecord } from "../../task/record.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 
-/** What is remarkable about the images of a task, in sentences: more of them, or other sizes, than were asked for, and equal ones. */
+/** Sentences about how the images of a task differ from the request: too many, other sizes, or equal images. */
 export function remarksOn({ intent }: Pick<TaskRecord, "intent">, files: readonly SavedFile[]): string[] {
   const { work, request } = intent;
   if (!work) return [];

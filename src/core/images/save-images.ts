@@ -3,6 +3,7 @@ import { makeFolder } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { inspectBytes } from "../../lib/image/inspect.ts";
 import { withoutQuery } from "../../lib/redact.ts";
+import { listed } from "../../lib/short-text.ts";
 import { clauseOf } from "../../providers/failures.ts";
 import { type MadeImage, ProviderError } from "../../providers/provider.ts";
 import type { Destination } from "../../task/intent.ts";
@@ -35,7 +36,7 @@ export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskD
   if (surplus.length > 0) result.warnings.push(surplusWarning(surplus, mostImages));
   result.files = sources.map(() => null);
   const failures: DownloadFailedError[] = [];
-  // The list grows by what else turns out to be in a reply.
+  // The list grows by further images of a reply.
   for (const [at, source] of sources.entries()) {
     deps.signal.throwIfAborted();
     result.files[at] = null;
@@ -47,6 +48,7 @@ export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskD
     } catch (error) {
       if (error instanceof BadImageError && source.kind === "here")
         result.bad.push({ request: source.request, why: error.message });
+      else if (error instanceof BadImageError) failures.push(new DownloadFailedError(error.message));
       else if (error instanceof DownloadFailedError) failures.push(error);
       else throw error;
     }
@@ -57,11 +59,9 @@ export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskD
 
 function surplusWarning(sources: readonly ImageSource[], mostImages: number): string {
   const urls = sources.flatMap((source) => (source.kind === "url" ? [source.url] : []));
-  const named = urls.slice(0, MOST_NAMED).map(withoutQuery).join(", ");
-  const more = urls.length > MOST_NAMED ? `, and ${urls.length - MOST_NAMED} more` : "";
   return (
     `The service returned ${mostImages + urls.length} images; the first ${mostImages} were downloaded. ` +
-    `Not downloaded: ${named}${more}. All URLs are in the ledger.`
+    `Not downloaded: ${listed(urls.map(withoutQuery), MOST_NAMED)}. All URLs are in the ledger.`
   );
 }
 

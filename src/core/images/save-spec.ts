@@ -11,11 +11,11 @@ export interface SaveSpec {
   facts: SidecarFacts | null;
   request: GenerationRequest | null;
   destination: Destination;
-  /** In the order of the images. What else a request has made, a reply on this disk alone may say: it comes after these. */
+  /** In the order of the images. Further images of a reply on this disk come after these. */
   sources: readonly ImageSource[];
   /** The most that are downloaded. */
   mostImages: number;
-  /** Whether all images are saved that come for one request, or the first alone. */
+  /** Whether all images of one request are saved, or only the first. */
   savesAll: boolean;
   /** The files of an earlier run, by the position of their image; downloaded again only if the file is gone or changed. */
   saved: readonly (SavedFile | null)[];
@@ -52,8 +52,8 @@ export interface SaveResult {
   /** One entry for each image, in their order; null for one that is not saved. */
   files: (SavedFile | null)[];
   warnings: string[];
-  /** Requests, from 0, for which there is something on this disk that is no image that can be used. */
+  /** Requests, from 0, with a reply on this disk that holds no usable image. */
   bad: { request: number; why: string }[];
-  /** Requests of whose replies more is on this disk than is saved, and how many images that is. */
+  /** Requests whose replies have more images than are saved, and how many more. */
   rest: { request: number; count: number }[];
 }

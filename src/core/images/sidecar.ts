@@ -23,11 +23,11 @@ export interface Sidecar extends SidecarFacts {
   imggen: string;
   mediaType: string;
   bytes: number;
-  /** Of the image, in hex: a sidecar is only valid for exactly these bytes. */
+  /** Digest of the image, in hex: a sidecar is only valid for exactly these bytes. */
   sha256: string;
   width: number;
   height: number;
-  /** That this image was made with, where the request names one: the request's is that of its first image. */
+  /** The seed of this image, if the request names one: the request has the seed of its first image. */
   seed?: number;
 }
 

@@ -1,6 +1,7 @@
 import { backoffMs, type RetryRule } from "../../api/retry.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { Slots, WaitQueue } from "../../lib/concurrency.ts";
+import { failedPoll } from "../../providers/failures.ts";
 import type { PollReply, Provider } from "../../providers/provider.ts";
 
 export interface RateLimiterDeps {
@@ -129,10 +130,4 @@ export async function pollWithinLimit(
   return reply;
 }
 
-const NOT_POLLED = {
-  outcome: "retry",
-  why: "interrupted",
-  rateLimited: false,
-  retryAfterMs: null,
-  connectionError: null,
-} as const;
+const NOT_POLLED = failedPoll("interrupted");

@@ -3,7 +3,7 @@ import { ANY_EXTENSION, LONGEST_EXTENSION } from "../../lib/image/format.ts";
 import { LONGEST_NAME_BYTES, portableNameProblem } from "../images/file-name.ts";
 import { quoted } from "./entry.ts";
 
-/** Below every platform's limit for a path, because the output folder's path comes first. */
+/** Shorter than every platform's limit for a path, because the output folder's path comes first. */
 const LONGEST_OUTPUT_BYTES = 768;
 
 /** Invisible characters, except the joiners that some scripts and many emoji need. */
@@ -17,7 +17,7 @@ export function outputNameProblem(name: string): string | null {
   if (name.trim() === "") return "it is empty";
   if (INVISIBLE.test(name)) return "a name must not contain control or invisible characters";
   if (name.includes("\\")) return "use / between folders, not a backslash";
-  if (name.startsWith("/") || /^[a-z]:/i.test(name)) return "it must be a name below the output folder";
+  if (/^(?:~?\/|~$|[a-z]:)/i.test(name)) return "it must be a name below the output folder";
   if (name.endsWith("/")) return "it is a folder, and a file's name is needed";
   if (Buffer.byteLength(name) > LONGEST_OUTPUT_BYTES)
     return `it is longer than ${LONGEST_OUTPUT_BYTES} bytes`;
@@ -39,7 +39,7 @@ function lengthProblem(steps: readonly string[]): string | null {
   return tooLong ? `a name is longer than ${LONGEST_NAME_BYTES} bytes` : null;
 }
 
-/** In capitals, because names are compared in capitals. */
+/** Matches capitals, because names are compared in capitals. */
 const IMAGE_EXTENSION = new RegExp(`\\.(?:${ANY_EXTENSION.toUpperCase()})$`);
 
 /**
@@ -97,7 +97,7 @@ function foldersOf(name: string): string[] {
   return steps.map((_, index) => steps.slice(0, index + 1).join("/"));
 }
 
-/** In capitals: in lower case the two Greek small sigmas, which share one capital, would differ. */
+/** A name in capitals: in lower case the two Greek small sigmas, which share one capital, would differ. */
 function folded(name: string): string {
   return name.toLowerCase().toUpperCase().normalize("NFC");
 }

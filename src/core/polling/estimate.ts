@@ -105,7 +105,7 @@ const KERNEL_WIDTH = 0.8;
 const SMALLEST_WIDTH = 0.02;
 
 const LOG_AGES = BINS.map((bin) => Math.log(middleMs(bin)));
-/** Below the first bin's middle no bin would be near enough to count a task. */
+/** No bin would be near enough to count a task below the first bin's middle. */
 const LEAST_LOG = Math.min(...LOG_AGES);
 
 /**
@@ -134,7 +134,7 @@ function likelyLog({ afterMs, byMs }: PastTask): number {
 
 /** The least weight of the fallback, however long the history. */
 const LEAST_WEIGHT = 0.08;
-/** With a history of this many tasks the fallback and the estimate weigh the same. */
+/** The fallback and the estimate weigh the same with a history of this many tasks. */
 const HALF_WEIGHT_SIZE = 1.2;
 /** How likely the fallback takes a completion to be before the estimate expects any, compared with one after it. */
 const EARLY = 0.2;

@@ -36,7 +36,7 @@ export function expectedSchedule(taskMs: number): PollingSchedule {
   };
 }
 
-/** Of a fixed schedule that a user asks for. */
+/** The interval of a fixed schedule that a user asks for. */
 export const SHORTEST_POLL_INTERVAL_MS = 100;
 
 /** A poll every `intervalMs`, as the user asked. */

@@ -16,15 +16,15 @@ export interface ReferenceFile {
   /** Absolute. */
   path: string;
   bytes: number;
-  /** Of its bytes, in hex. */
+  /** Digest of its bytes, in hex. */
   sha256: string;
-  /** Of its type, without the dot. */
+  /** Extension of its type, without the dot. */
   extension: string;
   /** Something that the service may not accept; null for nothing. */
   warning: string | null;
 }
 
-/** By the smaller reading of "4 MB". */
+/** The smaller reading of "4 MB". */
 const SURELY_ALLOWED_BYTES = 4_000_000;
 
 /**

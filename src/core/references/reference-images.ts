@@ -18,7 +18,7 @@ export interface ReferenceOptions {
   checksUrls: boolean;
   /** How messages name an image. */
   label: string;
-  /** Of the command. */
+  /** The command's environment. */
   env: Record<string, string | undefined>;
 }
 

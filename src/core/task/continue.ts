@@ -1,27 +1,23 @@
 import { OutcomeUnknownError } from "../../api/errors.ts";
 import { type Charged, ImggenError } from "../../lib/error-types.ts";
-import { type LedgerEntry, requireReadable } from "../../store/ledger-entry.ts";
-import { mayBeUnderWay, type OwnedTask, releaseIfPossible } from "../../store/owners.ts";
-import { isSamePlace, isSameRequest } from "../../task/intent.ts";
-import { isResumable } from "../../task/lifecycle.ts";
-import { isUnknown, type TaskRecord } from "../../task/record.ts";
+import { type OwnedTask, releaseIfPossible } from "../../store/owners.ts";
+import { isSamePlace } from "../../task/intent.ts";
+import { chargedOf, type TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
-import { identityOf, ofOneAccount, type TaskDeps } from "../deps.ts";
+import { ofOneAccount, type TaskDeps } from "../deps.ts";
 import { ClaimedError } from "../errors.ts";
 import { requireFree } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import { mentionedTaskId, reportOf, type TaskReport } from "./report.ts";
+import { type IdenticalTask, unfinishedFor } from "./same-request.ts";
 import type { ResultSpec } from "./submit-and-finish.ts";
-
-/** A task that was submitted earlier is hardly meant by who submits its request again. */
-const LONGEST_MS = 7 * 24 * 60 * 60_000;
 
 /**
  * Continues the newest task for the very same request of the same account that is charged, unfinished and in no living
  * process's hands: whoever runs a command again that was interrupted wants its image, not a second charge. If there is
  * only one of unknown outcome, or one that another machine may be submitting, the report says so. Submits nothing.
  * @returns null if the request is to be submitted
- * @throws UsageError or SaveFailedError if the images cannot be saved where they are wanted now
+ * @throws UsageError or SaveFailedError if the images cannot be saved where they are wanted now; UnreadableRecordError
  */
 export async function continueEarlier(
   request: GenerationRequest,
@@ -29,48 +25,43 @@ export async function continueEarlier(
   deps: TaskDeps,
   warn: (message: string) => Promise<void>,
 ): Promise<TaskReport | null> {
-  const twins = (await unfinishedTwins(request, deps)).filter((record) => !deps.ledger.isCancelled(record));
-  const charged = twins.filter(({ state }) => isResumable(state.name));
-  const isRecent = ({ submittedAt }: TaskRecord) => deps.clock.now() - Date.parse(submittedAt) <= LONGEST_MS;
-  for (const record of charged.filter(isRecent)) {
+  const tasks = await unfinishedFor(request, deps);
+  const first = (answer: Answer) => tasks.find((task) => answersOf(task).includes(answer))?.record;
+  for (const task of tasks) {
+    if (!answersOf(task).includes("continue")) continue;
+    const { record } = task;
     // In the task's own place, images that it has saved already are not in the way.
-    if (!isSamePlace(spec.destination, record.intent.destination)) await usable(spec, deps);
+    if (!isSamePlace(spec.destination, record.intent.destination)) await requireUsable(spec, deps);
     const report = await claimedAndContinued(record, spec, deps);
     if (report !== null) return { ...report, reused: true };
   }
-  const unknown = twins.find((record) => isUnknown(record) && !deps.ledger.isUnderWay(record));
+  const unknown = first("unknown");
   if (unknown !== undefined) return { ...reportOf(unknown), error: sentBefore(unknown), reused: true };
-  const { self } = deps.ledger.processes;
-  const away = twins.find((record) => isUnknown(record) && mayBeUnderWay(record, self, deps.clock.now()));
-  if (away !== undefined) return { ...reportOf(away), error: mayBeSubmitting(away), reused: true };
-  const old = charged.find((record) => !isRecent(record));
-  if (old !== undefined) await warn(oldTwin(old));
+  const hidden = first("out_of_sight");
+  if (hidden !== undefined) return { ...reportOf(hidden), error: mayBeSubmitting(hidden), reused: true };
+  const old = first("old");
+  if (old !== undefined) await warn(unfinishedSince(old));
   return null;
 }
 
-/** The unfinished tasks for a request of this account, newest first. They are few, however long the history. */
-async function unfinishedTwins(
-  request: GenerationRequest,
-  { connection, ledger }: Pick<TaskDeps, "connection" | "ledger">,
-): Promise<TaskRecord[]> {
-  const wanted = identityOf(request, connection);
-  const entries = (await ledger.unfinished()).reverse();
-  for (const entry of entries) requireRead(entry);
-  return entries.flatMap((entry) =>
-    entry.kind === "task" && isSameRequest(entry.record.intent, wanted) ? [entry.record] : [],
-  );
-}
+type Answer = "continue" | "unknown" | "out_of_sight" | "old";
 
-/**
- * What cannot be read may be the very task that is charged, so that nothing is submitted.
- * @throws UnreadableRecordError
- */
-export function requireRead(entry: LedgerEntry): void {
-  requireReadable(
-    entry,
-    "and may be this request, charged already",
-    ({ again }) => `To submit the request anyway: ${again}.`,
-  );
+/** What a task means for its request, which is submitted again: it is continued, or something is said; none: neither. */
+function answersOf(task: IdenticalTask): Answer[] {
+  switch (task.kind) {
+    case "resumable":
+      return [task.isOld ? "old" : "continue", ...(task.isPartlyUnknown ? ["unknown" as const] : [])];
+    case "unknown":
+    case "out_of_sight":
+      return [task.kind];
+    case "saved":
+    case "under_way":
+    case "submitting":
+    case "failed":
+    case "cancelled":
+    case "none":
+      return [];
+  }
 }
 
 /** @returns null for a task that another process has, or has just finished: no reason not to submit one more like it */
@@ -89,7 +80,7 @@ async function claimedAndContinued(
   }
 }
 
-async function usable({ destination }: ResultSpec, { ledger }: TaskDeps): Promise<void> {
+async function requireUsable({ destination }: ResultSpec, { ledger }: TaskDeps): Promise<void> {
   await requireFree(destination);
   await prepareDestination(destination, ledger.processes);
 }
@@ -125,15 +116,15 @@ function sentBefore({ id, state }: TaskRecord): OutcomeUnknownError {
 }
 
 /** A process on another machine may live, or have been killed: a container, or this machine before it restarted. */
-function mayBeSubmitting({ id }: TaskRecord): ClaimedError {
+function mayBeSubmitting(record: TaskRecord): ClaimedError {
   return new ClaimedError(
     ({ again }) =>
-      `An identical request (${id}) may be under way on another machine or in a container. Nothing was sent now; ${again} submits a new one.`,
-    { charged: "unknown" },
+      `An identical request (${record.id}) may be under way on another machine or in a container. Nothing was sent now; ${again} submits a new one.`,
+    { charged: chargedOf(record) },
   );
 }
 
-function oldTwin(record: TaskRecord): string {
+function unfinishedSince(record: TaskRecord): string {
   const { taskId, free } = reportOf(record);
   const [stands, next] =
     free === undefined

@@ -36,7 +36,7 @@ function withSeedOf(index: number, options: WorkOptions): WorkOptions {
   return { ...options, fields: { ...fields, [seedField]: Number(fields[seedField]) + index } };
 }
 
-/** What of a request its provider has no place for, before anything is recorded or sent; null for nothing. */
+/** The part of a request that its provider has no place for, checked before anything is recorded or sent; null for none. */
 export function misfitOf(
   request: GenerationRequest,
   { provider, generator }: Pick<Connection, "provider" | "generator">,

@@ -18,7 +18,7 @@ export interface ImageOrigin {
   /** Where it is free; null where it may have cost something. */
   free: FreeAt | null;
   submittedAt: string | null;
-  /** That the image was made with, where that is known. */
+  /** The seed that the image was made with, where that is known. */
   seed?: number | undefined;
   /** Its task; null where only the image's sidecar knows of it. */
   record: TaskRecord | null;

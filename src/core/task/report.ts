@@ -33,7 +33,7 @@ export interface TaskReport {
   files: SavedFile[];
   submittedAt: string | null;
   completedAt: string | null;
-  /** From the submit until it was seen to be completed; downloads do not count. */
+  /** Time from the submit until it was seen to be completed; downloads do not count. */
   elapsedMs: number | null;
   warnings: string[];
   /** Why the report is not the success that was asked for. */

@@ -1,4 +1,4 @@
-import type { ImggenError } from "../../lib/error-types.ts";
+import { ImggenError } from "../../lib/error-types.ts";
 import { triesOf, workOf } from "../../task/record.ts";
 import type { TaskDeps } from "../deps.ts";
 import { CancelledError, interruptedError, isOfAccount, PendingError } from "../errors.ts";
@@ -131,11 +131,20 @@ function hasMade({ record }: TaskWriter, index: number): boolean {
 function attemptLog(writer: TaskWriter, index: number, { ledger }: TaskDeps): AttemptLog {
   return {
     // The last moment at which nothing is sent yet: whoever marks it later finds that it was started.
-    begin: async (submitMs) =>
-      ledger.cancels.has(writer.id) ? new CancelledError() : writer.start(index, submitMs),
+    begin: async (submitMs) => whyCancelled(writer, ledger) ?? writer.start(index, submitMs),
     rateLimited: (why, waitMs) => writer.wait(index, why, false, waitMs + WAIT_MS),
     again: (why, sent) => writer.wait(index, why, sent),
   };
+}
+
+/** Why a task must not be sent because of its mark: it has one, or nobody can tell. */
+function whyCancelled({ id }: TaskWriter, { cancels }: TaskDeps["ledger"]): ImggenError | null {
+  try {
+    return cancels.has(id) ? new CancelledError() : null;
+  } catch (error) {
+    if (error instanceof ImggenError) return error;
+    throw error;
+  }
 }
 
 function stillRunning(writer: TaskWriter): PendingError {

@@ -2,7 +2,7 @@ import { ServiceError } from "../../api/errors.ts";
 import { type ErrorType, type ImggenError, UsageError } from "../../lib/error-types.ts";
 import type { Destination } from "../../task/intent.ts";
 import type { TaskState } from "../../task/lifecycle.ts";
-import type { TaskRecord } from "../../task/record.ts";
+import { chargedOf, type TaskRecord } from "../../task/record.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import type { TaskDeps, UseCaseDeps } from "../deps.ts";
 import { SaveFailedError } from "../errors.ts";
@@ -10,7 +10,7 @@ import { isWhole } from "../images/copy-image.ts";
 import type { WaitResult, WaitSettings } from "../polling/wait.ts";
 import { finishTask } from "./finish.ts";
 import { earlierTask, type ResumeSpec } from "./finish-owned.ts";
-import { factsOf, reportOfId, type TaskReport } from "./report.ts";
+import { factsOf, reportOf, reportOfId, type TaskReport } from "./report.ts";
 
 /**
  * Downloads a finished task once more, for as long as the service has it; what another provider has made is copied from
@@ -30,8 +30,12 @@ export async function saveAgain(
   const task = earlierTask(taskId, acceptedAt, destination, options);
   if (!work) return finishTask(task, report, options.wait, taskDeps);
   const copied = { ...task, copies: files };
-  const again = await finishTask(copied, report, options.wait, taskDeps, seenAs(files));
-  return { ...again, charged: report.charged };
+  return withCharge(record, await finishTask(copied, report, options.wait, taskDeps, seenAs(files)));
+}
+
+/** What is saved once more has cost what it did: only of the hosted service is every finished task charged. */
+function withCharge(record: TaskRecord, report: TaskReport): TaskReport {
+  return record.intent.work ? { ...report, charged: chargedOf(record) } : report;
 }
 
 async function areWhole(files: readonly SavedFile[]): Promise<boolean> {
@@ -106,18 +110,20 @@ function isOnlyHere(files: readonly SavedFile[]): boolean {
 
 /** Puts the images of a saved task under a further name: from its files if they are whole, else from the service. */
 export async function copyOf(
+  record: TaskRecord,
   { taskId, acceptedAt, files }: Extract<TaskState, { name: "saved" }>,
   destination: Extract<Destination, { kind: "file" }>,
   wait: WaitSettings | null,
-  report: TaskReport,
   deps: TaskDeps,
 ): Promise<TaskReport> {
+  const report = reportOf(record);
   const areHere = await areWhole(files);
   if (areHere && files[0]?.path === destination.path) return { ...report, isSavedBefore: true };
   if (!areHere && isOnlyHere(files)) return { ...report, error: notToBeHad(report, null) };
   const task = { ...earlierTask(taskId, acceptedAt, destination, { destination }), copies: files };
   const once = { timeoutMs: 0, schedule: null };
-  const copied = await finishTask(task, report, wait ?? once, deps, areHere ? seenAs(files) : null);
+  const seen = areHere || record.intent.work ? seenAs(files) : null;
+  const copied = withCharge(record, await finishTask(task, report, wait ?? once, deps, seen));
   const isGone = !areHere && copied.error !== null && GONE.has(copied.error.type);
   return isGone ? { ...copied, error: notToBeHad(report, copied.error) } : copied;
 }

@@ -44,7 +44,7 @@ export class Waiters {
   readonly #clock: Pick<Clock, "now" | "sleep" | "monotonicMs">;
   readonly #tickets: Tickets;
   readonly #onEmpty: () => void;
-  /** In the order of their places. */
+  /** Sorted by their places. */
   #waiting: Waiter[] = [];
   #isServing = false;
   #waking = new AbortController();

@@ -8,11 +8,11 @@ import type { UseCaseDeps } from "../deps.ts";
 import { ClaimedError } from "../errors.ts";
 import type { WaitSettings } from "../polling/wait.ts";
 import { type CancelReport, cancelledSince, cancelOwned } from "../task/cancel-task.ts";
+import { findNamed } from "../task/named-tasks.ts";
 import { factsOf, reportOfId } from "../task/report.ts";
-import { reported } from "../task/resume.ts";
+import { reported } from "../task/resume-task.ts";
 import { requireId } from "../task/save-again.ts";
 import { describeWorker } from "../turns/describe-holder.ts";
-import { distinct } from "./resume.ts";
 
 export interface CancelSpec {
   /** Ids as the user gave them. */
@@ -24,7 +24,7 @@ export interface CancelSpec {
 /** How often a task is read again that another process has. */
 const LOOK_EVERY_MS = 200;
 
-/** How long a process that has a task may take to obey: to end what it waits for, or a command of its own. */
+/** How long another process may take to cancel its task: to end its wait, or its command. */
 const OBEY_MS = 10_000;
 
 /**
@@ -39,8 +39,7 @@ export async function cancel(
   deps: UseCaseDeps,
   onEnd: (report: CancelReport) => Promise<void> = async () => {},
 ): Promise<CancelReport[]> {
-  const records = await deps.ledger.findEach(ids);
-  const tasks = distinct(ids.map((id) => ({ id, record: records.get(id) ?? null })));
+  const tasks = await findNamed(ids, deps.ledger);
   return inOrder(
     tasks.map(({ id, record }) => (record ? cancelOne(record, wait, deps) : unknownId(id))),
     async (report) => {
@@ -67,9 +66,9 @@ async function cancelOne(
   deps: UseCaseDeps,
 ): Promise<CancelReport> {
   let counts = { ...NOTHING, requests: record.requests.length };
-  const known = factsOf(record);
-  const report = await reported(known, async () => {
-    if (!STATES[known.state].isOpen) return known;
+  const before = factsOf(record);
+  const report = await reported(before, async () => {
+    if (!STATES[before.state].isOpen) return before;
     if (record.intent.work === undefined) throw atService(record);
     const { owned, latest } = await claimed(record, wait, deps);
     if (owned === null) {
@@ -98,7 +97,7 @@ async function claimed(
   const untilMs = beginMs + (wait === null ? 0 : (wait.timeoutMs ?? Number.POSITIVE_INFINITY));
   let isMarked = false;
   for (let latest = record; ; ) {
-    // What waits in a server is nobody's: it finds the task ended.
+    // No process has a task that waits in a server, which finds it ended.
     const owned = await ledger.claim(latest, latest.intent.server);
     if (typeof owned !== "string") return { owned, latest };
     const entry = await ledger.read(record.id);
@@ -135,7 +134,7 @@ function atService(record: TaskRecord): UsageError {
   });
 }
 
-/** The task is another process's still. */
+/** Another process still has the task. */
 async function inOtherHands(record: TaskRecord, { ledger }: UseCaseDeps): Promise<ClaimedError> {
   const worker = await ledger.workerOn(record);
   const { self } = ledger.processes;

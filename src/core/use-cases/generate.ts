@@ -49,11 +49,11 @@ export async function generate(
     warnings.push(warning);
     await onWarning(warning);
   };
-  const known = references === null ? checked.request : await references.known(checked.request);
+  const asSent = references === null ? checked.request : await references.known(checked.request);
   const reusing = reuse ? await import("./reuse.ts") : null;
-  if (known !== null && !again) {
-    const earlier = await (reusing?.reuseEarlier(known, spec, deps) ??
-      continueEarlier(known, spec, deps, say));
+  if (asSent !== null && !again) {
+    const earlier = await (reusing?.reuseEarlier(asSent, spec, deps) ??
+      continueEarlier(asSent, spec, deps, say));
     if (earlier !== null) return earlier;
   }
   if (maxCredits !== undefined) checkBudget(checked, maxCredits, spec);

@@ -11,8 +11,9 @@ import { prepareDestination } from "../images/prepare-destination.ts";
 import { withLimitedPolls } from "../limits/rate-limiter.ts";
 import { awaitTask, leftUnfinished } from "../task/finish.ts";
 import type { ResumeSpec } from "../task/finish-owned.ts";
+import { findNamed, type NamedTask } from "../task/named-tasks.ts";
 import { reportOf, reportOfId, type TaskReport } from "../task/report.ts";
-import { claimedElsewhere, reported, resumeFound, resumeRecord } from "../task/resume.ts";
+import { claimedElsewhere, reported, resumeFound, resumeRecord } from "../task/resume-task.ts";
 import { saveUnknownId } from "../task/save-again.ts";
 
 /** Each task that is saved holds a claim and some open files. */
@@ -20,14 +21,6 @@ const SAVES_AT_ONCE = 16;
 
 /** Every system has written a file to its disk by then, synced or not. */
 const WRITTEN_BY_THEN_MS = 10 * 60_000;
-
-/** A task that the user has named: by its id, or by an image of it. */
-export interface NamedTask {
-  /** As the user named it; of an image, its task's id. */
-  id: string;
-  /** null if the ledger does not have it. */
-  record: TaskRecord | null;
-}
 
 /** A task that was named, or of which the ledger alone says that it is unfinished. */
 export type ResumeTarget = NamedTask | { id: null; record: TaskRecord };
@@ -40,7 +33,7 @@ export interface ResumeTasksSpec extends ResumeSpec {
   isSandbox: boolean;
   /** Where a task goes that the ledger does not hold. @throws SaveFailedError if that is the working folder, and gone */
   fallback: () => Destination;
-  /** Where a task goes that was asked of a server. Absent: where that keeps its images. @throws as `fallback` */
+  /** The destination of a server's task. Absent: the server's own folder. @throws as `fallback` */
   placeOfServed?: () => Destination;
 }
 
@@ -106,24 +99,14 @@ async function resumeMany(
   return (await Promise.all(ended)).flat();
 }
 
-/** Each task once, however often, and by whatever beginning of its id, it was named. */
-export function distinct<Target extends ResumeTarget>(targets: readonly Target[]): Target[] {
-  const known = new Set<string | null>();
-  return targets.filter(({ id, record }) => {
-    const isNew = !known.has(record?.id ?? id);
-    known.add(record?.id ?? id);
-    return isNew;
-  });
-}
-
 /** Tasks of one account share one rate limit for their polls. */
 export function withRateLimitedPolls(deps: UseCaseDeps): UseCaseDeps {
-  const known = new Map<TaskDeps, TaskDeps>();
+  const ofAccount = new Map<TaskDeps, TaskDeps>();
   const limited = (plain: TaskDeps) => {
     const { connection, clock, random } = plain;
     const provider = () => withLimitedPolls(connection.provider, { clock, random });
-    const shared = known.get(plain) ?? { ...plain, connection: { ...connection, provider: provider() } };
-    known.set(plain, shared);
+    const shared = ofAccount.get(plain) ?? { ...plain, connection: { ...connection, provider: provider() } };
+    ofAccount.set(plain, shared);
     return shared;
   };
   return {
@@ -154,7 +137,7 @@ function resumeOne(target: ResumeTarget, run: Run): Promise<TaskReport> {
   return reported(reportOfId(id), async () => saveUnknownId(id, destination ?? fallback(), wait, deps));
 }
 
-/** A server keeps its images where no user looks for one. */
+/** A server's own folder is no place in which a user looks for an image. */
 function ofTarget(record: TaskRecord | null, options: ResumeTasksSpec): ResumeTasksSpec {
   const { destination, placeOfServed } = options;
   if (record?.intent.server === undefined || record.state.name === "saved" || !placeOfServed) return options;
@@ -186,7 +169,7 @@ async function resumeCharged(record: TaskRecord, { options, deps, saves }: Run):
 /** What is to be resumed, and the files in the ledger's folders that cannot be read as tasks. */
 export interface ResumeTargets {
   targets: ResumeTarget[];
-  /** Tasks that are left to the living server that they were asked of. */
+  /** Tasks that are left to their server, because it lives. */
   served: { record: TaskRecord; by: ProcessIdentity }[];
   unreadable: UnreadableEntry[];
 }
@@ -197,11 +180,7 @@ export async function tasksToResume(
   isSandbox: boolean,
   ledger: Ledger,
 ): Promise<ResumeTargets> {
-  if (ids.length > 0) {
-    const records = await ledger.findEach(ids);
-    const targets = distinct(ids.map((id) => ({ id, record: records.get(id) ?? null })));
-    return { targets, served: [], unreadable: [] };
-  }
+  if (ids.length > 0) return { targets: await findNamed(ids, ledger), served: [], unreadable: [] };
   const entries = await ledger.unfinished();
   const records = entries.flatMap((entry) => (entry.kind === "task" ? [entry.record] : [])).reverse();
   const wanted = records.filter(({ intent }) => !isSandbox || intent.service.baseUrl === SANDBOX_SERVICE);

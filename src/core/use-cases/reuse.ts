@@ -1,18 +1,15 @@
-import type { Ledger } from "../../store/ledger.ts";
 import type { OwnedTask } from "../../store/owners.ts";
-import { isResumable } from "../../task/lifecycle.ts";
-import { chargedOf, isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
-import { identityOf, ofOneAccount, type TaskDeps } from "../deps.ts";
+import { ofOneAccount, type TaskDeps } from "../deps.ts";
 import { ClaimedError, interruptedError } from "../errors.ts";
 import { isCopyOf } from "../images/copy-image.ts";
 import { requireFree } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import { pause } from "../polling/wait.ts";
-import { requireRead } from "../task/continue.ts";
 import { recoveryDestination } from "../task/finish-owned.ts";
 import { reportOf, type TaskReport } from "../task/report.ts";
-import { claimedElsewhere, resumeFound } from "../task/resume.ts";
+import { claimedElsewhere, resumeFound } from "../task/resume-task.ts";
+import { classify, everyTaskFor, type IdenticalTask } from "../task/same-request.ts";
 import { copyOf } from "../task/save-again.ts";
 import {
   firstAttemptMs,
@@ -43,18 +40,21 @@ export async function reuseEarlier(
   const { wait } = spec;
   const endMs = clock.monotonicMs() + patienceMs(wait, request);
   let isFirst = true;
-  let record = await findReusable(request, deps);
-  while (record !== null) {
+  let task = await findReusable(request, deps);
+  while (task !== null) {
+    const { id } = task.record;
     const leftMs = Math.max(0, endMs - clock.monotonicMs());
-    const report = await reused(record, { ...spec, wait: wait && { ...wait, timeoutMs: leftMs } }, deps);
+    const report = await reused(task, { ...spec, wait: wait && { ...wait, timeoutMs: leftMs } }, deps);
     if (!(report.error instanceof ClaimedError) || leftMs === 0) return { ...report, reused: true };
-    if (isFirst) deps.onProgress({ type: "claimed_elsewhere", id: report.taskId ?? record.id });
+    if (isFirst) deps.onProgress({ type: "claimed_elsewhere", id: report.taskId ?? id });
     isFirst = false;
     if (!(await pause(Math.min(READ_AGAIN_MS, leftMs), deps)))
       return { ...report, error: interruptedError(deps.signal, report.charged), reused: true };
-    const entry = await ledger.read(record.id);
-    const isShared = entry?.kind === "task" && (isReusable(entry.record, ledger) || hasFailed(entry.record));
-    record = isShared ? entry.record : await findReusable(request, deps);
+    const entry = await ledger.read(id);
+    const now = entry?.kind === "task" ? classify(entry.record, ledger) : null;
+    // Whoever waited for a task reports its failure too, instead of submitting the request again.
+    const isShared = now !== null && (now.kind === "failed" || ANSWERS[now.kind] !== "no");
+    task = isShared ? now : await findReusable(request, deps);
   }
   return null;
 }
@@ -106,61 +106,73 @@ function beginNew(spec: TaskSpec, searchedMs: number, deps: TaskDeps): Promise<O
   return ledger.alone(intent, begin, { mostMs, signal });
 }
 
-async function reused(
-  record: TaskRecord,
+async function reused(task: IdenticalTask, spec: ResultSpec, deps: TaskDeps): Promise<TaskReport> {
+  const { record } = task;
+  const report = reportOf(record);
+  switch (task.kind) {
+    case "under_way":
+    case "submitting":
+    case "out_of_sight":
+      // Of one that waits to be submitted again, its file says why it waits.
+      return report.error instanceof ClaimedError ? report : claimedElsewhere(record, deps.ledger);
+    case "unknown":
+    case "failed":
+    case "cancelled":
+    case "none":
+      return report;
+    case "saved":
+      return obtained(task, spec, report, deps);
+    case "resumable":
+      return task.isPartlyUnknown ? report : obtained(task, spec, report, deps);
+  }
+}
+
+/** The images of a task that has them, or can be finished, where they are wanted. */
+async function obtained(
+  task: Extract<IdenticalTask, { kind: "saved" | "resumable" }>,
   { wait, destination }: ResultSpec,
+  report: TaskReport,
   deps: TaskDeps,
 ): Promise<TaskReport> {
-  const report = reportOf(record);
-  const { ledger } = deps;
-  if (ledger.isUnderWay(record)) return claimedElsewhere(record, ledger);
-  if (isUnknown(record) || isSubmitting(record, ledger) || hasFailed(record)) return report;
   if (destination.kind === "file") {
     const [first] = report.files;
     // Its own copy is not in the way of an image.
     if (!first || !(await isCopyOf(destination.path, first))) await requireFree(destination);
-    if (record.state.name === "saved") return copyOf(record.state, destination, wait, report, deps);
+    if (task.kind === "saved") return copyOf(task.record, task.state, destination, wait, deps);
   }
   if (wait === null) return { ...report, isAwaited: report.files.length > 0 };
   // Bytes that went to standard output are nowhere now.
   const isGone = report.files.some(({ path }) => path === null);
-  const own = isGone ? recoveryDestination(record.intent.destination) : null;
-  const wanted = destination.kind === "folder" ? own : destination;
+  const itsPlace = isGone ? recoveryDestination(task.record.intent.destination) : null;
   // It is a task of the same account.
-  return resumeFound(record, { wait, destination: wanted }, ofOneAccount(deps));
+  const options = { wait, destination: destination.kind === "folder" ? itsPlace : destination };
+  return resumeFound(task.record, options, ofOneAccount(deps));
 }
 
-/** Whether a process is submitting it, or waits to submit it again. */
-function isSubmitting(record: TaskRecord, ledger: Ledger): boolean {
-  const { state } = record;
-  return state.name === "rate_limited" ? !state.isOwnerGone : ledger.isUnderWay(record);
-}
+/** Whether a task answers for its request: it has its images or will have them; or perhaps it may have them. */
+const ANSWERS: Readonly<Record<IdenticalTask["kind"], "yes" | "perhaps" | "no">> = {
+  saved: "yes",
+  resumable: "yes",
+  under_way: "yes",
+  submitting: "perhaps",
+  out_of_sight: "perhaps",
+  unknown: "perhaps",
+  failed: "no",
+  cancelled: "no",
+  none: "no",
+};
 
-function isReusable(record: TaskRecord, ledger: Ledger): boolean {
-  return isThere(record) || isUnknown(record) || isSubmitting(record, ledger);
-}
-
-/** Whether a task has its image, or will have it. */
-function isThere(record: TaskRecord): boolean {
-  return record.state.name === "saved" || isResumable(record.state.name) || chargedOf(record) === "yes";
-}
-
-/** Whether it failed. A process that waited for it reports the failure, instead of submitting the request again. */
-function hasFailed({ state }: TaskRecord): boolean {
-  return state.name === "failed";
-}
-
-/** The newest task that was accepted, else the newest that may be. @param sinceMs as of `sameRequest` */
+/** The newest task that answers for a request, else the newest that may. @param sinceMs as of `everyTaskFor` */
 async function findReusable(
   request: GenerationRequest,
-  { connection, ledger }: Pick<TaskDeps, "connection" | "ledger">,
+  deps: TaskDeps,
   sinceMs?: number,
-): Promise<TaskRecord | null> {
-  let maybe: TaskRecord | null = null;
-  for await (const record of ledger.sameRequest(identityOf(request, connection), sinceMs, requireRead)) {
-    if (ledger.isCancelled(record)) continue;
-    if (isThere(record)) return record;
-    if (isReusable(record, ledger)) maybe ??= record;
+): Promise<IdenticalTask | null> {
+  let perhaps: IdenticalTask | null = null;
+  for await (const task of everyTaskFor(request, deps, sinceMs)) {
+    const answer = ANSWERS[task.kind];
+    if (answer === "yes") return task;
+    if (answer === "perhaps") perhaps ??= task;
   }
-  return maybe;
+  return perhaps;
 }

@@ -10,12 +10,13 @@ import { prepareDestination } from "../images/prepare-destination.ts";
 import { pollOnce as pollTask, type WaitSettings } from "../polling/wait.ts";
 import { polledRecord } from "../task/accepted.ts";
 import { awaitTask, endedReport, leftUnfinished, unseen } from "../task/finish.ts";
+import { distinct, type NamedTask } from "../task/named-tasks.ts";
 import { originOfFile } from "../task/origin.ts";
 import { reportOf, reportOfId, type TaskReport } from "../task/report.ts";
-import { reported, resumeFound } from "../task/resume.ts";
+import { reported, resumeFound } from "../task/resume-task.ts";
 import { requireId, requirePolls, saveUnknownId } from "../task/save-again.ts";
 import type { AcceptedTask } from "../task/save-task.ts";
-import { distinct, type NamedTask, withRateLimitedPolls } from "./resume.ts";
+import { withRateLimitedPolls } from "./resume.ts";
 
 export interface StatusSpec {
   /** null: poll once. */
@@ -93,23 +94,23 @@ async function statusOf(
   options: StatusSpec,
   deps: UseCaseDeps,
 ): Promise<TaskReport> {
-  const known = record ? reportOf(record) : reportOfId(id);
+  const before = record ? reportOf(record) : reportOfId(id);
   // Without a task id there is nothing to poll; the report is what the ledger knows.
-  if (record && known.taskId === null) return known;
-  const taskId = known.taskId ?? id;
+  if (record && before.taskId === null) return before;
+  const taskId = before.taskId ?? id;
   if (record?.intent.work) return statusOfWork(record, options, deps);
-  return reported(known, async () => {
+  return reported(before, async () => {
     requireId(id);
     const taskDeps = await (record ? deps.depsFor(record.intent, taskId) : deps.current());
     if (!record) requirePolls(id, taskDeps);
     const acceptedAtMs = record && Date.parse(record.submittedAt);
     // What the ledger says of a failed task is history: the answer is what the service says now.
     const task = { taskId, acceptedAtMs, recovering: true };
-    const report = await pollOrWait(task, { ...known, error: null }, options.wait, taskDeps);
+    const report = await pollOrWait(task, { ...before, error: null }, options.wait, taskDeps);
     const { destination, wait } = options;
     if (report.state !== "completed") return report;
     // The service knows nothing of what was saved.
-    if (destination === null) return known.state === "saved" ? { ...report, state: "saved" } : report;
+    if (destination === null) return before.state === "saved" ? { ...report, state: "saved" } : report;
     const once = wait ?? { timeoutMs: 0, schedule: null };
     return record
       ? resumeFound(record, { wait: once, destination }, deps)
@@ -123,11 +124,11 @@ async function statusOfWork(
   { wait, destination }: StatusSpec,
   deps: UseCaseDeps,
 ): Promise<TaskReport> {
-  const known = reportOf(record);
+  const before = reportOf(record);
   if (wait === null && destination === null) {
-    if (!record.requests.some(({ name }) => name === "accepted")) return known;
-    return reported(known, async () =>
-      reportOf(await polledRecord(record, await deps.depsFor(record.intent, known.taskId ?? record.id))),
+    if (!record.requests.some(({ name }) => name === "accepted")) return before;
+    return reported(before, async () =>
+      reportOf(await polledRecord(record, await deps.depsFor(record.intent, before.taskId ?? record.id))),
     );
   }
   return resumeFound(record, { wait: wait ?? { timeoutMs: null, schedule: null }, destination }, deps);
@@ -135,30 +136,30 @@ async function statusOfWork(
 
 async function pollOrWait(
   task: Pick<AcceptedTask, "taskId" | "acceptedAtMs" | "recovering">,
-  known: TaskReport,
+  before: TaskReport,
   wait: WaitSettings | null,
   deps: TaskDeps,
 ): Promise<TaskReport> {
   const { taskId } = task;
   if (wait === null) {
-    const state = await pollOnce(taskId, known.charged, deps);
-    return state.status === "running" ? running(known) : endedReport(taskId, state, known);
+    const state = await pollOnce(taskId, before.charged, deps);
+    return state.status === "running" ? running(before) : endedReport(taskId, state, before);
   }
-  const waited = await awaitTask(task, known, wait, deps);
+  const waited = await awaitTask(task, before, wait, deps);
   switch (waited.outcome) {
     case "ended":
-      return endedReport(taskId, waited.task, known);
+      return endedReport(taskId, waited.task, before);
     case "refused":
       throw waited.error;
     case "interrupted":
       throw deps.signal.reason;
     case "timeout":
-      return waited.lastFailure === null ? running(known) : leftUnfinished(taskId, waited, known, deps);
+      return waited.lastFailure === null ? running(before) : leftUnfinished(taskId, waited, before, deps);
   }
 }
 
-function running(known: TaskReport): TaskReport {
-  return { ...known, state: "accepted", charged: "yes" };
+function running(before: TaskReport): TaskReport {
+  return { ...before, state: "accepted", charged: "yes" };
 }
 
 /** Polls a task once, without a retry. @throws if there is no usable answer, with what is known of the charge */

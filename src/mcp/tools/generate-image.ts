@@ -4,6 +4,7 @@ import type { RequestOptions } from "../../client/options.ts";
 import type { Estimate, TaskSuccess } from "../../client/results.ts";
 import { outputNameProblem } from "../../core/manifest/output-name.ts";
 import { UsageError } from "../../lib/error-types.ts";
+import { withHomeFolder } from "../../lib/home-folder.ts";
 import { isBelow, realFolder } from "../../lib/real-folder.ts";
 import { isLocalFile } from "../../models/rules/images.ts";
 import { jobAnswer, resumedTask, WAIT_SCHEMA } from "../job-wait.ts";
@@ -112,7 +113,7 @@ async function imagesBelow(folder: string, images: readonly string[]): Promise<s
   const real = await realFolder(folder);
   const found: string[] = [];
   for (const image of images) {
-    const file = isLocalFile(image) ? await realFolder(path.resolve(folder, image)) : image;
+    const file = isLocalFile(image) ? await realFolder(path.resolve(folder, withHomeFolder(image))) : image;
     if (isLocalFile(image) && !isBelow(file, real)) {
       throw new UsageError(`image ${JSON.stringify(image)} is outside the output folder.`, {
         hint: `Nothing was sent. Give a URL or, with a generator of the user's own, a file below ${folder}.`,

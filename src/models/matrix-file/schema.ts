@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { shortened } from "../../lib/short-text.ts";
 import { editDistance } from "../edit-distance.ts";
 import {
   type Columns,
@@ -147,6 +148,5 @@ const LONGEST_SHOWN = 60;
 export function shownValue(value: unknown): string {
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object" && value !== null) return "an object";
-  const text = JSON.stringify(value);
-  return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
+  return shortened(JSON.stringify(value), LONGEST_SHOWN);
 }

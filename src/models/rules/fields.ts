@@ -2,12 +2,12 @@ import type { OwnFields } from "../../task/request.ts";
 import type { FieldNames, ProviderFields } from "../../task/request-fields.ts";
 import { type Labels, type Refusal, type RuleInput, refuse } from "./rule.ts";
 
-// What the user's own generator alone is asked for: a seed, a negative prompt, and fields under its own names.
+// The generator-only fields of a request: a seed, a negative prompt, and fields under the generator's own names.
 
 const WORDS = { seed: "a seed", negative: "a negative prompt", fields: "fields of one's own" } as const;
 const NAMES = ["seed", "negative", "fields"] as const;
 
-/** The service's document has none of them, and a service that ignored one would make another image than was asked for. */
+/** The service's document has none of them. A service that ignored one would make another image than requested. */
 export function ofGeneratorAlone(
   subject: Pick<RuleInput, "input" | "labels" | "inherited">,
 ): Refusal | undefined {
@@ -22,17 +22,17 @@ export function ofGeneratorAlone(
   );
 }
 
-/** Terms of a generator for these. */
+/** A generator's terms for these fields. */
 export interface FieldTerms {
-  /** Its names of the fields for a seed and a negative prompt. One that is absent it does not have. */
+  /** The names of its fields for a seed and a negative prompt; absent: it has no such field. */
   fieldNames: FieldNames;
-  /** What requests get that do not say it themselves. */
+  /** Defaults of requests. */
   defaults: OwnFields;
 }
 
 /**
- * What a generator is asked for beside the rest: what is set for all its requests, and before that what this request says.
- * A field that the request names itself goes before its seed or negative prompt, and those before fields that are set.
+ * The generator-only fields of a request, with the defaults of the generator. A field that the request names wins over its
+ * seed or negative prompt, and those win over default fields.
  * @returns fields in the order of their names, so that equal requests are equal; or what is wrong
  */
 export function ownFields(
@@ -63,9 +63,13 @@ export function ownFields(
   return { ...result, fields: sorted.length > 0 ? Object.fromEntries(sorted) : undefined };
 }
 
-/** What imggen itself says: a second image, or another prompt, would be paid for and lost. */
+/** How the services call the number of images. Each has a price, so that a cap must know how many there are. */
+const COUNTS =
+  "n batch_size n_iter num_outputs num_images num_images_per_prompt number_of_images max_images candidateCount candidate_count";
+
+/** Fields that imggen sets itself: a second image, or another prompt, would be paid for and lost. */
 const SET_BY_IMGGEN: ReadonlySet<string> = new Set(
-  "prompt model n image images batch_size n_iter stream width height".split(" "),
+  `prompt model image images stream width height ${COUNTS}`.split(" "),
 );
 
 /** An input of a node of a workflow, by the node's id or title: `3.steps`, `Load Checkpoint.ckpt_name`. */

@@ -1,3 +1,4 @@
+import { shortened } from "../../lib/short-text.ts";
 import type { OptionNames, Wording } from "../../lib/wording.ts";
 import type { RequestInput } from "../../task/request.ts";
 import type { FieldName } from "../../task/request-fields.ts";
@@ -94,7 +95,7 @@ const LONGEST_SHOWN = 80;
 
 /** A user's value inside a sentence: quoted if its ends would be unclear, cut if it is very long. */
 export function shown(value: string): string {
-  const short = value.length > LONGEST_SHOWN ? `${value.slice(0, LONGEST_SHOWN)}…` : value;
+  const short = shortened(value, LONGEST_SHOWN);
   return short === "" || /\s/.test(short) ? `"${short}"` : short;
 }
 

@@ -38,7 +38,7 @@ const PALETTES = [
   "3d405b 81b29a f2cc8f e07a5f 6d597a",
 ] as const;
 
-/** Where the prompt names no place and nothing we can draw: large shapes in balance, in its colours. */
+/** Large shapes in balance, in the prompt's colours, where it names no place and nothing we can draw. */
 const shapes: Part = (stage) => {
   const { width, height, unit, colors, random } = stage;
   const draw = random("shapes");

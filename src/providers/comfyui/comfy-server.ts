@@ -1,7 +1,5 @@
 import type { HttpReply } from "../../api/client.ts";
-import type { Clock } from "../../lib/clock.ts";
 import { fieldsOf, isTexts } from "../../lib/json.ts";
-import { failedReply } from "../failed-reply.ts";
 import type { ProviderServer } from "../http.ts";
 import { lenientJson } from "../lenient-json.ts";
 import { jsonBody, type PostBody } from "../post-body.ts";
@@ -22,11 +20,9 @@ const MOST_BYTES = 64 * 1024 * 1024;
 /** ComfyUI's routes, but for the one that takes a job. Nothing here costs money. */
 export class ComfyServer {
   readonly #server: ProviderServer;
-  readonly #clock: Pick<Clock, "now">;
 
-  constructor(server: ProviderServer, clock: Pick<Clock, "now">) {
+  constructor(server: ProviderServer) {
     this.#server = server;
-    this.#clock = clock;
   }
 
   get host(): string {
@@ -107,8 +103,7 @@ export class ComfyServer {
   /** @throws ProviderError unless it is a success */
   #checked(reply: HttpReply): HttpReply {
     if (isSuccess(reply)) return reply;
-    const { host, mask } = this.#server;
-    const error = failedReply(reply, { host, mask, isPaid: false, nowMs: this.#clock.now() });
+    const error = this.#server.failure(reply, false);
     // What fails here was not the request for an image.
     throw error.failure.kind === "lost" ? new ProviderError(error.message, { kind: "unsent" }) : error;
   }

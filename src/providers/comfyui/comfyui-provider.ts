@@ -38,7 +38,7 @@ export function comfyUiProvider(setup: ServerSetup, deps: ProviderDeps): Provide
   const http = new ProviderServer(setup, deps);
   const context = {
     http,
-    server: new ComfyServer(http, deps.clock),
+    server: new ComfyServer(http),
     workflows: new Workflows(workflow, deps.workflows),
     deps: { ...deps, generatorUrl: new URL(setup.url) },
   };
@@ -88,13 +88,10 @@ async function prepared({ workflows, server }: Context, signal: AbortSignal | nu
 type Parts = Pick<Job, "request" | "options" | "references"> & Partial<Pick<Job, "taskId" | "index">>;
 
 /** What goes where. @param images names of the reference images at the server @throws ProviderError */
-function placementsFor(graph: Graph, job: Parts, images = namesBefore(job)): Placement[] {
-  return placementsIn(graph, wantedOf(job, images));
-}
-
-/** Before they are uploaded, they have no names. */
-function namesBefore({ references }: Parts): string[] {
-  return references.map((_, at) => `<reference image ${at + 1}>`);
+function placementsFor(graph: Graph, job: Parts, images?: readonly string[]): Placement[] {
+  // Before they are uploaded, they have no names.
+  const names = images ?? job.references.map((_, at) => `<reference image ${at + 1}>`);
+  return placementsIn(graph, wantedOf(job, names));
 }
 
 /** What is wrong with a request, as a sentence; null for nothing. */
@@ -125,7 +122,7 @@ async function sent(job: Job, how: SubmitHow, context: Context): Promise<SubmitR
   const { signal } = how;
   const id = jobIdOf(job);
   // The same id twice is queued twice. An earlier process may have sent it without reading the reply.
-  if (await found(id, server, signal)) return { outcome: "accepted", taskId: id };
+  if ((await server.find(id, signal)) !== null) return { outcome: "accepted", taskId: id };
   const model = await checkpointNamed(job.options.model, server, signal);
   const images = await uploadReferences(job, server, { ...deps, signal });
   const template = context.workflows.of(job.options);
@@ -135,23 +132,11 @@ async function sent(job: Job, how: SubmitHow, context: Context): Promise<SubmitR
   );
   const body = { prompt: graphJson(graph), prompt_id: id, client_id: id };
   const reply = await http.post("/prompt", jsonBody(body), job, how);
-  const { host, mask } = http;
-  if (!isSuccess(reply))
-    throw workflowRefusal(reply, graph, { host, mask, isPaid: job.isPaid, nowMs: deps.clock.now() });
+  if (!isSuccess(reply)) throw workflowRefusal(reply, graph, http.asked(job.isPaid));
   const { prompt_id } = fieldsOf(jsonIn(reply));
   if (typeof prompt_id !== "string" || !/^[\w-]{1,100}$/.test(prompt_id))
     throw http.lost(reply.cut ?? "it names no job");
   return { outcome: "accepted", taskId: prompt_id };
-}
-
-async function found(id: string, server: ComfyServer, signal: AbortSignal): Promise<boolean> {
-  try {
-    return (await server.find(id, signal)) !== null;
-  } catch (cause) {
-    if (!signal.aborted || cause instanceof ProviderError) throw cause;
-    const message = `Nothing was sent to ${server.host}: it was not waited for.`;
-    throw new ProviderError(message, { kind: "unsent" }, { cause });
-  }
 }
 
 /** What became of a job whose reply was lost: the server knows. */

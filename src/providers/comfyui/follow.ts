@@ -35,7 +35,7 @@ export async function followJob(
   }
 }
 
-/** The kind of a binary message that has the image as it is so far. */
+/** The kind of a binary message with a preview of the image. */
 const PREVIEW = 1;
 /** Before the image: the kind of the message, and the type of the image, four bytes each. */
 const HEAD_BYTES = 8;

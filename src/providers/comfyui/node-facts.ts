@@ -1,6 +1,7 @@
 import { mapConcurrent } from "../../lib/concurrency.ts";
 import { fieldsOf, isJsonObject } from "../../lib/json.ts";
-import { ProviderError } from "../provider.ts";
+import { listed } from "../../lib/short-text.ts";
+import { type ProviderError, unsendable } from "../provider.ts";
 import type { ComfyServer } from "./comfy-server.ts";
 import { type Graph, type GraphNode, nodeName, nodesTitled, OUTPUT_TITLE } from "./graph.ts";
 
@@ -60,13 +61,9 @@ const MOST_LISTED = 8;
 
 function missingClasses(graph: Graph, classes: readonly string[], { host }: ComfyServer): ProviderError {
   const nodes = [...graph].filter(([, { class_type }]) => classes.includes(class_type));
-  const listed = nodes
-    .slice(0, MOST_LISTED)
-    .map(([id, node]) => `${nodeName(id, node)} of ${node.class_type}`);
-  const more = nodes.length > MOST_LISTED ? ", …" : "";
-  return new ProviderError(
-    `The workflow has nodes of classes that ${host} does not have: ${listed.join(", ")}${more}.`,
-    { kind: "invalid" },
+  const names = nodes.map(([id, node]) => `${nodeName(id, node)} of ${node.class_type}`);
+  return unsendable(
+    `The workflow has nodes of classes that ${host} does not have: ${listed(names, MOST_LISTED)}.`,
     { hint: "Nothing was sent or charged. Install their custom nodes there." },
   );
 }
@@ -83,14 +80,10 @@ export function requireOneOutput(graph: Graph, facts: ReadonlyMap<string, NodeFa
 }
 
 function unclearOutput(nodes: readonly [string, GraphNode][]): ProviderError {
-  const listed = nodes.map(([id, node]) => nodeName(id, node)).join(", ");
+  const names = nodes.map(([id, node]) => nodeName(id, node)).join(", ");
   const what =
     nodes.length === 0
       ? "has no node that saves an image: add a Save Image node"
-      : `has ${nodes.length} nodes that save images: ${listed}. Give the right one, and no other, the title "${OUTPUT_TITLE}" in ComfyUI, and export it again`;
-  return new ProviderError(
-    `The workflow ${what}.`,
-    { kind: "invalid" },
-    { hint: "Nothing was sent or charged." },
-  );
+      : `has ${nodes.length} nodes that save images: ${names}. Give the right one, and no other, the title "${OUTPUT_TITLE}" in ComfyUI, and export it again`;
+  return unsendable(`The workflow ${what}.`);
 }

@@ -1,4 +1,5 @@
 import { fieldsOf, isJsonObject } from "../../lib/json.ts";
+import { inOneLine } from "../../lib/short-text.ts";
 import { OUTPUT_TITLE, titleOf } from "./graph.ts";
 
 /** An image at the server. */
@@ -82,5 +83,5 @@ const LONGEST_WORDS = 500;
 
 function words(value: unknown): string {
   const text = typeof value === "string" ? value : "no reason was given";
-  return text.replace(/\s+/g, " ").trim().replace(/\.$/, "").slice(0, LONGEST_WORDS);
+  return inOneLine(text).replace(/\.$/, "").slice(0, LONGEST_WORDS);
 }

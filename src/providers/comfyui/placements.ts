@@ -1,4 +1,5 @@
-import { ProviderError } from "../provider.ts";
+import { listed, shortened } from "../../lib/short-text.ts";
+import { type ProviderError, unsendable } from "../provider.ts";
 import { type Graph, type GraphNode, nodeName, nodesTitled } from "./graph.ts";
 import { candidates, linkedPlaces, type Place, titledPlaces } from "./places.ts";
 import { NAMES, type Value, type Wanted } from "./wanted.ts";
@@ -45,8 +46,7 @@ const LONGEST_SHOWN = 200;
 export function placementLines(graph: Graph, placements: readonly Placement[]): string[] {
   return placements.map(({ id, input, value }) => {
     const node = graph.get(id);
-    const json = JSON.stringify(value);
-    const shown = json.length > LONGEST_SHOWN ? `${json.slice(0, LONGEST_SHOWN)}…` : json;
+    const shown = shortened(JSON.stringify(value), LONGEST_SHOWN);
     return `node ${node ? nodeName(id, node) : id} (${node?.class_type}).${input} = ${shown}`;
   });
 }
@@ -91,7 +91,7 @@ const FLAGS: ReadonlyMap<string, string> = new Map([
 
 function missingValue(name: string, node: string): ProviderError {
   const flag = FLAGS.get(name) ?? `--field ${name}=<value>`;
-  return invalid(
+  return unsendable(
     `The workflow has {${name}} in the node ${node}, and there is no value for it: add ${flag}.`,
   );
 }
@@ -113,7 +113,7 @@ function unclear(graph: Graph, name: string, found: readonly Place[]): ProviderE
   const what = found.length > 1 ? `${found.length} places for` : "no certain place for";
   const listed = listOf(graph, found.length > 1 ? found : candidates(graph, name));
   const could = listed === "" ? "" : `: it could be ${listed}`;
-  return invalid(
+  return unsendable(
     `The workflow has ${what} ${name}${could}. Give the right node the title "${name}" in ComfyUI, or write {${name}} there, and export it again.`,
   );
 }
@@ -121,11 +121,11 @@ function unclear(graph: Graph, name: string, found: readonly Place[]): ProviderE
 const MOST_LISTED = 8;
 
 function listOf(graph: Graph, places: readonly Place[]): string {
-  const names = places.slice(0, MOST_LISTED).map(({ id, input }) => {
+  const names = places.map(({ id, input }) => {
     const node = graph.get(id);
     return `${node ? nodeName(id, node) : id}.${input}`;
   });
-  return names.join(", ") + (places.length > MOST_LISTED ? ", …" : "");
+  return listed(names, MOST_LISTED);
 }
 
 /** A place that two values are meant for cannot be right for both: a negative prompt that leads to the prompt's own node. */
@@ -135,7 +135,7 @@ function requireDistinct(graph: Graph, found: readonly (Place & { name: string }
     const key = JSON.stringify([id, input]);
     const other = taken.get(key);
     if (other !== undefined)
-      throw invalid(
+      throw unsendable(
         `The workflow has one place for ${other} and ${name}, ${listOf(graph, [{ id, input }])}. Give each a node of its own with that title in ComfyUI, and export it again.`,
       );
     taken.set(key, name);
@@ -150,16 +150,16 @@ function directPlace(graph: Graph, field: string): Place {
   const found: [string, GraphNode][] = byId === undefined ? nodesTitled(graph, node) : [[node, byId]];
   const [first, ...more] = found;
   if (first === undefined)
-    throw invalid(
+    throw unsendable(
       `The workflow has no node with the id or the title ${JSON.stringify(node)} (field ${field}).`,
     );
   if (more.length > 0)
-    throw invalid(
+    throw unsendable(
       `The workflow has ${found.length} nodes with the title ${JSON.stringify(node)} (field ${field}): use an id, ${found.map(([id]) => `${id}.${input}`).join(" or ")}.`,
     );
   const [id, { inputs }] = first;
   if (!Object.hasOwn(inputs, input))
-    throw invalid(
+    throw unsendable(
       `The node ${nodeName(...first)} has no input ${input} (field ${field}). It has: ${Object.keys(inputs).join(", ")}.`,
     );
   return { id, input };
@@ -169,8 +169,4 @@ function valueFor({ values }: Wanted, name: string): Value {
   const value = values.get(name);
   if (value === undefined) throw new TypeError(`there is no value for ${name}`);
   return value;
-}
-
-function invalid(message: string): ProviderError {
-  return new ProviderError(message, { kind: "invalid" }, { hint: "Nothing was sent or charged." });
 }

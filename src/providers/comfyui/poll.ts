@@ -1,6 +1,6 @@
 import { TransportError } from "../../api/transport.ts";
 import { errorText } from "../../lib/error-text.ts";
-import { clauseOf, errorOf } from "../failures.ts";
+import { clauseOf, errorOf, failedPoll } from "../failures.ts";
 import { type PolledState, type PollReply, ProviderError } from "../provider.ts";
 import type { ComfyServer } from "./comfy-server.ts";
 import { failureIn, type HistoryEntry, imagesOf } from "./outputs.ts";
@@ -57,11 +57,9 @@ function unanswered(error: unknown): PollReply {
   if (error instanceof ProviderError && (kind === "account" || kind === "invalid" || kind === "refused"))
     return { outcome: "refused", error: errorOf(error) };
   const { failure, cause } = error instanceof ProviderError ? error : { failure: null, cause: error };
-  return {
-    outcome: "retry",
-    why: clauseOf(errorText(error)),
+  return failedPoll(clauseOf(errorText(error)), {
     rateLimited: kind === "busy",
     retryAfterMs: failure?.kind === "busy" ? failure.retryAfterMs : null,
     connectionError: cause instanceof TransportError ? cause : null,
-  };
+  });
 }

@@ -19,7 +19,7 @@ export async function uploadReferences(
   deps: ReferenceDeps,
 ): Promise<string[]> {
   if (job.references.length === 0) return [];
-  const files = await referenceFiles(job, path.join(job.folder, "reference"), deps);
+  const files = await referenceFiles(job, deps);
   const names: string[] = [];
   for (const { file, mediaType } of files) {
     const name = `${await fileSha256(file)}${path.extname(file)}`;

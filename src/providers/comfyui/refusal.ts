@@ -1,4 +1,5 @@
 import { fieldsOf, isJsonObject } from "../../lib/json.ts";
+import { inOneLine, listed, shortened } from "../../lib/short-text.ts";
 import { type Asked, type FailedReply, failedReply } from "../failed-reply.ts";
 import { lenientJson } from "../lenient-json.ts";
 import { ProviderError } from "../provider.ts";
@@ -16,9 +17,8 @@ export function workflowRefusal(reply: FailedReply, graph: Graph, asked: Asked):
     reasonsAt(id, each, graph),
   );
   if (reasons.length === 0) return error;
-  const more = reasons.length > MOST_LISTED ? "; …" : "";
-  const listed = asked.mask(reasons.slice(0, MOST_LISTED).join("; "));
-  const message = `${asked.host} does not take the workflow: ${listed}${more}.`;
+  const reason = asked.mask(listed(reasons, MOST_LISTED, "; "));
+  const message = `${asked.host} does not take the workflow: ${reason}.`;
   return new ProviderError(message, { kind: "invalid" }, { cause: error });
 }
 
@@ -34,12 +34,11 @@ function reasonsAt(id: string, value: unknown, graph: Graph): string[] {
 function reasonIn({ message, details, extra_info }: Record<string, unknown>): string {
   const { input_name } = fieldsOf(extra_info);
   const input = typeof input_name === "string" ? input_name : "";
-  const [detail, general] = [inOneLine(details), inOneLine(message)];
+  const [detail, general] = [wordsIn(details), wordsIn(message)];
   const said = detail === "" || detail === input ? general : detail;
   return input === "" || said.startsWith(input) ? said : `${input}: ${said}`;
 }
 
-function inOneLine(value: unknown): string {
-  const text = typeof value === "string" ? value.replace(/\s+/g, " ").trim() : "";
-  return text.length > LONGEST_DETAIL ? `${text.slice(0, LONGEST_DETAIL)}…` : text;
+function wordsIn(value: unknown): string {
+  return typeof value === "string" ? shortened(inOneLine(value), LONGEST_DETAIL) : "";
 }

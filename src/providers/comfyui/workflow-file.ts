@@ -12,7 +12,7 @@ import { EXPORT_HINT, type Graph, graphIn, graphJson } from "./graph.ts";
 /** A workflow, and its private copy. */
 export interface Workflow {
   graph: Graph;
-  /** Of the copy's bytes: it identifies the workflow in the ledger, and names the copy. */
+  /** Digest of the copy's bytes: it identifies the workflow in the ledger, and names the copy. */
   sha256: string;
   /** What the copy holds. */
   text: string;

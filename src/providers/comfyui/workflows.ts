@@ -1,7 +1,7 @@
 import { errorText } from "../../lib/error-text.ts";
 import type { WorkOptions } from "../../task/work.ts";
 import type { GeneratorOptions } from "../options.ts";
-import { ProviderError } from "../provider.ts";
+import { ProviderError, unsendable } from "../provider.ts";
 import { CLASSIC } from "./classic-graph.ts";
 import type { Graph } from "./graph.ts";
 import { keepWorkflow, keptWorkflow, readWorkflow, type Workflow } from "./workflow-file.ts";
@@ -39,7 +39,7 @@ export class Workflows {
       return graph;
     } catch (cause) {
       const message = `The workflow of the task cannot be used: ${errorText(cause)}.`;
-      throw new ProviderError(message, { kind: "invalid" }, { cause, hint: "Nothing was sent or charged." });
+      throw unsendable(message, { cause });
     }
   }
 
@@ -48,11 +48,8 @@ export class Workflows {
       await keepWorkflow(workflow, folder);
     } catch (cause) {
       const message = `Nothing was sent: the workflow cannot be kept in ${folder}: ${errorText(cause)}.`;
-      throw new ProviderError(
-        message,
-        { kind: "unsent" },
-        { cause, hint: "Free some space or fix the folder." },
-      );
+      const hint = "Free some space or fix the folder.";
+      throw new ProviderError(message, { kind: "unsent" }, { cause, hint });
     }
   }
 }

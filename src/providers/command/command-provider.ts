@@ -6,7 +6,14 @@ import { errorText } from "../../lib/error-text.ts";
 import type { ProviderDeps } from "../deps.ts";
 import { settled } from "../failures.ts";
 import type { GeneratorOptions } from "../options.ts";
-import { type Job, type Provider, ProviderError, type SubmitHow, type SubmitReply } from "../provider.ts";
+import {
+  type Job,
+  type Provider,
+  ProviderError,
+  type SubmitHow,
+  type SubmitReply,
+  unsendable,
+} from "../provider.ts";
 import { referenceFiles, shownContext } from "../reference-files.ts";
 import { filledCommand, missingPlace, shownCommand } from "./command-words.ts";
 import { recoverCommand } from "./left-command.ts";
@@ -39,7 +46,7 @@ export function commandProvider(
         how.onSent,
       ),
     async describe(job) {
-      const images = await referenceFiles(job, "reference", shownContext(deps, new URL("http://localhost")));
+      const images = await referenceFiles(job, shownContext(deps, new URL("http://localhost")));
       return { command: shownCommand(words, job, images) };
     },
     recover: (job, { signal }) =>
@@ -68,7 +75,7 @@ async function submitted(
   deps: ProviderDeps,
 ): Promise<SubmitReply> {
   const problem = missingPlace(job, words);
-  if (problem !== null) throw new ProviderError(problem, { kind: "invalid" });
+  if (problem !== null) throw unsendable(problem);
   const scratch = scratchOf(job);
   await makeScratch(scratch);
   let isKept = false;
@@ -98,7 +105,7 @@ async function wordsFor(
   await writeFile(promptFile, job.request.prompt);
   // A program of this machine may be given what this machine can reach.
   const context = { ...deps, signal, generatorUrl: new URL("http://localhost") };
-  const images = await referenceFiles(job, path.join(scratch, "reference"), context);
+  const images = await referenceFiles(job, context, scratch);
   const output = path.join(scratch, OUTPUT);
   return filledCommand(words, job, { promptFile, output, images: images.map(({ file }) => file) });
 }

@@ -58,7 +58,7 @@ function holds(words: readonly string[], name: string): boolean {
   return words.some((word) => word.includes(`{${name}}`));
 }
 
-/** The names in braces that are no placeholders. */
+/** Names in braces that are not placeholders. */
 function namesIn(words: readonly string[]): string[] {
   const found = [...words.join(" ").matchAll(/\{([\w-]+)\}/g)].map(([, name = ""]) => name);
   return found.filter((name) => !PLACEHOLDERS.includes(name));
@@ -66,14 +66,14 @@ function namesIn(words: readonly string[]): string[] {
 
 const plain = (name: string) => name.replace(/[\W_]/g, "").toLowerCase();
 
-/** Whether only its spelling keeps a name from being a placeholder: `{prompt-file}`, `{OUTPUT}`. */
+/** Whether a name is a misspelled placeholder: `{prompt-file}`, `{OUTPUT}`. */
 function isSpelledOddly(name: string): boolean {
   return PLACEHOLDERS.some((each) => plain(each) === plain(name));
 }
 
 const MOST_SLIPS = 2;
 
-/** The placeholder that is meant by a name that is none; empty where none is near. */
+/** The placeholder that is nearest to a name; empty if none is near. */
 function nearest(name: string): string {
   const away = (each: string) => editDistance(plain(name), plain(each));
   const near = PLACEHOLDERS.filter((each) => away(each) <= Math.min(MOST_SLIPS, each.length - 3));
@@ -143,7 +143,7 @@ export function missingPlace(
     return `The command takes no reference images: write ${IMAGE} where their files belong.`;
   if (model !== null && !holds(words, "model"))
     return "The command has no place for a model: write {model} where its name belongs.";
-  // A name that is near one may still be that of a field.
+  // A field may have a name that is near a placeholder's.
   const slip = namesIn(words).find((name) => !Object.hasOwn(fields, name) && nearest(name) !== "");
   if (slip !== undefined)
     return `The command holds {${slip}}, and there is no such field: is {${nearest(slip)}} meant?`;

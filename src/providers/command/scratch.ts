@@ -1,5 +1,6 @@
 import { chmod, lstat, mkdir, open, readdir, rename, rm } from "node:fs/promises";
 import path from "node:path";
+import { giveToOwnerOfFolder } from "../../lib/disk-file.ts";
 import { isPresent, syncFolder } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { inspectFileAt } from "../../lib/image/inspect.ts";
@@ -16,6 +17,7 @@ export function scratchOf({ folder }: Pick<Job, "folder">): string {
 export async function makeScratch(scratch: string): Promise<void> {
   await rm(scratch, { recursive: true, force: true, maxRetries: 5 });
   await mkdir(scratch, { mode: 0o700 });
+  giveToOwnerOfFolder(scratch);
 }
 
 /** What is being killed may still write. What cannot be removed does no harm. */
@@ -56,6 +58,7 @@ async function isFilled(file: string): Promise<boolean> {
 /** Gives a command's image its place, once it is on disk to its last byte. @throws ProviderError (lost) */
 export async function keepImage(written: string, job: Pick<Job, "folder" | "isPaid">): Promise<void> {
   try {
+    giveToOwnerOfFolder(written);
     await chmod(written, 0o600);
     const opened = await open(written, "r+");
     await opened.sync().finally(() => opened.close());

@@ -22,7 +22,7 @@ export function readAnswer(reply: StoredReply): Answer {
   return json === undefined ? { kind: "cut" } : answerIn([fieldsOf(json)], text);
 }
 
-/** The images of all parts of a reply: several, where `n` in a field of the user's asks for them. */
+/** The images of all parts of a reply: several if the user's own field `n` asks for them. */
 function answerIn(parts: readonly Record<string, unknown>[], body: string): Answer {
   const allowed = parts.filter(({ respect_moderation: isAllowed }) => isAllowed !== false);
   const items = allowed.flatMap((part) => [part.data ?? part].flat()).filter(isJsonObject);
@@ -45,7 +45,7 @@ function isEventStream(type: string, body: string): boolean {
 }
 
 /**
- * The events that end a stream of image events, each in its own words: an image (`image_generation.completed`,
+ * The last events of a stream of image events: an image (`image_generation.completed`,
  * `image_edit.completed`), an error, or a whole answer as some gateways send it. Null if none has come: the stream was
  * cut.
  */

@@ -2,87 +2,77 @@ import { fieldsOf, isJsonObject, jsonOrNull } from "../../lib/json.ts";
 import type { ProviderDeps } from "../deps.ts";
 import { isModeration, readErrorBody } from "../failed-reply.ts";
 import { ProviderServer } from "../http.ts";
+import { imageService } from "../image-service.ts";
 import type { ServerSetup } from "../kind.ts";
-import type { Job, MadeImage, Provider, SentRequest, SubmitHow, SubmitReply } from "../provider.ts";
-import { shownContext } from "../reference-files.ts";
+import type { Job, Provider, SubmitHow } from "../provider.ts";
+import type { ReferenceDeps } from "../reference-files.ts";
 import { isSuccess, type StoredReply } from "../reply-file.ts";
-import { ServerReplies } from "../server-replies.ts";
+import type { ServiceRequest } from "../server-provider.ts";
 import { readAnswer } from "./answer.ts";
 import { bodyOf, type ImageRequest, imageRequest } from "./request.ts";
 import { type ServerForm, serverFormOf } from "./servers.ts";
 import { isGptImage } from "./size.ts";
 
 /** An OpenAI-compatible server: `POST <base>/images/generations`, and `/images/edits` with reference images. */
-export class OpenAiProvider implements Provider {
-  readonly version = 1;
-  readonly limits: Provider["limits"];
-  readonly #url: URL;
-  #form: ServerForm;
-  readonly #deps: ProviderDeps;
+export function openAiProvider(
+  setup: ServerSetup,
+  deps: ProviderDeps,
+  form = serverFormOf(setup.url),
+): Provider {
+  const server = new ProviderServer(setup, deps);
+  const requests = new Requests(server, form);
+  return imageService(
+    setup,
+    server,
+    {
+      check: problemOf,
+      request: (job, context) => requests.shown(job, context),
+      send: (job, how, context) => requests.send(job, how, context),
+      readAnswer,
+      models: { path: "/models", namesIn: (json) => modelNames(json, form) },
+    },
+    deps,
+  );
+}
+
+/** OpenAI's models refuse unknown fields, also behind a gateway. */
+function problemOf({
+  request: { seed, negative },
+  options: { model },
+}: Pick<Job, "request" | "options">): string | null {
+  if (!isGptImage(model) || (seed === undefined && negative === undefined)) return null;
+  return `${model} takes neither a seed nor a negative prompt.`;
+}
+
+/** Requests to a server, without the fields that it has refused. */
+class Requests {
   readonly #server: ProviderServer;
-  readonly #replies: ServerReplies;
+  #form: ServerForm;
   /** Fields that this server, asked for a model, has refused: not sent for that model again. */
   readonly #refused = new Set<string>();
 
-  constructor(setup: ServerSetup, deps: ProviderDeps, form = serverFormOf(setup.url)) {
-    const { url, options } = setup;
-    this.limits = { concurrency: options.concurrency, submitMs: options.timeoutMs };
-    this.#url = new URL(url);
+  constructor(server: ProviderServer, form: ServerForm) {
+    this.#server = server;
     this.#form = form;
-    this.#deps = deps;
-    this.#server = new ProviderServer(setup, deps);
-    const models = { path: "/models", namesIn: (json: unknown) => modelNames(json, form) };
-    this.#replies = new ServerReplies(this.#server, { readAnswer, models }, deps.clock);
   }
 
-  /** OpenAI's models refuse what they do not know, also behind a gateway. */
-  check({
-    request: { seed, negative },
-    options: { model },
-  }: Pick<Job, "request" | "options">): string | null {
-    if (!isGptImage(model) || (seed === undefined && negative === undefined)) return null;
-    return `${model} takes neither a seed nor a negative prompt.`;
-  }
-
-  submit(job: Job, how: SubmitHow): Promise<SubmitReply> {
-    return this.#replies.submit(job, how, (sending) => this.#send(job, sending));
-  }
-
-  async describe(job: Job): Promise<SentRequest> {
-    const context = shownContext(this.#deps, this.#url);
+  /** A request as it is shown: names stand for its files. */
+  async shown(job: Job, context: ReferenceDeps): Promise<ServiceRequest> {
     const { path, fields, files } = await imageRequest(job, { ...context, form: this.#form });
     const names = files.map(({ shown }) => shown);
-    const body = { ...fields, ...(names.length > 0 && { image: names.length === 1 ? names[0] : names }) };
-    return this.#server.shown(path, body);
-  }
-
-  recover(job: Job): Promise<SubmitReply | null> {
-    return this.#replies.recover(job);
-  }
-
-  images(job: Job): Promise<MadeImage[]> {
-    return this.#replies.images(job);
-  }
-
-  models(signal: AbortSignal): Promise<string[] | null> {
-    return this.#replies.models(signal);
-  }
-
-  close(): Promise<void> {
-    return this.#server.close();
+    const image = names.length === 1 ? names[0] : names;
+    return { path, body: { ...fields, ...(names.length > 0 && { image }) } };
   }
 
   /** @throws ProviderError, or the disk's error where a reference image cannot be read */
-  async #send(job: Job, how: SubmitHow): Promise<StoredReply> {
-    const { signal } = how;
-    const context = { ...this.#deps, form: this.#form, generatorUrl: this.#url, signal };
-    const request = await imageRequest(job, context);
+  async send(job: Job, how: SubmitHow, context: ReferenceDeps): Promise<StoredReply> {
+    const request = await imageRequest(job, { ...context, form: this.#form });
     let reply = await this.#post(request, job, how);
     // The server says which field it does not take, so it has made nothing. Each is left out once.
     while (this.#learnsFrom(reply, request, job)) reply = await this.#post(request, job, how);
-    if (request.files.length > 0 && reply.status === 404 && (await this.#isLocalAi(signal))) {
+    if (request.files.length > 0 && reply.status === 404 && (await this.#isLocalAi(how.signal))) {
       this.#form = { ...this.#form, references: "ref_images" };
-      return this.#send(job, how);
+      return this.send(job, how, context);
     }
     return reply;
   }

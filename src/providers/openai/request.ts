@@ -1,4 +1,3 @@
-import path from "node:path";
 import { formBody, jsonBody, type PostBody } from "../post-body.ts";
 import type { Job } from "../provider.ts";
 import {
@@ -34,7 +33,7 @@ export async function imageRequest(job: Job, context: RequestContext): Promise<I
   const fields = plainFields(job, form);
   if (job.references.length === 0) return { path: "/images/generations", fields, files: [] };
   if (form.references === "files") {
-    const files = await referenceFiles(job, path.join(job.folder, "reference"), context);
+    const files = await referenceFiles(job, context);
     return { path: "/images/edits", fields, files };
   }
   const isUsual = form.references === "image_url" || form.references === "ref_images";

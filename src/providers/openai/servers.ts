@@ -18,13 +18,13 @@ export interface ServerForm {
   references: "files" | "images" | "image" | "image_url" | "ref_images";
   /** Whether it takes `resolution`: 1k or 2k. */
   hasResolution: boolean;
-  /** The fields in which it takes a seed and a negative prompt. */
+  /** The names of its fields for a seed and a negative prompt. */
   fieldNames: FieldNames;
   /** Whether it is OpenAI's own, where the service's names for its models are translated. */
   isOpenAi: boolean;
 }
 
-/** A server that is not known: as most OpenAI-compatible ones are. */
+/** An unknown server: most OpenAI-compatible servers are like this. */
 const ANY: ServerForm = {
   sizeForm: "WxH",
   responseFormat: "b64_json",
@@ -57,12 +57,12 @@ export function serverFormOf(url: string): ServerForm {
 /** OpenAI's own models, which refuse fields that they do not know. */
 const AZURE = /\.(?:openai|cognitiveservices|services\.ai)\.azure\.com$/;
 
-/** The fields in which the server at a URL takes a seed and a negative prompt. */
+/** The names of the fields for a seed and a negative prompt, of the server at a URL. */
 export function fieldNamesAt({ url }: { url: string }): FieldNames {
   return serverFormOf(url).fieldNames;
 }
 
-/** What OpenAI is asked for where no model is named. */
+/** The model of requests to OpenAI that name none. */
 export const OPENAI_DEFAULT_MODEL = "gpt-image-2";
 
 /**

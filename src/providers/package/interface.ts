@@ -20,9 +20,9 @@ export interface ProviderPackage {
   readonly concurrency?: number;
   /** Whether every request must name a model. Default: no. */
   readonly needsModel?: boolean;
-  /** The fields that `--seed` and `--negative` are put into. Absent, or without one of them: that one is refused. */
+  /** The fields for `--seed` and `--negative`. A flag without a field is refused. */
   readonly fieldNames?: { readonly seed?: string; readonly negative?: string };
-  /** The names that `--field` may have, beside those. Absent: any. */
+  /** Further names that `--field` accepts. Absent: any. */
   readonly settings?: readonly string[];
   /** Called once in each run that uses it. Nothing may be sent. */
   create(setup: ProviderSetup): Provider;
@@ -81,7 +81,7 @@ export interface Job {
   readonly ratio: string | undefined;
   /** As the user gave it: `1K`, `2K`, `4K`. */
   readonly quality: string | undefined;
-  /** In pixels, from ratio, quality and `--generator-side`. */
+  /** Pixels, from ratio, quality and `--generator-side`. */
   readonly width: number;
   readonly height: number;
   /** Reference images: `https:` and `data:` URLs. */
@@ -91,7 +91,7 @@ export interface Job {
 }
 
 export interface ImageRequest {
-  /** Below the API's address. */
+  /** A path below the API's address. */
   path: string;
   body: unknown;
 }

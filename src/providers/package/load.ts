@@ -5,8 +5,7 @@ import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { fieldsOf } from "../../lib/json.ts";
 import { shellWord } from "../../lib/shell-word.ts";
-import { bearer } from "../key-headers.ts";
-import { SERVICE, type ServerKind } from "../kind.ts";
+import { bearer, SERVICE, type ServerKind } from "../kind.ts";
 import type { PackageName, PackageSpec } from "../kinds.ts";
 import type { ProviderPackage } from "./interface.ts";
 

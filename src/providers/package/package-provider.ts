@@ -1,19 +1,20 @@
 import { errorText } from "../../lib/error-text.ts";
 import { type Answer, answerOf, base64Images, type ReplyImage } from "../answer.ts";
 import type { ProviderDeps } from "../deps.ts";
-import { clauseOf } from "../failures.ts";
+import { clauseOf, failedPoll } from "../failures.ts";
 import { ProviderServer } from "../http.ts";
 import { imageService } from "../image-service.ts";
-import { type JobContext, type JobForm, jobService, type ServiceRequest, urlsIn } from "../job-service.ts";
+import { type JobForm, jobService, urlsIn } from "../job-service.ts";
 import type { ServerSetup } from "../kind.ts";
 import { lenientJson } from "../lenient-json.ts";
 import type { Look, Polls } from "../polls.ts";
 import * as port from "../provider.ts";
 import { referenceUrls } from "../reference-files.ts";
 import { isSuccess, jsonIn, type StoredReply } from "../reply-file.ts";
+import type { JobContext, ServiceRequest } from "../server-provider.ts";
 import type { Fetch, Job, JobState, Provider, ProviderPackage, ReadImage } from "./interface.ts";
 
-/** Makes images with a package: what it says is done by the same code as for every other service. */
+/** Makes images with a package. The same code as for every other service does the work. */
 export function packageProvider(
   setup: ServerSetup,
   definition: ProviderPackage,
@@ -82,7 +83,7 @@ async function requestOf(job: port.Job, provider: Provider, context: JobContext)
     return { path, body };
   } catch (cause) {
     const message = `The package makes no request of it: ${clauseOf(errorText(cause))}.`;
-    throw new port.ProviderError(message, { kind: "invalid" }, { cause });
+    throw port.unsendable(message, { cause });
   }
 }
 
@@ -93,8 +94,7 @@ function plainJob(job: Pick<port.Job, "taskId" | "request" | "options">, images:
   return { taskId, prompt, model, ratio, quality, width, height, images, fields };
 }
 
-/** What a poll was answered with that is no success: it says itself what it means. */
-/** A poll that had no usable reply, on its way out of the package's code. `reply` is what the poll ends with. */
+/** A poll without a usable reply. Thrown through the package's code. `reply` is the result of the poll. */
 class Unanswered extends Error {
   readonly reply: port.PollReply;
 
@@ -123,8 +123,7 @@ async function polled(
     return { outcome: "state", task: stateOf(await provider.poll(id, { fetch }), polls) };
   } catch (error) {
     if (error instanceof Unanswered) return error.reply;
-    const why = clauseOf(server.mask(errorText(error)));
-    return { outcome: "retry", why, rateLimited: false, retryAfterMs: null, connectionError: null };
+    return failedPoll(clauseOf(server.mask(errorText(error))));
   }
 }
 
@@ -152,7 +151,7 @@ function answerIn(reply: StoredReply, provider: Provider): Answer {
   return answerOf(images.flatMap(imageIn), read.usage, body);
 }
 
-/** An image as a package names it, in a list; an empty one if there is none. */
+/** A package's image as a list, which is empty if there is none. */
 function imageIn(read: ReadImage): ReplyImage[] {
   return "url" in read ? [{ url: read.url }] : base64Images([read.base64]);
 }

@@ -1,8 +1,8 @@
-import type { JobContext } from "../job-service.ts";
 import { USUAL_NAMES } from "../kind.ts";
 import { sizeFields } from "../openai/size.ts";
-import { type Job, ProviderError } from "../provider.ts";
+import { type Job, unsendable } from "../provider.ts";
 import { referenceUrls } from "../reference-files.ts";
+import type { JobContext } from "../server-provider.ts";
 import type { ModelInput, ModelInputs } from "./model.ts";
 
 type Input = Readonly<Record<string, unknown>>;
@@ -16,7 +16,7 @@ export async function inputFor(job: Job, known: ModelInputs, context: JobContext
   const { fields, model } = job.options;
   const unknown = Object.keys(fields).filter((name) => known?.has(name) === false);
   const needed = neededFields(job).find((name) => unknown.includes(name));
-  if (needed !== undefined) throw new ProviderError(`${model} has no input ${needed}.`, { kind: "invalid" });
+  if (needed !== undefined) throw unsendable(`${model} has no input ${needed}.`);
   if (unknown.length > 0) onWarning(`${model} has no input ${unknown.join(", ")}: it was not sent.`);
   const sent = Object.entries(fields).filter(([name]) => !unknown.includes(name));
   return {
@@ -28,7 +28,7 @@ export async function inputFor(job: Job, known: ModelInputs, context: JobContext
   };
 }
 
-/** The fields of the user's own options, which are not left out as those given by name are. */
+/** The fields of `--seed` and `--negative`, which are never left out, as those of `--field` are. */
 function neededFields({ request: { seed, negative } }: Job): string[] {
   const { seed: seedName = "", negative: negativeName = "" } = USUAL_NAMES;
   return [...(seed === undefined ? [] : [seedName]), ...(negative === undefined ? [] : [negativeName])];
@@ -49,7 +49,7 @@ function sizeInput(job: Job, known: ModelInputs): Input {
     return { aspect_ratio: "custom", width, height };
   if (hasPixels) return { width, height };
   const has = shape?.values ? `It has: ${shape.values.join(", ")}.` : "It has none.";
-  throw new ProviderError(`${model} has no ratio ${ratio}. ${has}`, { kind: "invalid" });
+  throw unsendable(`${model} has no ratio ${ratio}. ${has}`);
 }
 
 function ratioOf({ request: { ratio } }: Job): string | undefined {
@@ -96,9 +96,7 @@ async function referenceInput(job: Job, known: ModelInputs, context: JobContext)
   const name = references.length > 1 ? list : (single ?? list);
   if (name === undefined) {
     const most = names.length === 0 ? "no reference image" : "one reference image";
-    throw new ProviderError(`${options.model} takes ${most}, and there are ${references.length}.`, {
-      kind: "invalid",
-    });
+    throw unsendable(`${options.model} takes ${most}, and there are ${references.length}.`);
   }
   const urls = referenceUrls(references, context);
   return { [name]: name === list ? urls : urls[0] };

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { mkdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import path from "node:path";
+import { makeFolder } from "../../lib/durable.ts";
 import { fieldsOf, isJsonObject, isTexts, jsonOrNull } from "../../lib/json.ts";
 import { replaceUnsynced } from "../../lib/write-whole.ts";
 import type { ProviderDeps } from "../deps.ts";
@@ -18,11 +19,8 @@ export interface ModelInput {
 /** What a model can be given, by name; null where that could not be learned. */
 export type ModelInputs = ReadonlyMap<string, ModelInput> | null;
 
-const NAME = /^[\w-][\w.-]*\/[\w-][\w.-]*(?::[\w-]+)?$/;
-
-export function isModelName(name: string): boolean {
-  return NAME.test(name);
-}
+/** Models are named `owner/name` or `owner/name:version`. */
+export const MODEL_NAME = /^[\w-][\w.-]*\/[\w-][\w.-]*(?::[\w-]+)?$/;
 
 /** The version in a model's name; null for its newest one. */
 export function versionOf(model: string): string | null {
@@ -71,7 +69,7 @@ async function keptInputs(file: string, nowMs: number): Promise<ModelInputs> {
 /** What cannot be kept is asked for again. */
 async function keep(file: string, inputs: NonNullable<ModelInputs>, at: number): Promise<void> {
   try {
-    await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+    await makeFolder(path.dirname(file), 0o700);
     replaceUnsynced(file, JSON.stringify({ at, inputs: Object.fromEntries(inputs) }), 0o600);
   } catch {
     // The request itself matters more.

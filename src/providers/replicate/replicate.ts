@@ -4,9 +4,10 @@ import { ProviderServer } from "../http.ts";
 import { isJobId, type JobForm, jobService, urlsIn, wordsOf } from "../job-service.ts";
 import type { ServerSetup } from "../kind.ts";
 import type { Fields, Polls } from "../polls.ts";
-import type { Job, PolledState, Provider } from "../provider.ts";
+import type { PolledState, Provider } from "../provider.ts";
+import { modelNamed } from "../server-provider.ts";
 import { inputFor } from "./input.ts";
-import { isModelName, modelInputs, submitPath, versionOf } from "./model.ts";
+import { MODEL_NAME, modelInputs, submitPath, versionOf } from "./model.ts";
 
 /** Replicate: a request is a prediction, whose inputs differ by model. */
 export function replicateProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
@@ -23,7 +24,7 @@ function formOf(server: ProviderServer, deps: ProviderDeps): JobForm {
     return url && (url.href === urlOf(id)?.href ? id : url.href);
   };
   return {
-    check: problemOf,
+    check: modelNamed(MODEL_NAME, "Replicate is named owner/name or owner/name:version"),
     async request(job, context) {
       const model = job.options.model ?? "";
       const known = await modelInputs(model, server, { ...deps, ...context });
@@ -60,9 +61,4 @@ function stateOf(said: Fields, polls: Polls): PolledState | null {
     default:
       return null;
   }
-}
-
-function problemOf({ options: { model } }: Pick<Job, "options">): string | null {
-  if (model !== null && isModelName(model)) return null;
-  return "A model of Replicate is named owner/name or owner/name:version.";
 }

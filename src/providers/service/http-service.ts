@@ -4,6 +4,7 @@ import { type HttpRequest, TransportError } from "../../api/transport.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { noteTask } from "../../lib/error-types.ts";
 import { keyMasker } from "../../lib/redact.ts";
+import { failedPoll } from "../failures.ts";
 import type { Job, PollReply, Provider, SubmitHow, SubmitReply } from "../provider.ts";
 import { excerptOf, refusedBody } from "./excerpt.ts";
 import { type ReplyContext, readPoll, readSubmit } from "./replies.ts";
@@ -78,13 +79,7 @@ export class HttpImageService implements Provider {
       return readPoll(reply, this.#reading);
     } catch (error) {
       if (!(error instanceof TransportError)) throw error;
-      return {
-        outcome: "retry",
-        why: this.#maskKey(connectionErrorText(error)),
-        rateLimited: false,
-        retryAfterMs: null,
-        connectionError: error,
-      };
+      return failedPoll(this.#maskKey(connectionErrorText(error)), { connectionError: error });
     }
   }
 

@@ -3,6 +3,7 @@ import { AuthRequiredError, refusedPoll } from "../../api/errors.ts";
 import { isWorthRetry } from "../../api/retry.ts";
 import { keyMasker } from "../../lib/redact.ts";
 import { shellWord } from "../../lib/shell-word.ts";
+import { inOneLine, shortened } from "../../lib/short-text.ts";
 import { taskUrl } from "./http-service.ts";
 import { type Envelope, HTML_PAGE, isPage, parseEnvelope } from "./schema.ts";
 
@@ -69,10 +70,10 @@ const LONGEST_TEXT = 80;
 
 /** A body in a few words, or its own beginning. */
 function described(body: string): string {
-  const text = body.trim().replace(/\s+/g, " ");
+  const text = inOneLine(body);
   if (text === "") return "an empty reply";
   if (isPage(text)) return HTML_PAGE;
-  return text.length > LONGEST_TEXT ? `${text.slice(0, LONGEST_TEXT)}…` : text;
+  return shortened(text, LONGEST_TEXT);
 }
 
 /**

@@ -4,9 +4,10 @@ import { refusedPoll, refusedSubmit } from "../../api/errors.ts";
 import { isWorthRetry, parseRetryAfter } from "../../api/retry.ts";
 import type { TransportError } from "../../api/transport.ts";
 import { KEY_MASK } from "../../lib/redact.ts";
+import { failedPoll } from "../failures.ts";
 import type { PollReply, SubmitReply } from "../provider.ts";
 import { excerptOf } from "./excerpt.ts";
-import { type Envelope, parseEnvelope, parsePolledState, parseTaskId } from "./schema.ts";
+import { parseEnvelope, parsePolledState, parseTaskId } from "./schema.ts";
 
 /** What reading a reply needs. */
 export interface ReplyContext {
@@ -30,7 +31,7 @@ export function readSubmit(reply: HttpReply, reading: ReplyContext): SubmitReply
     excerpt: excerptOf(body, reading.maskKey),
     ...(cut && { cause: cut }),
   });
-  const envelope = readEnvelope(body, reading);
+  const envelope = parseEnvelope(body, reading.maskKey);
   if (cut && envelope.kind === "invalid") return unknown(reading.maskKey(connectionErrorText(cut)));
   const key = envelope.kind === "error" ? envelope.key : null;
   if (status === 429) {
@@ -51,15 +52,11 @@ export function readSubmit(reply: HttpReply, reading: ReplyContext): SubmitReply
 
 /** Interprets the reply to a poll (section 4.2). */
 export function readPoll({ status, headers, body, cut }: HttpReply, reading: ReplyContext): PollReply {
-  const retry = (why: string, connectionError: TransportError | null = null): PollReply => ({
-    outcome: "retry",
-    why,
-    rateLimited: status === 429,
-    retryAfterMs: parseRetryAfter(headers["retry-after"], reading.nowMs),
-    connectionError,
-  });
+  const retryAfterMs = parseRetryAfter(headers["retry-after"], reading.nowMs);
+  const retry = (why: string, connectionError: TransportError | null = null) =>
+    failedPoll(why, { rateLimited: status === 429, retryAfterMs, connectionError });
   if (isWorthRetry(status)) return retry(`HTTP ${status}`);
-  const envelope = readEnvelope(body, reading);
+  const envelope = parseEnvelope(body, reading.maskKey);
   if (cut && envelope.kind === "invalid") return retry(reading.maskKey(connectionErrorText(cut)), cut);
   const key = envelope.kind === "error" ? envelope.key : null;
   if (key !== null || status === 401 || status === 403) {
@@ -70,8 +67,4 @@ export function readPoll({ status, headers, body, cut }: HttpReply, reading: Rep
   if (task === null)
     return retry(envelope.kind === "invalid" ? envelope.why : "a reply without a task in it");
   return { outcome: "state", task };
-}
-
-function readEnvelope(body: string, { maskKey }: ReplyContext): Envelope {
-  return parseEnvelope(body, maskKey);
 }

@@ -42,10 +42,12 @@ export class Accounts {
     return account;
   }
 
-  /** Gives an account what it started with. @returns how many credits that is */
-  async refill({ book }: Account): Promise<number> {
-    await book.setBalance(this.#startCredits);
-    return this.#startCredits;
+  /**
+   * Gives an account what it started with, unless another request has just had that done.
+   * @param credits what is to be paid @returns how many credits it was given; null for none
+   */
+  async refill({ book }: Account, credits: number): Promise<number | null> {
+    return (await book.raise(this.#startCredits, credits)) ? this.#startCredits : null;
   }
 
   /** Sets the balance of the two named keys' accounts. */

@@ -39,6 +39,16 @@ export class AccountBook {
     });
   }
 
+  /** Sets the balance if it is too low for what is to be paid. @returns whether it was */
+  raise(credits: number, toPay: number): Promise<boolean> {
+    return this.#inTurn(async (handle) => {
+      await this.#catchUp(handle);
+      if ((this.#balance ?? this.#startCredits) >= toPay) return false;
+      await this.#append(handle, { set: credits });
+      return true;
+    });
+  }
+
   setBalance(credits: number): Promise<void> {
     return this.#inTurn((handle) => this.#append(handle, { set: credits }));
   }

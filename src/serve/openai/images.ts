@@ -72,7 +72,9 @@ async function write(
     ? new EventStream(outgoing, taskId, operation)
     : new JsonReply(outgoing, taskId);
   const comesBack = request.headers[IDEMPOTENCY_KEY] !== undefined;
-  const ended = await reply.whileAlive(() => awaitEnd(taskId, comesBack, service, gone.signal));
+  const ended = await reply.whileAlive(service.clock, () =>
+    awaitEnd(taskId, comesBack, service, gone.signal),
+  );
   if (ended === null) return { status: 0, note: `${taskId}, the client hung up` };
   const { record, end } = ended;
   if (end.name === "failed") {

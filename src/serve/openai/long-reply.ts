@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import type { Clock } from "../../lib/clock.ts";
 import type { OpenAiError } from "./errors.ts";
 import type { ImagesOperation } from "./order.ts";
 import type { ImagesResult } from "./result.ts";
@@ -17,15 +18,21 @@ export abstract class LongReply {
   }
 
   /** Keeps the connection alive while something is awaited. */
-  async whileAlive<Result>(work: () => Promise<Result>): Promise<Result> {
-    const alive = setInterval(() => {
-      this.begin(200);
-      this.outgoing.write(this.sign);
-    }, ALIVE_MS);
+  async whileAlive<Result>(clock: Pick<Clock, "sleep">, work: () => Promise<Result>): Promise<Result> {
+    const over = new AbortController();
+    void this.#showLife(clock, over.signal).catch(() => {});
     try {
       return await work();
     } finally {
-      clearInterval(alive);
+      over.abort();
+    }
+  }
+
+  async #showLife(clock: Pick<Clock, "sleep">, signal: AbortSignal): Promise<never> {
+    for (;;) {
+      await clock.sleep(ALIVE_MS, signal);
+      this.begin(200);
+      this.outgoing.write(this.sign);
     }
   }
 

@@ -29,8 +29,7 @@ const OF_OPENAI = [
 /** The document's qualities that are no word of OpenAI's. */
 const QUALITIES: ReadonlySet<unknown> = new Set(["1K", "2K", "4K"]);
 
-/** A field that is wrong. */
-/** A field that is refused, on its way out of the reading of it. `error` is what the caller is answered. */
+/** A field that is refused. Thrown while an order is read. `error` is what the client is answered. */
 class Refusal extends Error {
   readonly error: OpenAiError;
 

@@ -128,6 +128,16 @@ describe("compare", () => {
     expect(submitted(world)).toMatchObject([{ model: "gamma-image-3", ratio: "99:1" }]);
   });
 
+  it("says once why nothing is left to compare", async () => {
+    const world = await commandWorld();
+    const generator = ["--generator", "command:/nowhere/paint {promptFile} {seed} {output}"];
+    const { code, stderr } = await world.run(["compare", "a fox", ...generator, "-f", "seed=1,2"]);
+    expect([code, stderr]).toEqual([
+      2,
+      "error: Nothing is left to compare: The command cannot be started: /nowhere/paint: no such file or folder (ENOENT).\n  Nothing was sent.\n",
+    ]);
+  });
+
   it("shows the cell that failed beside those that came, and exits 10", async () => {
     const world = await commandWorld({
       submit: inTurn(

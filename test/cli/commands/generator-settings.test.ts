@@ -41,6 +41,17 @@ describe("login --generator", () => {
   });
 
   it.each([
+    ["Authorization: Bearer sesame", /a whole header: give the key alone/],
+    ["“ada:sesame”", /has quotes around it: give the key without them/],
+  ])("stores nothing where more than a login is pasted: %s", async (pasted, message) => {
+    const world = await generatorWorld();
+    const login = ["login", "--generator", `sdapi:${world.generator.origin}`];
+    const { code, stderr } = await world.run(login, { input: `${pasted}\n`, env: NONE_SET });
+    expect([code, stderr]).toEqual([2, expect.stringMatching(message)]);
+    expect(await storedSettings(world)).toEqual({});
+  });
+
+  it.each([
     ["/v1/images/generations", "/v1"],
     ["/v1/images/edits/", "/v1"],
     ["/images/generations", "/v1"],
@@ -98,11 +109,16 @@ describe("login --generator", () => {
       generatorKeyOrigin: "https://api.openai.com",
       // For the next generator it would be a lie that costs money.
       generatorFree: "true",
+      workflow: "/fox.json",
+      field: "steps=20",
+      seed: "7",
+      negative: "rain",
       ratio: "1:1",
     });
     expect(await world.run(["logout"], { env: NONE_SET })).toMatchObject({
       code: 0,
-      stderr: "Removed the generator openai, the generator's key, the setting generatorFree.\n",
+      stderr:
+        "Removed the generator openai, the generator's key, the settings field, seed, negative, workflow, generatorFree.\n",
     });
     expect(await storedSettings(world)).toEqual({ ratio: "1:1" });
   });

@@ -90,7 +90,7 @@ it("sandbox's lines set up a shell, and its log shows time, task, model, prompt 
   });
   const env = { IMGGEN_BASE_URL: "http://127.0.0.1:18991/api", IMGGEN_API_KEY: "sk-sandbox" };
   const args = ["generate", "a red fox", "-m", "gamma-image-2", "-q", "1K"];
-  await expect.poll(async () => (await world.run(args, { env })).code, { timeout: 10_000 }).toBe(0);
+  await expect.poll(async () => (await world.run(args, { env })).code).toBe(0);
   stop.abort(new InterruptedError("SIGINT"));
   const { stdout, stderr } = await running;
   expect(stdout).toBe(

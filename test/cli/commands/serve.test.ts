@@ -35,7 +35,7 @@ async function serving(seconds: number, flags: readonly string[] = []) {
       said += text;
     },
   });
-  await expect.poll(() => said, { timeout: 10_000 }).toContain("\n");
+  await expect.poll(() => said).toContain("\n");
   const { baseUrl, apiKey } = JSON.parse(said);
   const end = async () => {
     stop.abort(new InterruptedError("SIGTERM"));

@@ -24,6 +24,7 @@ describe("a message on a terminal", () => {
 
   it.each([
     ["a command that ends it", "Resume with:", 'imggen generate "a red fox" --output my-pictures/'],
+    ["a command as root", "After sudo:", "sudo chown -R \"$USER\" '/home/a user/.local'"],
     ["another program's command", "Run:", "chmod 700 '/home/a user/.local/state/imggen'"],
     ["a URL", "It is at", "https://service.example/a/very/long/path/to/it"],
     ["a path in quotes", "There is no", '"my pictures/of foxes/in the snow.png".'],

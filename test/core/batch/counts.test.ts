@@ -4,7 +4,6 @@ import { BatchCounts } from "../../../src/core/batch/counts.ts";
 import { PendingError } from "../../../src/core/errors.ts";
 import { endOf, newRow, newRows, REPORT } from "./some-rows.ts";
 
-const FOX = { prompt: "a fox", model: "gamma-image-2" };
 const newCounts = () => new BatchCounts(({ line }) => `line ${line}`);
 
 describe("the counts of a batch", () => {
@@ -72,19 +71,32 @@ describe("the counts of a batch", () => {
     expect(counts.errors).toHaveLength(50);
   });
 
-  it("counts each way in which images differ from what was asked", () => {
+  it("counts what is remarkable about images, but for what was said before, or names one of them", () => {
     const counts = newCounts();
-    const file = { path: null, url: "", mediaType: "image/png", bytes: 1, sha256: "", width: 9, height: 1 };
-    const add = (asked: { ratio: string; maxImages?: number }, isSkipped = false) =>
-      counts.add(endOf({ isSkipped, report: { ...REPORT, request: { ...FOX, ...asked }, files: [file] } }));
-    add({ ratio: "1:1" });
-    add({ ratio: "9:1" });
-    add({ ratio: "1:1", maxImages: 2 });
-    add({ ratio: "1:1" }, true);
+    const file = {
+      path: "/out/fox.jpg",
+      url: "",
+      mediaType: "image/png",
+      bytes: 1,
+      sha256: "",
+      width: 9,
+      height: 1,
+    };
+    const [row = newRow()] = newRows("a fox");
+    row.checked.warnings.push("an estimate");
+    const add = (warnings: string[], isSkipped = false) =>
+      counts.add(endOf({ row, isSkipped, report: { ...REPORT, files: [file], warnings } }));
+    const [size, equal] = ["Requested 9×9 pixels, received 9×1.", "2 of the 2 images are identical."];
+    add([size, "an estimate"]);
+    add([size, size, equal, "fox.jpg holds a PNG image."]);
+    add([size], true);
     expect(counts.mismatches).toEqual([
-      ["requested 1:1, received 9×1.", 2],
-      ["requested 2 images, received 1.", 1],
+      [size, 2],
+      [equal, 1],
     ]);
+    for (let row = 0; row < 20; row++) add([`warning ${row}`, size]);
+    expect(counts.mismatches).toHaveLength(10);
+    expect(counts.mismatches[0]).toEqual([size, 22]);
   });
 
   it.each([

@@ -89,8 +89,9 @@ describe("a manifest's lines", () => {
     const before = process.memoryUsage().arrayBuffers;
     let most = 0;
     async function* endless() {
-      for (;;) {
+      for (let read = 1; ; read++) {
         yield Buffer.alloc(1024 * 1024, "x");
+        if (read % 8 > 0) continue;
         collect();
         most = Math.max(most, process.memoryUsage().arrayBuffers - before);
       }

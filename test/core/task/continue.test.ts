@@ -7,11 +7,12 @@ import type { Destination } from "../../../src/task/intent.ts";
 import type { TaskEvent } from "../../../src/task/lifecycle.ts";
 import { png, sha256 } from "../../support/images.ts";
 import { liveService } from "../../support/live-server.ts";
-import { AT, EVENTS } from "../../support/records.ts";
+import { AT, EVENTS, UNTIL } from "../../support/records.ts";
 import { refuseReleases } from "../../support/refused-release.ts";
 import { completedAt } from "../../support/scripts.ts";
-import { someProcesses } from "../../support/some-processes.ts";
+import { identity, someProcesses } from "../../support/some-processes.ts";
 import { taskWorld, testIdentity } from "../../support/task-world.ts";
+import { workWorld } from "./work-world.ts";
 
 const { accepted, completed, not_sent, refused, unknown, failed } = EVENTS;
 const DAY_MS = 24 * 60 * 60_000;
@@ -143,4 +144,25 @@ describe("a request that is submitted again", () => {
     ];
     expect(await Promise.all(others)).toEqual([null, null, null]);
   });
+});
+
+describe("a request at the user's own generator that is submitted again", () => {
+  const elsewhere = { ...identity(2), host: "another" };
+
+  it.each<[string, TaskEvent[], string, boolean]>([
+    ["was sent from there", [{ ...EVENTS.started, by: elsewhere }], "unknown", true],
+    ["waits for its turn there", [{ ...EVENTS.waiting, by: elsewhere, until: UNTIL }], "no", true],
+    ["is free, and was sent from there", [{ ...EVENTS.started, by: elsewhere }], "no", false],
+  ])(
+    "is not sent while another machine may have its task, which %s",
+    async (_what, events, charged, isPaid) => {
+      const { deps, destination, leave, provider } = await workWorld({ work: { isPaid } });
+      const id = await leave(events);
+      const spec = { destination, wait: { timeoutMs: null, schedule: null } };
+      const report = await continueEarlier({ prompt: "a fox", model: "flux" }, spec, deps, async () => {});
+      const error = { type: "pending", charged, message: expect.stringContaining(id) };
+      expect(report).toMatchObject({ charged, reused: true, error });
+      expect(provider.jobs).toEqual([]);
+    },
+  );
 });

@@ -1,4 +1,4 @@
-import { readdirSync } from "node:fs";
+import { mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { ServiceError } from "../../../src/api/errors.ts";
@@ -62,6 +62,37 @@ describe("a task that was cancelled while a process had it", () => {
     await world.deps.ledger.cancels.leave(id);
     expect(await world.resume(id)).toMatchObject({ state: "unknown", charged: "unknown" });
     expect(world.provider.jobs).toEqual([]);
+  });
+});
+
+describe("marks that the disk does not give", () => {
+  /** A task that waits, and a folder of marks that nobody can look into. */
+  async function unreadableMarks() {
+    const world = await workWorld();
+    const tasks = path.join(world.stateFolder, "tasks");
+    mkdirSync(tasks, { recursive: true });
+    symlinkSync("cancelled", path.join(tasks, "cancelled"));
+    return world;
+  }
+
+  it("keep a request from being sent, at no charge: its task may have been reported as cancelled", async () => {
+    const world = await unreadableMarks();
+    expect(await world.generate()).toMatchObject({
+      state: "not_sent",
+      charged: "no",
+      error: { type: "save_failed" },
+    });
+    expect(world.provider.jobs).toEqual([]);
+  });
+
+  it("are an expected error where the same request is submitted again", async () => {
+    const { deps, destination, leave } = await unreadableMarks();
+    await leave();
+    const spec = { destination, wait: { timeoutMs: null, schedule: null } };
+    const request = { prompt: "a fox", model: "flux" };
+    await expect(continueEarlier(request, spec, deps, async () => {})).rejects.toMatchObject({
+      type: "save_failed",
+    });
   });
 });
 

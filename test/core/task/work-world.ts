@@ -4,7 +4,7 @@ import path from "node:path";
 import { onTestFinished } from "vitest";
 import { ofOneAccount } from "../../../src/core/deps.ts";
 import { dismissTask } from "../../../src/core/task/dismiss.ts";
-import { resumeFound } from "../../../src/core/task/resume.ts";
+import { resumeFound } from "../../../src/core/task/resume-task.ts";
 import { intentOf, submitNew } from "../../../src/core/task/submit-and-finish.ts";
 import type { Destination } from "../../../src/task/intent.ts";
 import type { TaskEvent } from "../../../src/task/lifecycle.ts";

@@ -1,6 +1,6 @@
 import { expect, onTestFinished } from "vitest";
-import { bearer } from "../../../src/providers/key-headers.ts";
-import { OpenAiProvider } from "../../../src/providers/openai/openai-provider.ts";
+import { bearer } from "../../../src/providers/kind.ts";
+import { openAiProvider } from "../../../src/providers/openai/openai-provider.ts";
 import { serverFormOf } from "../../../src/providers/openai/servers.ts";
 import type { GeneratorOptions } from "../../../src/providers/options.ts";
 import type { MadeImage, Provider, SubmitReply } from "../../../src/providers/provider.ts";
@@ -38,7 +38,7 @@ function bearerHeaders({ key }: Partial<GeneratorOptions>) {
 export function openAiAt(base: string, { as = base, ...options }: OpenAiOptions = {}): OpenAi {
   const deps = { env: {}, proxies: undefined, clock: quickClock };
   const setup = { url: base, keyHeaders: bearerHeaders(options), options: { ...OPTIONS, ...options } };
-  const provider = new OpenAiProvider(setup, deps, serverFormOf(as));
+  const provider = openAiProvider(setup, deps, serverFormOf(as));
   onTestFinished(() => provider.close());
   const { isPaid = false, sizeForm = null } = options;
   return { provider, parts: { isPaid, sizeForm } };

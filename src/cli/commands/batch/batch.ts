@@ -13,17 +13,18 @@ import { readManifest } from "../../../core/manifest/read.ts";
 import type { PrivateCopies } from "../../../core/references/private-copies.ts";
 import { openInput } from "../../../lib/disk-file.ts";
 import { UsageError } from "../../../lib/error-types.ts";
+import { withHomeFolder } from "../../../lib/home-folder.ts";
 import { isFolder } from "../../../lib/read-file.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
 import { isLocalFile } from "../../../models/rules/images.ts";
-import { addBatchOptions, type BatchFlags, batchTerms } from "../../flags/batch-flags.ts";
 import { addRequestOptions, type RequestFlags, readRequestFlags } from "../../flags/request-flags.ts";
 import { inputChunks, standardInput } from "../../input/input-stream.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Context } from "../../session/context.ts";
 import type { Session } from "../../session/session.ts";
 import { shortPath } from "../../text/phrases.ts";
+import { addBatchOptions, type BatchFlags, batchTerms } from "./batch-flags.ts";
 import { runShown } from "./run-shown.ts";
 import { exitCodeOfBatch, type ShownResult, showSummary } from "./summary.ts";
 
@@ -69,8 +70,8 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
   });
   const copies = generator && (await rowCopies(manifest, session));
   const checks = { matrix, generator, validate, copies };
-  const given = copies ? { ...values, image: absolute(values.image, session.context) } : values;
-  const defaults = { ...checks, values: given, labels, names: FLAG_NAMES, shard, template, name };
+  const ofFlags = copies ? { ...values, image: absolute(values.image, session.context) } : values;
+  const defaults = { ...checks, values: ofFlags, labels, names: FLAG_NAMES, shard, template, name };
   const source = manifestSource(manifest, { template, name }, session.context);
   const terms = await batchTerms(flags, session, { takesColumns: true });
   const { folder } = terms.output;
@@ -105,7 +106,7 @@ async function rowCopies(manifest: string, session: Session): Promise<PrivateCop
   const { copiesForGenerator } = await import("../../../client/service-in-effect.ts");
   const place = resolvePath(manifest);
   const folder = isStream(manifest, place) ? "." : path.dirname(place);
-  const besideManifest = (file: string) => path.resolve(resolvePath(folder), file);
+  const besideManifest = (file: string) => path.resolve(resolvePath(folder), withHomeFolder(file));
   return copiesForGenerator(session, "image", { resolvePath: besideManifest });
 }
 

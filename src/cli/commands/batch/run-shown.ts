@@ -1,10 +1,10 @@
 import type { BatchEvents, BatchResult, BatchSpec, Doubt } from "../../../core/batch/batch-spec.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { batch } from "../../../core/use-cases/batch.ts";
-import type { BatchTerms } from "../../flags/batch-flags.ts";
 import { canAsk, confirmed } from "../../input/input-stream.ts";
 import { withTasksShown } from "../../output/task-progress.ts";
 import type { Session } from "../../session/session.ts";
+import type { BatchTerms } from "./batch-flags.ts";
 import { createBatchProgress } from "./batch-progress.ts";
 import { estimateText, planText, questionOf, type ShownResult } from "./summary.ts";
 

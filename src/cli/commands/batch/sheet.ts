@@ -81,8 +81,8 @@ function isFile(file: string): boolean {
 function entryOf(end: RowResult, differing: readonly string[]): SheetEntry {
   const { request, credits } = end.row.checked;
   const { prompt, model, ratio = null, quality = null } = request;
-  const own = ownSettings(request);
-  const settings = differing.flatMap((name) => (name in own ? `${name}=${own[name]}` : []));
+  const values = ownSettings(request);
+  const settings = differing.flatMap((name) => (name in values ? `${name}=${values[name]}` : []));
   const elapsedMs = end.report?.elapsedMs ?? null;
   const seconds = elapsedMs === null ? [] : `${(elapsedMs / 1000).toFixed(1)} s`;
   const word = end.state === "saved" ? [] : rowWord(end);

@@ -9,15 +9,16 @@ import {
 } from "../../../core/batch/compare.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { UsageError } from "../../../lib/error-types.ts";
+import { counted } from "../../../lib/whole-number.ts";
 import { fieldPairs, fieldValue } from "../../../models/provider-fields.ts";
 import { FLAG_LABELS } from "../../../models/rules/rule.ts";
 import { differingSettings } from "../../../task/request.ts";
 import type { GivenFields, ProviderFields } from "../../../task/request-fields.ts";
-import { addBatchOptions, type BatchFlags, batchTerms } from "../../flags/batch-flags.ts";
 import { addFieldOption, type RequestFlags, readRequestFlags, valuesOf } from "../../flags/request-flags.ts";
 import { readPrompt } from "../../input/read-prompt.ts";
 import { collect, OPTION_GROUPS, type RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
+import { addBatchOptions, type BatchFlags, batchTerms } from "../batch/batch-flags.ts";
 import { runShown } from "../batch/run-shown.ts";
 import { exitCodeOfBatch } from "../batch/summary.ts";
 import { labelOf, showCompared, showPlan, skippedLines } from "./view.ts";
@@ -118,9 +119,9 @@ async function copiesOf(session: Session) {
 function fieldAxes({ settings }: Session): Map<string, ProviderFields[string][]> {
   const flag = settings.flag("field");
   const pairs = flag === undefined ? [] : fieldPairs(flag.label, flag.value);
-  const texts = new Map<string, string[]>();
-  for (const [name, value] of pairs) texts.set(name, [...(texts.get(name) ?? []), value]);
-  const axes = [...texts].map(([name, values]) => {
+  const valuesByName = new Map<string, string[]>();
+  for (const [name, value] of pairs) valuesByName.set(name, [...(valuesByName.get(name) ?? []), value]);
+  const axes = [...valuesByName].map(([name, values]) => {
     const [first = "", ...others] = values;
     const isWhole = others.length > 0 || /^".*"$/s.test(first);
     const each = isWhole ? values : first.split(",").map((value) => value.trim());
@@ -136,19 +137,20 @@ function axis(
   usual: string | undefined,
 ): string[] {
   const values = (flag ?? [usual ?? ""]).flatMap((each) => each.split(","));
-  const names = [...new Set(values.map((value) => value.trim()).filter((value) => value !== ""))];
-  if (flag !== undefined && names.length === 0) {
+  const chosen = [...new Set(values.map((value) => value.trim()).filter((value) => value !== ""))];
+  if (flag !== undefined && chosen.length === 0) {
     throw new UsageError(`${FLAG_LABELS[name]} is empty.`, {
       hint: "Nothing was sent. Name at least one, or omit it for the default.",
     });
   }
-  return names;
+  return chosen;
 }
 
 function nothingAllowed({ skipped }: Comparison): UsageError {
-  const [first] = skipped;
-  const more = skipped.length > 1 ? ` (and ${skipped.length - 1} more)` : "";
-  return new UsageError(`Nothing is left to compare: ${first?.reason}${more}`, {
-    hint: "Nothing was sent. imggen models shows what each model takes.",
+  const [reason = "", ...others] = new Set(skipped.map((cell) => cell.reason));
+  const more = others.length > 0 ? ` (and ${counted(others.length, "other reason")})` : "";
+  const isOfModels = skipped.some(({ limit }) => limit !== null);
+  return new UsageError(`Nothing is left to compare: ${reason.replace(/\.$/, "")}${more}.`, {
+    hint: isOfModels ? "Nothing was sent. imggen models shows what each model takes." : "Nothing was sent.",
   });
 }

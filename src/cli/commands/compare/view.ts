@@ -8,13 +8,14 @@ import { FLAG_NAMES } from "../../../lib/wording.ts";
 import type { Limit } from "../../../models/errors.ts";
 import { DEFAULT_MODEL } from "../../../models/matrix.ts";
 import { differingSettings, type OwnFields, ownSettings } from "../../../task/request.ts";
-import type { BatchTerms } from "../../flags/batch-flags.ts";
 import type { Session } from "../../session/session.ts";
+import { creditsCell } from "../../text/phrases.ts";
 import { showTable, type TableCell, type TableColumn } from "../../text/table.ts";
+import type { BatchTerms } from "../batch/batch-flags.ts";
 import { rowWord } from "../batch/row-notes.ts";
 import { costText, type ShownResult, showSummary } from "../batch/summary.ts";
 
-/** @param settings in which the cells differ, of a generator's own */
+/** @param settings generator fields in which the cells differ */
 const planColumns = (settings: readonly string[]): TableColumn[] => [
   { heading: "MODEL", keep: true },
   { heading: "RATIO", whole: true },
@@ -52,7 +53,7 @@ export async function showPlan(comparison: Comparison, terms: BatchTerms, sessio
   if (terms.cap !== null) checkBatchBudget(batch, terms.cap, terms);
   if (!session.options.json) {
     const differing = differingIn(comparison.rows);
-    const rows = comparison.rows.map((row) => costCells(row, differing));
+    const rows = comparison.rows.map((row) => costCells(row, differing, session));
     await showTable(planColumns(differing), rows, session);
     await session.console.note(`${costText(toSubmit, session.isSandbox)}, nothing was sent`);
     return 0;
@@ -86,7 +87,7 @@ export async function showCompared(
     });
   } else {
     const differing = differingIn(comparison.rows);
-    await showTable(columns(differing), comparedRows(ends, differing), session);
+    await showTable(columns(differing), comparedRows(ends, differing, session), session);
     await showSummary(result, session);
   }
 }
@@ -102,12 +103,16 @@ function skippedJson({ skipped }: Comparison): object[] {
 }
 
 /** The result of each cell. */
-function comparedRows(ends: readonly RowResult[], differing: readonly string[]): TableCell[][] {
+function comparedRows(
+  ends: readonly RowResult[],
+  differing: readonly string[],
+  session: Session,
+): TableCell[][] {
   return ends.map((end) => {
     const elapsedMs = end.report?.elapsedMs ?? null;
     const file = end.report?.files[0];
     return [
-      ...costCells(end.row, differing),
+      ...costCells(end.row, differing, session),
       elapsedMs === null ? "-" : (elapsedMs / 1000).toFixed(1),
       file ? `${file.width}×${file.height}` : "-",
       file?.path ? { path: file.path } : `${rowWord(end)}: ${end.error?.message ?? ""}`,
@@ -115,10 +120,21 @@ function comparedRows(ends: readonly RowResult[], differing: readonly string[]):
   });
 }
 
-function costCells({ checked: { request, credits } }: CheckedRow, differing: readonly string[]): string[] {
+function costCells(
+  { checked: { request, credits } }: CheckedRow,
+  differing: readonly string[],
+  { isSandbox }: Session,
+): string[] {
   const { model, ratio = "-", quality = "-" } = request;
   const settings = ownSettings(request);
-  return [model, ratio, quality, ...differing.map((name) => settings[name] ?? "-"), String(credits ?? "?")];
+  const free = isSandbox ? "sandbox" : credits === 0 ? "generator" : null;
+  return [
+    model,
+    ratio,
+    quality,
+    ...differing.map((name) => settings[name] ?? "-"),
+    creditsCell(credits, free),
+  ];
 }
 
 /** Up to this many are listed one by one. */

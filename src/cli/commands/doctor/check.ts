@@ -14,7 +14,7 @@ export interface CheckResult {
   hint: string | null;
   /** The result for programs: values by name. Empty if the check could not be made. */
   facts: Facts;
-  /** All is well, and it says something that a person may not know. What is no news only `--verbose` shows, and JSON. */
+  /** All is well, and the message is news to a person. Other results are in `--verbose` and `--json` only. */
   isNews?: true;
 }
 
@@ -22,7 +22,7 @@ type Facts = Readonly<Record<string, string | number | boolean | null>>;
 
 type Run<Arguments extends unknown[]> = (...given: Arguments) => CheckResult | Promise<CheckResult>;
 
-/** The checks of what requests go to, which differ: a service, the user's own generator, or the embedded sandbox. */
+/** The checks that differ between a service, the user's own generator and the embedded sandbox. */
 export type Target = Readonly<Record<"service" | "key" | "clock", Run<[]>>>;
 
 /** One check. An ImggenError that it throws is its result: failed. */
@@ -46,7 +46,7 @@ export function failed(message: string, hint: string | null, facts: Facts = {}):
   return { status: "failed", message, hint, facts };
 }
 
-/** All is well, and a person may not know how. */
+/** All is well, and the message is news. */
 export function news(message: string, facts: Facts): CheckResult {
   return { ...ok(message, facts), isNews: true };
 }
@@ -58,7 +58,7 @@ export function skipped(message: string, facts: Facts = {}): CheckResult {
 /** A check cannot be made, and why: a few words without a full stop. Another check reports the cause. */
 export class NotChecked extends Error {}
 
-/** What a check depends on and another one reports. @throws NotChecked for what imggen itself refuses */
+/** What a check depends on. Another check reports an error of it. @throws NotChecked in place of an ImggenError */
 export async function needed<Found>(why: string, find: () => Found | Promise<Found>): Promise<Found> {
   try {
     return await find();
@@ -67,8 +67,8 @@ export async function needed<Found>(why: string, find: () => Found | Promise<Fou
   }
 }
 
-/** Longer than the service's check takes, which is the longest. */
-const LONGEST_CHECK_MS = 5_500;
+/** Longer than the check of the service takes, on a busy machine too. */
+const LONGEST_CHECK_MS = 7_000;
 
 /** Makes a check. Everything but a bug in imggen is a result. @throws InterruptedError on a signal */
 export async function make(
@@ -81,7 +81,7 @@ export async function make(
   const timeUp = clock.sleep(LONGEST_CHECK_MS, AbortSignal.any([signal, ended.signal]));
   timeUp.catch(() => {});
   const late = () =>
-    warning("No result within 5.5 s.", "A disk or a network that does not answer may be the cause.");
+    warning("No result within 7 s.", "A disk or a network that does not answer may be the cause.");
   const result = async () => run(session, target);
   try {
     return await Promise.race([result(), timeUp.then(late)]);

@@ -12,7 +12,7 @@ import type { Session } from "../../session/session.ts";
 import { hasSymbols, type Paint, type TextStyleName } from "../../text/colors.ts";
 import { besideTerm, pieces, roomOn } from "../../text/fit.ts";
 import { type Check, type CheckResult, type CheckStatus, make, needed, ok, type Target } from "./check.ts";
-import { checkCache, checkFolder, checkState, checkTasks } from "./folders.ts";
+import { checkFolder, checkState, checkTasks } from "./folders.ts";
 import { checkLibraries, checkNode, checkTerminal } from "./installation.ts";
 import { checkProxy, checkTls, SANDBOX } from "./network.ts";
 import { askService, unknownTime } from "./service.ts";
@@ -28,7 +28,7 @@ export function register(command: Command, runWith: RunWith): void {
   command
     .description(
       "Check the installation, the account and the network, and say what to do about what is wrong.\n" +
-        "It costs nothing and changes nothing. What is well and no news is shown with --verbose alone. The exit code is 0 if all is well or there are only warnings, and 2 if something must be fixed.",
+        "It costs nothing and changes nothing. Checks without news are shown only with --verbose. The exit code is 0 if all is well or there are only warnings, and 2 if something must be fixed.",
     )
     .addHelpText("after", EXAMPLES)
     .action(runWith(runDoctor));
@@ -43,7 +43,6 @@ const CHECKS: readonly Check[] = [
   { name: "config", run: checkConfig, next: "Fix its permissions or move it away, then try again." },
   { name: "models", run: checkModels },
   { name: "state", run: checkState },
-  { name: "cache", run: checkCache },
   { name: "folder", run: checkFolder },
   { name: "tasks", run: checkTasks },
   { name: "terminal", run: checkTerminal },
@@ -144,7 +143,7 @@ function ended(sentence: string): string {
   return /[.?]$/.test(sentence) ? sentence : `${sentence}.`;
 }
 
-/** Where something must be fixed, the document is that of a failure. */
+/** The document for programs: that of a failure where something must be fixed. */
 function documentOf(failed: readonly string[]): object {
   if (failed.length === 0) return { ok: true };
   const hint = "The hint of each check says what to do.";

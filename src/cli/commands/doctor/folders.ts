@@ -1,5 +1,4 @@
 import { constants, promises, type Stats } from "node:fs";
-import module from "node:module";
 import { platform } from "node:os";
 import path from "node:path";
 import { openLedger } from "../../../client/session.ts";
@@ -53,42 +52,13 @@ export async function checkState(session: Session): Promise<CheckResult> {
   return ok(parts.filter(Boolean).join(", "), facts);
 }
 
-/** Where imggen was once run as root, for example, folders of the ledger belong to another user. */
+/** Folders of the ledger may belong to another user, for example where imggen was once run as root. */
 async function problemBelow(state: string): Promise<unknown> {
   for (const name of ["tasks", path.join("tasks", "open"), path.join("tasks", "done")]) {
     const { problem } = await folderFacts(path.join(state, name));
     if (problem !== null) return problem;
   }
   return null;
-}
-
-/** Compiled code that Node keeps between runs. It only saves time, so its absence is no fault. */
-export async function checkCache(session: Session): Promise<CheckResult> {
-  const folder = cacheInUse();
-  if (folder !== null) return ok(folder, { folder });
-  const { state } = await knownFolders(session);
-  const why = await whyNoCache(state, session.context.env.NODE_DISABLE_COMPILE_CACHE);
-  if (why !== null) return ok(`none (${why})`, { folder });
-  return warning(
-    `No compiled code is kept, so each start takes longer: other users may be able to replace ${state}.`,
-    "It and every folder above it must belong to you or root, and no other user may write to them.",
-    { folder },
-  );
-}
-
-/** The cache without the folder in it for this release of Node. The types of the oldest supported Node do not know it. */
-function cacheInUse(): string | null {
-  if (!("getCompileCacheDir" in module) || typeof module.getCompileCacheDir !== "function") return null;
-  const folder: unknown = module.getCompileCacheDir();
-  return typeof folder === "string" ? path.dirname(folder) : null;
-}
-
-/** null if the cause is that other users can write to its folder, or to one above. */
-async function whyNoCache(state: string, disabled: string | undefined): Promise<string | null> {
-  if (disabled) return "NODE_DISABLE_COMPILE_CACHE";
-  if (platform() === "win32") return "not used on Windows";
-  if (!("enableCompileCache" in module)) return "Node 22.1 or later keeps one";
-  return (await folderFacts(state)).exists ? null : "begins with the first task";
 }
 
 /** Where images go without `--output`. */
@@ -134,7 +104,7 @@ export async function checkTasks(session: Session): Promise<CheckResult> {
 }
 
 /** What is known of a folder that imggen keeps something in. Nothing is created to find out. */
-export interface FolderFacts {
+interface FolderFacts {
   exists: boolean;
   /** Its permission bits; null if it does not exist, or the platform has none. */
   mode: number | null;

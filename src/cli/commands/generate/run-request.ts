@@ -19,13 +19,13 @@ import { creditsText } from "../../text/phrases.ts";
  * @returns the exit code
  */
 export async function runRequest(
-  beforeUpload: CheckedRequest,
+  checkedRequest: CheckedRequest,
   flags: GenerateFlags,
   session: Session,
   repeated: TaskRecord | null = null,
 ): Promise<number> {
   const { settings, context } = session;
-  const { references, checked } = await withReferences(beforeUpload, flags, session);
+  const { references, checked } = await withReferences(checkedRequest, flags, session);
   const requestTimeoutMs = requestTimeout(flags);
   const wait = waitSettings(flags, session);
   const output = settings.get("output", { value: flags.output, label: "--output" });

@@ -8,7 +8,7 @@ import type { TaskRecord } from "../../../task/record.ts";
 import { shortTaskIds } from "../../../task/short-task-id.ts";
 import type { Session } from "../../session/session.ts";
 import type { TextStyleName } from "../../text/colors.ts";
-import { shortPath } from "../../text/phrases.ts";
+import { creditsCell, shortPath } from "../../text/phrases.ts";
 import { type CellStyle, showTable, type TableCell, type TableColumn } from "../../text/table.ts";
 
 const STATUS: TableColumn = { heading: "STATUS", whole: true };
@@ -45,18 +45,11 @@ export function taskRow(record: TaskRecord, context: Session["context"]): TaskRo
     submittedAt,
     id: taskId ?? ledgerId ?? "",
     status: historyStatus(state),
-    credits: creditsCell(report),
+    credits: creditsCell(report.credits, report.free),
     generator: keyId === GENERATOR_KEY_ID ? shortName(baseUrl) : null,
     prompt: request?.prompt ?? "",
     file: fileCell(report, context),
   };
-}
-
-/** The sandbox's credits are play money, and counted. */
-function creditsCell({ credits, free }: TaskReport): string {
-  if (free === "generator") return "free";
-  if (credits === null) return free === "sandbox" ? "free" : "?";
-  return String(credits);
 }
 
 /** A server's host, or a command's program. */

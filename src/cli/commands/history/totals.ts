@@ -13,7 +13,7 @@ interface Totals {
   credits: number;
   /** Tasks whose cost is not documented. */
   undocumented: number;
-  /** Tasks of free generators; absent for none. */
+  /** Tasks that cost nothing; absent for none. */
   free?: number;
   /** What the user's own generators said of cost and tokens, each name added up; absent where they said nothing. */
   usage?: Record<string, number>;
@@ -47,10 +47,12 @@ function noTotals(): Totals {
 
 function count(record: TaskRecord, totals: Totals): void {
   const { files, usage = {}, free } = factsOf(record);
-  const credits = free === "generator" ? 0 : spentCredits(record);
+  const spent = spentCredits(record);
+  const isFree = free === "generator" || (free === "sandbox" && spent === null);
+  const credits = isFree ? 0 : spent;
   totals.tasks += 1;
   totals.images += files.length;
-  if (free === "generator") totals.free = (totals.free ?? 0) + 1;
+  if (isFree) totals.free = (totals.free ?? 0) + 1;
   if (credits === null) totals.undocumented += 1;
   else totals.credits += credits;
   for (const [name, value] of Object.entries(usage)) {

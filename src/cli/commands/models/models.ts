@@ -63,15 +63,15 @@ async function runModels(
   } else if (generator !== null && matrix.length === 0) await session.console.note(NO_LIST);
   else await session.console.note("No model is documented to do this.");
   if (loaded !== null && name === undefined)
-    await session.console.note(`Loaded, and used where --model names none: ${loaded}`);
+    await session.console.note(`Loaded, and used for requests without --model: ${loaded}`);
   const open = chosen ? [] : undocumented.map(({ id }) => id);
   if (open.length > 0) await session.console.note(`Not documented, so it may work: ${open.join(", ")}`);
   return 0;
 }
 
-/** What the user's own generator says of its models. */
+/** The models of the user's own generator. */
 interface Others {
-  /** Those that it lists and nothing else is known of. */
+  /** Models of which only the name is known. */
   others: readonly Model[];
   loaded: string | null;
 }

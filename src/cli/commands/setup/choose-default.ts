@@ -7,7 +7,7 @@ import type { Session } from "../../session/session.ts";
 
 const ATTEMPTS = 3;
 
-/** Asks which generator is to be the default, and stores it. */
+/** Asks for the default generator, and stores it. */
 export async function chooseDefault(
   all: readonly FoundGenerator[],
   store: SettingsStore,
@@ -20,7 +20,7 @@ export async function chooseDefault(
   }
   const before = await store.read();
   const isNew = before.generator !== chosen.generator;
-  // What is set about one generator must not apply to the next; a key is bound to its address anyway.
+  // Settings of one generator must not apply to the next. A key is bound to its address anyway.
   const stale = isNew ? SETTING_NAMES.filter((name) => before[name] !== undefined && isAboutOne(name)) : [];
   const model = chosen.needsModel ? (chosen.model ?? undefined) : undefined;
   await store.update({
@@ -32,7 +32,7 @@ export async function chooseDefault(
   return 0;
 }
 
-/** @returns null where none is chosen @throws the signal's reason */
+/** @returns null if none is chosen @throws the signal's reason */
 async function askWhich(all: readonly FoundGenerator[], session: Session): Promise<FoundGenerator | null> {
   const { context, console } = session;
   const which = all.length === 1 ? "1" : `1-${all.length}`;

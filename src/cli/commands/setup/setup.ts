@@ -18,16 +18,16 @@ export function register(command: Command, runWith: RunWith): void {
   command
     .description(
       "Find servers on this machine and keys in the environment, and set the default generator.\n" +
-        "Asks the ports where such servers usually listen what they are. No key is sent or shown, and it costs nothing. On a terminal you choose the default; with --json or without a terminal nothing is changed.",
+        "It asks the usual ports of such servers. No key is sent or shown, and it costs nothing. On a terminal you choose the default; with --json or without a terminal nothing is changed.",
     )
     .addHelpText("after", EXAMPLES)
     .action(runWith(runSetup));
 }
 
-/** What there is, and what was asked. */
+/** The generators that were found, and where they were searched for. */
 interface Found {
   ports: readonly number[];
-  /** Those that a service's key may be in. */
+  /** The variables that may hold a service's key. */
   variables: readonly string[];
   servers: readonly FoundServer[];
   services: readonly FoundService[];
@@ -106,7 +106,7 @@ function modelCount({ models }: FoundServer): string {
   return models.length > 1 ? `, ${counted(models.length, "model")}` : "";
 }
 
-/** What to type for each, a line each: its model too, where it needs one. */
+/** A command for each generator, with a model if it needs one. */
 function commandsFor(all: readonly FoundGenerator[], session: Session): string[] {
   const set = (name: string, value: string) =>
     session.inProfile(`imggen config set ${name} ${shellWord(value)}`);
@@ -121,6 +121,7 @@ function nothingFound({ ports, variables }: Found, session: Session): string[] {
     `No server for images answers on the ports ${ports.join(", ")} of this machine, and no service's key is in the environment (${variables.join(", ")}).`,
     "To try without an account, free of charge: imggen generate <prompt> --sandbox",
     `To use the service: ${session.inProfile("imggen login --base-url <url>")}`,
-    `To use a generator elsewhere: ${session.inProfile("imggen login --generator <spec>")}. Which there are: imggen help generators`,
+    `To use a generator elsewhere: ${session.inProfile("imggen login --generator <spec>")}`,
+    "To see which generators there are: imggen help generators",
   ];
 }

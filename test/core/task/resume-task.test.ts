@@ -6,7 +6,7 @@ import { requireSameAccount } from "../../../src/core/errors.ts";
 import { fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
 import { dismissTask } from "../../../src/core/task/dismiss.ts";
 import { reportOfId } from "../../../src/core/task/report.ts";
-import { reported, resumeFound } from "../../../src/core/task/resume.ts";
+import { reported, resumeFound } from "../../../src/core/task/resume-task.ts";
 import { saveUnknownId } from "../../../src/core/task/save-again.ts";
 import { TaskFile } from "../../../src/store/task-file.ts";
 import type { Destination } from "../../../src/task/intent.ts";

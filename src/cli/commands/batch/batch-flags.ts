@@ -1,11 +1,11 @@
 import type { Command } from "commander";
-import { type BatchSpec, DEFAULT_CONCURRENCY, MOST_CONCURRENCY } from "../../core/batch/batch-spec.ts";
-import { type GivenFolder, type OutputFolder, outputFolder } from "../../core/batch/row-files.ts";
-import { wholeNumberOption } from "../../lib/whole-number.ts";
-import { OPTION_GROUPS } from "../session/command.ts";
-import type { Session } from "../session/session.ts";
-import { addSubmitOptions, maxCreditsOf, type SubmitFlags } from "./generate-flags.ts";
-import { addWaitOptions, requestTimeout, waitSettings } from "./wait-flags.ts";
+import { type BatchSpec, DEFAULT_CONCURRENCY, MOST_CONCURRENCY } from "../../../core/batch/batch-spec.ts";
+import { type GivenFolder, type OutputFolder, outputFolder } from "../../../core/batch/row-files.ts";
+import { wholeNumberOption } from "../../../lib/whole-number.ts";
+import { addSubmitOptions, maxCreditsOf, type SubmitFlags } from "../../flags/generate-flags.ts";
+import { addWaitOptions, requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
+import { OPTION_GROUPS } from "../../session/command.ts";
+import type { Session } from "../../session/session.ts";
 
 /** Flags of every command that submits many requests. */
 export interface BatchFlags extends SubmitFlags {

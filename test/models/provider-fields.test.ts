@@ -1,0 +1,33 @@
+import { describe, expect, it } from "vitest";
+import { providerFields } from "../../src/models/provider-fields.ts";
+import { isProviderFields } from "../../src/task/request-fields.ts";
+
+describe("fields of a generator", () => {
+  it.each([
+    ["steps=20", 20],
+    ["cfg=-0.5", -0.5],
+    ["tiling=true", true],
+    ['["steps=\\"20\\""]', "20"],
+    ["seed=9007199254740991", 9_007_199_254_740_991],
+  ])("of %s are what is written", (text, value) => {
+    expect(Object.values(providerFields("--field", text))).toEqual([value]);
+  });
+
+  it.each(["seed=18446744073709551615", "seed=-9007199254740993", "scale=1e999"])(
+    "of %s are the same digits, as text: no number is exactly that",
+    (text) => {
+      expect(Object.values(providerFields("--field", text))).toEqual([text.replace(/^.*=/, "")]);
+    },
+  );
+
+  it("are no numbers that JSON does not have", () => {
+    expect([{ scale: 7 }, { scale: Number.POSITIVE_INFINITY }].map(isProviderFields)).toEqual([true, false]);
+  });
+
+  it.each(["n", "num_outputs", "num_images", "max_images", "candidateCount", "candidate_count"])(
+    "cannot ask for more images by %s, each of which has its price",
+    (name) => {
+      expect(() => providerFields("--field", `${name}=4`)).toThrow(`--field: ${name} is set by imggen.`);
+    },
+  );
+});
