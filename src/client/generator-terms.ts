@@ -12,7 +12,7 @@ import type { ClientSession } from "./session.ts";
 
 // Loaded only where there is a generator.
 
-/** The terms of requests to a generator, where it is not asked for its models. */
+/** The terms of requests to a generator that is not asked for its models. */
 export function termsUnasked(generator: OwnGenerator, source: GeneratorSource): GeneratorTerms {
   const defaultModel = modelSet(generator, source) ?? whereUnknown(generator);
   return { isFree: !generator.options.isPaid, defaultModel, models: null, ...fieldTerms(generator) };
