@@ -44,7 +44,7 @@ describe.skipIf(!hasScreen)("a table on a real terminal", () => {
     }
     const lines = await Screen.after(["history", "--summary", "--sandbox"], { columns: 40, env });
     expect(lines[0]).toMatch(/^DAY +MODEL +CREDITS$/);
-    expect(lines[1]).toMatch(/^\d{4}-\d\d-\d\d {2}vendor1\/alpha-2 +\?$/);
+    expect(lines[1]).toMatch(/^\d{4}-\d\d-\d\d {2}vendor1\/alpha-2 +free$/);
     expect(lines.slice(-2).join("")).toBe("Not shown for lack of room: TASKS,  IMAGES.");
   });
 
