@@ -103,9 +103,15 @@ export class GeneratorWorld extends TrialWorld {
     }
   }
 
-  /** The SHA-256 of every file in the output folder. */
+  /** The SHA-256 of every image in the output folder. */
   saved(): string[] {
-    return filesBelow(this.out).map((name) => sha256(readFileSync(path.join(this.out, name))));
+    const names = filesBelow(this.out).filter((name) => !isDraft(name));
+    return names.map((name) => sha256(readFileSync(path.join(this.out, name))));
+  }
+
+  /** Temporary files in the output folder. */
+  drafts(): string[] {
+    return filesBelow(this.out).filter(isDraft);
   }
 
   #killAt(child: ChildProcess, strike: GeneratorStrike | null): () => boolean {
@@ -127,4 +133,8 @@ export class GeneratorWorld extends TrialWorld {
       IMGGEN_GENERATOR_KEY: KEY,
     });
   }
+}
+
+function isDraft(name: string): boolean {
+  return path.basename(name).startsWith(".imggen-");
 }

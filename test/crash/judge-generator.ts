@@ -226,6 +226,8 @@ function judge(
   const saved = world.saved();
   if (saved.some((digest) => !made.has(digest))) wrong.push("a file is left that is no whole image");
   if (saved.length > new Set(saved).size) wrong.push("an image is saved twice");
+  // A disk may refuse to remove one.
+  if (isKilled && world.drafts().length > 0) wrong.push("a temporary file is left");
   // 10: some are saved, and others named as lost. 5: the generator no longer knows what it had accepted.
   const reports = forgets ? [5] : isAskable ? [] : [9, 10];
   const isReported = [run, resumed].some((each) => reports.includes(each?.code ?? 0));
