@@ -21,7 +21,7 @@ export function matrixInEffect(source: MatrixSource): Matrix {
   const generator = source.settings.generator();
   if (generator === undefined) return serviceMatrix(source);
   const builtIn = knownModels(parseGeneratorSpec(generator.value, generator.label));
-  return withMatrixFile(source, { builtIn, added: { promptLimit: Number.MAX_SAFE_INTEGER } });
+  return withMatrixFile(source, { builtIn, added: { promptLimit: null } });
 }
 
 /** The models of the service, and of the sandbox, changed by the matrix file. @throws UsageError, SettingsError */

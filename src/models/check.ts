@@ -178,7 +178,7 @@ function totalOf(credits: number | null, images: number): number | null {
 
 /** A model of which only the generator knows what it takes. */
 export function unknownToUs(id: string): Model {
-  return model(id, { promptLimit: Number.MAX_SAFE_INTEGER });
+  return model(id, { promptLimit: null });
 }
 
 function judge(subject: RuleInput): Finding[] {

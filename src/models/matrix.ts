@@ -27,8 +27,8 @@ export interface Model {
   readonly defaultQuality: Quality | null;
   /** Images that one request may ask for. */
   readonly maxImages: number | null;
-  /** Characters (section 8). */
-  readonly promptLimit: number;
+  /** Characters (section 8); null where only the generator knows. */
+  readonly promptLimit: number | null;
   readonly references: References | null;
   /** Credits for a request of each quality; `default` is the price without one, where that is settled. */
   readonly credits: Readonly<Partial<Record<Quality | "default", number>>> | null;

@@ -1,7 +1,7 @@
 import { type Columns, type Matrix, model } from "../models/matrix.ts";
 
 /** What a prompt may hold is Gemini's to say. */
-const ANY: Columns = { promptLimit: Number.MAX_SAFE_INTEGER };
+const ANY: Columns = { promptLimit: null };
 const SIZES: Columns = { ...ANY, qualities: ["1K", "2K", "4K"] };
 
 /** Gemini's models by name; it may have others. Prices are the user's to say. */

@@ -28,7 +28,7 @@ export function checkBody(
     return refused(invalidRequest(`maxImages is not ${min} to ${max}`));
   const model = matrix.find((candidate) => candidate.id === id);
   if (model === undefined) return { request: body, model };
-  if (Array.from(prompt).length > model.promptLimit)
+  if (model.promptLimit !== null && Array.from(prompt).length > model.promptLimit)
     return refused(refusal("image_generation.error.prompt_too_long"));
   const broken = brokenRule(body, model);
   return broken === undefined ? { request: body, model } : refused(invalidRequest(broken));

@@ -26,7 +26,7 @@ export const promptText: Rule = ({ input, labels }) => {
 export const promptLength: Rule = ({ input, model, matrix, labels }) => {
   const { prompt } = input;
   const { id, promptLimit } = model;
-  if (prompt.length <= promptLimit) return undefined;
+  if (promptLimit === null || prompt.length <= promptLimit) return undefined;
   const length = charactersIn(prompt);
   if (length > promptLimit) {
     const message = `${labels.prompt} has ${length} characters, and ${id} takes at most ${promptLimit}`;
@@ -39,7 +39,7 @@ export const promptLength: Rule = ({ input, model, matrix, labels }) => {
 };
 
 function roomFor(length: number, matrix: Matrix): string {
-  const larger = modelList(matrix.filter((model) => model.promptLimit >= length));
+  const larger = modelList(matrix.filter((model) => (model.promptLimit ?? length) >= length));
   return larger === ""
     ? "make it shorter; no model takes as many"
     : `make it shorter, or use one of ${larger}`;

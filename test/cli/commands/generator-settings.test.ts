@@ -233,7 +233,9 @@ describe("doctor", () => {
 describe("models", () => {
   it("lists what the generator says that it has", async () => {
     const { json } = await generatorWorld();
-    expect((await json(["models"])).document).toMatchObject([{ id: "flux", credits: null }]);
+    expect((await json(["models"])).document).toMatchObject([
+      { id: "flux", credits: null, promptLimit: null },
+    ]);
   });
 
   it("has what is known of OpenAI's models where it cannot be asked", async () => {

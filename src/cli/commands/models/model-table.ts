@@ -104,9 +104,7 @@ function factsOf(model: Model): [string, string][] {
 }
 
 function promptText({ promptLimit }: Model): string {
-  return promptLimit === Number.MAX_SAFE_INTEGER
-    ? UNDOCUMENTED
-    : `up to ${groupedDigits(promptLimit)} characters`;
+  return promptLimit === null ? UNDOCUMENTED : `up to ${groupedDigits(promptLimit)} characters`;
 }
 
 const UNDOCUMENTED = "not documented";
