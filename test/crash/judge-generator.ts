@@ -237,7 +237,9 @@ function judge(
   // A disk that fails may keep the rest from being sent; a kill is all the same to the next process.
   if (isKilled && requests > 0 && saved.length < images && !isReported)
     wrong.push(`${images} images were asked for, and resume makes ${saved.length} of them`);
-  if (hasReply && saved.length < images) wrong.push("its reply had arrived to the last byte, and is lost");
+  // A reply with an id is worth nothing where the server has forgotten the job: that is reported, above.
+  if (hasReply && !forgets && saved.length < images)
+    wrong.push("its reply had arrived to the last byte, and is lost");
   return wrong;
 }
 
