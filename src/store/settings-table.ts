@@ -118,3 +118,10 @@ export type SettingType = (typeof TABLE)[SettingName]["type"];
 /** Every setting that `imggen config` shows, in its order. All values are texts. */
 export const SETTINGS: Readonly<Record<SettingName, Setting & { type: SettingType }>> = TABLE;
 export const SETTING_NAMES = Object.keys(SETTINGS) as readonly SettingName[];
+
+const ALONE_FOR_GENERATORS: ReadonlySet<SettingName> = new Set(["field", "seed", "negative", "workflow"]);
+
+/** Whether a setting is about one generator, or names it: it must not apply to the next one. */
+export function isOfGenerator(name: SettingName): boolean {
+  return ALONE_FOR_GENERATORS.has(name) || name.startsWith("generator");
+}

@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { withoutQuerySecret } from "../../lib/query-secret.ts";
 import type { Settings } from "../../store/settings-file.ts";
-import { SETTING_NAMES, SETTINGS, type SettingName } from "../../store/settings-table.ts";
+import { isOfGenerator, SETTING_NAMES, SETTINGS, type SettingName } from "../../store/settings-table.ts";
 import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 
@@ -32,18 +32,9 @@ async function runLogout(session: Session): Promise<number> {
   return 0;
 }
 
-const OF_ACCOUNT: ReadonlySet<SettingName> = new Set([
-  "apiKey",
-  "baseUrl",
-  "field",
-  "seed",
-  "negative",
-  "workflow",
-]);
-
-/** Whether a setting is about whom requests go to. What is set about one generator must not apply to the next. */
+/** Whether a setting is about whom requests go to. */
 function isOfAccount(name: SettingName): boolean {
-  return OF_ACCOUNT.has(name) || name.startsWith("generator");
+  return name === "apiKey" || name === "baseUrl" || isOfGenerator(name);
 }
 
 const WORDS: { readonly [Name in SettingName]?: string } = {

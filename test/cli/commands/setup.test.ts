@@ -137,13 +137,14 @@ describe("setup", () => {
       ["generatorModel", "flux"],
       ["generatorFree", "true"],
       ["field", "steps=20"],
+      ["seed", "7"],
     ])
       await run(["config", "set", name, value]);
     const answers = { [question("1-5")]: "4" };
     const { stderr } = await run(["setup"], { terminal: true, localPorts, answers });
     expect(stderr).toContain("generator is now openai, in ");
     expect(stderr).toContain(
-      "Removed, because it was for another generator: generatorModel, field, generatorFree.",
+      "Removed, because it was for another generator: generatorModel, field, seed, generatorFree.",
     );
     expect((await run(["config", "get", "generatorFree"])).stdout).toBe("");
   });

@@ -2,10 +2,13 @@ import type { FoundGenerator } from "../../../client/find-generators.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
 import type { Settings } from "../../../store/settings-file.ts";
 import type { SettingsStore } from "../../../store/settings-store.ts";
-import { SETTING_NAMES, SETTINGS, type SettingName } from "../../../store/settings-table.ts";
+import { isOfGenerator, SETTING_NAMES, SETTINGS, type SettingName } from "../../../store/settings-table.ts";
 import type { Session } from "../../session/session.ts";
 
 const ATTEMPTS = 3;
+
+/** The generator itself is replaced, and a key is bound to its address. */
+const STAYS: ReadonlySet<SettingName> = new Set(["generator", "generatorKey"]);
 
 /** Asks for the default generator, and stores it. */
 export async function chooseDefault(
@@ -20,8 +23,9 @@ export async function chooseDefault(
   }
   const before = await store.read();
   const isNew = before.generator !== chosen.generator;
-  // Settings of one generator must not apply to the next. A key is bound to its address anyway.
-  const stale = isNew ? SETTING_NAMES.filter((name) => before[name] !== undefined && isAboutOne(name)) : [];
+  const isStale = (name: SettingName) =>
+    before[name] !== undefined && isOfGenerator(name) && !STAYS.has(name);
+  const stale = isNew ? SETTING_NAMES.filter(isStale) : [];
   const model = chosen.needsModel ? (chosen.model ?? undefined) : undefined;
   await store.update({
     ...Object.fromEntries(stale.map((name) => [name, undefined])),
@@ -45,11 +49,6 @@ async function askWhich(all: readonly FoundGenerator[], session: Session): Promi
     await console.warn(`${JSON.stringify(answer)} is not one of them.`);
   }
   return null;
-}
-
-function isAboutOne(name: SettingName): boolean {
-  if (name === "workflow" || name === "field") return true;
-  return name.startsWith("generator") && name !== "generator" && name !== "generatorKey";
 }
 
 /** Says what was set, what it costs, and what to do next. */
