@@ -36,6 +36,6 @@ export function asAnotherUser(env: ProgramOptions["env"] = {}): ProgramOptions {
     through: ["setpriv", "--reuid", String(ANOTHER_USER), "--clear-groups"],
     cwd: path.parse(root).root,
     // What a test preloads is in the clone.
-    env: { NODE_OPTIONS: undefined, ...env },
+    env: { ...env, NODE_OPTIONS: undefined },
   };
 }
