@@ -50,6 +50,11 @@ describe("whether a failure is worth a retry", () => {
     },
   );
 
+  it("a fault of this process is not: another attempt would fail alike", () => {
+    const cause = new ReferenceError("WebAssembly is not defined");
+    expect(isWorthRetry(new TransportError("failed", { sent: false, cause }))).toBe(false);
+  });
+
   it("a rejected certificate, and an address that must not be connected to, are not", () => {
     const expired = Object.assign(new Error("expired"), { code: "CERT_HAS_EXPIRED" });
     for (const cause of [expired, new BlockedAddressError("127.0.0.1 is not a public address")])

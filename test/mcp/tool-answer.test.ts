@@ -1,4 +1,6 @@
+import { randomBytes } from "node:crypto";
 import path from "node:path";
+import sharp from "sharp";
 import { describe, expect, it } from "vitest";
 import { InterruptedError, PendingError } from "../../src/core/errors.ts";
 import { failureAnswer, withPreviews } from "../../src/mcp/tool-answer.ts";
@@ -49,6 +51,17 @@ describe("an answer", () => {
     expect(document).toMatchObject({ reused: true, next: expect.stringContaining("reuse: false") });
     expect(await inspect(bytes)).toMatchObject({ ok: true, image: { width: 512, height: 512 } });
     expect(JSON.stringify(document)).not.toContain("no preview");
+  });
+
+  it("includes a smaller image where one of 512 pixels has more than 256 KiB", async () => {
+    const edge = 512;
+    const noise = sharp(randomBytes(edge * edge * 4), { raw: { width: edge, height: edge, channels: 4 } });
+    const file = path.join(await temporaryFolder(), "noise.png");
+    await noise.png().toFile(file);
+    const { images = [] } = await withPreviews({ result: { ok: true }, paths: [file] }, true);
+    const bytes = Buffer.from(images[0]?.data ?? "", "base64");
+    expect(bytes.length).toBeLessThanOrEqual(256 * 1024);
+    expect(await inspect(bytes)).toMatchObject({ ok: true, image: { width: 256, height: 256 } });
   });
 
   it("leaves the image out where the user has set that, unless the call asks for it", async () => {
