@@ -8,8 +8,8 @@ import type { GenerationRequest } from "../../task/request.ts";
 import { identityOf, type TaskDeps } from "../deps.ts";
 
 /**
- * A task for the very same request of the same account, and what may be done with it. Whoever is asked for that request
- * again decides by this union alone, and names every kind.
+ * A task for the very same request of the same account, and what may be done with it. Callers decide by this union alone,
+ * and handle every kind.
  */
 export type IdenticalTask = { record: TaskRecord } & (
   | { kind: "saved"; state: Extract<TaskState, { name: "saved" }> }
@@ -34,10 +34,10 @@ export type IdenticalTask = { record: TaskRecord } & (
   | { kind: "none" }
 );
 
-/** Who submits a request again after this time hardly means the task of then. */
+/** A request that is submitted again after this time is hardly meant to continue the earlier task. */
 const OLD_MS = 7 * 24 * 60 * 60_000;
 
-/** What may be done with a task for whoever is asked for its request again. */
+/** Tells what may be done with an earlier task when its request comes again. */
 export function classify(
   record: TaskRecord,
   ledger: Pick<Ledger, "isCancelled" | "isUnderWay" | "processes" | "clock">,
