@@ -1,8 +1,9 @@
 import type { Charged } from "../lib/error-types.ts";
 import type { ProcessIdentity } from "../lib/processes.ts";
+import { advance } from "./advance.ts";
 import { combined, underOwnId } from "./combined.ts";
 import type { Intent } from "./intent.ts";
-import { advance, STATES, type TaskEvent, type TaskState } from "./lifecycle.ts";
+import { STATES, type TaskEvent, type TaskState } from "./lifecycle.ts";
 import type { Work } from "./work.ts";
 
 /** A task as the ledger knows it. */
