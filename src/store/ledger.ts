@@ -1,16 +1,8 @@
 import path from "node:path";
+import { hasClaims, leaseOn, removeLeases, sweepLeases } from "../lib/claim-files.ts";
 import { isPresent, makeFolder, syncFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-text.ts";
-import {
-  type Claim,
-  hasClaims,
-  type LeaseLimits,
-  leaseOn,
-  removeLeases,
-  sweepLeases,
-  takeLease,
-  takeLeaseInTurn,
-} from "../lib/lease-files.ts";
+import { type Claim, type LeaseLimits, takeLease, takeLeaseInTurn } from "../lib/lease-files.ts";
 import type { ProcessIdentity } from "../lib/processes.ts";
 import { publishOnce } from "../lib/publish.ts";
 import { removeOldDrafts } from "../lib/write-whole.ts";
