@@ -4,7 +4,7 @@ import { isOfAccount } from "../errors.ts";
 import { fixedSchedule } from "../polling/fixed-schedules.ts";
 import { waitForTask } from "../polling/wait.ts";
 import { endEvent } from "./record-end.ts";
-import { CANCELLED } from "./report.ts";
+import { CANCELLED } from "./task-error.ts";
 import type { TaskWriter } from "./task-writer.ts";
 import { withinLimit } from "./time-limit.ts";
 

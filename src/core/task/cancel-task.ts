@@ -11,7 +11,8 @@ import { jobOf } from "./jobs.ts";
 import { endWaiting, recordGivenUp } from "./obey-cancel.ts";
 import { recordEnd } from "./record-end.ts";
 import { recoverRequest } from "./recover-request.ts";
-import { CANCELLED, errorOf, factsOf, type TaskReport } from "./report.ts";
+import { factsOf, type TaskReport } from "./report.ts";
+import { CANCELLED, errorOf } from "./task-error.ts";
 import { TaskWriter } from "./task-writer.ts";
 import { abortedAfter } from "./time-limit.ts";
 

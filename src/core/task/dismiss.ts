@@ -8,7 +8,8 @@ import { isUnknown, isUnsaved, type TaskRecord } from "../../task/record.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import { ClaimedError } from "../errors.ts";
 import { describeWorker } from "../turns/describe-holder.ts";
-import { ENDED_WHILE_BUSY, reportOf, type TaskReport } from "./report.ts";
+import { reportOf, type TaskReport } from "./report.ts";
+import { ENDED_WHILE_BUSY } from "./task-error.ts";
 import { TaskWriter } from "./task-writer.ts";
 
 interface DismissReason {

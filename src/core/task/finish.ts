@@ -13,8 +13,9 @@ import {
   waitForTask,
   waitTimeoutMs,
 } from "../polling/wait.ts";
-import { type TaskReport, taskFailed } from "./report.ts";
+import type { TaskReport } from "./report.ts";
 import { type AcceptedTask, saveTask } from "./save-task.ts";
+import { taskFailed } from "./task-error.ts";
 
 /**
  * Waits for a task and saves its images. Never throws: errors are in the report.

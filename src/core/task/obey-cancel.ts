@@ -2,8 +2,8 @@ import { isoTime } from "../../lib/clock.ts";
 import { workOf } from "../../task/record.ts";
 import type { TaskDeps, UseCaseDeps } from "../deps.ts";
 import { CancelledError } from "../errors.ts";
-import { CANCELLED } from "./report.ts";
 import type { SubmitResult } from "./submit.ts";
+import { CANCELLED } from "./task-error.ts";
 import type { TaskWriter } from "./task-writer.ts";
 
 /**

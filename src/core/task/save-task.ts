@@ -12,7 +12,8 @@ import type { SaveResult, SaveSpec, SidecarFacts } from "../images/save-spec.ts"
 import type { CompletionInterval } from "../polling/estimate.ts";
 import type { EndedState } from "../polling/wait.ts";
 import { jobOf } from "./jobs.ts";
-import { elapsedMs, errorOf, factsOf, type TaskReport } from "./report.ts";
+import { elapsedMs, factsOf, type TaskReport } from "./report.ts";
+import { errorOf } from "./task-error.ts";
 import type { TaskWriter } from "./task-writer.ts";
 
 /** A task that exists at a provider, and what is known about it. */

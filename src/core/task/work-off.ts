@@ -5,9 +5,10 @@ import { InheritedError, InterruptedError, interruptedError } from "../errors.ts
 import type { WaitSettings } from "../polling/wait.ts";
 import { awaitAccepted } from "./accepted.ts";
 import { endAll } from "./record-end.ts";
-import { errorOf, factsOf, type TaskReport } from "./report.ts";
+import { factsOf, type TaskReport } from "./report.ts";
 import { type RunSpec, runRequests } from "./requests.ts";
 import { type AcceptedTask, saveMade } from "./save-task.ts";
+import { errorOf } from "./task-error.ts";
 import type { TaskWriter } from "./task-writer.ts";
 
 /** Without a wait, how long a provider may ask to wait with Retry-After, in milliseconds. */
