@@ -7,7 +7,9 @@ import { errorOf } from "../providers/failures.ts";
 import { defaultModelOf, knownModels, needsModel, openProvider } from "../providers/kinds.ts";
 import { type Provider, ProviderError } from "../providers/provider.ts";
 import { ANY_MODEL } from "../task/request.ts";
-import { type GeneratorSource, type OwnGenerator, ownGenerator, requireKey } from "./own-generator.ts";
+import { requireKey } from "./generator-key.ts";
+import type { GeneratorSource, OwnGenerator } from "./generator-settings.ts";
+import { ownGenerator } from "./own-generator.ts";
 import type { ClientSession } from "./session.ts";
 
 // Loaded only where there is a generator.

@@ -3,7 +3,7 @@ import type { PrivateCopies } from "../core/references/private-copies.ts";
 import { errorCode } from "../lib/error-text.ts";
 import type { GeneratorTerms } from "../models/check.ts";
 import { StateFolderError } from "../store/errors.ts";
-import type { OwnGenerator } from "./own-generator.ts";
+import type { OwnGenerator } from "./generator-settings.ts";
 import type { ClientSession } from "./session.ts";
 
 /** The user's own generator, where it takes the place of a service; else null. What reads it is loaded only then. */

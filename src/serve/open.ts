@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
 import { openGenerator } from "../client/generator-connection.ts";
+import type { OwnGenerator } from "../client/generator-settings.ts";
 import { fieldTerms, termsAsked } from "../client/generator-terms.ts";
 import { matrixInEffect } from "../client/matrix-in-effect.ts";
-import type { OwnGenerator } from "../client/own-generator.ts";
 import { startService } from "../client/service-in-effect.ts";
 import { type ClientSession, openLedger } from "../client/session.ts";
 import { ANY_MODEL } from "../task/request.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { OwnGenerator } from "../../client/own-generator.ts";
+import type { OwnGenerator } from "../../client/generator-settings.ts";
 import { durationOption, formatDuration } from "../../lib/duration.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { counted } from "../../lib/whole-number.ts";

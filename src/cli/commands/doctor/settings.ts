@@ -1,8 +1,8 @@
 import { promises } from "node:fs";
 import path from "node:path";
 import type { Effective } from "../../../client/effective-settings.ts";
+import type { OwnGenerator } from "../../../client/generator-settings.ts";
 import { withoutMatrixFile } from "../../../client/matrix-in-effect.ts";
-import type { OwnGenerator } from "../../../client/own-generator.ts";
 import { checkSetting } from "../../../client/setting-checks.ts";
 import { errorText } from "../../../lib/error-text.ts";
 import { ImggenError, UsageError } from "../../../lib/error-types.ts";

@@ -1,7 +1,7 @@
 import path from "node:path";
 import { proxiesFromEnvironment } from "../../../api/proxies.ts";
 import { workFor } from "../../../client/generator-connection.ts";
-import type { OwnGenerator } from "../../../client/own-generator.ts";
+import type { OwnGenerator } from "../../../client/generator-settings.ts";
 import type { ClientSession } from "../../../client/session.ts";
 import { InvalidRequestError } from "../../../models/errors.ts";
 import { isLocalFile } from "../../../models/rules/images.ts";

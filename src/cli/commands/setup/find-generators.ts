@@ -1,6 +1,6 @@
 import { proxiesFromEnvironment } from "../../../api/proxies.ts";
+import { unsetOptions } from "../../../client/generator-settings.ts";
 import { type AskingSession, type ModelsOffered, modelsOffered } from "../../../client/generator-terms.ts";
-import { unsetOptions } from "../../../client/own-generator.ts";
 import { ImggenError } from "../../../lib/error-types.ts";
 import { jsonOrNull } from "../../../lib/json.ts";
 import { ProviderServer } from "../../../providers/http.ts";
