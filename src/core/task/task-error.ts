@@ -1,5 +1,6 @@
 import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
+import { sentence } from "../../lib/short-text.ts";
 import { taskIdIn } from "../../providers/service/excerpt.ts";
 import type { TaskState } from "../../task/lifecycle.ts";
 import { chargedOf, type TaskRecord, taskIdOf } from "../../task/record.ts";
@@ -120,14 +121,10 @@ function partly(record: TaskRecord): PartialError | null {
   const { requests, id } = record;
   const isLost = requests.some(({ name }) => name === "unknown");
   return new PartialError(
-    `${missing.length} of ${requests.length} images could not be made. ${missing.map(ended).join(" ")}`,
+    `${missing.length} of ${requests.length} images could not be made. ${missing.map(sentence).join(" ")}`,
     {
       charged: chargedOf(record),
       hint: isLost ? `To stop tracking what is lost: imggen resume ${id} --dismiss` : "The others are saved.",
     },
   );
-}
-
-function ended(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`.replace(/(?<![.?!])$/, ".");
 }
