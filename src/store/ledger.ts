@@ -50,7 +50,7 @@ export class Ledger extends TaskStarter {
    */
   isUnderWay(record: TaskRecord): boolean {
     if (record.state.name !== "intent" && !("tries" in record.state)) return false;
-    return !isOwnerGone(record, this.processes, this.clock.now());
+    return this.isClaimed(record);
   }
 
   /**
@@ -143,7 +143,7 @@ export class Ledger extends TaskStarter {
   #isInOtherHands(record: TaskRecord): boolean {
     const { self } = this.processes;
     if (mayBeUnderWay(record, self, this.clock.now())) return true;
-    return "tries" in record.state && !isOwnerGone(record, this.processes, this.clock.now());
+    return "tries" in record.state && this.isClaimed(record);
   }
 
   async #reopenClaimed(id: string, claim: Claim): Promise<OwnedTask | "finished"> {
