@@ -15,7 +15,7 @@ import type { BatchOptions, BatchRowOptions, RequestOptions, WaitOptions } from 
 import type { ClientSession } from "./session.ts";
 
 /** The fields of a request among a call's options. */
-export function inputFrom(options: RequestOptions): RequestInput {
+function inputFrom(options: RequestOptions): RequestInput {
   const image = options.image === undefined ? undefined : [options.image].flat();
   const fields = { ...options, image };
   return { ...fieldsFrom<GivenFields>((name) => fields[name]), prompt: options.prompt };

@@ -31,7 +31,7 @@ export interface Sidecar extends SidecarFacts {
 }
 
 /** Where an image's sidecar is. */
-export function sidecarPath(image: string): string {
+function sidecarPath(image: string): string {
   return `${image}.json`;
 }
 
@@ -101,7 +101,7 @@ export async function readSidecar(image: string): Promise<Sidecar | null> {
 }
 
 /** Reads a sidecar, which may come from anywhere. What it lacks is null or zero. */
-export function parseSidecar(text: string): Sidecar | null {
+function parseSidecar(text: string): Sidecar | null {
   const json = fieldsOf(jsonOrNull(text));
   if (!isRequest(json.request)) return null;
   const { taskId, service, sha256, credits } = json;

@@ -18,7 +18,7 @@ import type { RequestInput } from "../../../task/request.ts";
 import type { ProviderFields } from "../../../task/request-fields.ts";
 
 /** The values that are compared: every model with every ratio, quality and set of fields. An empty list: the default. */
-export interface Axes {
+interface Axes {
   models: readonly string[];
   ratios: readonly string[];
   qualities: readonly string[];
