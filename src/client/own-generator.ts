@@ -4,6 +4,7 @@ import { UsageError } from "../lib/error-types.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import { wholeNumberOption } from "../lib/whole-number.ts";
 import { providerFields } from "../models/provider-fields.ts";
+import type { GeneratorOptions } from "../providers/generator-options.ts";
 import {
   concurrencyOf,
   fieldNamesOf,
@@ -11,7 +12,6 @@ import {
   isPaidByDefault,
   kindAtHome,
 } from "../providers/kinds.ts";
-import type { GeneratorOptions } from "../providers/options.ts";
 import { installedPackage } from "../providers/package/load.ts";
 import { mayCarryKey, parseGeneratorSpec } from "../providers/spec.ts";
 import { SETTINGS, type SettingName } from "../store/settings-table.ts";

@@ -1,11 +1,11 @@
 import { fieldsOf, jsonOrNull } from "../lib/json.ts";
-import type { ProviderDeps } from "./deps.ts";
-import { ProviderServer } from "./http.ts";
 import { isJobId, type JobForm, jobService, urlsIn, wordsOf } from "./job-service.ts";
 import { MOST_BFL_JOBS, type ServerSetup } from "./kind.ts";
 import { sizeFields } from "./openai/size.ts";
 import type { Fields, Polls } from "./polls.ts";
 import type { Job, PolledState, Provider } from "./provider.ts";
+import type { ProviderDeps } from "./provider-deps.ts";
+import { ProviderServer } from "./provider-http.ts";
 import { base64Of, referenceFiles } from "./reference-files.ts";
 import { type JobContext, modelNamed } from "./server-provider.ts";
 

@@ -1,8 +1,8 @@
 import type { Matrix } from "../models/matrix.ts";
 import type { FieldNames } from "../task/request-fields.ts";
-import type { ProviderDeps } from "./deps.ts";
-import type { GeneratorOptions } from "./options.ts";
+import type { GeneratorOptions } from "./generator-options.ts";
 import type { Provider } from "./provider.ts";
+import type { ProviderDeps } from "./provider-deps.ts";
 
 /** A kind of server, as data: a new one is an entry in `KINDS` and the file that it opens. */
 export interface ServerKind {

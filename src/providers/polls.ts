@@ -4,10 +4,10 @@ import { isWorthRetry, parseRetryAfter } from "../api/retry.ts";
 import { fieldsOf } from "../lib/json.ts";
 import { readErrorBody, replyWithoutImage } from "./failed-reply.ts";
 import { clauseOf, failedPoll } from "./failures.ts";
-import type { OwnUrl, ProviderServer } from "./http.ts";
 import { isInline } from "./kept-result.ts";
 import { lenientJson } from "./lenient-json.ts";
 import { type PolledState, type PollReply, ProviderError } from "./provider.ts";
+import type { OwnUrl, ProviderServer } from "./provider-http.ts";
 import { isSuccess } from "./reply-file.ts";
 import { usageIn } from "./usage.ts";
 

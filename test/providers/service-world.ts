@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
-import type { ProviderDeps } from "../../src/providers/deps.ts";
-import type { GeneratorOptions } from "../../src/providers/options.ts";
+import type { GeneratorOptions } from "../../src/providers/generator-options.ts";
 import type { PolledState } from "../../src/providers/provider.ts";
+import type { ProviderDeps } from "../../src/providers/provider-deps.ts";
 import { parseGeneratorSpec } from "../../src/providers/spec.ts";
 import { type Part, type ServiceForm, serviceDouble } from "../support/doubles/double.ts";
 import type { Behaviour } from "../support/scripted-server.ts";

@@ -1,9 +1,9 @@
 import type { HttpReply } from "../../api/client.ts";
 import { fieldsOf, isTexts } from "../../lib/json.ts";
-import type { ProviderServer } from "../http.ts";
 import { lenientJson } from "../lenient-json.ts";
 import { jsonBody, type PostBody } from "../post-body.ts";
 import { ProviderError } from "../provider.ts";
+import type { ProviderServer } from "../provider-http.ts";
 import { isSuccess } from "../reply-file.ts";
 import { entryIn, type HistoryEntry, type ServerImage } from "./outputs.ts";
 

@@ -1,7 +1,5 @@
 import { fieldsOf } from "../../lib/json.ts";
-import type { ProviderDeps } from "../deps.ts";
 import { clauseOf, settled } from "../failures.ts";
-import { ProviderServer } from "../http.ts";
 import type { ServerSetup } from "../kind.ts";
 import { jsonBody } from "../post-body.ts";
 import {
@@ -13,8 +11,10 @@ import {
   type SubmitReply,
   type UnknownReply,
 } from "../provider.ts";
+import type { ProviderDeps } from "../provider-deps.ts";
+import { ProviderServer } from "../provider-http.ts";
 import { isSuccess, jsonIn } from "../reply-file.ts";
-import { cancelJob } from "./cancel.ts";
+import { cancelJob } from "./cancel-job.ts";
 import { checkpointNamed } from "./checkpoint.ts";
 import { ComfyServer } from "./comfy-server.ts";
 import { followJob } from "./follow.ts";
@@ -22,7 +22,7 @@ import { type Graph, graphJson } from "./graph.ts";
 import { jobIdOf } from "./job-id.ts";
 import { factsOf, requireOneOutput } from "./node-facts.ts";
 import { type Placement, placed, placementLines, placementsIn } from "./placements.ts";
-import { pollJob } from "./poll.ts";
+import { pollJob } from "./poll-job.ts";
 import { uploadReferences } from "./references.ts";
 import { workflowRefusal } from "./refusal.ts";
 import { wantedOf } from "./wanted.ts";

@@ -1,8 +1,8 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { systemClock } from "../../../src/lib/clock.ts";
+import type { GeneratorOptions } from "../../../src/providers/generator-options.ts";
 import { openProvider } from "../../../src/providers/kinds.ts";
-import type { GeneratorOptions } from "../../../src/providers/options.ts";
 import type { Job } from "../../../src/providers/provider.ts";
 import { type ComfyGraph, type ComfyOptions, comfyDouble } from "../../support/comfyui.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";

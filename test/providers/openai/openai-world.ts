@@ -1,8 +1,8 @@
 import { expect, onTestFinished } from "vitest";
+import type { GeneratorOptions } from "../../../src/providers/generator-options.ts";
 import { bearer } from "../../../src/providers/kind.ts";
 import { openAiProvider } from "../../../src/providers/openai/openai-provider.ts";
-import { serverFormOf } from "../../../src/providers/openai/servers.ts";
-import type { GeneratorOptions } from "../../../src/providers/options.ts";
+import { serverFormOf } from "../../../src/providers/openai/server-forms.ts";
 import type { MadeImage, Provider, SubmitReply } from "../../../src/providers/provider.ts";
 import { PICTURE } from "../../support/images.ts";
 import { liveServer } from "../../support/live-server.ts";

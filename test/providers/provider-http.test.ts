@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Proxies } from "../../src/api/proxies.ts";
 import { errorText } from "../../src/lib/error-text.ts";
-import { ProviderServer, type ServerOptions } from "../../src/providers/http.ts";
+import { ProviderServer, type ServerOptions } from "../../src/providers/provider-http.ts";
 import { readReplyFile } from "../../src/providers/reply-file.ts";
 import { CANARY } from "../support/canary.ts";
 import { liveServer } from "../support/live-server.ts";

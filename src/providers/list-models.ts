@@ -1,8 +1,8 @@
 import { listed } from "../lib/short-text.ts";
 import { namesModel, readErrorBody } from "./failed-reply.ts";
-import type { ProviderServer } from "./http.ts";
 import { lenientJson } from "./lenient-json.ts";
 import { ProviderError } from "./provider.ts";
+import type { ProviderServer } from "./provider-http.ts";
 import { isSuccess, type StoredReply } from "./reply-file.ts";
 
 /** Where a server lists its models, below its base, and how the list is read. */

@@ -8,7 +8,7 @@ import {
   referenceUrls,
   withoutDataPrefix,
 } from "../reference-files.ts";
-import { OPENAI_DEFAULT_MODEL, openAiName, type ServerForm } from "./servers.ts";
+import { OPENAI_DEFAULT_MODEL, openAiName, type ServerForm } from "./server-forms.ts";
 import { isGptImage, sizeFields } from "./size.ts";
 
 /** A request for one image. */

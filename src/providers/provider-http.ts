@@ -6,13 +6,13 @@ import type { ListenOptions } from "../api/messages.ts";
 import { type HttpRequest, TransportError } from "../api/transport.ts";
 import { errorText } from "../lib/error-text.ts";
 import { withoutQuery } from "../lib/redact.ts";
-import type { ProviderDeps } from "./deps.ts";
 import { type Asked, type FailedReply, failedReply } from "./failed-reply.ts";
 import { clauseOf } from "./failures.ts";
+import type { GeneratorOptions } from "./generator-options.ts";
 import type { ServerSetup } from "./kind.ts";
-import type { GeneratorOptions } from "./options.ts";
 import type { PostBody } from "./post-body.ts";
 import { type Job, type MadeImage, ProviderError, type SentRequest, type SubmitHow } from "./provider.ts";
+import type { ProviderDeps } from "./provider-deps.ts";
 import { isSuccess, ReplyFile, readReplyFile, replyFile, type StoredReply } from "./reply-file.ts";
 import { secretsMasker } from "./secrets.ts";
 
