@@ -4,8 +4,8 @@ import { describeUnreadable, mayBeTask } from "../store/ledger-entry.ts";
 import type { LivingServer } from "../store/servers.ts";
 import { STATES } from "../task/lifecycle.ts";
 import { endOf } from "./end.ts";
-import type { ServeOptions } from "./options.ts";
 import type { Queue } from "./queue.ts";
+import type { ServeOptions } from "./serve-options.ts";
 
 /** How often tasks of ended processes are searched for, in milliseconds. */
 const ADOPT_MS = 2_000;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { type Begun, begin, type NotBegun, type Order } from "./begin.ts";
-import type { Service } from "./service.ts";
+import type { Service } from "./server-parts.ts";
 
 const OTHER_BODY: { refused: NotBegun } = {
   refused: {

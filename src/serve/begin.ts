@@ -12,7 +12,7 @@ import { withEvent } from "../task/record.ts";
 import { ANY_MODEL, type CheckedRequest, type RequestInput } from "../task/request.ts";
 import type { Work, WorkOptions } from "../task/work.ts";
 import type { TaskNames } from "./idempotency-keys.ts";
-import type { Service } from "./service.ts";
+import type { Service } from "./server-parts.ts";
 
 /** What a client asks for. */
 export interface Order {

@@ -1,6 +1,6 @@
 import type { TaskRecord } from "../task/record.ts";
 import { isNewTaskId } from "../task/task-id.ts";
-import type { Service } from "./service.ts";
+import type { Service } from "./server-parts.ts";
 
 /** A task of this server, as it was last known. @param taskId an untrusted text @returns null if there is none */
 export async function findTask(

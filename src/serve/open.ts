@@ -7,7 +7,7 @@ import type { OwnGenerator } from "../client/own-generator.ts";
 import { startService } from "../client/service-in-effect.ts";
 import { type ClientSession, openLedger } from "../client/session.ts";
 import { ANY_MODEL } from "../task/request.ts";
-import type { ServeOptions } from "./options.ts";
+import type { ServeOptions } from "./serve-options.ts";
 import { type RunningServer, startServer } from "./start.ts";
 
 /**

@@ -44,7 +44,7 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
   const matrix = await session.matrix();
   const budget = new SessionBudget(matrix, maxCreditsOf(flags));
   folderOf(flags, session);
-  const { serve } = await import("../../mcp/server.ts");
+  const { serve } = await import("../../mcp/mcp-server.ts");
   const { outputFolder } = await import("../../mcp/output-folder.ts");
   if (context.stdin.isTTY)
     await console.note("Waiting for an MCP client on standard input. To end it, press Ctrl-C.");

@@ -3,7 +3,7 @@ import { greatestCommonDivisor } from "../../lib/whole-number.ts";
 import { MAX_IMAGES } from "../../models/matrix.ts";
 import type { WorkOptions } from "../../task/work.ts";
 import type { Order } from "../begin.ts";
-import { type OpenAiError, wrongRequest } from "./errors.ts";
+import { type OpenAiError, wrongRequest } from "./openai-error.ts";
 
 /** Which of the two operations: its events have its name. */
 export type ImagesOperation = "image_generation" | "image_edit";

@@ -3,15 +3,15 @@ import path from "node:path";
 import type { ServiceRequest } from "../../server/http.ts";
 import type { ServerReply } from "../../server/reply.ts";
 import type { TaskRecord } from "../../task/record.ts";
+import { IDEMPOTENCY_KEY } from "../answer-submit.ts";
 import { beginOnce } from "../begin-once.ts";
 import { endOf, type TaskEnd } from "../end.ts";
 import { findTask } from "../find-task.ts";
 import { keepReference } from "../reference-copies.ts";
-import type { Service } from "../service.ts";
-import { IDEMPOTENCY_KEY } from "../submit.ts";
+import type { Service } from "../server-parts.ts";
 import { readBody } from "./body.ts";
-import { errorReply, failedTask, notBegun, type OpenAiError, wrongRequest } from "./errors.ts";
 import { EventStream, JsonReply, type LongReply } from "./long-reply.ts";
+import { errorReply, failedTask, notBegun, type OpenAiError, wrongRequest } from "./openai-error.ts";
 import { type ImagesOperation, type ImagesOrder, readOrder } from "./order.ts";
 import { resultOf } from "./result.ts";
 

@@ -12,9 +12,9 @@ import {
 } from "../server/reply.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { endOf, type TaskEnd } from "./end.ts";
-import type { Entry } from "./entry.ts";
 import { findTask } from "./find-task.ts";
-import type { Service } from "./service.ts";
+import type { Entry } from "./queue-entry.ts";
+import type { Service } from "./server-parts.ts";
 
 /**
  * GET /generate-image (section 4.2), from what is known: the generator is not asked. Beside the document's fields a reply

@@ -6,7 +6,7 @@ import type { RequestInput } from "../task/request.ts";
 import { fieldsFrom, type GivenFields } from "../task/request-fields.ts";
 import type { NotBegun } from "./begin.ts";
 import { beginOnce } from "./begin-once.ts";
-import type { Service } from "./service.ts";
+import type { Service } from "./server-parts.ts";
 
 export const IDEMPOTENCY_KEY = "idempotency-key";
 

@@ -1,6 +1,6 @@
 import { Admission } from "../core/limits/admission.ts";
 import type { OutageWaits } from "../core/limits/circuit-breaker.ts";
-import type { ServeOptions } from "./options.ts";
+import type { ServeOptions } from "./serve-options.ts";
 
 /** Nobody is there to run a command again, so that it never gives up. */
 const WAITS: OutageWaits = {

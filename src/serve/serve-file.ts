@@ -6,7 +6,7 @@ import type { SavedFile } from "../task/saved-file.ts";
 import type { ImageId } from "./collected-images.ts";
 import { endOf } from "./end.ts";
 import { findTask } from "./find-task.ts";
-import type { Service } from "./service.ts";
+import type { Service } from "./server-parts.ts";
 
 /** GET /files/<task>/<index>.<extension>: an image, for anyone with its signed URL. */
 export async function serveFile(address: FileAddress, service: Service): Promise<ServerReply> {
