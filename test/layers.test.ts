@@ -74,7 +74,7 @@ const MAY_IMPORT: Record<string, { layers: string[]; files?: string[] }> = {
   server: { layers: ["models", "task", "lib"] },
   sandbox: {
     layers: ["server", "models", "task", "lib"],
-    files: ["painter/picture.ts", "painter/words/unknown-subject.ts"],
+    files: ["painter/draw-picture.ts", "painter/words/unknown-subject.ts"],
   },
   painter: { layers: [] },
   providers: { layers: ["api", "models", "task", "lib"] },
@@ -166,7 +166,7 @@ const OWNERS: Record<string, string[]> = {
   chalk: ["cli/text/colors.ts"],
   commander: ["cli/"],
   "string-width": ["cli/text/terminal-columns.ts"],
-  "zod/mini": ["store/task-lines.ts", "models/matrix-file/schema.ts"],
+  "zod/mini": ["store/task-lines.ts", "models/matrix-file/matrix-schema.ts"],
   sharp: ["graphics/decoder.ts"],
   sixel: ["graphics/picture.ts"],
   "supports-terminal-graphics": ["cli/input/query-terminal.ts"],

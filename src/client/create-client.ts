@@ -1,6 +1,6 @@
 import { UsageError } from "../lib/error-types.ts";
 import type { OptionNames } from "../lib/wording.ts";
-import { readMatrix } from "../models/matrix-file/read.ts";
+import { readMatrix } from "../models/matrix-file/read-matrix.ts";
 import { readSettings, settingsFile } from "../store/settings-file.ts";
 import { checkApiKey, checkBaseUrl } from "./account.ts";
 import { checkOptions } from "./check-options.ts";

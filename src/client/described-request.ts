@@ -1,6 +1,6 @@
 import path from "node:path";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
-import { InvalidRequestError } from "../models/errors.ts";
+import { InvalidRequestError } from "../models/invalid-request.ts";
 import { isLocalFile } from "../models/rules/images.ts";
 import { errorOf } from "../providers/failures.ts";
 import { openProvider } from "../providers/kinds.ts";

@@ -2,7 +2,7 @@ import { NetworkError, ServiceError } from "../api/errors.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
 import { ImggenError, UsageError } from "../lib/error-types.ts";
 import { listed } from "../lib/short-text.ts";
-import { type GeneratorTerms, isAmong } from "../models/check.ts";
+import { type GeneratorTerms, isAmong } from "../models/check-request.ts";
 import { errorOf } from "../providers/failures.ts";
 import { defaultModelOf, knownModels, needsModel, openProvider } from "../providers/kinds.ts";
 import { type Provider, ProviderError } from "../providers/provider.ts";

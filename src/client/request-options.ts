@@ -6,7 +6,7 @@ import { fixedSchedule, SHORTEST_POLL_INTERVAL_MS } from "../core/polling/fixed-
 import type { WaitSettings } from "../core/polling/wait.ts";
 import type { PrivateCopies } from "../core/references/private-copies.ts";
 import { UsageError } from "../lib/error-types.ts";
-import { checkRequest, type GeneratorTerms } from "../models/check.ts";
+import { checkRequest, type GeneratorTerms } from "../models/check-request.ts";
 import type { Matrix } from "../models/matrix.ts";
 import { FIELD_LABELS } from "../models/rules/rule.ts";
 import type { CheckedRequest, RequestInput } from "../task/request.ts";

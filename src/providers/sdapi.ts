@@ -1,6 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import { fieldsOf, isJsonObject, jsonOrNull } from "../lib/json.ts";
-import { isAmong } from "../models/check.ts";
+import { isAmong } from "../models/check-request.ts";
 import { type Answer, answerOf, base64Image, base64Images } from "./answer.ts";
 import { type ImageForm, imageService } from "./image-service.ts";
 import type { ServerSetup } from "./kind.ts";

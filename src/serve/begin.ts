@@ -5,7 +5,7 @@ import { WAIT_MS } from "../core/task/task-writer.ts";
 import { isoTime } from "../lib/clock.ts";
 import { ImggenError } from "../lib/error-types.ts";
 import { listed } from "../lib/short-text.ts";
-import { checkRequest } from "../models/check.ts";
+import { checkRequest } from "../models/check-request.ts";
 import { FIELD_LABELS } from "../models/rules/rule.ts";
 import type { Intent } from "../task/intent.ts";
 import { withEvent } from "../task/record.ts";

@@ -7,7 +7,7 @@ import { EXIT_CODES } from "../../src/client/exit-codes.ts";
 import { describeFailure } from "../../src/client/failure.ts";
 import { type ErrorType, ImggenError } from "../../src/lib/error-types.ts";
 import { FLAG_NAMES, type OptionNames } from "../../src/lib/wording.ts";
-import { InvalidRequestError } from "../../src/models/errors.ts";
+import { InvalidRequestError } from "../../src/models/invalid-request.ts";
 
 class AnyError extends ImggenError {
   readonly type: ErrorType;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { ImggenError } from "../../lib/error-types.ts";
-import { type CheckOptions, checkRequest } from "../../models/check.ts";
+import { type CheckOptions, checkRequest } from "../../models/check-request.ts";
 import type { Matrix } from "../../models/matrix.ts";
 import type { CheckedRequest, GenerationRequest, RequestInput } from "../../task/request.ts";
 import { FIELD_NAMES, type FieldName, REQUEST_FIELDS } from "../../task/request-fields.ts";

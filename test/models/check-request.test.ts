@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { InvalidRequestError } from "../../src/models/errors.ts";
+import { InvalidRequestError } from "../../src/models/invalid-request.ts";
 import { checkRequest } from "./built-in.ts";
 import { DOCUMENT, neededImages } from "./document.ts";
 import { refusalOf } from "./refusal.ts";

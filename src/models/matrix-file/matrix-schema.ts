@@ -1,5 +1,6 @@
 import * as z from "zod/mini";
 import { shortened } from "../../lib/short-text.ts";
+import { isWellFormedRatio } from "../aspect-ratio.ts";
 import { editDistance } from "../edit-distance.ts";
 import {
   type Columns,
@@ -10,7 +11,6 @@ import {
   QUALITIES,
   type References,
 } from "../matrix.ts";
-import { isWellFormedRatio } from "../ratio.ts";
 
 /** One model of a matrix file. What it omits comes from the built-in model of the same id, or is the default. */
 export type MatrixEntry = Columns & Pick<Model, "id">;

@@ -1,6 +1,6 @@
 import { paint } from "./brush.ts";
 import { luminance } from "./canvas/color.ts";
-import { pngStream } from "./png.ts";
+import { pngStream } from "./png-stream.ts";
 import { type PictureRequest, readBrief } from "./words/brief.ts";
 import type { StyleName } from "./words/vocabulary.ts";
 

@@ -4,8 +4,8 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { UsageError } from "../../../src/lib/error-types.ts";
 import { type Matrix, MODELS } from "../../../src/models/matrix.ts";
-import { mergeMatrix, readMatrix } from "../../../src/models/matrix-file/read.ts";
-import { MatrixProblem } from "../../../src/models/matrix-file/schema.ts";
+import { MatrixProblem } from "../../../src/models/matrix-file/matrix-schema.ts";
+import { mergeMatrix, readMatrix } from "../../../src/models/matrix-file/read-matrix.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 async function fileOf(content: string | Buffer): Promise<string> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { intendedRatio, isWellFormedRatio, nearestRatio } from "../../src/models/ratio.ts";
+import { intendedRatio, isWellFormedRatio, nearestRatio } from "../../src/models/aspect-ratio.ts";
 import { ALL_RATIOS } from "./document.ts";
 
 describe("isWellFormedRatio", () => {

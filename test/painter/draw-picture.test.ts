@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { drawPicture } from "../../src/painter/picture.ts";
+import { drawPicture } from "../../src/painter/draw-picture.ts";
 import type { PictureRequest } from "../../src/painter/words/brief.ts";
 import { decodePng, draw, requestFor } from "./picture-spec.ts";
 

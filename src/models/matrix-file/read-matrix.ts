@@ -2,7 +2,7 @@ import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { firstInvalidByte, readRegular } from "../../lib/read-file.ts";
 import { type Columns, type Matrix, MODELS, type Model, model } from "../matrix.ts";
-import { type MatrixEntry, MatrixProblem, readEntries, shownValue } from "./schema.ts";
+import { type MatrixEntry, MatrixProblem, readEntries, shownValue } from "./matrix-schema.ts";
 
 /** Some thousand models. A file that is larger was meant to be something else. */
 const LARGEST_BYTES = 1024 * 1024;
