@@ -9,9 +9,9 @@ import { keyMasker } from "../lib/redact.ts";
 import { HttpImageService } from "../providers/service/http-service.ts";
 import { GENERATOR_KEY_ID, type Intent, SANDBOX_SERVICE, type ServiceIdentity } from "../task/intent.ts";
 import { configuredService } from "./account.ts";
+import type { ClientSession } from "./client-session.ts";
 import type { OwnGenerator } from "./own-generator.ts";
 import { generatorInEffect, sandboxFolder, startService } from "./service-in-effect.ts";
-import type { ClientSession } from "./session.ts";
 import { storedAccount } from "./stored-account.ts";
 
 /** How long a task of the embedded sandbox takes, in milliseconds: less than `imggen sandbox`, as a person waits. */

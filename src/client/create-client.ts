@@ -5,14 +5,14 @@ import { readSettings, settingsFile } from "../store/settings-file.ts";
 import { checkApiKey, checkBaseUrl } from "./account.ts";
 import { checkOptions } from "./check-options.ts";
 import { type Client, clientOf } from "./client.ts";
+import type { ClientSession } from "./client-session.ts";
 import { EffectiveSettings, type SettingFlags } from "./effective-settings.ts";
-import { foldersOf } from "./folders.ts";
 import { MATRIX_FORM } from "./matrix-in-effect.ts";
 import type { ClientOptions } from "./options.ts";
 import { ownGenerator } from "./own-generator.ts";
 import { orFailure } from "./report-json.ts";
-import type { ClientSession } from "./session.ts";
 import { thisProcess } from "./this-process.ts";
+import { foldersOf } from "./user-folders.ts";
 
 /** Makes a client. Nothing is connected or written before its first call. @throws ImggenFailure for options it cannot use */
 export function createClient(options: ClientOptions = {}): Client {

@@ -17,9 +17,9 @@ import { ANY_MODEL, type GenerationRequest } from "../task/request.ts";
 import type { FieldNames } from "../task/request-fields.ts";
 import { newTaskId } from "../task/task-id.ts";
 import type { Work, WorkOptions } from "../task/work.ts";
-import { workflowsFolder } from "./folders.ts";
+import type { ClientSession } from "./client-session.ts";
 import { type OwnGenerator, requireKey } from "./own-generator.ts";
-import type { ClientSession } from "./session.ts";
+import { workflowsFolder } from "./user-folders.ts";
 
 // Loaded only where there is a generator.
 

@@ -7,8 +7,8 @@ import { errorOf } from "../providers/failures.ts";
 import { defaultModelOf, knownModels, needsModel, openProvider } from "../providers/kinds.ts";
 import { type Provider, ProviderError } from "../providers/provider.ts";
 import { ANY_MODEL } from "../task/request.ts";
+import type { ClientSession } from "./client-session.ts";
 import { type GeneratorSource, type OwnGenerator, ownGenerator, requireKey } from "./own-generator.ts";
-import type { ClientSession } from "./session.ts";
 
 // Loaded only where there is a generator.
 

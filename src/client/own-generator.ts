@@ -15,6 +15,7 @@ import {
 import { installedPackage } from "../providers/package/load.ts";
 import { mayCarryKey, parseGeneratorSpec } from "../providers/spec.ts";
 import { SETTINGS, type SettingName } from "../store/settings-table.ts";
+import type { ClientSession } from "./client-session.ts";
 import { type Effective, EffectiveSettings, type SettingFlags, switchValue } from "./effective-settings.ts";
 import {
   checkGeneratorKey,
@@ -25,7 +26,6 @@ import {
   placesOption,
   sizeFormOption,
 } from "./generator-values.ts";
-import type { ClientSession } from "./session.ts";
 
 // Loaded only where there is a generator.
 

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
+import { type ClientSession, openLedger } from "../client/client-session.ts";
 import { openGenerator } from "../client/generator-connection.ts";
 import { fieldTerms, termsAsked } from "../client/generator-terms.ts";
 import { matrixInEffect } from "../client/matrix-in-effect.ts";
 import type { OwnGenerator } from "../client/own-generator.ts";
 import { startService } from "../client/service-in-effect.ts";
-import { type ClientSession, openLedger } from "../client/session.ts";
 import { ANY_MODEL } from "../task/request.ts";
 import type { ServeOptions } from "./serve-options.ts";
 import { type RunningServer, startServer } from "./start.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { MANIFEST_EXTENSIONS } from "../../core/manifest/format.ts";
+import { MANIFEST_EXTENSIONS } from "../../core/manifest/manifest-format.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import bash from "../completion/imggen.bash?raw";
 import fish from "../completion/imggen.fish?raw";

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { clientOf } from "../../client/client.ts";
+import { type ClientSession, openLedger } from "../../client/client-session.ts";
 import { exitCodeOf } from "../../client/exit-codes.ts";
 import { matrixInEffect } from "../../client/matrix-in-effect.ts";
-import { type ClientSession, openLedger } from "../../client/session.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { AGENT_NAMES } from "../../mcp/agent-advice.ts";
 import { DEFAULT_MAX_CREDITS, SessionBudget } from "../../mcp/session-budget.ts";

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
-import { workflowCopy } from "../../client/folders.ts";
-import { openLedger } from "../../client/session.ts";
+import { openLedger } from "../../client/client-session.ts";
+import { workflowCopy } from "../../client/user-folders.ts";
 import { findEarlierRequest, type ImageOrigin } from "../../core/task/origin.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { shellWord } from "../../lib/shell-word.ts";

@@ -1,8 +1,8 @@
+import type { ClientSession } from "../../client/client-session.ts";
 import { EffectiveSettings } from "../../client/effective-settings.ts";
-import { type Folders, foldersOf } from "../../client/folders.ts";
 import type { OwnGenerator } from "../../client/own-generator.ts";
 import { profileFolder, requireProfile } from "../../client/profiles.ts";
-import type { ClientSession } from "../../client/session.ts";
+import { type Folders, foldersOf } from "../../client/user-folders.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import { NoHomeError } from "../../lib/home-folder.ts";
 import { withoutQuery } from "../../lib/redact.ts";

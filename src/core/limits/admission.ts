@@ -14,7 +14,7 @@ import {
 } from "../../providers/provider.ts";
 import type { AdmittedProvider } from "../deps.ts";
 import { isOfAccount } from "../errors.ts";
-import { isLasting } from "../task/submit.ts";
+import { isLasting } from "../task/submit-once.ts";
 import { CircuitBreaker, type CircuitBreakerDeps, type Ticket } from "./circuit-breaker.ts";
 import { pollWithinLimit, RateLimiter, type RateLimiterDeps } from "./rate-limiter.ts";
 

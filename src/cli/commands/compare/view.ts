@@ -1,6 +1,6 @@
 import { rowJson, summaryJson } from "../../../client/batch-json.ts";
 import type { CheckedRow } from "../../../core/batch/batch-row.ts";
-import type { Cell, Comparison, SkippedCell } from "../../../core/batch/compare.ts";
+import type { Cell, Comparison, SkippedCell } from "../../../core/batch/compare-cells.ts";
 import { add, documentedTotal, noCost } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { checkBatchBudget } from "../../../core/limits/budget.ts";

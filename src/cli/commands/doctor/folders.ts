@@ -1,7 +1,7 @@
 import { constants, promises, type Stats } from "node:fs";
 import { platform } from "node:os";
 import path from "node:path";
-import { openLedger } from "../../../client/session.ts";
+import { openLedger } from "../../../client/client-session.ts";
 import { tasksToResume } from "../../../core/use-cases/resume.ts";
 import { errorCode, errorText } from "../../../lib/error-text.ts";
 import { ImggenError } from "../../../lib/error-types.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ManifestEntry } from "../../../src/core/manifest/entry.ts";
-import { readManifest } from "../../../src/core/manifest/read.ts";
+import { readManifest } from "../../../src/core/manifest/read-manifest.ts";
 import { share } from "../../support/holds.ts";
 import { read } from "./entries.ts";
 

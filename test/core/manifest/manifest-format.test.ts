@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { formatOfText, manifestFormat } from "../../../src/core/manifest/format.ts";
+import { formatOfText, manifestFormat } from "../../../src/core/manifest/manifest-format.ts";
 import { UsageError } from "../../../src/lib/error-types.ts";
 
 describe("a manifest's format", () => {

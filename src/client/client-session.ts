@@ -2,8 +2,8 @@ import type { HttpClientOptions } from "../api/client.ts";
 import type { OptionNames } from "../lib/wording.ts";
 import { Ledger } from "../store/ledger.ts";
 import type { EffectiveSettings } from "./effective-settings.ts";
-import type { Folders } from "./folders.ts";
 import type { ProcessContext } from "./this-process.ts";
+import type { Folders } from "./user-folders.ts";
 
 /** What a client works with: a command's session, or what a program that uses the package has given it. */
 export interface ClientSession {

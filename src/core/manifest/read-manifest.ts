@@ -1,8 +1,8 @@
 import { readCsv } from "./csv-rows.ts";
 import type { ManifestEntry, ReadOptions } from "./entry.ts";
-import { formatOfText, type ManifestFormat } from "./format.ts";
 import { readJsonLines, readObjects } from "./json-lines.ts";
 import { firstOf, type ManifestLine, readLines, withFirst } from "./lines.ts";
+import { formatOfText, type ManifestFormat } from "./manifest-format.ts";
 
 type Reader = (lines: AsyncGenerator<ManifestLine>, options: ReadOptions) => AsyncGenerator<ManifestEntry>;
 
