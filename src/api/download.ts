@@ -1,9 +1,9 @@
 import type { Clock } from "../lib/clock.ts";
 import { errorCode } from "../lib/error-text.ts";
 import { BlockedAddressError, looksPublic } from "./address.ts";
-import type { HttpClient } from "./client.ts";
 import { connectionErrorText } from "./connection-errors.ts";
 import { decoded, isEncoded } from "./decode.ts";
+import type { HttpClient } from "./http-client.ts";
 import { isWorthRetry, parseRetryAfter } from "./retry.ts";
 import { type ByteSink, type ReplyHeaders, TransportError } from "./transport.ts";
 

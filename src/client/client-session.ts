@@ -1,4 +1,4 @@
-import type { HttpClientOptions } from "../api/client.ts";
+import type { HttpClientOptions } from "../api/http-client.ts";
 import type { OptionNames } from "../lib/wording.ts";
 import { Ledger } from "../store/ledger.ts";
 import type { EffectiveSettings } from "./effective-settings.ts";

@@ -1,5 +1,5 @@
 import { guardedLookup, isLoopbackHost } from "../api/address.ts";
-import { HttpClient, type HttpClientOptions } from "../api/client.ts";
+import { HttpClient, type HttpClientOptions } from "../api/http-client.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
 import type { Connection } from "../core/deps.ts";
 import { requireSameAccount } from "../core/errors.ts";

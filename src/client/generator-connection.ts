@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
 import { guardedLookup, isLoopbackHost } from "../api/address.ts";
-import { HttpClient } from "../api/client.ts";
+import { HttpClient } from "../api/http-client.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
 import type { GeneratorConnection } from "../core/deps.ts";
 import { Line } from "../core/turns/line.ts";

@@ -1,4 +1,4 @@
-import { NetworkError, ServiceError } from "../api/errors.ts";
+import { NetworkError, ServiceError } from "../api/api-errors.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
 import { ImggenError, UsageError } from "../lib/error-types.ts";
 import { listed } from "../lib/short-text.ts";

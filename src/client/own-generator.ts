@@ -1,4 +1,4 @@
-import { AuthRequiredError } from "../api/errors.ts";
+import { AuthRequiredError } from "../api/api-errors.ts";
 import { timeoutOption } from "../lib/duration.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { shellWord } from "../lib/shell-word.ts";

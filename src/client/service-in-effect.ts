@@ -2,7 +2,7 @@ import path from "node:path";
 import type { PrivateCopies } from "../core/references/private-copies.ts";
 import { errorCode } from "../lib/error-text.ts";
 import type { GeneratorTerms } from "../models/check-request.ts";
-import { StateFolderError } from "../store/errors.ts";
+import { StateFolderError } from "../store/store-errors.ts";
 import type { ClientSession } from "./client-session.ts";
 import type { OwnGenerator } from "./own-generator.ts";
 

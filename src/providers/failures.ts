@@ -6,7 +6,7 @@ import {
   NoRoomError,
   RejectedRequestError,
   ServiceError,
-} from "../api/errors.ts";
+} from "../api/api-errors.ts";
 import { errorCode, errorText } from "../lib/error-text.ts";
 import type { ImggenError } from "../lib/error-types.ts";
 import { type FailedPoll, ProviderError, type SubmitReply } from "./provider.ts";

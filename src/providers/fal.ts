@@ -1,4 +1,4 @@
-import type { HttpReply } from "../api/client.ts";
+import type { HttpReply } from "../api/http-client.ts";
 import { readErrorBody } from "./failed-reply.ts";
 import { isJobId, type JobForm, jobService, urlsIn } from "./job-service.ts";
 import type { ServerSetup } from "./kind.ts";

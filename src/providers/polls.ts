@@ -1,5 +1,5 @@
-import type { HttpReply } from "../api/client.ts";
-import { AuthRequiredError, RejectedRequestError } from "../api/errors.ts";
+import { AuthRequiredError, RejectedRequestError } from "../api/api-errors.ts";
+import type { HttpReply } from "../api/http-client.ts";
 import { isWorthRetry, parseRetryAfter } from "../api/retry.ts";
 import { fieldsOf } from "../lib/json.ts";
 import { readErrorBody, replyWithoutImage } from "./failed-reply.ts";

@@ -1,4 +1,4 @@
-import type { HttpClientOptions } from "../api/client.ts";
+import type { HttpClientOptions } from "../api/http-client.ts";
 import type { Proxies } from "../api/proxies.ts";
 import type { Clock } from "../lib/clock.ts";
 

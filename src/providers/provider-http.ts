@@ -1,7 +1,7 @@
 import path from "node:path";
 import { isLoopbackHost } from "../api/address.ts";
-import { HttpClient, type HttpReply, wholeReply } from "../api/client.ts";
 import { connectionErrorText, describeConnectionError, isUntrusted } from "../api/connection-errors.ts";
+import { HttpClient, type HttpReply, wholeReply } from "../api/http-client.ts";
 import type { ListenOptions } from "../api/messages.ts";
 import { type HttpRequest, TransportError } from "../api/transport.ts";
 import { errorText } from "../lib/error-text.ts";

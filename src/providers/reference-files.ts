@@ -1,8 +1,8 @@
 import { copyFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { guardedLookup } from "../api/address.ts";
-import { HttpClient } from "../api/client.ts";
 import { download } from "../api/download.ts";
+import { HttpClient } from "../api/http-client.ts";
 import { backoffMs, REFERENCE } from "../api/retry.ts";
 import { DiskFile, giveToOwnerOfFolder } from "../lib/disk-file.ts";
 import { errorText } from "../lib/error-text.ts";

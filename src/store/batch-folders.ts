@@ -7,7 +7,7 @@ import { UsageError } from "../lib/error-types.ts";
 import { readPublished } from "../lib/publish.ts";
 import { readField } from "../lib/read-file.ts";
 import { createWhole, draftedFile, removeOldDrafts, replaceWhole } from "../lib/write-whole.ts";
-import { UnreadableRecordError, usingStateFolder } from "./errors.ts";
+import { UnreadableRecordError, usingStateFolder } from "./store-errors.ts";
 
 /** The file in a batch's output folder that holds the folder's id, so that a folder that was moved is known again. */
 export const FOLDER_ID_FILE = ".imggen-batch";

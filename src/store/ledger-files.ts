@@ -6,11 +6,11 @@ import type { Processes } from "../lib/processes.ts";
 import type { TaskState } from "../task/lifecycle.ts";
 import { CancelMarks } from "./cancel-marks.ts";
 import { DoneTasks } from "./done-tasks.ts";
-import { StateFolderError } from "./errors.ts";
 import { type LedgerEntry, listFolder, readEntry } from "./ledger-entry.ts";
 import { idOfName, isAuxiliary, openName } from "./ledger-name.ts";
 import { isOwnerGone } from "./owners.ts";
 import { Servers } from "./servers.ts";
+import { StateFolderError } from "./store-errors.ts";
 import { WorkFolders } from "./work-folders.ts";
 
 /** Well below the number of open files that a process may have. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { NetworkError, OutcomeUnknownError } from "../../src/api/errors.ts";
+import { NetworkError, OutcomeUnknownError } from "../../src/api/api-errors.ts";
 import { failureLines } from "../../src/cli/text/phrases.ts";
 import { requireApiKey } from "../../src/client/account.ts";
 import { PACKAGE_NAMES } from "../../src/client/create-client.ts";

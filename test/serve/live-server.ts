@@ -1,6 +1,6 @@
 import path from "node:path";
 import { onTestFinished } from "vitest";
-import { HttpClient } from "../../src/api/client.ts";
+import { HttpClient } from "../../src/api/http-client.ts";
 import { workFor } from "../../src/client/generator-connection.ts";
 import type { GeneratorConnection } from "../../src/core/deps.ts";
 import { Line } from "../../src/core/turns/line.ts";

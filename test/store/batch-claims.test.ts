@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, stat, utimes, writeFile } from "node:fs/promi
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { BatchClaims } from "../../src/store/batch-claims.ts";
-import { StateFolderError } from "../../src/store/errors.ts";
+import { StateFolderError } from "../../src/store/store-errors.ts";
 import { formatLine } from "../../src/store/task-file.ts";
 import { fakeClock } from "../support/fake-clock.ts";
 import { EVENTS } from "../support/records.ts";

@@ -1,5 +1,5 @@
+import { NetworkError, ServiceError } from "../../api/api-errors.ts";
 import { connectionErrorText } from "../../api/connection-errors.ts";
-import { NetworkError, ServiceError } from "../../api/errors.ts";
 import { TransportError } from "../../api/transport.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { ImggenError } from "../../lib/error-types.ts";

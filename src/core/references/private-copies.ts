@@ -6,7 +6,7 @@ import { sha256Of } from "../../lib/file-digest.ts";
 import { readRegular } from "../../lib/read-file.ts";
 import { createWhole } from "../../lib/write-whole.ts";
 import { isLocalFile } from "../../models/rules/images.ts";
-import { StateFolderError } from "../../store/errors.ts";
+import { StateFolderError } from "../../store/store-errors.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../deps.ts";
 import { checkUrls } from "./check-urls.ts";

@@ -1,5 +1,5 @@
+import { InsufficientCreditsError, NetworkError, OutcomeUnknownError } from "../../api/api-errors.ts";
 import { describeConnectionError } from "../../api/connection-errors.ts";
-import { InsufficientCreditsError, NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
 import {
   backoffMs,
   isWorthRetry,

@@ -1,4 +1,4 @@
-import type { HttpReply } from "../../api/client.ts";
+import type { HttpReply } from "../../api/http-client.ts";
 import { fieldsOf, isTexts } from "../../lib/json.ts";
 import { lenientJson } from "../lenient-json.ts";
 import { jsonBody, type PostBody } from "../post-body.ts";

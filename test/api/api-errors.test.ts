@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { refusedSubmit } from "../../src/api/errors.ts";
+import { refusedSubmit } from "../../src/api/api-errors.ts";
 import { describeFailure } from "../../src/client/failure.ts";
 import { FLAG_NAMES } from "../../src/lib/wording.ts";
 
