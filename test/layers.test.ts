@@ -136,6 +136,19 @@ describe("the source", () => {
     expect(importsWhere((_file, { ours, to }) => ours && !names.has(to) && !isText(to))).toEqual([]);
   });
 
+  it("has no two files of one name, but a use case and its command", () => {
+    const isPair = (names: string[]) =>
+      names.length === 2 &&
+      ["core/use-cases/", "cli/commands/"].every((room) => names.some((name) => name.startsWith(room)));
+    const isNamesake = (name: string, other: string) =>
+      path.posix.basename(name) === path.posix.basename(other);
+    const names = FILES.map(({ name }) => name);
+    const shared = names
+      .map((name) => names.filter((other) => isNamesake(name, other)))
+      .filter((same) => same.length > 1 && !isPair(same));
+    expect(shared).toEqual([]);
+  });
+
   it("has no circles, not even of types", () => {
     expect(circles()).toEqual([]);
   });
