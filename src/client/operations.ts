@@ -88,7 +88,7 @@ export class Operations {
     const matrix = matrixInEffect(this.#session);
     const checked = checkedFrom(options, matrix, await termsInEffect(this.#session, options));
     const copies = await this.#copies();
-    const request = copies === null ? checked.request : await copies.known(checked.request);
+    const request = copies === null ? checked.request : await copies.asRecorded(checked.request);
     const destination = await this.#destination(options, { mayExist: true });
     const deps = this.#depsFor(options, signal);
     const earlier = await reuseEarlier(request, { wait, destination }, await deps.current());

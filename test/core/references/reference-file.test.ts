@@ -34,9 +34,9 @@ describe("a reference image on disk", () => {
       extension: "png",
       warning: null,
     };
-    expect(await read(folder, "a fox.png")).toEqual({ given: "a fox.png", ...facts });
+    expect(await read(folder, "a fox.png")).toEqual({ name: "a fox.png", ...facts });
     const url = pathToFileURL(file).href;
-    expect(await read(folder, url)).toEqual({ given: url, ...facts });
+    expect(await read(folder, url)).toEqual({ name: url, ...facts });
   });
 
   it.each([
