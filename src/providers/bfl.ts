@@ -16,9 +16,9 @@ export function bflProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
 }
 
 function formOf(server: ProviderServer): JobForm {
-  const idIn = ({ id, polling_url: given, cost }: Fields) => {
+  const idIn = ({ id, polling_url: pollingUrl, cost }: Fields) => {
     if (!isJobId(id)) return null;
-    const url = server.ownUrl(given ?? server.urlBelow(`/get_result?id=${id}`));
+    const url = server.ownUrl(pollingUrl ?? server.urlBelow(`/get_result?id=${id}`));
     if (url === null) return null;
     // Only this reply has the price. A URL's fragment is never sent.
     return typeof cost === "number" ? `${url.href.replace(/#.*$/s, "")}#${COST}${cost}` : url.href;

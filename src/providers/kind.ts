@@ -24,7 +24,7 @@ export interface ServerKind {
   /** Whether every request must name a model. */
   needsModel: boolean;
   /** The models that the server at a URL is known to have, and the one for requests that name none, if there is one. */
-  modelsAt(server: { url: string }): { known: Matrix; default: string | null } | null;
+  modelsAt(server: { url: string }): { matrix: Matrix; default: string | null } | null;
   /** A model to suggest, if every request must name one; absent: none. */
   firstModel?: string;
   /** How servers on this machine are found; absent: they are not searched for. */

@@ -90,7 +90,7 @@ const TABLE = {
     keyVariables: ["GEMINI_API_KEY", "GOOGLE_API_KEY"],
     firstModel: "gemini-3-pro-image",
     keyHeaders: (key) => ({ "x-goog-api-key": key }),
-    modelsAt: () => ({ known: GEMINI_MATRIX, default: null }),
+    modelsAt: () => ({ matrix: GEMINI_MATRIX, default: null }),
     fieldNamesAt: () => ({}),
     open: async (setup, deps) => (await import("./gemini.ts")).geminiProvider(setup, deps),
   },
@@ -202,7 +202,7 @@ export function needsModel(spec: GeneratorSpec): boolean {
 
 /** The models that a generator is known to have; it may have others. */
 export function knownModels(spec: GivenSpec): Matrix {
-  return modelsOf(spec)?.known ?? [];
+  return modelsOf(spec)?.matrix ?? [];
 }
 
 /** The model of requests that name none; null if it is not known. */

@@ -60,8 +60,8 @@ export class Polls {
    */
   finished(urls: string[], usage: unknown, said: unknown): PolledState {
     const asked = this.#server.asked(true);
-    const known = usageIn(usage, asked.mask);
-    const facts = { status: "completed", ...(known && { usage: known }) } as const;
+    const readUsage = usageIn(usage, asked.mask);
+    const facts = { status: "completed", ...(readUsage && { usage: readUsage }) } as const;
     if (urls.length > 0 && !urls.some(isInline)) return { ...facts, urls };
     const text = JSON.stringify(said);
     const none = urls.length > 0 ? null : replyWithoutImage(text, asked);

@@ -160,11 +160,11 @@ export class ProviderServer {
 
   /**
    * An address that a reply or a record names, if it is one of the server's own, so that the key may go there; else null.
-   * @param given absolute
+   * @param address absolute
    */
-  ownUrl(given: unknown): OwnUrl | null {
-    if (typeof given !== "string" || given.length > LONGEST_URL || !URL.canParse(given)) return null;
-    const url = new URL(given);
+  ownUrl(address: unknown): OwnUrl | null {
+    if (typeof address !== "string" || address.length > LONGEST_URL || !URL.canParse(address)) return null;
+    const url = new URL(address);
     const isPlain = url.username === "" && url.password === "";
     return isPlain && (url.origin === this.#base.origin || this.#isOtherHost(url)) ? (url as OwnUrl) : null;
   }
@@ -185,10 +185,10 @@ export class ProviderServer {
     return { method: "POST", url: this.mask(withoutQuery(this.urlBelow(to))), body };
   }
 
-  /** An image that a reply names. @param given absolute, or relative to the server */
-  imageAt(given: string): MadeImage {
-    if (!URL.canParse(given, this.#base.href)) return { kind: "url", url: given };
-    const { href: url, origin } = new URL(given, this.#base.href);
+  /** An image that a reply names. @param address absolute, or relative to the server */
+  imageAt(address: string): MadeImage {
+    if (!URL.canParse(address, this.#base.href)) return { kind: "url", url: address };
+    const { href: url, origin } = new URL(address, this.#base.href);
     return { kind: "url", url, ...(origin === this.#base.origin && { headers: this.#headers }) };
   }
 
@@ -213,8 +213,8 @@ export class ProviderServer {
 
   get #headers(): Record<string, string> {
     const { keyHeaders, options } = this.#options;
-    const own = Object.entries(options.headers).map(([name, value]) => [name.toLowerCase(), value]);
-    return { ...keyHeaders, ...Object.fromEntries(own) };
+    const userHeaders = Object.entries(options.headers).map(([name, value]) => [name.toLowerCase(), value]);
+    return { ...keyHeaders, ...Object.fromEntries(userHeaders) };
   }
 
   /** @param relative a path below the base, with a query or without; or a whole address */

@@ -46,9 +46,9 @@ export interface LocalReference {
  * @throws ProviderError: nothing was sent to the generator
  */
 export async function referenceFiles(
-  { references, folder: own }: Pick<Job, "references" | "folder">,
+  { references, folder: jobFolder }: Pick<Job, "references" | "folder">,
   deps: ReferenceDeps,
-  folder = own,
+  folder = jobFolder,
 ): Promise<LocalReference[]> {
   if (deps.isShown) return references.map(shownReference);
   const lookup = guardedLookup(deps.generatorUrl.hostname);

@@ -17,13 +17,13 @@ export function sdapiProvider(setup: ServerSetup, deps: ProviderDeps): Provider 
   // Some copy the address of the interface's own documentation.
   const base = new URL(setup.url);
   base.pathname = base.pathname.replace(/\/sdapi\/v1$/, "");
-  const own = { ...setup, url: base.href };
-  const server = new ProviderServer(own, deps);
+  const baseSetup = { ...setup, url: base.href };
+  const server = new ProviderServer(baseSetup, deps);
   const send: ImageForm["send"] = async (job, how, context) => {
     const { path, body } = await imageRequest(await unlessLoaded(job, server, how.signal), context);
     return whileFollowed(server, deps.clock, how, () => server.post(path, jsonBody(body), job, how));
   };
-  const service = imageService(own, server, { ...FORM, send }, deps);
+  const service = imageService(baseSetup, server, { ...FORM, send }, deps);
   return { ...service, loadedModel: (signal) => loadedModel(server, signal) };
 }
 

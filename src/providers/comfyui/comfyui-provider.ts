@@ -77,11 +77,11 @@ interface Context {
 
 /** Reads the workflow, and asks the server about its nodes. @throws ProviderError, UsageError */
 async function prepared({ workflows, server }: Context, signal: AbortSignal | null): Promise<Prepared> {
-  const given = await workflows.given();
-  const named = given === null ? {} : { workflow: given.sha256 };
-  if (given === null || signal === null) return { isPaid: false, ...named };
-  const facts = await factsOf(given.graph, server, signal);
-  requireOneOutput(given.graph, facts);
+  const workflow = await workflows.fromFile();
+  const named = workflow === null ? {} : { workflow: workflow.sha256 };
+  if (workflow === null || signal === null) return { isPaid: false, ...named };
+  const facts = await factsOf(workflow.graph, server, signal);
+  requireOneOutput(workflow.graph, facts);
   return { isPaid: [...facts.values()].some(({ isPaid }) => isPaid), ...named };
 }
 
@@ -141,9 +141,9 @@ async function sent(job: Job, how: SubmitHow, context: Context): Promise<SubmitR
 
 /** What became of a job whose reply was lost: the server knows. */
 async function afterLoss(lost: UnknownReply, job: Job, server: ComfyServer): Promise<SubmitReply> {
-  const known = await whereabouts(job, AbortSignal.timeout(ASK_MS), server);
-  if (known === null) return lost;
-  return known.outcome === "unknown" ? { ...lost, isAskable: true } : known;
+  const found = await whereabouts(job, AbortSignal.timeout(ASK_MS), server);
+  if (found === null) return lost;
+  return found.outcome === "unknown" ? { ...lost, isAskable: true } : found;
 }
 
 /** What became of a job whose process ended. One that is given up is looked for all the same, to be stopped then. */

@@ -121,6 +121,6 @@ export const OPENAI_MATRIX: Matrix = [
 ];
 
 /** The models that the server at this URL is known to have, and the one it is asked for by default; null: not known. */
-export function modelsAt({ url }: { url: string }): { known: Matrix; default: string } | null {
-  return serverFormOf(url).isOpenAi ? { known: OPENAI_MATRIX, default: OPENAI_DEFAULT_MODEL } : null;
+export function modelsAt({ url }: { url: string }): { matrix: Matrix; default: string } | null {
+  return serverFormOf(url).isOpenAi ? { matrix: OPENAI_MATRIX, default: OPENAI_DEFAULT_MODEL } : null;
 }

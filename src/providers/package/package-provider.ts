@@ -43,9 +43,9 @@ function problemOf(
   { title, settings, fieldNames }: ProviderPackage,
   provider: Provider,
 ): string | null {
-  const known = settings && [...settings, ...Object.values(fieldNames ?? {})];
-  const stray = Object.keys(job.options.fields).find((name) => known && !known.includes(name));
-  if (stray !== undefined) return `${title} has no setting ${stray}. It has: ${known?.join(", ") || "none"}.`;
+  const names = settings && [...settings, ...Object.values(fieldNames ?? {})];
+  const stray = Object.keys(job.options.fields).find((name) => names && !names.includes(name));
+  if (stray !== undefined) return `${title} has no setting ${stray}. It has: ${names?.join(", ") || "none"}.`;
   const urls = job.references.map((reference) => ("url" in reference ? reference.url : "data:"));
   return provider.check?.(plainJob({ ...job, taskId: "" }, urls)) ?? null;
 }

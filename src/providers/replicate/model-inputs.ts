@@ -90,8 +90,8 @@ async function askedInputs(model: string, server: ProviderServer, signal: AbortS
 
 /** An input as its schema has it: the values of a choice are in a schema of their own. */
 function inputIn(schema: Record<string, unknown>, schemas: Record<string, unknown>): Partial<ModelInput> {
-  const { $ref: own, allOf, enum: values, type } = schema;
-  const parts = [own, ...[allOf].flat().map((part) => fieldsOf(part).$ref)];
+  const { $ref: directRef, allOf, enum: values, type } = schema;
+  const parts = [directRef, ...[allOf].flat().map((part) => fieldsOf(part).$ref)];
   const named = parts.map((ref) => fieldsOf(schemas[String(ref).split("/").at(-1) ?? ""]).enum);
   return { values: [values, ...named].find(isTexts) ?? null, isList: type === "array" };
 }

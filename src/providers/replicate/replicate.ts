@@ -27,8 +27,8 @@ function formOf(server: ProviderServer, deps: ProviderDeps): JobForm {
     check: modelNamed(MODEL_NAME, "Replicate is named owner/name or owner/name:version"),
     async request(job, context) {
       const model = job.options.model ?? "";
-      const known = await modelInputs(model, server, { ...deps, ...context });
-      const input = await inputFor(job, known, context);
+      const allowed = await modelInputs(model, server, { ...deps, ...context });
+      const input = await inputFor(job, allowed, context);
       const version = versionOf(model);
       return { path: submitPath(model), body: { ...(version !== null && { version }), input } };
     },

@@ -163,7 +163,7 @@ describe("the table of OpenAI's models", () => {
 
   it("is OpenAI's own, and no other server's", () => {
     expect(modelsAt({ url: "https://api.openai.com/v1" })).toEqual({
-      known: OPENAI_MATRIX,
+      matrix: OPENAI_MATRIX,
       default: "gpt-image-2",
     });
     expect(modelsAt({ url: "https://openai.example/v1" })).toBeNull();
