@@ -118,9 +118,9 @@ export function refusedPoll(key: string | null, status: number): ImggenError {
 export function refusedSubmit(key: string | null, status: number, charged: Charged): ImggenError {
   if (key === null && status === 404) return addressUnknown(charged);
   const facts = { key: key ?? undefined, charged };
-  const known = (key !== null && Object.hasOwn(BY_KEY, key) ? BY_KEY[key] : undefined) ?? BY_STATUS[status];
-  if (known) {
-    const [Type, message] = known;
+  const entry = (key !== null && Object.hasOwn(BY_KEY, key) ? BY_KEY[key] : undefined) ?? BY_STATUS[status];
+  if (entry) {
+    const [Type, message] = entry;
     return new Type(message, facts);
   }
   const said = key === null ? `HTTP ${status}` : `the error "${key}"`;

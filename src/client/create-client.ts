@@ -43,10 +43,10 @@ function sessionOf(options: ClientOptions): ClientSession {
     ...env,
     // An option that names one service goes before a variable that names another.
     ...(baseUrl !== undefined && { IMGGEN_GENERATOR: undefined }),
-    ...given("IMGGEN_GENERATOR_KEY", generatorKey),
-    ...given("IMGGEN_BASE_URL", baseUrl),
-    ...given("IMGGEN_API_KEY", apiKey),
-    ...given("IMGGEN_MATRIX", matrix),
+    ...variable("IMGGEN_GENERATOR_KEY", generatorKey),
+    ...variable("IMGGEN_BASE_URL", baseUrl),
+    ...variable("IMGGEN_API_KEY", apiKey),
+    ...variable("IMGGEN_MATRIX", matrix),
   };
   const read = () => readSettings(settingsFile(folders.config));
   const settings = new EffectiveSettings(overridden, read, generatorSettings(options), sandbox === true);
@@ -78,7 +78,7 @@ function generatorSettings(options: ClientOptions): SettingFlags {
   return Object.fromEntries(entries.map(([name, value]) => [name, { value, label: name }]));
 }
 
-function given(name: string, value: string | undefined): Record<string, string> {
+function variable(name: string, value: string | undefined): Record<string, string> {
   return value === undefined ? {} : { [name]: value };
 }
 

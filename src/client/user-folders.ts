@@ -53,10 +53,10 @@ export function foldersOf({ env }: Pick<ProcessContext, "env">): Folders {
  * The folder that IMGGEN_HOME names. A relative one is refused: the ledger would depend on where a command is run, and
  * what was charged in one folder would not be known in another.
  */
-function ownHome(given: string): string {
-  const home = withHomeFolder(requirePath(given, "IMGGEN_HOME"));
+function ownHome(value: string): string {
+  const home = withHomeFolder(requirePath(value, "IMGGEN_HOME"));
   if (path.isAbsolute(home)) return home;
-  throw new UsageError(`IMGGEN_HOME ${JSON.stringify(given)} must be an absolute path.`, {
+  throw new UsageError(`IMGGEN_HOME ${JSON.stringify(value)} must be an absolute path.`, {
     hint: "Nothing was sent. In another folder it would be another ledger, which knows nothing of what was charged.",
   });
 }

@@ -74,10 +74,10 @@ export function checkRequest(
   const foreign = ofGeneratorAlone({ input, labels, inherited: options.inherited });
   if (foreign !== undefined) throw refused(foreign);
   const name = input.model ?? DEFAULT_MODEL;
-  const known = resolveModel(name, matrix);
-  if (known !== undefined) {
+  const model = resolveModel(name, matrix);
+  if (model !== undefined) {
     const { uploads, inherited } = options;
-    const subject = { input, model: known, matrix, labels, uploads, inherited };
+    const subject = { input, model, matrix, labels, uploads, inherited };
     return options.validate === false ? sentAsGiven(subject) : validated(subject);
   }
   const unknown = unknownModelRefusal(name, labels.model, matrix);
@@ -111,30 +111,30 @@ function sentAsGiven(subject: RuleInput): CheckedRequest {
 
 /** The document says nothing of a generator, so that it warns of nothing; a name is handed on as it is. */
 function checkedForGenerator(
-  { input: given, matrix, labels }: Omit<RuleInput, "model">,
+  { input: original, matrix, labels }: Omit<RuleInput, "model">,
   terms: GeneratorTerms,
   { validate, inherited }: CheckOptions,
 ): CheckedRequest {
   const { isFree, defaultModel, models } = terms;
-  const own = ownFields(given, terms, labels);
-  if ("kind" in own) throw refused(own);
-  const { seed: _seed, negative: _negative, fields: _fields, ...rest } = given;
-  const input = { ...rest, ...own };
+  const fields = ownFields(original, terms, labels);
+  if ("kind" in fields) throw refused(fields);
+  const { seed: _seed, negative: _negative, fields: _fields, ...rest } = original;
+  const input = { ...rest, ...fields };
   const name = input.model ?? defaultModel;
   if (typeof name !== "string") throw name;
   const unknown = validate === false ? undefined : unknownToGenerator(name, models, labels.model);
   if (unknown !== undefined) throw refused(unknown);
-  const known = matrix.find(({ id }) => id === name) ?? unknownToUs(name);
-  const subject = { input, model: known, matrix, labels, uploads: true, inherited };
+  const model = matrix.find(({ id }) => id === name) ?? unknownToUs(name);
+  const subject = { input, model, matrix, labels, uploads: true, inherited };
   const broken = validate === false ? tooMany(subject) : judge(subject).find(isRefusal);
   if (broken !== undefined) throw refused(broken);
   const guess = isFree ? undefined : price(subject);
   const requests = input.maxImages ?? 1;
   // It makes one image for each request that it gets, and as many are sent as are wanted.
-  const sent = { ...normalizeInput(input, known), maxImages: input.maxImages };
+  const sent = { ...normalizeInput(input, model), maxImages: input.maxImages };
   return {
     request: toRequest(validate === false ? input : sent, name),
-    credits: isFree ? 0 : totalOf(estimateCost(known, input.quality).credits, requests),
+    credits: isFree ? 0 : totalOf(estimateCost(model, input.quality).credits, requests),
     ...(requests > 1 && { requests }),
     warnings: guess === undefined ? [] : [`${guess.message}.`],
   };

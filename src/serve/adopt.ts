@@ -37,8 +37,8 @@ async function adopt(
 ): Promise<void> {
   await queue.noteEnded();
   const ids = queue.ids();
-  const known = { has: (id: string) => ids.has(id) || left.has(id) };
-  for (const entry of await ledger.unfinished(known)) {
+  const skipped = { has: (id: string) => ids.has(id) || left.has(id) };
+  for (const entry of await ledger.unfinished(skipped)) {
     if (entry.kind === "task") {
       const { record } = entry;
       const isOwn = record.intent.server === name;

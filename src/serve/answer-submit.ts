@@ -18,9 +18,9 @@ export async function submit(request: ServiceRequest, service: Service): Promise
   const checked = checkBody(json.json, service.matrix, service.defaultModel ?? undefined);
   if ("refused" in checked) return checked.refused;
   const { image, ...body } = checked.request;
-  const given = { ...body, ...(image !== undefined && { image: [image].flat() }) };
+  const fields = { ...body, ...(image !== undefined && { image: [image].flat() }) };
   const input: RequestInput = {
-    ...fieldsFrom<GivenFields>((name) => given[name]),
+    ...fieldsFrom<GivenFields>((name) => fields[name]),
     prompt: body.prompt,
   };
   const begun = await beginOnce({ input }, service, request.headers[IDEMPOTENCY_KEY]);

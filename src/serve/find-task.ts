@@ -8,8 +8,8 @@ export async function findTask(
   { ledger, queue, name }: Pick<Service, "ledger" | "queue" | "name">,
 ): Promise<TaskRecord | null> {
   if (!isNewTaskId(taskId)) return null;
-  const known = queue.entryOf(taskId)?.record ?? queue.ended(taskId);
-  if (known !== undefined) return known;
+  const queued = queue.entryOf(taskId)?.record ?? queue.ended(taskId);
+  if (queued !== undefined) return queued;
   const record = await ledger.findWhole(taskId);
   return record?.intent.server === name ? record : null;
 }

@@ -20,7 +20,7 @@ export interface ServeOptions {
   /** Whether its images cost nothing. */
   isFree: boolean;
   /** The names and defaults of fields that only a generator has. */
-  own: FieldTerms;
+  fieldTerms: FieldTerms;
   /** What a request gets that names no model; null: the generator's own. */
   defaultModel: string | null;
   /** The names of its models; null where it cannot say. Rejects where it cannot be asked. */

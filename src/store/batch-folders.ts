@@ -87,8 +87,8 @@ export class BatchFolders {
 
   /** What is known of an id; null if this ledger has never seen it. @throws StateFolderError */
   async byId(id: string): Promise<KnownFolder | null> {
-    const own = await this.#read(id);
-    if (own !== null) return { origin: own, isShared: false };
+    const origin = await this.#read(id);
+    if (origin !== null) return { origin, isShared: false };
     const shared = await this.#read(`${id}.shared`);
     return shared === null ? null : { origin: shared, isShared: true };
   }

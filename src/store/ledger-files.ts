@@ -45,12 +45,12 @@ export class LedgerFiles {
 
   /**
    * Everything in the folder of the unfinished, oldest first.
-   * @param known ids of tasks that are left out
+   * @param skipped ids of tasks that are left out
    */
-  async unfinished(known?: { has(id: string): boolean }): Promise<LedgerEntry[]> {
+  async unfinished(skipped?: { has(id: string): boolean }): Promise<LedgerEntry[]> {
     return this.guarded(async () => {
-      const isKnown = (name: string) => known?.has(idOfName(name) ?? "") === true;
-      const names = listFolder(this.openFolder).filter((name) => !isAuxiliary(name) && !isKnown(name));
+      const isSkipped = (name: string) => skipped?.has(idOfName(name) ?? "") === true;
+      const names = listFolder(this.openFolder).filter((name) => !isAuxiliary(name) && !isSkipped(name));
       const entries = await mapConcurrent(names, FILES_AT_ONCE, async (name) => {
         const entry = await this.readOpen(name);
         return entry && (await this.#isFinished(entry)) ? null : entry;

@@ -67,7 +67,7 @@ export async function liveServer(live: LiveOptions = {}) {
     clock,
     concurrency: options.concurrency,
     isFree: !options.isPaid,
-    own: options,
+    fieldTerms: options,
     defaultModel: options.model,
     models: live.models ?? (async () => null),
     matrix: live.matrix ?? [],
