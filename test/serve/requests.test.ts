@@ -11,8 +11,8 @@ import { clientOf } from "../sandbox/live.ts";
 import { png } from "../support/images.ts";
 import { WORK } from "../support/records.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { dataOf, liveServer } from "./live-server.ts";
-import { scriptedProvider } from "./scripted-provider.ts";
+import { scriptedProvider } from "./provider-script.ts";
+import { dataOf, liveServer } from "./serve-world.ts";
 
 const INVALID = "image_generation.error.invalid_request";
 

@@ -13,7 +13,7 @@ import { Ledger } from "../../src/store/ledger.ts";
 import { GENERATOR_KEY_ID } from "../../src/task/intent.ts";
 import { type Answer, clientOf } from "../sandbox/live.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { scriptedProvider } from "./scripted-provider.ts";
+import { scriptedProvider } from "./provider-script.ts";
 
 interface LiveOptions
   extends Partial<Pick<ServeOptions, "folder" | "clock" | "matrix" | "models" | "graceMs" | "dailyCredits">> {
