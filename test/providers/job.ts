@@ -44,8 +44,8 @@ export type JobParts = Partial<
 >;
 
 /** A job in a private folder of its own. */
-export async function jobFor(given: JobParts = {}): Promise<Job> {
-  const { prompt = "a red fox", ratio, quality, negative, ...parts } = given;
+export async function jobFor(overrides: JobParts = {}): Promise<Job> {
+  const { prompt = "a red fox", ratio, quality, negative, ...parts } = overrides;
   const { model = null, width = 64, height = 48, sizeForm = null, fields = {}, ...others } = parts;
   const folder = path.join(await temporaryFolder(), "job");
   await mkdir(folder, { mode: 0o700 });

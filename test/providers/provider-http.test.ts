@@ -23,14 +23,14 @@ function optionsOf({ headers = {}, key = null, ...server }: Given, url: string):
   return { url, keyHeaders: {}, ...server, options: { headers, key } };
 }
 
-async function scripted(behave: Behaviour, given: Given = {}, proxies?: Proxies) {
+async function scripted(behave: Behaviour, options: Given = {}, proxies?: Proxies) {
   const { origin, requests } = await liveServer(behave);
   const deps = { env: {}, proxies, clock: quickClock };
-  const server = new ProviderServer(optionsOf(given, `${origin}/v1`), deps);
+  const server = new ProviderServer(optionsOf(options, `${origin}/v1`), deps);
   onTestFinished(() => server.close());
   const job = await jobFor({ isPaid: true });
   const file = path.join(job.folder, "reply");
-  const post = (given = {}) => server.post("/images", BODY, { ...job, ...given }, ALONE);
+  const post = (overrides = {}) => server.post("/images", BODY, { ...job, ...overrides }, ALONE);
   return { server, requests, file, post };
 }
 

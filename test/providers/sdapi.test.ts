@@ -28,8 +28,8 @@ async function at(answer: Behaviour | Buffer, options: Partial<GeneratorOptions>
     server,
     generator,
     /** Submits a job. @returns what came of it, and its images */
-    generate: async (given: JobParts = {}, how = ALONE) => {
-      const job = await jobFor(given);
+    generate: async (overrides: JobParts = {}, how = ALONE) => {
+      const job = await jobFor(overrides);
       const reply = await generator.submit(job, how);
       const images = reply.outcome === "made" ? await generator.images?.(job) : [];
       return { job, reply, images, ...told(reply) };

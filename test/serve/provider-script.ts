@@ -43,7 +43,7 @@ export async function drawn(job: Job, usage: Usage | null = null): Promise<Made>
 
 /** Fails as a provider does. */
 export function failing(failure: Failure | Failure["kind"], words = "no"): Promise<never> {
-  const known: Record<Failure["kind"], Failure> = {
+  const byKind: Record<Failure["kind"], Failure> = {
     unsent: { kind: "unsent" },
     disk: { kind: "disk" },
     account: { kind: "account", key: "login_required" },
@@ -52,7 +52,7 @@ export function failing(failure: Failure | Failure["kind"], words = "no"): Promi
     refused: { kind: "refused" },
     lost: { kind: "lost" },
   };
-  return Promise.reject(new ProviderError(words, typeof failure === "string" ? known[failure] : failure));
+  return Promise.reject(new ProviderError(words, typeof failure === "string" ? byKind[failure] : failure));
 }
 
 /** Runs until it is given up. */

@@ -24,10 +24,10 @@ export async function comfyWorld({ graph, options = {}, ...comfy }: WorldOptions
       typeof graph === "string" || Buffer.isBuffer(graph) ? graph : JSON.stringify(graph),
     );
   const workflow = graph === undefined ? undefined : { path: file, label: "--workflow" };
-  const open = (given: Partial<GeneratorOptions> = {}) =>
+  const open = (overrides: Partial<GeneratorOptions> = {}) =>
     openProvider(
       { kind: "comfyui", name: `comfyui:${double.url}`, url: double.url },
-      { ...OPTIONS, workflow, ...options, ...given },
+      { ...OPTIONS, workflow, ...options, ...overrides },
       { env: {}, proxies: undefined, clock: systemClock, workflows: path.join(folder, "workflows") },
     );
   const provider = await open();
