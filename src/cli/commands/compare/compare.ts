@@ -6,7 +6,7 @@ import {
   compareCells,
   fieldSets,
   requireKnownValues,
-} from "../../../core/batch/compare.ts";
+} from "../../../core/batch/compare-cells.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { counted } from "../../../lib/whole-number.ts";
