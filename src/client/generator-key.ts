@@ -1,8 +1,8 @@
-import { AuthRequiredError } from "../api/errors.ts";
+import { AuthRequiredError } from "../api/api-errors.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { shellWord } from "../lib/shell-word.ts";
+import type { GeneratorOptions } from "../providers/generator-options.ts";
 import { type GeneratorSpec, kindAtHome } from "../providers/kinds.ts";
-import type { GeneratorOptions } from "../providers/options.ts";
 import { mayCarryKey } from "../providers/spec.ts";
 import type { GeneratorSource, OwnGenerator } from "./generator-settings.ts";
 import { checkGeneratorKey, checkSecret } from "./generator-values.ts";

@@ -2,10 +2,11 @@ import { timeoutOption } from "../lib/duration.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { wholeNumberOption } from "../lib/whole-number.ts";
 import { providerFields } from "../models/provider-fields.ts";
+import type { GeneratorOptions } from "../providers/generator-options.ts";
 import { concurrencyOf, fieldNamesOf, type GeneratorSpec, isPaidByDefault } from "../providers/kinds.ts";
-import type { GeneratorOptions } from "../providers/options.ts";
 import { parseGeneratorSpec } from "../providers/spec.ts";
 import { SETTINGS, type SettingName } from "../store/settings-table.ts";
+import type { ClientSession } from "./client-session.ts";
 import { type Effective, switchValue } from "./effective-settings.ts";
 import {
   headersOption,
@@ -14,7 +15,6 @@ import {
   placesOption,
   sizeFormOption,
 } from "./generator-values.ts";
-import type { ClientSession } from "./session.ts";
 
 /** The user's own generator, and how it is used. */
 export interface OwnGenerator {

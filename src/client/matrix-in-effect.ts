@@ -1,5 +1,5 @@
 import { type Matrix, MODELS } from "../models/matrix.ts";
-import { type MatrixBase, readMatrix } from "../models/matrix-file/read.ts";
+import { type MatrixBase, readMatrix } from "../models/matrix-file/read-matrix.ts";
 import { knownModels } from "../providers/kinds.ts";
 import { parseGeneratorSpec } from "../providers/spec.ts";
 import type { Effective, EffectiveSettings } from "./effective-settings.ts";

@@ -1,6 +1,6 @@
 import path from "node:path";
 import type { Command } from "commander";
-import { openLedger } from "../../client/session.ts";
+import { openLedger } from "../../client/client-session.ts";
 import { buildGallery, type Gallery } from "../../gallery/build.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { listed } from "../../lib/short-text.ts";

@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { clientOf } from "../../client/client.ts";
+import { type ClientSession, openLedger } from "../../client/client-session.ts";
 import { exitCodeOf } from "../../client/exit-codes.ts";
 import { matrixInEffect } from "../../client/matrix-in-effect.ts";
-import { type ClientSession, openLedger } from "../../client/session.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { AGENT_NAMES } from "../../mcp/agent-advice.ts";
 import { DEFAULT_MAX_CREDITS, SessionBudget } from "../../mcp/session-budget.ts";
@@ -44,7 +44,7 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
   const matrix = await session.matrix();
   const budget = new SessionBudget(matrix, maxCreditsOf(flags));
   folderOf(flags, session);
-  const { serve } = await import("../../mcp/server.ts");
+  const { serve } = await import("../../mcp/mcp-server.ts");
   const { outputFolder } = await import("../../mcp/output-folder.ts");
   if (context.stdin.isTTY)
     await console.note("Waiting for an MCP client on standard input. To end it, press Ctrl-C.");

@@ -1,6 +1,6 @@
 import { promises } from "node:fs";
 import type { Command } from "commander";
-import { openLedger } from "../../client/session.ts";
+import { openLedger } from "../../client/client-session.ts";
 import { type ImageOrigin, namesTask, originOf, originOfTask } from "../../core/task/origin.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";

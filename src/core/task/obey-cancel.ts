@@ -3,7 +3,7 @@ import { isPaid } from "../../task/intent.ts";
 import { workOf } from "../../task/record.ts";
 import type { TaskDeps, UseCaseDeps } from "../deps.ts";
 import { CancelledError } from "../errors.ts";
-import type { SubmitResult } from "./submit.ts";
+import type { SubmitResult } from "./submit-once.ts";
 import { CANCELLED } from "./task-error.ts";
 import type { TaskWriter } from "./task-writer.ts";
 

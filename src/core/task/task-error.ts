@@ -1,4 +1,4 @@
-import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
+import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../../api/api-errors.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
 import { sentence } from "../../lib/short-text.ts";
 import { taskIdIn } from "../../providers/service/excerpt.ts";

@@ -32,10 +32,10 @@ export function waitersIn(folder: string, deps: LineDeps): Waiters {
   shared.set(deps.processes, byFolder);
   const key = folderKey(folder);
   const wakeAll = () => byFolder.get(key)?.wake();
-  const known =
-    byFolder.get(key) ?? new Waiters(folder, deps, { wakeAll, onEmpty: () => byFolder.delete(key) });
-  byFolder.set(key, known);
-  return known;
+  const onEmpty = () => void byFolder.delete(key);
+  const waiters = byFolder.get(key) ?? new Waiters(folder, deps, { wakeAll, onEmpty });
+  byFolder.set(key, waiters);
+  return waiters;
 }
 
 /** Identifies a folder, however its path is spelled. @throws ENOENT */

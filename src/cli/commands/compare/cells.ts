@@ -8,7 +8,7 @@ import {
 } from "../../../core/batch/batch-row.ts";
 import { ImggenError, UsageError } from "../../../lib/error-types.ts";
 import { worded } from "../../../lib/wording.ts";
-import { InvalidRequestError, type Limit } from "../../../models/errors.ts";
+import { InvalidRequestError, type Limit } from "../../../models/invalid-request.ts";
 import { DEFAULT_MODEL, type Matrix } from "../../../models/matrix.ts";
 import { unknownModel } from "../../../models/rules/model.ts";
 import { unknownQuality } from "../../../models/rules/quality.ts";

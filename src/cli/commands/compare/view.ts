@@ -4,7 +4,7 @@ import { add, documentedTotal, noCost } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { checkBatchBudget } from "../../../core/limits/budget.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
-import type { Limit } from "../../../models/errors.ts";
+import type { Limit } from "../../../models/invalid-request.ts";
 import { DEFAULT_MODEL } from "../../../models/matrix.ts";
 import { differingSettings, type OwnFields, ownSettings } from "../../../task/request.ts";
 import type { Session } from "../../session/session.ts";

@@ -1,14 +1,14 @@
 import { constants, promises, type Stats } from "node:fs";
 import { platform } from "node:os";
 import path from "node:path";
-import { openLedger } from "../../../client/session.ts";
+import { openLedger } from "../../../client/client-session.ts";
 import { tasksToResume } from "../../../core/use-cases/resume.ts";
 import { errorCode, errorText } from "../../../lib/error-text.ts";
 import { ImggenError } from "../../../lib/error-types.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
 import { counted } from "../../../lib/whole-number.ts";
-import { StateFolderError } from "../../../store/errors.ts";
 import { mayBeTask } from "../../../store/ledger-entry.ts";
+import { StateFolderError } from "../../../store/store-errors.ts";
 import { effectiveState, STATE_WORDS, stateWord } from "../../../task/lifecycle.ts";
 import { isInHistory } from "../../../task/record.ts";
 import type { Session } from "../../session/session.ts";

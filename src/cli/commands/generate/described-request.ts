@@ -1,9 +1,9 @@
 import path from "node:path";
 import { proxiesFromEnvironment } from "../../../api/proxies.ts";
+import type { ClientSession } from "../../../client/client-session.ts";
 import { workFor } from "../../../client/generator-connection.ts";
 import type { OwnGenerator } from "../../../client/generator-settings.ts";
-import type { ClientSession } from "../../../client/session.ts";
-import { InvalidRequestError } from "../../../models/errors.ts";
+import { InvalidRequestError } from "../../../models/invalid-request.ts";
 import { isLocalFile } from "../../../models/rules/images.ts";
 import { errorOf } from "../../../providers/failures.ts";
 import { openProvider } from "../../../providers/kinds.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { UsageError } from "../../../lib/error-types.ts";
-import { checkRequest } from "../../../models/check.ts";
+import { checkRequest } from "../../../models/check-request.ts";
 import { addGenerateOptions, type GenerateFlags } from "../../flags/generate-flags.ts";
 import {
   addRequestOptions,

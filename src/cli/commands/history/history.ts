@@ -1,6 +1,6 @@
 import type { Command } from "commander";
+import { openLedger } from "../../../client/client-session.ts";
 import { historyEntry } from "../../../client/report-json.ts";
-import { openLedger } from "../../../client/session.ts";
 import {
   chargedTasks,
   HISTORY_LIMIT,

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
+import { AuthRequiredError, NetworkError, ServiceError } from "../../../api/api-errors.ts";
 import { describeConnectionError } from "../../../api/connection-errors.ts";
-import { AuthRequiredError, NetworkError, ServiceError } from "../../../api/errors.ts";
 import { proxiesFromEnvironment } from "../../../api/proxies.ts";
 import { TransportError } from "../../../api/transport.ts";
 import { checkApiKey, checkBaseUrl, requireBaseUrl, withScheme } from "../../../client/account.ts";

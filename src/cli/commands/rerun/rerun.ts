@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
-import { workflowCopy } from "../../../client/folders.ts";
-import { openLedger } from "../../../client/session.ts";
+import { openLedger } from "../../../client/client-session.ts";
+import { workflowCopy } from "../../../client/user-folders.ts";
 import type { ImageOrigin } from "../../../core/task/origin.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
-import { checkRequest } from "../../../models/check.ts";
+import { checkRequest } from "../../../models/check-request.ts";
 import { providerFields } from "../../../models/provider-fields.ts";
 import { FLAG_LABELS, type Labels } from "../../../models/rules/rule.ts";
 import { inputOf } from "../../../models/wire.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
+import { openLedger } from "../../../client/client-session.ts";
 import { reportJson } from "../../../client/report-json.ts";
-import { openLedger } from "../../../client/session.ts";
 import { resolveFileDestination } from "../../../core/images/destination.ts";
 import { DEFAULT_TEMPLATE } from "../../../core/images/file-name.ts";
 import { dismissTask } from "../../../core/task/dismiss.ts";

@@ -3,7 +3,6 @@ import { unsetOptions } from "../../../client/generator-settings.ts";
 import { type AskingSession, type ModelsOffered, modelsOffered } from "../../../client/generator-terms.ts";
 import { ImggenError } from "../../../lib/error-types.ts";
 import { jsonOrNull } from "../../../lib/json.ts";
-import { ProviderServer } from "../../../providers/http.ts";
 import type { LocalServers } from "../../../providers/kind.ts";
 import {
   defaultModelOf,
@@ -13,6 +12,7 @@ import {
   type ServerSpec,
 } from "../../../providers/kinds.ts";
 import { ProviderError } from "../../../providers/provider.ts";
+import { ProviderServer } from "../../../providers/provider-http.ts";
 import { parseGeneratorSpec } from "../../../providers/spec.ts";
 
 // Loaded only to look for generators.
