@@ -121,11 +121,7 @@ describe("imggen doctor", () => {
     const { code, document, check } = await examined(await healthy(), {}, ["--generator", "command:paint"]);
     expect([code, document.error.message]).toEqual([2, "Something must be fixed: service."]);
     expect(check("service")?.message).toContain("{output}");
-    for (const name of ["models", "key"])
-      expect(check(name)).toMatchObject({
-        status: "skipped",
-        message: "the settings of the generator are wrong",
-      });
+    for (const name of ["models", "key"]) expect(check(name)?.status).toBe("skipped");
   });
 
   it("does not count built-in models where the user's own generator has others", async () => {
@@ -267,15 +263,17 @@ describe("the settings", () => {
     expect([nope.check("config")?.status, nope.check("service")?.status]).toEqual(["skipped", "skipped"]);
   });
 
-  it("that cannot be read are named once, and what needs them is skipped", async () => {
+  it("that cannot be read are named once, what needs them is skipped, and the service asked without a key", async () => {
     const world = await healthy();
-    await writeFile(await withConfig(world, {}), "{ nonsense");
+    const file = await withConfig(world, {});
+    await writeFile(file, "{ nonsense");
     const { check } = await examined(world, { env: { IMGGEN_API_KEY: undefined } });
-    expect(check("config")?.status).toBe("failed");
-    const unread = { status: "skipped", message: "the settings cannot be read" };
-    expect([check("service"), check("key")]).toMatchObject([unread, unread]);
-    expect(check("clock")?.message).toBe("the service could not be asked for its time");
-    expect(world.server.requests).toEqual([]);
+    expect([check("config")?.status, check("service")?.status]).toEqual(["failed", "ok"]);
+    expect(check("key")).toMatchObject({ status: "skipped", message: expect.stringContaining(file) });
+    expect(world.server.requests[0]?.headers).not.toHaveProperty("authorization");
+    const nowhere = await examined(world, { env: NO_ACCOUNT });
+    for (const name of ["service", "key", "clock"]) expect(nowhere.check(name)?.status).toBe("skipped");
+    expect(world.server.requests).toHaveLength(1);
   });
 
   it("may name a file of models; one that is wrong is named with the next step, and the rest checked", async () => {
