@@ -106,7 +106,9 @@ function stopAtSecondSignal(accepted: AcceptedTasks, { context, console }: Sessi
   const { signal } = context;
   const tell = () => {
     const { names } = accepted;
-    if (names.length === 0 || !isCtrlC(signal)) return;
+    const { reason } = signal;
+    const isCtrlC = reason instanceof InterruptedError && reason.signal === "SIGINT";
+    if (names.length === 0 || !isCtrlC) return;
     context.stopAccepted = async (limit) => {
       for (const stopped of await accepted.stopAll(limit)) await console.note(stoppedText(stopped));
     };
@@ -114,8 +116,4 @@ function stopAtSecondSignal(accepted: AcceptedTasks, { context, console }: Sessi
   };
   signal.addEventListener("abort", tell, { once: true });
   return () => signal.removeEventListener("abort", tell);
-}
-
-function isCtrlC({ reason }: AbortSignal): boolean {
-  return reason instanceof InterruptedError && reason.signal === "SIGINT";
 }
