@@ -70,9 +70,7 @@ export async function createProgress(
   };
 }
 
-/**
- * Runs tasks, each at its own account, shows their progress, and closes everything afterwards.
- */
+/** Runs tasks, each at its own account, shows their progress, and closes everything afterwards. */
 export async function withTasksShown<Result>(
   session: Session,
   { requestTimeoutMs }: { requestTimeoutMs: number | undefined },

@@ -4,6 +4,7 @@ import { TransportError } from "../../../api/transport.ts";
 import { apiKeyFor, requireApiKey, requireBaseUrl } from "../../../client/account.ts";
 import type { Effective } from "../../../client/effective-settings.ts";
 import { formatDuration } from "../../../lib/duration.ts";
+import { ImggenError } from "../../../lib/error-types.ts";
 import { maskKey } from "../../../lib/redact.ts";
 import { describeForeign, type ProbeReply, probe, verdictOf } from "../../../providers/service/probe.ts";
 import type { Session } from "../../session/session.ts";
@@ -32,13 +33,22 @@ const TIMEOUT_MS = 5_000;
  * @throws UsageError if the base URL or a proxy's is missing or wrong, TransportError without a reply
  */
 async function probeWithKey(setting: Effective | undefined, session: Session): Promise<ProbeReply> {
-  const { context, onExchange, settings } = session;
+  const { context, onExchange } = session;
   const { env, signal } = context;
   const baseUrl = requireBaseUrl(setting);
   const options = { proxies: proxiesFromEnvironment(env), lookup: lookupIfAnswered, onExchange };
-  // The check of the key says why there is none.
-  const key = await needed(() => apiKeyFor({ value: baseUrl, label: "" }, settings)).catch(() => null);
-  return probe({ options, baseUrl, apiKey: key, timeoutMs: TIMEOUT_MS, signal });
+  const apiKey = keyToSend(baseUrl, session);
+  return probe({ options, baseUrl, apiKey, timeoutMs: TIMEOUT_MS, signal });
+}
+
+/** Null if there is none that may be sent there: the check of the key says why. */
+function keyToSend(baseUrl: string, { settings }: Session): string | null {
+  try {
+    return apiKeyFor({ value: baseUrl, label: "" }, settings);
+  } catch (error) {
+    if (error instanceof ImggenError) return null;
+    throw error;
+  }
 }
 
 /** Whether the base URL leads to the service. */
