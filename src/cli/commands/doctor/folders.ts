@@ -96,7 +96,7 @@ interface FolderFacts {
   mode: string | null;
   /** Free space of its disk, for this user; null if the system does not say. */
   freeBytes: number | null;
-  /** What keeps this user from creating files there, as the system says it; null if nothing does. */
+  /** What keeps this user from creating files there; the rest is not known then. Null if nothing does. */
   problem: unknown;
 }
 
@@ -106,19 +106,10 @@ export async function folderFacts(folder: string, existing = folder): Promise<Fo
     const stats = await promises.stat(existing);
     const disk = await promises.statfs(existing).catch(() => null);
     const freeBytes = disk && disk.bavail * disk.bsize;
-    const exists = existing === folder;
-    const mode = exists ? modeOf(stats) : null;
     if (!stats.isDirectory()) throw Object.assign(new Error("not a folder"), { code: "ENOTDIR" });
-    const access = promises.access(existing, constants.W_OK | constants.X_OK);
-    return {
-      exists,
-      mode,
-      freeBytes,
-      problem: await access.then(
-        () => null,
-        (error) => error,
-      ),
-    };
+    await promises.access(existing, constants.W_OK | constants.X_OK);
+    const exists = existing === folder;
+    return { exists, mode: exists ? modeOf(stats) : null, freeBytes, problem: null };
   } catch (error) {
     const above = path.dirname(existing);
     if (errorCode(error) === "ENOENT" && above !== existing) return folderFacts(folder, above);
