@@ -16,7 +16,7 @@ export interface Finding {
 
 type Facts = Readonly<Record<string, string | number | boolean | null>>;
 
-type Run<Given extends unknown[]> = (...given: Given) => Finding | null | Promise<Finding | null>;
+type Run<Asked extends unknown[]> = (...asked: Asked) => Finding | null | Promise<Finding | null>;
 
 /** The checks that differ between a service, the user's own generator and the embedded sandbox. */
 export type Target = Readonly<Record<"service" | "key" | "clock", Run<[]>>>;

@@ -61,10 +61,10 @@ const CHECKS: readonly Check[] = [
 async function askTarget(session: Session): Promise<Target> {
   if (session.isSandbox) return SANDBOX;
   const baseUrl = await needed(() => session.settings.get("baseUrl"));
-  const own = await session.ownGenerator();
-  if (own === null) return askService(baseUrl, session);
+  const generator = await session.ownGenerator();
+  if (generator === null) return askService(baseUrl, session);
   const { askGenerator } = await import("./generator.ts");
-  return askGenerator(own, session);
+  return askGenerator(generator, session);
 }
 
 async function runDoctor(session: Session): Promise<number> {

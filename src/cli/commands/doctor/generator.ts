@@ -13,20 +13,20 @@ import { type Finding, failed, news, ok, skipped, type Target, warning } from ".
 type Reply = readonly string[] | null | ImggenError;
 
 /** The user's own generator, asked for its models, which costs nothing. */
-export async function askGenerator(own: OwnGenerator, session: Session): Promise<Target> {
+export async function askGenerator(generator: OwnGenerator, session: Session): Promise<Target> {
   const startMs = performance.now();
-  const reply = await modelNames(own, session).catch(asFailure);
+  const reply = await modelNames(generator, session).catch(asFailure);
   const elapsedMs = performance.now() - startMs;
   return {
-    service: () => checkReachable(own, reply, elapsedMs),
-    key: () => checkKey(own, reply),
+    service: () => checkReachable(generator, reply, elapsedMs),
+    key: () => checkKey(generator, reply),
     clock: () => null,
   };
 }
 
 /** Whether the generator can be reached, and has the model that is set. */
-function checkReachable(own: OwnGenerator, reply: Reply, elapsedMs: number): Finding {
-  const { spec, options } = own;
+function checkReachable(generator: OwnGenerator, reply: Reply, elapsedMs: number): Finding {
+  const { spec, options } = generator;
   const name = spec.kind === "command" ? spec.name : withoutQuery(spec.name);
   const facts = { generator: name, paid: options.isPaid };
   const cost = options.isPaid ? "paid" : "free";
@@ -34,7 +34,7 @@ function checkReachable(own: OwnGenerator, reply: Reply, elapsedMs: number): Fin
     if (reply instanceof ImggenError) return failed(reply.message, FIX_COMMAND, facts);
     return news(`${name}, ${cost}`, facts);
   }
-  if (lacksKey(own)) return skipped(`${name} is asked only with a key`, facts);
+  if (lacksKey(generator)) return skipped(`${name} is asked only with a key`, facts);
   const answers = `${name} answers in ${formatDuration(elapsedMs)}, ${cost}`;
   if (reply instanceof ImggenError) {
     const { type, message } = reply;

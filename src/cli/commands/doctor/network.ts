@@ -14,9 +14,9 @@ export async function checkProxy(session: Session): Promise<Finding | null> {
   const proxies = proxiesFromEnvironment(session.context.env);
   if (proxies === undefined) return ok("none", { url: null });
   const baseUrl = await needed(() => session.settings.get("baseUrl"));
-  const own = await needed(() => session.ownGenerator());
-  if (own?.spec.kind === "command") return ok("none for a command", { url: null });
-  const address = own?.spec.url ?? baseUrl?.value;
+  const generator = await needed(() => session.ownGenerator());
+  if (generator?.spec.kind === "command") return ok("none for a command", { url: null });
+  const address = generator?.spec.url ?? baseUrl?.value;
   if (address === undefined || !URL.canParse(address)) return null;
   const proxy = proxyInUse(new URL(address), session);
   const facts = { url: proxy?.url ?? null };
