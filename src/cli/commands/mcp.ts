@@ -58,7 +58,9 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
     budget,
     async settings(isIdle) {
       session.settings.forget();
-      const client = await clients.of(await generatorTermsOf(session), isIdle);
+      // What is wrong with the generator in effect is said by what uses it.
+      const generator = await session.ownGenerator().catch(() => null);
+      const client = await clients.of(JSON.stringify(generator), isIdle);
       const { values: defaults } = readRequestFlags({}, session);
       const chosen = folderOf(flags, session);
       const takesAnyModel = session.settings.generator() !== undefined;
@@ -87,12 +89,6 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
   });
   stdin.destroy();
   return signal.aborted ? exitCodeOf(signal.reason) : 0;
-}
-
-/** The generator in effect with all that is set about it; what is wrong with that is said by what uses it. */
-async function generatorTermsOf(session: Session): Promise<string> {
-  const generator = await session.ownGenerator().catch(() => null);
-  return JSON.stringify(generator);
 }
 
 /** The session of a client whose messages are for an agent. */

@@ -109,8 +109,8 @@ export class Session implements ClientSession {
   /** Terms that requests to the user's own generator are checked against; null for a service. */
   async generatorTerms(request: {
     model: string | undefined;
-    dryRun: boolean | undefined;
-    validate: boolean | undefined;
+    dryRun?: boolean | undefined;
+    validate: boolean;
   }): Promise<GeneratorTerms | null> {
     if (!this.hasGenerator) return null;
     const { termsInEffect } = await import("../../client/service-in-effect.ts");

@@ -50,11 +50,7 @@ async function runGenerate(
   const { values, labels } = readRequestFlags(flags, session);
   const text = await promptOf(session, prompt, flags);
   const uploads = canUpload(values.image, session);
-  const generator = await session.generatorTerms({
-    model: values.model,
-    dryRun: flags.dryRun,
-    validate: flags.validate,
-  });
+  const generator = await session.generatorTerms({ ...flags, model: values.model });
   const options = { validate: flags.validate, labels, uploads, generator };
   const checked = checkRequest({ ...values, prompt: text }, await session.matrix(), options);
   return runRequest(checked, flags, session);
