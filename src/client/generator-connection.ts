@@ -18,7 +18,8 @@ import type { FieldNames } from "../task/request-fields.ts";
 import { newTaskId } from "../task/task-id.ts";
 import type { Work, WorkOptions } from "../task/work.ts";
 import type { ClientSession } from "./client-session.ts";
-import { type OwnGenerator, requireKey } from "./own-generator.ts";
+import { requireKey } from "./generator-key.ts";
+import type { OwnGenerator } from "./generator-settings.ts";
 import { workflowsFolder } from "./user-folders.ts";
 
 // Loaded only where there is a generator.

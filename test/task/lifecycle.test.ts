@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { advance } from "../../src/task/advance.ts";
 import {
-  advance,
   type EventType,
   STATES,
   type StateName,

@@ -1,28 +1,29 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
-import { openLedger } from "../../client/client-session.ts";
-import { workflowCopy } from "../../client/user-folders.ts";
-import { findEarlierRequest, type ImageOrigin } from "../../core/task/origin.ts";
-import { UsageError } from "../../lib/error-types.ts";
-import { shellWord } from "../../lib/shell-word.ts";
-import { checkRequest } from "../../models/check-request.ts";
-import { providerFields } from "../../models/provider-fields.ts";
-import { FLAG_LABELS } from "../../models/rules/rule.ts";
-import { inputOf } from "../../models/wire.ts";
-import { GENERATOR_KEY_ID, SANDBOX_SERVICE } from "../../task/intent.ts";
-import type { RequestInput } from "../../task/request.ts";
-import { FIELD_NAMES, type FieldNames } from "../../task/request-fields.ts";
-import { addGenerateOptions, type GenerateFlags } from "../flags/generate-flags.ts";
+import { openLedger } from "../../../client/client-session.ts";
+import { workflowCopy } from "../../../client/user-folders.ts";
+import type { ImageOrigin } from "../../../core/task/origin.ts";
+import { UsageError } from "../../../lib/error-types.ts";
+import { shellWord } from "../../../lib/shell-word.ts";
+import { checkRequest } from "../../../models/check-request.ts";
+import { providerFields } from "../../../models/provider-fields.ts";
+import { FLAG_LABELS } from "../../../models/rules/rule.ts";
+import { inputOf } from "../../../models/wire.ts";
+import { GENERATOR_KEY_ID, SANDBOX_SERVICE } from "../../../task/intent.ts";
+import type { RequestInput } from "../../../task/request.ts";
+import { FIELD_NAMES, type FieldNames } from "../../../task/request-fields.ts";
+import { addGenerateOptions, type GenerateFlags } from "../../flags/generate-flags.ts";
 import {
   addRequestOptions,
   canUpload,
   IMAGE_OR_FILE,
   type RequestFlags,
   valuesOf,
-} from "../flags/request-flags.ts";
-import { OPTION_GROUPS, type RunWith } from "../session/command.ts";
-import type { Session } from "../session/session.ts";
-import { runRequest } from "./generate/run-request.ts";
+} from "../../flags/request-flags.ts";
+import { OPTION_GROUPS, type RunWith } from "../../session/command.ts";
+import type { Session } from "../../session/session.ts";
+import { runRequest } from "../generate/run-request.ts";
+import { findEarlierRequest } from "./earlier-request.ts";
 
 const EXAMPLES = `
 Examples:
