@@ -13,6 +13,8 @@ export interface NamedTicket extends Place {
 
 const NAME = /^(?<order>.+)\.(?<mark>\d{6,}-[0-9a-f]{8})\.(?<kind>waiting|turn)$/;
 
+const TURN = ".turn";
+
 let taken = 0;
 
 /** A new place. Of two with the same order, the one that this process took first comes first. */
@@ -33,7 +35,11 @@ export function waitingName({ order, mark }: Place): string {
 }
 
 export function turnName({ order, mark }: Place): string {
-  return `${order}.${mark}.turn`;
+  return `${order}.${mark}${TURN}`;
+}
+
+export function isTurnName(name: string): boolean {
+  return name.endsWith(TURN);
 }
 
 /** The ticket that a file is; null for a file that is not ours. */

@@ -1,12 +1,12 @@
-import { statSync } from "node:fs";
 import type { Clock } from "../../lib/clock.ts";
 import { describeHolder } from "./describe-holder.ts";
+import { announceChange, folderKey, onTurnsChanged } from "./folder-watch.ts";
 import { comparePlaces, newPlace, type Place } from "./place.ts";
 import { type Ticket, Tickets } from "./tickets.ts";
 import type { LineDeps, LineLimits, Turn, Waiting, WaitOptions } from "./turn.ts";
 
-/** How soon it is seen that another process has ended a turn, or died: an image takes much longer. */
-const POLL_MS = 100;
+/** Found by its watcher is a turn that ends; what else changes (a process dies, a lease runs out) is found by polling. */
+const POLL_MS = 200;
 
 /** A third of the time after which a waiter loses its place. */
 const RENEW_MS = 2_000;
@@ -26,46 +26,37 @@ interface Waiter {
 
 const shared = new WeakMap<LineDeps["processes"], Map<string, Waiters>>();
 
-/** The waiters of this process in a folder: one poll serves all of them. @throws ENOENT */
+/** The waiters of this process in a folder: one watcher and one poll serve all of them. @throws ENOENT */
 export function waitersIn(folder: string, deps: LineDeps): Waiters {
   const byFolder = shared.get(deps.processes) ?? new Map<string, Waiters>();
   shared.set(deps.processes, byFolder);
   const key = folderKey(folder);
-  const wakeAll = () => byFolder.get(key)?.wake();
-  const onEmpty = () => void byFolder.delete(key);
-  const waiters = byFolder.get(key) ?? new Waiters(folder, deps, { wakeAll, onEmpty });
+  const waiters = byFolder.get(key) ?? new Waiters(folder, key, deps, () => byFolder.delete(key));
   byFolder.set(key, waiters);
   return waiters;
 }
 
-/** Identifies a folder, however its path is spelled. @throws ENOENT */
-function folderKey(folder: string): string {
-  const { dev, ino } = statSync(folder, { bigint: true });
-  return `${dev}:${ino}`;
-}
-
-interface Neighbours {
-  /** Wakes whoever waits in the folder by then, in this process. */
-  wakeAll: () => void;
-  onEmpty: () => void;
-}
-
 /** Those of this process that wait for a turn in a folder. The protocol is explained at `Line`. */
 export class Waiters {
+  readonly #folder: string;
+  readonly #key: string;
   readonly #processes: LineDeps["processes"];
   readonly #clock: Pick<Clock, "now" | "sleep" | "monotonicMs">;
   readonly #tickets: Tickets;
-  readonly #neighbours: Neighbours;
+  readonly #onEmpty: () => void;
   /** Sorted by their places. */
   #waiting: Waiter[] = [];
   #isServing = false;
   #waking = new AbortController();
+  #stopWatching: (() => void) | null = null;
 
-  constructor(folder: string, { processes, clock }: LineDeps, neighbours: Neighbours) {
+  constructor(folder: string, key: string, { processes, clock }: LineDeps, onEmpty: () => void) {
+    this.#folder = folder;
+    this.#key = key;
     this.#processes = processes;
     this.#clock = clock;
     this.#tickets = new Tickets(folder, processes, clock);
-    this.#neighbours = neighbours;
+    this.#onEmpty = onEmpty;
   }
 
   /** @throws the signal's reason; the disk's error */
@@ -95,14 +86,11 @@ export class Waiters {
     } catch (error) {
       this.#fail(waiter, error);
     }
-    if (this.#isServing) this.wake();
+    if (this.#isServing) this.#wake();
     else void this.#serve();
   }
 
-  /** Looks again at once. */
-  wake(): void {
-    this.#waking.abort();
-  }
+  readonly #wake = (): void => this.#waking.abort();
 
   async #serve(): Promise<void> {
     this.#isServing = true;
@@ -110,10 +98,18 @@ export class Waiters {
       if (this.#waking.signal.aborted) this.#waking = new AbortController();
       this.#renew();
       this.#serveOnce();
-      if (this.#waiting.length > 0) await this.#pause();
+      if (this.#waiting.length === 0) break;
+      if (this.#stopWatching === null) {
+        this.#stopWatching = onTurnsChanged(this.#folder, this.#key, this.#wake);
+        // A turn may have ended before the folder was watched.
+        this.#wake();
+      }
+      await this.#pause();
     }
+    this.#stopWatching?.();
+    this.#stopWatching = null;
     this.#isServing = false;
-    this.#neighbours.onEmpty();
+    this.#onEmpty();
   }
 
   async #pause(): Promise<void> {
@@ -185,7 +181,7 @@ export class Waiters {
         if (keepMs > 0) this.#tickets.keep(place, keepMs);
         else this.#tickets.end(place);
         isReleased = true;
-        this.#neighbours.wakeAll();
+        announceChange(this.#key);
       },
     });
   }
@@ -201,7 +197,7 @@ export class Waiters {
   #fail(waiter: Waiter, reason: unknown): void {
     this.#remove(waiter);
     waiter.reject(reason);
-    this.wake();
+    this.#wake();
   }
 
   #remove(waiter: Waiter): void {
