@@ -131,9 +131,7 @@ it("at most 16 images are downloaded at once, and the next begins when one has e
 describe("a fetch is tried again after", () => {
   it.each<[string, Buffer | Behaviour]>([
     ["a cut connection", (_request, socket) => void socket.resetAndDestroy()],
-    ["HTTP 429", response(429, "")],
     ["HTTP 500", response(500, "")],
-    ["HTTP 503", response(503, HTML)],
     ["an image cut short of its length", cutShort],
     ["an image cut short without a length", cutShortUnnoticed],
     ["an HTML page in place of the image", response(200, HTML, { "content-type": "image/png" })],
