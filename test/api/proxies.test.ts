@@ -8,6 +8,7 @@ import { type Proxies, proxiesFromEnvironment, proxyFor } from "../../src/api/pr
 import { fakeClock } from "../support/fake-clock.ts";
 import { deadPort, listenForTest, liveServer } from "../support/live-server.ts";
 import { response, success } from "../support/scripted-server.ts";
+import { pause } from "../support/scripts.ts";
 import { testClient, testService } from "../support/task-world.ts";
 import { tunnelProxy } from "../support/tunnel-proxy.ts";
 import { untrustedServer } from "../support/untrusted-server.ts";
@@ -166,7 +167,7 @@ describe("a request never left where its proxy", () => {
     const server = await acceptingServer();
     const proxy = await tunnelProxy("hang up");
     await expect(post(server, { http: proxy.url })).rejects.toEqual(NOT_SENT);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await pause(100);
     expect(proxy.heads.length).toBeLessThanOrEqual(2);
   });
 

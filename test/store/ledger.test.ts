@@ -11,6 +11,7 @@ import { fakeClock } from "../support/fake-clock.ts";
 import { finishTask } from "../support/finish-task.ts";
 import { begunTask, ledgerWorld, leftTask } from "../support/ledger-world.ts";
 import { AT, EVENTS, INTENT, linesOf } from "../support/records.ts";
+import { pause } from "../support/scripts.ts";
 import { identity, someProcesses } from "../support/some-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -59,7 +60,7 @@ describe("work on one request at a time", () => {
     const said: string[] = [];
     const work = (name: string) => async () => {
       said.push(`${name} begins`);
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await pause(20);
       said.push(`${name} ends`);
       throw new Error(name);
     };

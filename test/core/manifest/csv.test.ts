@@ -284,16 +284,17 @@ describe("the source of a manifest in CSV", () => {
   });
 
   it("is closed when it is not read to the end", async () => {
-    let closed = false;
+    let close = () => {};
+    const closed = new Promise<void>((resolve) => (close = resolve));
     async function* source() {
       try {
         yield Buffer.from("prompt\n");
         for (;;) yield Buffer.from("a\n");
       } finally {
-        closed = true;
+        close();
       }
     }
     for await (const entry of readManifest(source(), "csv")) if (!("message" in entry)) break;
-    await expect.poll(() => closed).toBe(true);
+    await closed;
   });
 });
