@@ -15,9 +15,9 @@ describe("a manifest", () => {
 });
 
 it("rows without an end are a million, and then a problem", async () => {
-  const row = { prompt: "y" };
+  // What is no row is counted too, and costs the least to read.
   function* endless() {
-    for (;;) yield row;
+    for (;;) yield null;
   }
   let last: ManifestEntry | undefined;
   for await (const entry of readRows(endless())) last = entry;
