@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readManifest } from "../../../src/core/manifest/read.ts";
+import { readManifest } from "../../../src/core/manifest/read-manifest.ts";
 import { cpuTimeOf } from "../../support/cpu-time.ts";
 import { entriesOf, read } from "./entries.ts";
 

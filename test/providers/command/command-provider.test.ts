@@ -34,8 +34,8 @@ async function script(body: string, args: string[] = ["{output}"]) {
   const generator = await opened(spec, {}, env, { clock: quickClock });
   return {
     /** Submits a job. @returns what came of it, and its image's file */
-    generate: async (given: JobParts = {}, how = ALONE) => {
-      const job = await jobFor(given);
+    generate: async (overrides: JobParts = {}, how = ALONE) => {
+      const job = await jobFor(overrides);
       const reply = await generator.submit(job, how);
       const images = reply.outcome === "made" ? await generator.images?.(job) : [];
       return { job, reply, images, ...told(reply), left: await readdir(job.folder) };
