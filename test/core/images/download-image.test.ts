@@ -259,8 +259,8 @@ it("an image in which nothing comes any more is downloaded again", async () => {
   const half: Behaviour = (_request, socket) => void socket.write(cutShort);
   const { outcome, events } = await fetching({
     answers: [half, response(200, IMAGE)],
-    deps: { downloadIdleMs: 100 },
+    deps: { downloadIdleMs: 500 },
   });
   expect((outcome as DownloadedImage).sha256).toBe(sha256(IMAGE));
-  expect(events).toMatchObject([{ type: "download_retry", why: "no answer within 100 ms" }]);
+  expect(events).toMatchObject([{ type: "download_retry", why: "no answer within 500 ms" }]);
 });
