@@ -121,7 +121,7 @@ it.each(["goes on", "is killed"])("a process that is stopped, and %s: the task i
 });
 
 it("whoever is first, a request that is called free was not sent", { timeout: 90_000 }, async () => {
-  for (const delayMs of [0, 100, 200, 300]) {
+  const cancelledAfter = async (delayMs: number) => {
     const { world, server, first, second, waiting, reply } = await oneRunsOneWaits();
     const cancelling = world.run(["cancel", waiting, "--json"]);
     await pause(delayMs);
@@ -131,7 +131,8 @@ it("whoever is first, a request that is called free was not sent", { timeout: 90
     const [, { code: secondCode }] = await Promise.all([first.end, second.end]);
     if (charged === "no") expect([code, secondCode, server.asked.get(waiting)]).toEqual([0, 5, undefined]);
     else expect([secondCode, server.asked.get(waiting)]).toEqual([0, 1]);
-  }
+  };
+  await Promise.all([0, 100, 200, 300].map(cancelledAfter));
 });
 
 it("of a server, what waits and what runs for free is ended, and its clients are told", async () => {

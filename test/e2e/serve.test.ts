@@ -20,21 +20,6 @@ async function ended({ poll }: Pick<ReturnType<typeof clientOf>, "poll">, taskId
 
 const PAID = ["--generator-paid"];
 
-it("a server that is killed leaves its queue to the next: what was on its way is unknown, and nothing is sent twice", async () => {
-  const world = await programWorld(null);
-  const { url, asked, count } = await imageServer((reply, number) => number > 1 && reply());
-  const first = await served(world, url, PAID);
-  const running = await first.accepted({ prompt: "a fox" });
-  await expect.poll(count).toBe(1);
-  const waiting = [await first.accepted({ prompt: "a hare" }), await first.accepted({ prompt: "an owl" })];
-  first.program.kill("SIGKILL");
-  await first.end;
-  const second = await served(world, url, PAID);
-  expect(await ended(second, running)).toMatchObject({ status: "failed", outcome: "unknown" });
-  for (const taskId of waiting) expect((await ended(second, taskId)).status).toBe("completed");
-  expect([...asked]).toEqual([running, ...waiting].map((taskId) => [taskId, 1]));
-});
-
 it("what a server has before it is in the history; killed, its tasks are finished, named and dismissed by commands", {
   timeout: 60_000,
 }, async () => {
@@ -82,26 +67,6 @@ it("what a server has before it is in the history; killed, its tasks are finishe
   const image = await (await request(String(resultUrl))).body.arrayBuffer();
   expect(Buffer.from(image).equals(png(1))).toBe(true);
   expect(count()).toBe(2);
-});
-
-it("SIGTERM: what runs is finished within the grace, the rest stays queued, and the end comes soon after the grace", async () => {
-  const world = await programWorld(null);
-  const { url, count } = await imageServer((reply, number) => number === 1 && setTimeout(reply, 500));
-  const first = await served(world, url, ["--grace", "2s"]);
-  const running = await first.accepted({ prompt: "a fox" });
-  await expect.poll(count).toBe(1);
-  const waiting = await first.accepted({ prompt: "a hare" });
-  first.program.kill("SIGTERM");
-  expect((await first.end).code).toBe(143);
-  const second = await served(world, url, ["--grace", "1s"]);
-  expect((await ended(second, running)).status).toBe("completed");
-  await expect.poll(count).toBe(2);
-  const before = performance.now();
-  second.program.kill("SIGTERM");
-  expect((await second.end).code).toBe(143);
-  expect(performance.now() - before).toBeLessThan(6_000);
-  const third = await served(world, (await imageServer()).url);
-  expect((await third.poll(waiting)).body.code).toBe(-1);
 });
 
 it("what a killed command has left is its own: a server leaves it alone", async () => {
