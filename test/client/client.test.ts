@@ -229,13 +229,6 @@ describe("a failure", () => {
 });
 
 describe("what would cost more than is allowed is not sent", () => {
-  it("by maxCredits of a request", async () => {
-    const { client, output, server } = await clientWorld();
-    const thrown = await failureOf(client().generate({ ...SOON, output, maxCredits: 1 }));
-    expect(thrown).toMatchObject({ charged: "no", error: { type: "budget_exceeded", exitCode: 2 } });
-    expect(server.submits()).toEqual([]);
-  });
-
   it("by the day's limit of the home, whoever spends", async () => {
     const { client, output, home, server } = await clientWorld();
     await runCommand(["config", "set", "dailyCredits", "3"], { home });

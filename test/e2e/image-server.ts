@@ -2,6 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { onTestFinished } from "vitest";
 import { clientOf } from "../sandbox/live.ts";
+import { counted } from "../support/counted.ts";
 import { png } from "../support/images.ts";
 import { listenForTest } from "../support/live-server.ts";
 import { finished } from "../support/program.ts";
@@ -13,12 +14,13 @@ type Behaviour = (reply: () => void, number: number) => void;
 /** An OpenAI-compatible server, and how often each task asked it for an image. */
 export async function imageServer(behave: Behaviour = (reply) => reply()) {
   const asked = new Map<string, number>();
-  let [count, open, mostOpen] = [0, 0, 0];
+  const requests = counted();
+  let [open, mostOpen] = [0, 0];
   const server = createServer((incoming: IncomingMessage, outgoing: ServerResponse) => {
     if (incoming.method !== "POST") return void outgoing.writeHead(404).end();
     const taskId = String(incoming.headers["x-client-request-id"]);
     asked.set(taskId, (asked.get(taskId) ?? 0) + 1);
-    count += 1;
+    const number = requests.add();
     open += 1;
     mostOpen = Math.max(mostOpen, open);
     outgoing.on("close", () => {
@@ -26,11 +28,13 @@ export async function imageServer(behave: Behaviour = (reply) => reply()) {
     });
     const body = JSON.stringify({ created: 1, data: [{ b64_json: png(1).toString("base64") }] });
     incoming.resume().on("end", () => {
-      behave(() => outgoing.writeHead(200, { "content-type": "application/json" }).end(body), count);
+      behave(() => outgoing.writeHead(200, { "content-type": "application/json" }).end(body), number);
     });
   });
   const port = await listenForTest(server);
-  return { url: `http://127.0.0.1:${port}`, asked, count: () => count, mostOpen: () => mostOpen };
+  const { reached } = requests;
+  const url = `http://127.0.0.1:${port}`;
+  return { url, asked, reached, count: () => requests.count, mostOpen: () => mostOpen };
 }
 
 /** `imggen serve --json`, once it serves. */

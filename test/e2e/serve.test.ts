@@ -24,11 +24,11 @@ it("what a server has before it is in the history; killed, its tasks are finishe
   timeout: 60_000,
 }, async () => {
   const world = await programWorld(null);
-  const { url, asked, count } = await imageServer((reply, number) => number > 1 && reply());
+  const { url, asked, count, reached } = await imageServer((reply, number) => number > 1 && reply());
   const flags = [...PAID, "--generator-concurrency", "1"];
   const first = await served(world, url, flags);
   const running = await first.accepted({ prompt: "a fox" });
-  await expect.poll(count).toBe(1);
+  await reached(1);
   const waiting = await first.accepted({ prompt: "a hare" });
   const unfinished = async () => JSON.parse((await world.run(["history", "--unfinished", "--json"])).stdout);
   expect(await unfinished()).toMatchObject([
@@ -71,10 +71,10 @@ it("what a server has before it is in the history; killed, its tasks are finishe
 
 it("what a killed command has left is its own: a server leaves it alone", async () => {
   const world = await programWorld(null);
-  const { url, count } = await imageServer((reply, number) => number > 1 && reply());
+  const { url, count, reached } = await imageServer((reply, number) => number > 1 && reply());
   const program = world.start(world.generateArgs(["--generator", url, "-m", "sdxl"]));
   const end = finished(program);
-  await expect.poll(count).toBe(1);
+  await reached(1);
   program.kill("SIGKILL");
   await end;
   const server = await served(world, url);
@@ -131,7 +131,7 @@ it("200 clients at once lose nothing, and the server's memory stays small", {
 
 it("a client that sends its request again after the server was killed has sent it once to the generator", async () => {
   const world = await programWorld(null);
-  const { url, count } = await imageServer((reply, number) => number > 1 && reply());
+  const { url, count, reached } = await imageServer((reply, number) => number > 1 && reply());
   const ask = ({ baseUrl, apiKey }: { baseUrl: string; apiKey: string }) =>
     new OpenAI({ baseURL: `${new URL(baseUrl).origin}/v1`, apiKey, maxRetries: 0 }).images.generate(
       { prompt: "a fox" },
@@ -139,7 +139,7 @@ it("a client that sends its request again after the server was killed has sent i
     );
   const first = await served(world, url, PAID);
   const cut = expect(ask(first)).rejects.toThrow();
-  await expect.poll(count).toBe(1);
+  await reached(1);
   first.program.kill("SIGKILL");
   await Promise.all([first.end, cut]);
   const second = await served(world, url, PAID);

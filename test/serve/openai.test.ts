@@ -172,7 +172,7 @@ describe("where the generator refuses the account", () => {
       clock: quickClock,
     });
     const call = openai.images.generate({ prompt: "a fox" }, { headers: { "Idempotency-Key": "k" } });
-    await expect.poll(() => provider.jobs).toHaveLength(1);
+    await provider.sent(1);
     isRefused = false;
     await new Promise((resolve) => setTimeout(resolve, 510));
     // A new task is a reason to try again.
@@ -193,7 +193,7 @@ it("a client that hangs up loses nothing: with the same key it finds its task", 
   const headers = { "Idempotency-Key": "one" };
   const gone = new AbortController();
   const first = openai.images.generate({ prompt: "a fox" }, { headers, signal: gone.signal });
-  await expect.poll(() => open).toHaveLength(1);
+  await provider.sent(1);
   gone.abort();
   await expect(first).rejects.toThrow();
   const second = openai.images.generate({ prompt: "a fox" }, { headers });
@@ -227,7 +227,7 @@ it("a server that closes leaves the task to the next, and the connection ends", 
     { headers: { "Idempotency-Key": "k" }, maxRetries: 0 },
   );
   const failed = expect(call).rejects.toThrow();
-  await expect.poll(() => provider.jobs).toHaveLength(1);
+  await provider.sent(1);
   await close();
   await failed;
   const next = await withOpenAi({ folder });

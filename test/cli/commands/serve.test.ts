@@ -87,26 +87,6 @@ it("logs requests with --verbose, and no key", async () => {
   expect((await end()).stderr).toContain(` POST /api/generate-image 200 ${taskId}\n`);
 });
 
-it("without a generator says how to name one, and that --sandbox is another thing", async () => {
-  const world = await commandWorld();
-  const { code, document } = await world.json(["serve"]);
-  expect([code, document.error]).toMatchObject([
-    2,
-    { type: "usage", message: "No generator is given.", hint: expect.stringContaining("--generator") },
-  ]);
-  expect((await world.json(["serve", "--sandbox"])).code).toBe(2);
-});
-
-it.each([
-  ["--port", "65536"],
-  ["--grace", "soon"],
-])("%s %s is a usage error", async (flag, value) => {
-  const world = await commandWorld();
-  const generator = await copyingGenerator(world.cwd);
-  const { code, document } = await world.json(["serve", "--generator", generator, flag, value]);
-  expect([code, document.error]).toMatchObject([2, { type: "usage" }]);
-});
-
 const WORK = {
   taskId: "task_1",
   isPaid: false,

@@ -123,7 +123,7 @@ describe("generate_image", () => {
     let isDone = false;
     const poll: Behaviour = (...by) => (isDone ? completedAt("/1.png") : stillRunning)(...by);
     const submit = replies(success({ taskId: "task_3f9c81aa" }));
-    const { call } = await serviceAgent({ submit, poll }, [], hurriedClock(Date.now()));
+    const { call } = await serviceAgent({ submit, poll }, [], hurriedClock());
     const { document } = await call("generate_image", FOX);
     expect(document).toMatchObject({ ok: true, status: "running", charged: "yes", files: [] });
     const taskId = String(document.taskId);

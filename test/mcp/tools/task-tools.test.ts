@@ -69,7 +69,7 @@ describe("what costs nothing", () => {
   it("is to finish what an earlier session has left, where one cannot be downloaded and another runs", async () => {
     const poll = byTask(stillRunning, { "task-1": completedAt("/files/1.png") });
     const script = { poll, file: replies(response(404, "")) };
-    const { call } = await serviceAgent(script, ["a fox", "an owl"], hurriedClock(Date.now()));
+    const { call } = await serviceAgent(script, ["a fox", "an owl"], hurriedClock());
     const { tasks } = (await call("resume_tasks")).document;
     expect(tasks).toEqual(
       expect.arrayContaining([
