@@ -6,7 +6,6 @@ import { CANARY } from "../support/canary.ts";
 import { comfyDouble, workflow } from "../support/comfyui.ts";
 import { generatorWorld, makesImage, modelList } from "../support/generator-world.ts";
 import { png } from "../support/images.ts";
-import { inTurn, pause, silence } from "../support/scripts.ts";
 import { failureOf } from "./client-world.ts";
 
 async function world(...args: Parameters<typeof generatorWorld>) {
@@ -94,23 +93,6 @@ describe("a client of the user's own generator", () => {
     const of = (options: ClientOptions) => () => createClient({ home, ...options });
     expect(of({ generator: `comfyui:${url}`, workflow: "" })).toThrow(/workflow/);
     expect(of({ generator: "openai", workflow: file })).toThrow("workflow is for a ComfyUI server.");
-  });
-
-  it("only looks at a task by status, and takes it over by waiting for it", async () => {
-    const { client, output, generator } = await world(inTurn(silence, makesImage));
-    // The place of the request that is given up stays taken for a while: the server may still be at work on it.
-    const first = client({ generatorConcurrency: 2 });
-    const call = failureOf(first.generate({ prompt: "a fox", output }));
-    await expect.poll(() => generator.submits().length).toBe(1);
-    await first.close();
-    const { taskId } = await call;
-    const made = client({ generatorConcurrency: 2 });
-    expect(await made.status(String(taskId))).toMatchObject({ status: "running" });
-    await pause(500);
-    expect(await made.status(String(taskId))).toMatchObject({ status: "running" });
-    expect(generator.submits()).toHaveLength(1);
-    expect(await made.status(String(taskId), { wait: true })).toMatchObject({ status: "completed" });
-    expect(generator.submits()).toHaveLength(2);
   });
 
   it("waits for its images", async () => {

@@ -120,7 +120,7 @@ it.each(["goes on", "is killed"])("a process that is stopped, and %s: the task i
   expect(server.count()).toBe(1);
 });
 
-it("whoever is first, a request that is called free was not sent", { timeout: 90_000 }, async () => {
+it("whoever is first, a request that is called free was not sent", async () => {
   const cancelledAfter = async (delayMs: number) => {
     const { world, server, first, second, waiting, reply } = await oneRunsOneWaits();
     const cancelling = world.run(["cancel", waiting, "--json"]);

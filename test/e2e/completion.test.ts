@@ -97,7 +97,7 @@ async function startShell(shell: string, { folder, env }: Place): Promise<Screen
 }
 
 describe.each(Object.keys(SHELLS))("in a real %s, TAB", (shell) => {
-  it("completes commands, flags, values and files", { timeout: 90_000 }, async (test) => {
+  it("completes commands, flags, values and files", async (test) => {
     test.skip(!mustHaveTool(shell) || !hasScreen, `${shell} or tmux is not installed`);
     const { taskId, ...place } = await workplace();
     const screen = await startShell(shell, place);
@@ -114,9 +114,7 @@ describe.each(Object.keys(SHELLS))("in a real %s, TAB", (shell) => {
     expect(await screen.end()).toBe(0);
   });
 
-  it("runs nothing that a service, a model file or a folder from someone else offers", {
-    timeout: 90_000,
-  }, async (test) => {
+  it("runs nothing that a service, a model file or a folder from someone else offers", async (test) => {
     test.skip(!mustHaveTool(shell) || !hasScreen, `${shell} or tmux is not installed`);
     const { completions, ...place } = await hostilePlace();
     const screen = await startShell(shell, place);

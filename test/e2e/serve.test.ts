@@ -20,9 +20,7 @@ async function ended({ poll }: Pick<ReturnType<typeof clientOf>, "poll">, taskId
 
 const PAID = ["--generator-paid"];
 
-it("what a server has before it is in the history; killed, its tasks are finished, named and dismissed by commands", {
-  timeout: 60_000,
-}, async () => {
+it("what a server has before it is in the history; killed, its tasks are finished, named and dismissed by commands", async () => {
   const world = await programWorld(null);
   const { url, asked, count, reached } = await imageServer((reply, number) => number > 1 && reply());
   const flags = [...PAID, "--generator-concurrency", "1"];
@@ -83,17 +81,6 @@ it("what a killed command has left is its own: a server leaves it alone", async 
   const resumed = await world.resume(["--generator", url]);
   expect(await world.aftermath(resumed)).toMatchObject({ exit: 0, open: [], done: ["saved", "saved"] });
   expect(count()).toBe(3);
-});
-
-it("four commands at once with one place never have two requests open", { timeout: 60_000 }, async () => {
-  const world = await programWorld(null);
-  const { url, mostOpen, count } = await imageServer((reply) => setTimeout(reply, 100));
-  const runs = Array.from({ length: 4 }, async () => {
-    const program = world.start(world.generateArgs(["--generator", url, "-m", "sdxl"]));
-    return (await finished(program)).code;
-  });
-  expect(await Promise.all(runs)).toEqual([0, 0, 0, 0]);
-  expect([count(), mostOpen()]).toEqual([4, 1]);
 });
 
 /** How long the clients of the load test go on, in milliseconds, and how many there are. */

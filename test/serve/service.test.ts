@@ -100,6 +100,14 @@ describe("a failure", () => {
     },
   );
 
+  it("of a free request that is lost is sent again, twice at most", async () => {
+    const provider = scriptedProvider(() => failing("lost", "HTTP 500"));
+    const { accepted, ended } = await liveServer({ provider });
+    const data = await ended(await accepted({ prompt: "a fox" }));
+    expect(data).toMatchObject({ status: "failed", outcome: "refused", detail: "HTTP 500." });
+    expect(provider.jobs).toHaveLength(3);
+  });
+
   it("of the account pauses the queue: one request, all tasks still queued, and the polls say what to do", async () => {
     const provider = scriptedProvider(() => failing("account", "Incorrect API key provided."));
     const { accepted, poll, events } = await liveServer({ provider, options: { isPaid: true } });

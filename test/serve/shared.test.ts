@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { someProcesses } from "../support/some-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { dataOf, liveServer } from "./live-server.ts";
-import { endless, failing, scriptedProvider } from "./scripted-provider.ts";
+import { drawn, endless, failing, scriptedProvider } from "./scripted-provider.ts";
 
 /** As many services as processes, on one folder and with one generator. */
 async function several(count: number, options: Parameters<typeof liveServer>[0]) {
@@ -11,6 +11,26 @@ async function several(count: number, options: Parameters<typeof liveServer>[0])
   const processes = someProcesses(...pids);
   return Promise.all(pids.map((pid) => liveServer({ ...options, folder, processes: processes.as(pid) })));
 }
+
+it("four processes with one place never have two requests open, and send each once", async () => {
+  const provider = scriptedProvider(async (job) => {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    return drawn(job);
+  });
+  const services = await several(4, { provider });
+  const tasks: { taskId: string; ended: () => Promise<unknown> }[] = [];
+  for (let round = 0; round < 3; round++) {
+    for (const { accepted, ended } of services) {
+      const taskId = await accepted({ prompt: "a fox" });
+      tasks.push({ taskId, ended: () => ended(taskId) });
+      await new Promise((resolve) => setTimeout(resolve, 2));
+    }
+  }
+  await Promise.all(tasks.map(({ ended }) => ended()));
+  expect(provider.mostOpen).toBe(1);
+  const sent = provider.jobs.map(({ taskId }) => taskId);
+  expect(sent.sort()).toEqual(tasks.map(({ taskId }) => taskId).sort());
+});
 
 it("two places are taken by two processes at once, and a third waits in the queue", async () => {
   const provider = scriptedProvider((_job, deps) => endless(deps));

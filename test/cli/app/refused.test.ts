@@ -49,6 +49,7 @@ const REFUSED: readonly [line: string, said: RegExp][] = [
     `generate fox --generator ${spec} -m any --dry-run ${flag}`,
     /: --(seed|negative) cannot be used: this generator has no field for a/,
   ]),
+  ["generate fox --generator http://127.0.0.1:9 -m flux --no-wait", /imggen serve --generator/],
   ["generate fox --generator bfl --dry-run", /Add --model <name>/],
   [`generate fox --generator ${PAINT} --model flux --dry-run`, /no place for a model/],
   // What other programs call it.

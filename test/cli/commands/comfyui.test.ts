@@ -105,6 +105,15 @@ describe("generate with ComfyUI", () => {
     });
   });
 
+  it("refuses what the workflow has no certain place for, before anything is written", async () => {
+    const save = { class_type: "SaveImage", inputs: { images: ["8", 0] } };
+    const { json, double, home } = await comfyWorld({ graph: workflow({ "10": save }) });
+    const message = expect.stringMatching(/2 nodes that save images: "Save Image" \(9\), "SaveImage" \(10\)/);
+    expect(await json(FOX)).toMatchObject({ document: { error: { message } } });
+    expect(double.submits).toEqual([]);
+    expect(await readdir(path.join(home, "state", "tasks")).catch(() => [])).toEqual([]);
+  });
+
   it("counts as paid where a node of the workflow is", async () => {
     const { json } = await comfyWorld({
       graph: workflow({ "12": { class_type: "FluxProNode", inputs: {} } }),

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { commandWorld, submitted } from "../../support/command-world.ts";
 import { PICTURE } from "../../support/images.ts";
 import { response, success } from "../../support/scripted-server.ts";
-import { completedAt, inTurn, late, pause, replies } from "../../support/scripts.ts";
+import { completedAt, inTurn, pause, replies } from "../../support/scripts.ts";
 
 const FOX = ["generate", "a fox", "-m", "gamma-image-2", "-r", "16:9", "-q", "2K"];
 const FOX_REQUEST = { prompt: "a fox", model: "gamma-image-2", ratio: "16:9", quality: "2K" };
@@ -309,13 +309,21 @@ describe("generate of a request that is unfinished", () => {
 
 describe("resume --dismiss", () => {
   it("of a submit that is on its way is refused, and says that it may be charged", async () => {
-    const world = await commandWorld({ submit: late(2_000, replies(success({ taskId: "task-1" }))) });
+    let [reply, arrive] = [() => {}, () => {}];
+    const hasArrived = new Promise<void>((resolve) => (arrive = resolve));
+    const world = await commandWorld({
+      submit(_request, socket) {
+        reply = () => void socket.write(success({ taskId: "task-1" }));
+        arrive();
+      },
+    });
     const running = world.json(FOX);
-    while (world.server.submits().length === 0) await pause(10);
+    await hasArrived;
     expect(await world.json(["resume", await newestId(world), "--dismiss"])).toMatchObject({
       code: 6,
       document: { charged: "unknown", error: { type: "pending" } },
     });
+    reply();
     expect((await running).code).toBe(0);
   });
 
