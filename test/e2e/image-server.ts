@@ -1,4 +1,3 @@
-import type { ChildProcess } from "node:child_process";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { onTestFinished } from "vitest";
 import { clientOf } from "../sandbox/live.ts";
@@ -37,16 +36,21 @@ export async function imageServer(behave: Behaviour = (reply) => reply()) {
   return { url, asked, reached, count: () => requests.count, mostOpen: () => mostOpen };
 }
 
-/** `imggen serve --json`, once it serves. */
+/** `imggen serve`, once it serves. */
 export async function served(world: ProgramWorld, url: string, flags: readonly string[] = []) {
-  const args = ["serve", "--generator", url, "--generator-model", "sdxl", "--json", ...flags];
-  const program: ChildProcess = world.start(args);
+  const args = ["serve", "--generator", url, "--generator-model", "sdxl", ...flags];
+  const server = await servedBy(world, args);
+  return { ...server, ...clientOf(server.baseUrl, server.apiKey) };
+}
+
+/** A command that serves, once it does. */
+export async function servedBy(world: ProgramWorld, args: readonly string[]) {
+  const program = world.start([...args, "--json"]);
   const end = finished(program);
   onTestFinished(() => void program.kill("SIGKILL"));
   const line = await new Promise<string>((resolve) =>
     program.stdout?.once("data", (data) => resolve(String(data))),
   );
   const { baseUrl, apiKey } = JSON.parse(line);
-  const address = { baseUrl: String(baseUrl), apiKey: String(apiKey) };
-  return { program, end, ...address, ...clientOf(address.baseUrl, address.apiKey) };
+  return { program, end, baseUrl: String(baseUrl), apiKey: String(apiKey) };
 }
