@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { type ClientOptions, createClient } from "../../src/client/index.ts";
 import { CANARY } from "../support/canary.ts";
 import { comfyDouble, workflow } from "../support/comfyui.ts";
-import { generatorWorld, makesImage, modelList } from "../support/generator-world.ts";
+import { generatorWorld, makesImage, modelList, refuses } from "../support/generator-world.ts";
 import { png } from "../support/images.ts";
 import { failureOf } from "./client-world.ts";
 
@@ -93,6 +93,16 @@ describe("a client of the user's own generator", () => {
     const of = (options: ClientOptions) => () => createClient({ home, ...options });
     expect(of({ generator: `comfyui:${url}`, workflow: "" })).toThrow(/workflow/);
     expect(of({ generator: "openai", workflow: file })).toThrow("workflow is for a ComfyUI server.");
+  });
+
+  it("that costs money throws an unknown outcome where a reply is lost, and sends nothing again", async () => {
+    const { client, output, generator } = await world(refuses(524, "timeout"));
+    const made = client({ generatorPaid: true });
+    for (let time = 0; time < 2; time++) {
+      const failure = await failureOf(made.generate({ prompt: "a fox", output }));
+      expect(failure).toMatchObject({ charged: "unknown", error: { type: "outcome_unknown", exitCode: 9 } });
+    }
+    expect(generator.submits()).toHaveLength(1);
   });
 
   it("waits for its images", async () => {

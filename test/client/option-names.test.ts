@@ -44,6 +44,11 @@ it.each<[string, string[], (client: Client, output: string) => Promise<unknown>]
     (c, output) => generateAll(c, [{ ...FOX, model: "gamma-image-3" }], { output }),
   ],
   ["a path in a name", ['name "a/b"', "; output names"], (c) => c.generate({ ...FOX, name: "a/b" })],
+  [
+    "a NUL in a batch's output",
+    ["output holds a NUL character"],
+    (c) => generateAll(c, [FOX], { output: "a\0b" }),
+  ],
   ["a path in a batch's name", ["; output names"], (c) => generateAll(c, [FOX], { name: "a/b" })],
   [
     "a name beside a file",

@@ -28,13 +28,13 @@ async function failure(call: Promise<unknown>) {
 
 describe("OpenAI's client", () => {
   it("gets the images of a request, as many as it asks for, with the usage", async () => {
-    const usage = { total_tokens: 3, input_tokens: 1, output_tokens: 2 };
+    const usage = { total_tokens: 3, output_tokens_details: { image_tokens: 2 } };
     const provider = scriptedProvider((job) => drawn(job, usage));
     const { openai } = await withOpenAi({ provider });
     const result = await openai.images.generate({ prompt: "a fox", model: "sdxl", n: 2, size: "1536x1024" });
     const images = (result.data ?? []).map(({ b64_json }) => Buffer.from(b64_json ?? "", "base64"));
     expect(images.map((image, index) => image.equals(png(index)))).toEqual([true, true]);
-    expect(result.usage).toEqual({ total_tokens: 6, input_tokens: 2, output_tokens: 4 });
+    expect(result.usage).toEqual({ total_tokens: 6, output_tokens_details: { image_tokens: 4 } });
     expect(provider.jobs).toHaveLength(2);
     expect(provider.jobs[0]).toMatchObject({
       request: { prompt: "a fox", model: "sdxl", ratio: "3:2", maxImages: 2 },

@@ -45,6 +45,12 @@ describe("generate with ComfyUI", () => {
     expect(history.document).toMatchObject([{ service: `comfyui:${double.url}` }]);
   });
 
+  it("warns of the images that it does not save", async () => {
+    const { json } = await comfyWorld({ images: 4 });
+    const { document } = await json(FOX);
+    expect(document.warnings).toEqual(["4 images came for one request; the first one is saved."]);
+  });
+
   it("says how far the image is, and how many are before it, and saves it as soon as it is there", async () => {
     const { run, double } = await comfyWorld({ isHeld: true });
     const said = (id: string) => {
@@ -103,6 +109,21 @@ describe("generate with ComfyUI", () => {
       code: 2,
       document: { error: { message: "--workflow is for a ComfyUI server." } },
     });
+  });
+
+  it("refuses the editor's format before anything is sent, and says what to export", async () => {
+    const { json, file, double } = await comfyWorld();
+    await writeFile(file, '{"nodes": [], "links": []}');
+    const { code, document } = await json(FOX);
+    expect({ code, error: document.error }).toMatchObject({
+      code: 2,
+      error: {
+        message: expect.stringMatching(/fox\.json is in the editor's own format/),
+        hint: expect.stringMatching(/Export \(API\)/),
+      },
+    });
+    expect(double.submits).toEqual([]);
+    expect(await json([...FOX, "--dry-run"])).toMatchObject({ code: 2 });
   });
 
   it("refuses what the workflow has no certain place for, before anything is written", async () => {

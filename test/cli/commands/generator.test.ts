@@ -250,6 +250,20 @@ describe("a paid generator", () => {
     expect(await openTasks(home)).toEqual([]);
   });
 
+  it("that is interrupted sends its image all the same, and resume saves it", async () => {
+    const stop = new AbortController();
+    const { json, prompts } = await generatorWorld((request, socket) => {
+      stop.abort(new InterruptedError("SIGINT"));
+      void makesImage(request, socket);
+    });
+    expect(await json(["generate", "a fox", paid], { signal: stop.signal })).toMatchObject({
+      code: 130,
+      document: { charged: "yes", resume: expect.any(String), error: { type: "interrupted" } },
+    });
+    expect(await json(["resume"])).toMatchObject({ code: 0, document: { tasks: [{ charged: "yes" }] } });
+    expect(prompts()).toHaveLength(1);
+  });
+
   it("whose time is up sends its image all the same, and resume saves it", async () => {
     const { json, prompts } = await generatorWorld((request, socket) => {
       setTimeout(() => void makesImage(request, socket), 400);

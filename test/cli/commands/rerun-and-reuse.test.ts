@@ -3,7 +3,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { commandWorld, submitted } from "../../support/command-world.ts";
 import { PICTURE } from "../../support/images.ts";
-import { response, success } from "../../support/scripted-server.ts";
+import { failure, response, success } from "../../support/scripted-server.ts";
 import { completedAt, inTurn, pause, replies } from "../../support/scripts.ts";
 
 const FOX = ["generate", "a fox", "-m", "gamma-image-2", "-r", "16:9", "-q", "2K"];
@@ -243,6 +243,13 @@ describe("generate --reuse", () => {
       error: { type: "outcome_unknown", hint: expect.stringContaining("imggen rerun") },
     });
     expect(world.server.submits()).toHaveLength(1);
+  });
+
+  it("submits again what was refused", async () => {
+    const refused = replies(failure("my_credits.no_credits_description"));
+    const world = await commandWorld({ submit: inTurn(refused, replies(success({ taskId: "task-1" }))) });
+    expect((await world.json(reuse)).code).toBe(4);
+    expect((await world.json(reuse)).code).toBe(0);
   });
 });
 

@@ -1,9 +1,11 @@
 import { readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { type Clock, systemClock } from "../../../src/lib/clock.ts";
 import { hurriedClock } from "../../support/fake-clock.ts";
 import { png } from "../../support/images.ts";
 import { runCommand } from "../../support/in-process.ts";
+import { quickClock } from "../../support/quick-clock.ts";
 import { type Behaviour, response } from "../../support/scripted-server.ts";
 import { byTask, completedAt, replies, reset, silence, stillRunning, taskIs } from "../../support/scripts.ts";
 import { agent, FOX, mcpFolders, sandboxAgent, serviceAgent } from "../mcp-world.ts";
@@ -48,10 +50,17 @@ describe("what costs nothing", () => {
   });
 
   it("is to resume all for waitSeconds at most, where an image takes longer to arrive, and loses nothing", async () => {
-    let isThere = false;
-    const file: Behaviour = (...by) => (isThere ? replies(IMAGE) : silence)(...by);
-    const { call } = await serviceAgent({ file }, ["a fox"]);
-    const early = await call("resume_tasks", { waitSeconds: 2 });
+    let [isThere, begin] = [false, () => {}];
+    const isBegun = new Promise<void>((resolve) => (begin = resolve));
+    const file: Behaviour = (...by) => {
+      begin();
+      return (isThere ? replies(IMAGE) : silence)(...by);
+    };
+    // The time of the first call is up once the download has begun.
+    const isLong = (ms: number) => ms > 60_000 && !isThere;
+    const sleep: Clock["sleep"] = (ms, signal) => (isLong(ms) ? isBegun : quickClock.sleep(ms, signal));
+    const { call } = await serviceAgent({ file }, ["a fox"], { ...systemClock, sleep });
+    const early = await call("resume_tasks");
     isThere = true;
     expect(early).toMatchObject({
       isError: false,
