@@ -1,7 +1,6 @@
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import type { ProcessIdentity } from "../../../src/lib/processes.ts";
 import { formatLine } from "../../../src/store/task-file.ts";
 import type { TaskEvent } from "../../../src/task/lifecycle.ts";
 import { generatorWorld, IMAGE_REPLY, makesImage, refuses } from "../../support/generator-world.ts";
@@ -9,22 +8,8 @@ import { GONE, ledgerOf, openTasks } from "../../support/left-task.ts";
 import { inTurn } from "../../support/scripts.ts";
 import { withConfig } from "../../support/settings-file.ts";
 
-interface Killed {
-  command?: string[];
-  isFree?: boolean;
-  /** The process that had it, and until when it says so. */
-  by?: ProcessIdentity;
-  until?: string;
-}
-
-const LONG_AGO = "2020-01-01T00:00:00.000Z";
-const inAMinute = () => new Date(Date.now() + 60_000).toISOString();
-
-/** A world with a task of `a fox` that a process has begun, and left at these lines when it was killed. */
-async function killed(
-  types: readonly ("started" | "waiting")[],
-  { command = ["generate", "a fox"], isFree = false, by = GONE, until = inAMinute() }: Killed = {},
-) {
+/** A world with a paid task of `a fox` that a process has begun, and perhaps sent, when it was killed. */
+async function killed(isSent: boolean, command: readonly string[] = ["generate", "a fox"]) {
   const world = await generatorWorld(inTurn(refuses(524, "timeout"), makesImage));
   await writeFile(path.join(world.cwd, "foxes.txt"), "a fox\n");
   // The task is one whose reply was lost, without its end.
@@ -35,25 +20,23 @@ async function killed(
   const [line = ""] = (await readFile(file, "utf8")).split("\n");
   const intent = JSON.parse(line);
   await rm(ledger.work.folder, { recursive: true });
-  const at = new Date().toISOString();
-  const events = types.map(
-    (type): TaskEvent => (type === "started" ? { type, at, by, until } : { type, at, sent: true }),
-  );
-  const work = { ...intent.work, isPaid: !isFree };
-  await writeFile(file, [{ ...intent, owner: by, until, work }, ...events].map(formatLine).join(""));
+  const until = new Date(Date.now() + 60_000).toISOString();
+  const started: TaskEvent = { type: "started", at: new Date().toISOString(), by: GONE, until };
+  const lines = [{ ...intent, owner: GONE, until }, ...(isSent ? [started] : [])];
+  await writeFile(file, lines.map(formatLine).join(""));
   const keep = async (reply: Buffer) => {
     const folder = ledger.work.of(id, 0);
     await mkdir(folder, { recursive: true });
     await writeFile(path.join(folder, "reply"), reply);
   };
-  return { ...world, id, taskId: work.taskId, keep, prompts: () => world.prompts().slice(1) };
+  return { ...world, id, taskId: intent.work.taskId, keep, prompts: () => world.prompts().slice(1) };
 }
 
 describe("a task at a generator whose process was killed", () => {
   it.each([["resume"], ["generate", "a fox", "--generator-paid"]])(
     "before anything was sent: %s sends it",
     async (...command) => {
-      const { json, taskId, prompts } = await killed([]);
+      const { json, taskId, prompts } = await killed(false);
       const { code, document } = await json(command);
       const report = document.tasks?.[0] ?? document;
       expect({ code, report }).toMatchObject({
@@ -67,7 +50,7 @@ describe("a task at a generator whose process was killed", () => {
   it.each([["resume"], ["generate", "a fox", "--generator-paid"]])(
     "after a paid request was sent: %s says that it may have been charged, and sends nothing",
     async (...command) => {
-      const { json, prompts } = await killed(["started"]);
+      const { json, prompts } = await killed(true);
       expect(await json(command)).toMatchObject({ code: 9 });
       expect(await json(command)).toMatchObject({ code: 9 });
       expect(prompts()).toEqual([]);
@@ -77,7 +60,7 @@ describe("a task at a generator whose process was killed", () => {
   it.each([["resume"], ["generate", "a fox", "--generator-paid"]])(
     "after its reply had arrived: %s saves it, and sends nothing",
     async (...command) => {
-      const { json, keep, taskId, prompts } = await killed(["started"]);
+      const { json, keep, taskId, prompts } = await killed(true);
       await keep(IMAGE_REPLY);
       const { code, document } = await json(command);
       const report = document.tasks?.[0] ?? document;
@@ -90,7 +73,7 @@ describe("a task at a generator whose process was killed", () => {
   );
 
   it("while its reply arrived may have been charged, and what there is of it is kept", async () => {
-    const { json, keep, prompts } = await killed(["started"]);
+    const { json, keep, prompts } = await killed(true);
     await keep(IMAGE_REPLY.subarray(0, -20));
     const { code, document } = await json(["resume"]);
     expect({ code, task: document.tasks?.[0] }).toMatchObject({
@@ -100,48 +83,17 @@ describe("a task at a generator whose process was killed", () => {
     expect(prompts()).toEqual([]);
   });
 
-  it("after a free request was sent is sent again", async () => {
-    const { json, taskId, prompts } = await killed(["started"], { isFree: true });
-    expect(await json(["resume"])).toMatchObject({
-      code: 0,
-      document: { tasks: [{ taskId, charged: "no" }] },
-    });
-    expect(prompts()).toEqual(["a fox"]);
-  });
-
-  it("after a free request was sent three times has failed, at no charge", async () => {
-    const types = ["started", "waiting", "started", "waiting", "started"] as const;
-    const { json, prompts } = await killed(types, { isFree: true });
-    expect(await json(["resume"])).toMatchObject({
-      code: 5,
-      document: { tasks: [{ charged: "no", error: { type: "generation_failed" } }] },
-    });
-    expect(prompts()).toEqual([]);
-  });
-
   it("before anything was sent is sent by its batch, of whose cost it is a part", async () => {
-    const { run, prompts } = await killed([], { command: ["batch", "foxes.txt"] });
+    const { run, prompts } = await killed(false, ["batch", "foxes.txt"]);
     const { code, stderr } = await run(["batch", "foxes.txt", "--generator-paid"]);
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining("1 row") });
     expect(prompts()).toEqual(["a fox"]);
   });
 
   it("after a paid request was sent is named by its batch, and sent again only if the user asks for that", async () => {
-    const { run, prompts } = await killed(["started"], { command: ["batch", "foxes.txt"] });
+    const { run, prompts } = await killed(true, ["batch", "foxes.txt"]);
     expect(await run(["batch", "foxes.txt", "--generator-paid"])).toMatchObject({ code: 10 });
     expect(prompts()).toEqual([]);
-  });
-
-  it("on another machine is left alone until its time is over", async () => {
-    const by = { ...GONE, host: "another" };
-    const alive = await killed(["started"], { by });
-    expect(await alive.json(["resume"])).toMatchObject({
-      code: 6,
-      document: { tasks: [{ charged: "unknown" }] },
-    });
-    const over = await killed(["started"], { by, until: LONG_AGO });
-    expect(await over.json(["resume"])).toMatchObject({ code: 9 });
-    expect([...alive.prompts(), ...over.prompts()]).toEqual([]);
   });
 });
 
@@ -153,8 +105,8 @@ describe("resume of a task at a generator", () => {
     ["--generator-field", "steps"],
     ["--generator-concurrency", "0"],
   ])("refuses %s %s as a usage error, before it looks at any task", async (...flags) => {
-    for (const types of [[], ["started"]] as const) {
-      const { json, prompts } = await killed(types);
+    for (const isSent of [false, true]) {
+      const { json, prompts } = await killed(isSent);
       const { code, document } = await json(["resume", ...flags]);
       expect({ code, document }).toMatchObject({
         code: 2,
@@ -168,7 +120,7 @@ describe("resume of a task at a generator", () => {
   it.each([{ IMGGEN_GENERATOR: "comfyui:" }, { IMGGEN_GENERATOR: "npm:nowhere-to-be-found" }])(
     "is not kept from its own by a malformed setting: %j",
     async (env) => {
-      const { json, taskId } = await killed([]);
+      const { json, taskId } = await killed(false);
       const { code, document } = await json(["resume"], { env });
       expect({ code, document }).toMatchObject({
         code: 0,
@@ -178,14 +130,14 @@ describe("resume of a task at a generator", () => {
   );
 
   it("is not kept from its own by what is malformed about another one in the config", async () => {
-    const world = await killed([]);
+    const world = await killed(false);
     await withConfig(world, { generator: "comfyui:http://127.0.0.1:9", generatorSide: "wide" });
     const env = { IMGGEN_GENERATOR: undefined };
     expect(await world.json(["resume"], { env })).toMatchObject({ code: 0 });
   });
 
   it("says what is malformed about its own", async () => {
-    const world = await killed([]);
+    const world = await killed(false);
     const generator = `openai:${world.generator.origin}/v1`;
     await withConfig(world, { generator, generatorSide: "wide" });
     const env = { IMGGEN_GENERATOR: undefined };
