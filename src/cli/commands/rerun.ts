@@ -124,19 +124,22 @@ async function requireSameService(
   session: Session,
 ): Promise<void> {
   const configured = await session.serviceName();
-  if (configured === undefined || configured === chargedAt) return;
-  const other = `To submit it to ${configured}, at a charge there: ${session.commandLine("--yes")}`;
+  const isGenerator = record?.intent.service.keyId === GENERATOR_KEY_ID;
+  if (configured === chargedAt || (configured === undefined && !isGenerator)) return;
+  const other =
+    configured === undefined
+      ? ""
+      : `To submit it to ${configured}, at a charge there: ${session.commandLine("--yes")}`;
   if (chargedAt === SANDBOX_SERVICE) {
     throw new UsageError(`This was made by the sandbox, and ${configured} is configured.`, {
       hint: `To submit it to the sandbox: ${session.commandLine("--sandbox")}\n${other}`,
     });
   }
   // A sidecar may have been written by anyone, so the key is never sent to the address in it.
-  const isGenerator = record?.intent.service.keyId === GENERATOR_KEY_ID;
   const there = isGenerator
     ? `To submit it where it was made, add --generator ${shellWord(chargedAt)}\n`
     : `To submit it where it was charged, set IMGGEN_BASE_URL=${chargedAt} and its key.\n`;
-  throw new UsageError(`This was charged at ${chargedAt}, and ${configured} is configured.`, {
-    hint: record ? there + other : other,
+  throw new UsageError(`This was charged at ${chargedAt}, and ${configured ?? "no service"} is configured.`, {
+    hint: record ? (there + other).trimEnd() : other,
   });
 }
