@@ -55,7 +55,7 @@ async function runRerun(session: Session, what: string, flags: RerunFlags): Prom
   const replacesImages = values.image !== undefined;
   const earlier = await findEarlierRequest(what, session.context.resolvePath(what), ledger, replacesImages);
   if (!flags.yes && !session.options.sandbox) await requireSameService(earlier, session);
-  await preferWorkflow(earlier, session);
+  await preferEarlier(earlier, session);
   const merged = { ...earlierInput(earlier), ...values };
   const terms = await session.generatorTerms({
     model: merged.model,
@@ -103,11 +103,19 @@ function withFieldFlags(
   return { ...input, fields: { ...fields, ...changed } };
 }
 
-/** Takes the workflow that the earlier task was made with, unless a flag names one: its copy, whatever became of the file. */
-async function preferWorkflow({ record }: ImageOrigin, session: Session): Promise<void> {
-  const sha256 = record?.intent.work?.options.workflow;
-  if (sha256 === undefined || record?.intent.service.baseUrl !== (await session.serviceName())) return;
-  session.settings.prefer("workflow", workflowCopy(session.folders, sha256), "The task's workflow");
+/**
+ * Takes what the earlier task was made with at this generator, unless a flag says otherwise: its workflow, as a copy,
+ * whatever became of the file; and that it was paid, because a free request is sent again after a loss.
+ */
+async function preferEarlier({ record }: ImageOrigin, session: Session): Promise<void> {
+  const { settings, folders } = session;
+  const work = record?.intent.work;
+  if (work === undefined || record?.intent.service.baseUrl !== (await session.serviceName())) return;
+  const { workflow } = work.options;
+  if (workflow !== undefined)
+    settings.prefer("workflow", workflowCopy(folders, workflow), "The task's workflow");
+  if (work.isPaid && !settings.isOn("generatorFree"))
+    settings.prefer("generatorPaid", "true", "The task's generatorPaid");
 }
 
 /** How messages name what the earlier request has given, and no flag. */
