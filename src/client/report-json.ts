@@ -41,7 +41,7 @@ function isInFile(file: SavedFile): file is ImageFile {
 }
 
 /** What is known of a task, in the order in which scripts get it. */
-export function taskFacts(report: TaskReport): TaskFacts {
+function taskFacts(report: TaskReport): TaskFacts {
   const { taskId, request, credits, charged, files, usage, submittedAt, completedAt } = report;
   const status = reportStatus(report);
   const spent = usage && { usage };

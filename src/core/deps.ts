@@ -1,4 +1,4 @@
-import type { HttpClient } from "../api/client.ts";
+import type { HttpClient } from "../api/http-client.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Provider, SubmitReply } from "../providers/provider.ts";
 import type { Ledger } from "../store/ledger.ts";
@@ -54,6 +54,11 @@ export interface GeneratorFacts {
 
 /** A connection to the user's own generator. */
 export type GeneratorConnection = Connection & { generator: GeneratorFacts };
+
+/** A connection's provider, for people. */
+export function providerName({ generator }: Pick<Connection, "generator">): string {
+  return generator?.name ?? "its provider";
+}
 
 /** What a use case depends on: the ledger, and what the tasks of each account need. */
 export interface UseCaseDeps {

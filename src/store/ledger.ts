@@ -1,26 +1,18 @@
 import path from "node:path";
+import { hasClaims, leaseOn, removeLeases, sweepLeases } from "../lib/claim-files.ts";
 import { isPresent, makeFolder, syncFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-text.ts";
-import {
-  type Claim,
-  hasClaims,
-  type LeaseLimits,
-  leaseOn,
-  removeLeases,
-  sweepLeases,
-  takeLease,
-  takeLeaseInTurn,
-} from "../lib/lease-files.ts";
+import { type Claim, type LeaseLimits, takeLease, takeLeaseInTurn } from "../lib/lease-files.ts";
 import type { ProcessIdentity } from "../lib/processes.ts";
 import { publishOnce } from "../lib/publish.ts";
 import { removeOldDrafts } from "../lib/write-whole.ts";
 import type { RequestIdentity } from "../task/intent.ts";
 import type { TaskEvent } from "../task/lifecycle.ts";
 import { isUnknown, type TaskRecord } from "../task/record.ts";
-import { usingStateFolder } from "./errors.ts";
 import { listFolder, readTask } from "./ledger-entry.ts";
 import { DRAFT_MARK, requestTag } from "./ledger-name.ts";
 import { holderOf, isOverdue, isOwnerGone, mayBeUnderWay, type OwnedTask } from "./owners.ts";
+import { usingStateFolder } from "./store-errors.ts";
 import { TaskFile } from "./task-file.ts";
 import { TaskStarter } from "./task-starter.ts";
 
@@ -58,7 +50,7 @@ export class Ledger extends TaskStarter {
    */
   isUnderWay(record: TaskRecord): boolean {
     if (record.state.name !== "intent" && !("tries" in record.state)) return false;
-    return !isOwnerGone(record, this.processes, this.clock.now());
+    return this.isClaimed(record);
   }
 
   /**
@@ -151,7 +143,7 @@ export class Ledger extends TaskStarter {
   #isInOtherHands(record: TaskRecord): boolean {
     const { self } = this.processes;
     if (mayBeUnderWay(record, self, this.clock.now())) return true;
-    return "tries" in record.state && !isOwnerGone(record, this.processes, this.clock.now());
+    return "tries" in record.state && this.isClaimed(record);
   }
 
   async #reopenClaimed(id: string, claim: Claim): Promise<OwnedTask | "finished"> {

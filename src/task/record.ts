@@ -1,8 +1,9 @@
 import type { Charged } from "../lib/error-types.ts";
 import type { ProcessIdentity } from "../lib/processes.ts";
+import { advance } from "./advance.ts";
 import { combined, underOwnId } from "./combined.ts";
-import type { Intent } from "./intent.ts";
-import { advance, STATES, type TaskEvent, type TaskState } from "./lifecycle.ts";
+import { type Intent, isPaid } from "./intent.ts";
+import { STATES, type TaskEvent, type TaskState } from "./lifecycle.ts";
 import type { Work } from "./work.ts";
 
 /** A task as the ledger knows it. */
@@ -85,7 +86,7 @@ export function triesOf({ requests }: Pick<TaskRecord, "requests">, index: numbe
  * provider answered with success. The only place that says so.
  */
 export function chargedOf({ intent, state, requests }: TaskRecord): Charged {
-  if (intent.work?.isPaid === false) return "no";
+  if (!isPaid(intent)) return "no";
   if (!intent.work) return chargedAt(state);
   const each = requests.map(chargedAt);
   return each.find((charged) => charged === "yes") ?? each.find((charged) => charged === "unknown") ?? "no";

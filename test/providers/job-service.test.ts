@@ -87,7 +87,7 @@ describe.each([REPLICATE, FAL, BFL])("$kind", (form) => {
     expect(double.submits()).toHaveLength(1);
   });
 
-  it.each([408, 429, 500, 502, 503, 400])(
+  it.each([400, 402, 408, 422, 429, 500, 502, 503])(
     "ends no job because a poll is answered with %s",
     async (status) => {
       const { accepted, poll } = await serviceWorld(form, {

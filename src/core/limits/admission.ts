@@ -1,5 +1,5 @@
+import { NetworkError, ServiceError } from "../../api/api-errors.ts";
 import { connectionErrorText } from "../../api/connection-errors.ts";
-import { NetworkError, ServiceError } from "../../api/errors.ts";
 import { TransportError } from "../../api/transport.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
@@ -14,10 +14,11 @@ import {
 } from "../../providers/provider.ts";
 import type { AdmittedProvider } from "../deps.ts";
 import { isOfAccount } from "../errors.ts";
-import { isLasting } from "../task/submit.ts";
+import { isLasting } from "../task/submit-once.ts";
 import { CircuitBreaker, type CircuitBreakerDeps, type Ticket } from "./circuit-breaker.ts";
 import { pollWithinLimit, RateLimiter, type RateLimiterDeps } from "./rate-limiter.ts";
 
+/** How long the service may ask all rows to wait before a batch gives up. */
 const PATIENCE_MS = 180_000;
 
 /**
@@ -35,11 +36,10 @@ export class Admission {
   readonly #patienceMs: number;
   #stopped: ImggenError | null = null;
 
-  /** @param deps `patienceMs`: how long the service may ask all rows to wait before the batch gives up */
-  constructor(provider: Provider, deps: RateLimiterDeps & CircuitBreakerDeps & { patienceMs?: number }) {
+  constructor(provider: Provider, deps: RateLimiterDeps & CircuitBreakerDeps) {
     this.provider = provider;
     this.keepsTrying = deps.waits !== undefined;
-    this.#patienceMs = deps.patienceMs ?? (this.keepsTrying ? Number.POSITIVE_INFINITY : PATIENCE_MS);
+    this.#patienceMs = this.keepsTrying ? Number.POSITIVE_INFINITY : PATIENCE_MS;
     this.rateLimiter = new RateLimiter(deps);
     this.breaker = new CircuitBreaker(deps);
   }

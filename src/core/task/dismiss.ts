@@ -1,14 +1,15 @@
 import { isoTime } from "../../lib/clock.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { StateFolderError } from "../../store/errors.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import { type OwnedTask, releaseIfPossible } from "../../store/owners.ts";
-import { STATES, type TaskEvent } from "../../task/lifecycle.ts";
+import { StateFolderError } from "../../store/store-errors.ts";
+import type { TaskEvent } from "../../task/lifecycle.ts";
 import { isUnknown, isUnsaved, type TaskRecord } from "../../task/record.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import { ClaimedError } from "../errors.ts";
 import { describeWorker } from "../turns/describe-holder.ts";
-import { ENDED_WHILE_BUSY, reportOf, type TaskReport } from "./report.ts";
+import { reportOf, type TaskReport } from "./report.ts";
+import { ENDED_WHILE_BUSY } from "./task-error.ts";
 import { TaskWriter } from "./task-writer.ts";
 
 interface DismissReason {
@@ -60,8 +61,7 @@ async function finishWith(event: TaskEvent, owned: OwnedTask, ledger: Ledger): P
   const isWritten = await writer.write(event);
   const files = filesOfAll(writer.record);
   if (files !== null) await writer.write({ type: "saved", at: event.at, files });
-  if (STATES[writer.record.state.name].isOpen) await writer.release();
-  else await writer.finish();
+  await writer.leave();
   if (!isWritten) throw new StateFolderError(ledger.folder, "the disk refused a record");
   return reportOf(writer.record);
 }

@@ -1,5 +1,5 @@
+import { NetworkError, ServiceError } from "../../api/api-errors.ts";
 import { describeConnectionError } from "../../api/connection-errors.ts";
-import { NetworkError, ServiceError } from "../../api/errors.ts";
 import { isoTime } from "../../lib/clock.ts";
 import type { Charged, ImggenError } from "../../lib/error-types.ts";
 import type { FailedPoll } from "../../providers/provider.ts";
@@ -13,8 +13,10 @@ import {
   waitForTask,
   waitTimeoutMs,
 } from "../polling/wait.ts";
-import { type TaskReport, taskFailed } from "./report.ts";
+import { endEvent } from "./record-end.ts";
+import type { TaskReport } from "./report.ts";
 import { type AcceptedTask, saveTask } from "./save-task.ts";
+import { taskFailed } from "./task-error.ts";
 
 /**
  * Waits for a task and saves its images. Never throws: errors are in the report.
@@ -34,17 +36,14 @@ export async function finishTask(
   }
   const state = withImages(waited.task);
   const ended = endedReport(task.taskId, state, report);
-  const at = isoTime(deps.clock.now());
   switch (state.status) {
     case "completed":
       await deps.schedules.learn(report.request, waited);
       return saveTask(task, { ...waited, task: state }, ended, deps);
-    case "failed": {
-      const { status: _, ...facts } = state;
-      await task.writer?.write({ type: "failed", at, ...facts });
+    case "failed":
+      await task.writer?.write(endEvent(state, null, isoTime(deps.clock.now())));
       await task.writer?.finish();
       return ended;
-    }
   }
 }
 

@@ -3,11 +3,11 @@ import type { Job, SubmitReply, UnknownReply } from "../../providers/provider.ts
 import type { WorkFolders } from "../../store/work-folders.ts";
 import { triesOf, workOf } from "../../task/record.ts";
 import type { Work } from "../../task/work.ts";
-import type { TaskDeps } from "../deps.ts";
+import { providerName, type TaskDeps } from "../deps.ts";
 import { interruptedError, PendingError } from "../errors.ts";
 import { jobOf } from "./jobs.ts";
 import { recordEnd } from "./record-end.ts";
-import { outcomeUnknown, type SubmitResult } from "./submit.ts";
+import { outcomeUnknown, type SubmitResult } from "./submit-once.ts";
 import type { TaskWriter } from "./task-writer.ts";
 import { withinLimit } from "./time-limit.ts";
 
@@ -49,7 +49,7 @@ export async function recoverRequest(
 export function askedLater(writer: TaskWriter, { why }: UnknownReply, deps: TaskDeps): ImggenError {
   if (deps.signal.aborted) return interruptedError(deps.signal, writer.charged);
   const { taskId } = workOf(writer.record);
-  const name = deps.connection.generator?.name ?? "its provider";
+  const name = providerName(deps.connection);
   const message = `Whether ${name} has task ${taskId} could not be asked: ${why}.`;
   return new PendingError(message, { charged: writer.charged });
 }

@@ -2,6 +2,7 @@ import { inOrder } from "../../lib/concurrency.ts";
 import { type ErrorFacts, UsageError } from "../../lib/error-types.ts";
 import { isSameMachine } from "../../lib/processes.ts";
 import type { OwnedTask } from "../../store/owners.ts";
+import { isPaid } from "../../task/intent.ts";
 import { STATES } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { UseCaseDeps } from "../deps.ts";
@@ -114,9 +115,8 @@ async function claimed(
 
 /** Whether the process that has a task can end any of its requests. */
 function canBeEnded({ requests, intent }: TaskRecord): boolean {
-  const isFree = intent.work?.isPaid === false;
   return requests.some(
-    ({ name }) => name === "waiting" || name === "accepted" || (isFree && name === "started"),
+    ({ name }) => name === "waiting" || name === "accepted" || (name === "started" && !isPaid(intent)),
   );
 }
 

@@ -8,7 +8,9 @@ import { identityOf } from "../../../src/lib/processes.ts";
 import { type Job, TimeLimitError } from "../../../src/providers/provider.ts";
 import { PICTURE } from "../../support/images.ts";
 import { liveServer } from "../../support/live-server.ts";
+import { quickClock } from "../../support/quick-clock.ts";
 import { response } from "../../support/scripted-server.ts";
+import { pause } from "../../support/scripts.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { ALONE, type JobParts, jobFor, opened, told } from "../job.ts";
 
@@ -28,11 +30,12 @@ async function script(body: string, args: string[] = ["{output}"]) {
     IMGGEN_HOME: "/x",
     openai_api_key: "sk-2",
   };
-  const generator = await opened({ kind: "command", name: `command:${words.join(" ")}`, words }, {}, env);
+  const spec = { kind: "command", name: `command:${words.join(" ")}`, words } as const;
+  const generator = await opened(spec, {}, env, { clock: quickClock });
   return {
     /** Submits a job. @returns what came of it, and its image's file */
-    generate: async (given: JobParts = {}, how = ALONE) => {
-      const job = await jobFor(given);
+    generate: async (overrides: JobParts = {}, how = ALONE) => {
+      const job = await jobFor(overrides);
       const reply = await generator.submit(job, how);
       const images = reply.outcome === "made" ? await generator.images?.(job) : [];
       return { job, reply, images, ...told(reply), left: await readdir(job.folder) };
@@ -367,7 +370,7 @@ describe.skipIf(!existsSync("/proc/self/stat"))("after its process was killed, a
     const identity = { ...identityOf(other.pid ?? 0), started: "1" };
     await writeFile(path.join(scratchOf(job), ".process"), JSON.stringify(identity));
     expect(await recover(job)).toBeNull();
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await pause(100);
     expect(other.signalCode).toBeNull();
   });
 

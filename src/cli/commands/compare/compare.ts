@@ -1,12 +1,5 @@
 import type { Command } from "commander";
 import type { CheckedRow } from "../../../core/batch/batch-row.ts";
-import {
-  type Cell,
-  type Comparison,
-  compareCells,
-  fieldSets,
-  requireKnownValues,
-} from "../../../core/batch/compare.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { counted } from "../../../lib/whole-number.ts";
@@ -21,6 +14,7 @@ import type { Session } from "../../session/session.ts";
 import { addBatchOptions, type BatchFlags, batchTerms } from "../batch/batch-flags.ts";
 import { runShown } from "../batch/run-shown.ts";
 import { exitCodeOfBatch } from "../batch/summary.ts";
+import { type Cell, type Comparison, compareCells, fieldSets, requireKnownValues } from "./cells.ts";
 import { labelOf, showCompared, showPlan, skippedLines } from "./view.ts";
 
 const SHARED_FLAGS = ["image", "seed", "negative"] as const;
@@ -66,7 +60,7 @@ async function runCompare(session: Session, text: string, flags: CompareOptions)
   };
   const matrix = await session.matrix();
   const [model] = axes.models;
-  const generator = await session.generatorTerms({ model, dryRun: flags.dryRun, validate: flags.validate });
+  const generator = await session.generatorTerms({ ...flags, model });
   // What a generator has beside those, only it knows.
   if (flags.validate && generator === null) requireKnownValues(axes, matrix);
   const prompt = await readPrompt(text, undefined, session.context);

@@ -100,7 +100,7 @@ async function showDryRun(
   }
   await session.console.result([
     ...sentLines(sent ?? { method: "POST", url: "/generate-image", body: request }),
-    ...uploads.map(({ given }) => `${given} would be uploaded first, and its URL sent`),
+    ...uploads.map(({ name }) => `${name} would be uploaded first, and its URL sent`),
     `${creditsText(credits, session.isSandbox ? "sandbox" : null)}, nothing was sent`,
   ]);
   return 0;
@@ -110,7 +110,7 @@ async function showDryRun(
 async function sentToGenerator(request: GenerationRequest, session: Session): Promise<SentRequest | null> {
   const generator = await session.ownGenerator();
   if (generator === null) return null;
-  const { describedRequest } = await import("../../../client/described-request.ts");
+  const { describedRequest } = await import("./described-request.ts");
   return describedRequest(request, generator, session);
 }
 

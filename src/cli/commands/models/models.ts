@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { OwnGenerator } from "../../../client/own-generator.ts";
+import type { OwnGenerator } from "../../../client/generator-settings.ts";
 import { ImggenError, UsageError } from "../../../lib/error-types.ts";
 import { wholeNumberOption } from "../../../lib/whole-number.ts";
 import { findModels, KIND_WORDS, type ModelFilter, nearestText, resolveModel } from "../../../models/find.ts";
@@ -87,7 +87,7 @@ async function othersOf(generator: OwnGenerator, fromMatrix: Matrix, session: Se
     return null;
   });
   if (offer === null) return NO_OTHERS;
-  const { unknownToUs } = await import("../../../models/check.ts");
+  const { unknownToUs } = await import("../../../models/check-request.ts");
   const names = (offer.names ?? []).filter((name) => !fromMatrix.some(({ id }) => id === name));
   return { others: names.map(unknownToUs), loaded: offer.loaded };
 }

@@ -1,0 +1,146 @@
+import { proxiesFromEnvironment } from "../../../api/proxies.ts";
+import { unsetOptions } from "../../../client/generator-settings.ts";
+import { type AskingSession, type ModelsOffered, modelsOffered } from "../../../client/generator-terms.ts";
+import { ImggenError } from "../../../lib/error-types.ts";
+import { jsonOrNull } from "../../../lib/json.ts";
+import type { LocalServers } from "../../../providers/kind.ts";
+import {
+  defaultModelOf,
+  isPaidByDefault,
+  isServerKind,
+  KINDS,
+  type ServerSpec,
+} from "../../../providers/kinds.ts";
+import { ProviderError } from "../../../providers/provider.ts";
+import { ProviderServer } from "../../../providers/provider-http.ts";
+import { parseGeneratorSpec } from "../../../providers/spec.ts";
+
+// Loaded only to look for generators.
+
+/** A generator that can be used. */
+export interface FoundGenerator {
+  /** As `--generator` has it. */
+  generator: string;
+  /** The model of requests that name none; null if it is not known. */
+  model: string | null;
+  /** Whether requests must name a model. */
+  needsModel: boolean;
+  paid: boolean;
+}
+
+/** A server that answers on this machine. */
+export interface FoundServer extends FoundGenerator {
+  port: number;
+  /** The names of its models, as many as are read. */
+  models: string[];
+}
+
+/** A service whose key is in the environment. The key itself is not read. */
+export interface FoundService extends FoundGenerator {
+  /** The variable that has the key. */
+  variable: string;
+}
+
+/** Time limit for each answer of a server on this machine, in milliseconds. */
+const ANSWER_MS = 1_000;
+const MOST_MODELS = 100;
+const LONGEST_NAME = 200;
+
+/** Kinds with servers on this machine. If a server is of several kinds, the last one counts: its API can do more than OpenAI's. */
+const LOCAL_KINDS = (["openai", "sdapi", "comfyui"] as const).flatMap((name) => {
+  const local: LocalServers | undefined = KINDS[name].local;
+  return local === undefined ? [] : [{ name, local }];
+});
+
+/** The ports of this machine where generators usually listen. */
+export const LOCAL_PORTS: readonly number[] = [
+  ...new Set(LOCAL_KINDS.flatMap(({ local }) => local.ports)),
+].sort((one, other) => one - other);
+
+/** The variables that hold the services' keys. */
+export const KEY_VARIABLES: readonly string[] = Object.values(KINDS).flatMap(
+  ({ keyVariables }) => keyVariables,
+);
+
+/**
+ * Finds servers on ports of this machine, all at once. No key is sent. An invalid answer is no error.
+ * @throws the signal's reason
+ */
+export async function findServers(
+  ports: readonly number[],
+  signal: AbortSignal,
+  session: AskingSession,
+): Promise<FoundServer[]> {
+  const found = await Promise.all(ports.map((port) => serverAt(port, signal, session)));
+  signal.throwIfAborted();
+  return found.filter((each) => each !== null);
+}
+
+async function serverAt(
+  port: number,
+  signal: AbortSignal,
+  session: AskingSession,
+): Promise<FoundServer | null> {
+  const asked = await Promise.all(
+    LOCAL_KINDS.map(async ({ name, local }) => {
+      const spec = parseGeneratorSpec(`${name}:http://localhost:${port}`, "The address") as ServerSpec;
+      return (await answers(spec, local, signal, session)) ? spec : null;
+    }),
+  );
+  const spec = asked.findLast((each) => each !== null);
+  if (!spec) return null;
+  const { names, loaded, needsName } = await modelsOf(spec, session);
+  const models = (names ?? []).filter((name) => name.length <= LONGEST_NAME).slice(0, MOST_MODELS);
+  const isOneOf = models.length > 1;
+  const needsModel = isOneOf && needsName;
+  const model = loaded ?? (isOneOf && !needsName ? null : (models[0] ?? null));
+  return { generator: spec.name, port, model, needsModel, models, paid: isPaidByDefault(spec) };
+}
+
+/** Whether a server answers as one of a kind does. Never throws. */
+async function answers(
+  { url }: ServerSpec,
+  { path, isOwn }: LocalServers,
+  signal: AbortSignal,
+  { context: { env, clock }, onExchange }: AskingSession,
+): Promise<boolean> {
+  const unlocked = { url, keyHeaders: {}, options: { headers: {}, key: null } };
+  const server = new ProviderServer(unlocked, {
+    env,
+    clock,
+    onExchange,
+    proxies: proxiesFromEnvironment(env),
+  });
+  try {
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
+    const { status, body } = await server.get(path, limited);
+    return status === 200 && isOwn(jsonOrNull(body));
+  } catch {
+    return false;
+  } finally {
+    await server.close();
+  }
+}
+
+const NOTHING_SAID: ModelsOffered = { names: null, loaded: null, needsName: false };
+
+/** The models of a server; none if it cannot be asked. */
+async function modelsOf(spec: ServerSpec, session: AskingSession): Promise<ModelsOffered> {
+  try {
+    return await modelsOffered({ spec, options: unsetOptions(spec) }, session, ANSWER_MS);
+  } catch (error) {
+    if (error instanceof ImggenError || error instanceof ProviderError) return NOTHING_SAID;
+    throw error;
+  }
+}
+
+/** The services whose keys are in the environment. Nothing is sent. */
+export function findServices({ context: { env } }: Pick<AskingSession, "context">): FoundService[] {
+  return Object.entries(KINDS).flatMap(([name, { keyVariables, url, needsModel, firstModel = null }]) => {
+    const variable = keyVariables.find((each) => env[each]);
+    if (variable === undefined || url === null || !isServerKind(name)) return [];
+    const spec: ServerSpec = { kind: name, name, url };
+    const model = defaultModelOf(spec) ?? firstModel;
+    return [{ generator: name, variable, model, needsModel, paid: isPaidByDefault(spec) }];
+  });
+}

@@ -1,0 +1,140 @@
+import type { RunEvent } from "../../core/use-cases/run-events.ts";
+import { shareText, stepText } from "../../core/use-cases/run-text.ts";
+
+/** What is known of a run from its events. Times are by the monotonic clock. */
+export interface RunProgress {
+  /** The task that was heard of last: the only one, where there is one. */
+  task: TaskProgress;
+  names: readonly string[];
+  /** The places in `names` of the tasks in each stage, in the order in which they reached it; not of those printed. */
+  stages: Readonly<Record<Stage, Set<number>>>;
+  /** null before it is planned. */
+  batch: BatchProgress | null;
+}
+
+export type Stage = "finished" | "downloading" | "running";
+
+export interface TaskProgress {
+  /** What it does, such as `Generating`; empty before it does anything. */
+  step: string;
+  /** How far that is, as `shareText` says it. */
+  share: string;
+  sinceMs: number;
+  /** null before it is accepted. */
+  taskId: string | null;
+  usualMs: number | null;
+}
+
+/** The rows of a batch in total. */
+export interface BatchProgress {
+  rows: number;
+  /** Rows that have ended, those that were saved before included. */
+  ended: number;
+  /** The rows among these that this run had something to do for. */
+  endedNow: number;
+  /** Rows that this run has still something to do for. */
+  left: number;
+  running: number;
+  failed: number;
+  /** What earlier runs have charged of the budget, in credits. */
+  creditsBefore: number;
+  /** What may have been charged of it. */
+  credits: number;
+  /** null if no cost is known. */
+  budget: number | null;
+  /** null before the first row is begun. */
+  startMs: number | null;
+}
+
+export function newRun(): RunProgress {
+  return {
+    task: { step: "", share: "", sinceMs: 0, taskId: null, usualMs: null },
+    names: [],
+    stages: { finished: new Set(), downloading: new Set(), running: new Set() },
+    batch: null,
+  };
+}
+
+/** Takes an event into what is known. @returns whether it told anything new */
+export function fold(run: RunProgress, event: RunEvent, nowMs: number): boolean {
+  const { task, names, stages, batch } = run;
+  switch (event.type) {
+    case "begun":
+      run.names = event.names;
+      for (const at of event.names.keys()) stages.running.add(at);
+      return true;
+    case "ended":
+      return move(stages, event.at, "finished");
+    case "printed":
+      return move(stages, event.at, null);
+    case "planned":
+      run.batch = plannedBatch(event);
+      return true;
+    case "row_begun":
+    case "row_ended":
+      if (batch !== null) run.batch = batchAfter(batch, event, nowMs);
+      return true;
+    default:
+      run.task = taskAfter(task, event, nowMs);
+      if (event.type === "downloading") move(stages, names.indexOf(event.taskId), "downloading");
+      return run.task !== task;
+  }
+}
+
+function plannedBatch({ plan, cap }: Extract<RunEvent, { type: "planned" }>): BatchProgress {
+  const { rows, toSubmit, charged, chargedForOthers } = plan;
+  // A cap counts what earlier runs have charged too.
+  const credits = cap === null ? 0 : charged.credits + chargedForOthers.credits;
+  return {
+    rows: rows.length,
+    left: rows.filter(({ state }) => state !== "saved").length,
+    creditsBefore: credits,
+    credits,
+    budget: cap ?? (toSubmit.credits || null),
+    ...{ ended: 0, endedNow: 0, running: 0, failed: 0, startMs: null },
+  };
+}
+
+function batchAfter(
+  batch: BatchProgress,
+  event: Extract<RunEvent, { type: "row_begun" | "row_ended" }>,
+  nowMs: number,
+): BatchProgress {
+  const { running, ended, endedNow, left, failed, creditsBefore } = batch;
+  if (event.type === "row_begun") return { ...batch, running: running + 1, startMs: batch.startMs ?? nowMs };
+  const { isSkipped, state } = event.result;
+  const now = isSkipped ? 0 : 1;
+  return {
+    ...batch,
+    running: running - 1,
+    ended: ended + 1,
+    endedNow: endedNow + now,
+    left: left - now,
+    failed: failed + (now && (state === "failed" || state === "unknown") ? 1 : 0),
+    credits: creditsBefore + event.counts.cost.credits,
+  };
+}
+
+/** @param stage null: it is in none any more */
+function move(stages: RunProgress["stages"], at: number, stage: Stage | null): boolean {
+  const isLeft = Object.values(stages).some((places) => places.delete(at));
+  if (isLeft && stage !== null) stages[stage].add(at);
+  return isLeft;
+}
+
+function taskAfter(task: TaskProgress, event: RunEvent, nowMs: number): TaskProgress {
+  const step = stepText(event);
+  if (step === "") return task;
+  const goesOn = step === task.step && (event.type === "waiting" || event.type === "progress");
+  const before = goesOn ? task : { ...task, share: "", sinceMs: nowMs };
+  switch (event.type) {
+    case "progress":
+      return { ...before, step, share: shareText(event) };
+    case "accepted":
+      return { ...before, step, taskId: event.taskId };
+    case "waiting":
+      return { ...before, step, taskId: event.taskId, usualMs: event.usualMs };
+    default:
+      return { ...before, step };
+  }
+}

@@ -1,0 +1,436 @@
+import type { LookupFunction, Socket } from "node:net";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { type HttpRequest, TransportError } from "../../src/api/transport.ts";
+import { deadPort, listenForTest, liveServer, liveSockets } from "../support/live-server.ts";
+import { json, response } from "../support/scripted-server.ts";
+import { pause } from "../support/scripts.ts";
+import { testClient } from "../support/task-world.ts";
+import { tunnelProxy } from "../support/tunnel-proxy.ts";
+import { untrustedServer } from "../support/untrusted-server.ts";
+
+interface Answer {
+  status: number;
+  body: string;
+}
+
+/** One exchange: its answer, or how it broke. */
+async function exchange(request: HttpRequest, client = testClient()): Promise<Answer | TransportError> {
+  const answer = { status: 0, body: "" };
+  try {
+    await client.send(request, {
+      onHead: (status) => Object.assign(answer, { status }),
+      onData: (chunk) => Object.assign(answer, { body: answer.body + chunk.toString() }),
+    });
+    return answer;
+  } catch (error) {
+    if (error instanceof TransportError) return error;
+    throw error;
+  }
+}
+
+const get = (url: string): HttpRequest => ({ method: "GET", url: new URL(url), timeoutMs: 3000 });
+const post = (url: string): HttpRequest => ({ ...get(url), method: "POST", body: "{}" });
+
+describe.each([
+  ["that is shared", get],
+  ["of its own", post],
+])("over a connection %s,", (_whose, ask) => {
+  describe("a request that never left", () => {
+    it("was refused a connection", async () => {
+      const answer = await exchange(ask(`http://127.0.0.1:${await deadPort()}/`));
+      expect(answer).toMatchObject({ sent: false, cause: { code: "ECONNREFUSED" } });
+    });
+
+    it.each(["ENOTFOUND", "EAI_AGAIN"])("had a host whose name could not be looked up (%s)", async (code) => {
+      const lookup: LookupFunction = (_host, _options, callback) =>
+        callback(Object.assign(new Error(code), { code }), "");
+      const answer = await exchange(ask("http://api.example/"), testClient({ lookup }));
+      expect(answer).toMatchObject({ sent: false, cause: { code } });
+    });
+
+    it("waited for a connection that was never made", async () => {
+      const lookup: LookupFunction = () => {};
+      const answer = await exchange({ ...ask("http://api.example/"), timeoutMs: 50 }, testClient({ lookup }));
+      expect(answer).toMatchObject({ sent: false, timedOut: true });
+    });
+
+    it("waited for a TLS handshake that was never answered", async () => {
+      const port = await liveSockets(() => {});
+      const answer = await exchange({ ...ask(`https://127.0.0.1:${port}/`), timeoutMs: 150 });
+      expect(answer).toMatchObject({ sent: false, timedOut: true });
+    });
+
+    it("met an untrusted certificate, and sent nothing", async () => {
+      const { server, heard } = untrustedServer();
+      const port = await listenForTest(server);
+      const answer = await exchange(ask(`https://127.0.0.1:${port}/`));
+      expect(answer).toMatchObject({ sent: false, cause: { code: "DEPTH_ZERO_SELF_SIGNED_CERT" } });
+      expect(heard).toEqual([]);
+    });
+
+    it("met a server that speaks no TLS", async () => {
+      const port = await liveSockets((socket) => void socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
+      expect(await exchange(ask(`https://127.0.0.1:${port}/`))).toMatchObject({ sent: false });
+    });
+
+    it("met a server that hangs up during the TLS handshake", async () => {
+      const port = await liveSockets((socket) => void socket.once("data", () => socket.destroy()));
+      expect(await exchange(ask(`https://127.0.0.1:${port}/`))).toMatchObject({ sent: false });
+    });
+
+    it("was withdrawn before it had a connection, and does not leave when there is one", async () => {
+      const server = await liveServer((_request, socket) => void socket.write(json({})));
+      let found = () => {};
+      const lookup: LookupFunction = (_host, _options, callback) => {
+        found = () => callback(null, [{ address: "127.0.0.1", family: 4 }]);
+      };
+      const url = `http://api.example:${server.port}/`;
+      const answer = await exchange({ ...ask(url), timeoutMs: 30 }, testClient({ lookup }));
+      found();
+      await pause(50);
+      expect(answer).toMatchObject({ sent: false, timedOut: true });
+      expect(server.requests).toEqual([]);
+    });
+
+    it("was given up before it began", async () => {
+      const server = await liveServer((_request, socket) => void socket.write(json({})));
+      const request = { ...ask(server.origin), signal: AbortSignal.abort(new Error("stop")) };
+      expect(await exchange(request)).toMatchObject({ sent: false });
+      await pause(50);
+      expect(server.requests).toEqual([]);
+    });
+  });
+
+  describe("a request that may have arrived", () => {
+    it("was cut off after it was read", async () => {
+      const server = await liveServer((_request, socket) => void socket.resetAndDestroy());
+      expect(await exchange(ask(server.origin))).toMatchObject({ sent: true, timedOut: false });
+      expect(server.requests).toHaveLength(1);
+    });
+
+    it("was cut off before anything of it was read", async () => {
+      const port = await liveSockets((socket) => void socket.destroy());
+      expect(await exchange(ask(`http://127.0.0.1:${port}/`))).toMatchObject({ sent: true });
+    });
+
+    it("got no reply", async () => {
+      const server = await liveServer(() => {});
+      expect(await exchange({ ...ask(server.origin), timeoutMs: 500 })).toMatchObject({
+        sent: true,
+        timedOut: true,
+      });
+    });
+
+    it("was given up under way", async () => {
+      const controller = new AbortController();
+      const server = await liveServer(() => controller.abort(new Error("stop")));
+      expect(await exchange({ ...ask(server.origin), signal: controller.signal })).toMatchObject({
+        sent: true,
+        timedOut: false,
+        cause: { message: "stop" },
+      });
+    });
+
+    it("was answered in part: the head is cut short", async () => {
+      const server = await liveServer((_request, socket) => void socket.end("HTTP/1.1 200 OK\r\nconte"));
+      expect(await exchange(ask(server.origin))).toMatchObject({ sent: true });
+    });
+
+    it("was answered in part: the body is cut short", async () => {
+      const server = await liveServer(
+        (_request, socket) => void socket.end(response(200, "{}", { "content-length": "9" })),
+      );
+      expect(await exchange(ask(server.origin))).toMatchObject({ sent: true });
+    });
+
+    it("was answered in part: the last chunk never came", async () => {
+      const head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
+      const server = await liveServer((_request, socket) => void socket.end(`${head}2\r\n{}\r\n`));
+      expect(await exchange(ask(server.origin))).toMatchObject({ sent: true });
+    });
+
+    it.each([
+      "SSH-2.0-OpenSSH\r\n",
+      "HTTP/1.1 abc\r\n\r\n",
+      "\0\0\0\0",
+      "HTTP/1.1 200 OK\r\nno colon\r\n\r\n",
+    ])("was answered with what is no HTTP: %j", async (bytes) => {
+      const server = await liveServer((_request, socket) => void socket.end(bytes));
+      expect(await exchange(ask(server.origin))).toMatchObject({ sent: true });
+    });
+
+    it("was answered so slowly that its time ran out, however steady the drip", async () => {
+      const server = await liveServer((_request, socket) => {
+        socket.write("HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n");
+        const drip = setInterval(() => socket.write("x"), 20);
+        socket.on("close", () => clearInterval(drip));
+      });
+      expect(await exchange({ ...ask(server.origin), timeoutMs: 500 })).toMatchObject({
+        sent: true,
+        timedOut: true,
+      });
+    });
+  });
+
+  describe("a reply", () => {
+    it("is handed over after any interim ones", async () => {
+      const early = "HTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n";
+      const server = await liveServer(
+        (_request, socket) => void socket.write(`${early}${json({ ok: true })}`),
+      );
+      expect(await exchange(ask(server.origin))).toEqual({ status: 200, body: '{"ok":true}' });
+    });
+
+    it("with a redirect is handed over, not followed", async () => {
+      const server = await liveServer(
+        (_request, socket) => void socket.write(response(302, "", { location: "/elsewhere" })),
+      );
+      expect(await exchange(ask(server.origin))).toMatchObject({ status: 302 });
+      expect(server.requests).toHaveLength(1);
+    });
+
+    it("that its receiver throws at breaks the exchange", async () => {
+      const server = await liveServer((_request, socket) => void socket.write(json({})));
+      const sending = testClient().send(ask(server.origin), {
+        onHead() {},
+        onData() {
+          throw new Error("too much");
+        },
+      });
+      await expect(sending).rejects.toMatchObject({
+        name: "TransportError",
+        sent: true,
+        message: "too much",
+      });
+    });
+
+    it("is reported with its method, status and time", async () => {
+      const told: { result: number | string }[] = [];
+      const server = await liveServer((_request, socket) => void socket.write(json({}, 503)));
+      await exchange(
+        ask(`${server.origin}/a?b=c`),
+        testClient({ onExchange: (each) => void told.push(each) }),
+      );
+      expect(told).toEqual([
+        {
+          method: ask(server.origin).method,
+          url: new URL(`${server.origin}/a?b=c`),
+          result: 503,
+          elapsedMs: expect.any(Number),
+        },
+      ]);
+    });
+
+    it("that was cut off is reported with its status or error", async () => {
+      const told: { result: number | string }[] = [];
+      const server = await liveServer(
+        (_request, socket) => void socket.end(response(200, "", { "content-length": "5" })),
+      );
+      await exchange(ask(server.origin), testClient({ onExchange: (each) => void told.push(each) }));
+      expect(told.map(({ result }) => result)).toEqual([expect.stringMatching(/^200, ./)]);
+    });
+  });
+
+  it("sends the headers and the body that it was given, and names the program", async () => {
+    const server = await liveServer((_request, socket) => void socket.write(json({})));
+    const { method, url } = ask(`${server.origin}/api?x=%20y`);
+    const body = method === "POST" ? "Grüße" : "";
+    await exchange({ method, url, headers: { authorization: "Bearer k" }, body });
+    expect(server.requests[0]).toMatchObject({
+      method,
+      target: "/api?x=%20y",
+      body,
+      headers: { authorization: "Bearer k", "user-agent": expect.stringMatching(/^imggen\/\d/) },
+    });
+  });
+
+  it("a request is withdrawn when the client closes", async () => {
+    const client = testClient();
+    const server = await liveServer(() => client.close());
+    expect(await exchange(ask(server.origin), client)).toMatchObject({ sent: true, timedOut: false });
+  });
+
+  it("a request that waits for its connection when the client closes is not sent", async () => {
+    const server = await liveServer((_request, socket) => void socket.write(json({})));
+    const lookup: LookupFunction = (_host, _options, callback) => {
+      setTimeout(callback, 50, null, [{ address: "127.0.0.1", family: 4 }]);
+    };
+    const client = testClient({ lookup });
+    const asked = exchange({ ...ask(`http://api.example:${server.port}/`), timeoutMs: 300 }, client);
+    await client.close();
+    expect(await asked).toMatchObject({ sent: false });
+    expect(server.requests).toEqual([]);
+  });
+
+  it("many requests at once are no leak of listeners", async () => {
+    const warnings: Error[] = [];
+    const listen = (warning: Error) => void warnings.push(warning);
+    process.on("warning", listen);
+    onTestFinished(() => void process.off("warning", listen));
+    const server = await liveServer((_request, socket) => void socket.write(json({})));
+    const client = testClient();
+    const answers = await Promise.all(Array.from({ length: 30 }, () => exchange(ask(server.origin), client)));
+    expect(answers).toEqual(Array(30).fill({ status: 200, body: "{}" }));
+    await new Promise(setImmediate);
+    expect(warnings).toEqual([]);
+  });
+
+  it("a request that is given up leaves no connection behind that is still to be made", async () => {
+    const sockets: Socket[] = [];
+    const port = await liveSockets((socket) => void sockets.push(socket.resume()));
+    const request = { ...ask(`https://127.0.0.1:${port}/`), timeoutMs: 100 };
+    const client = testClient();
+    expect(await exchange(request, client)).toMatchObject({ sent: false, timedOut: true });
+    await client.close();
+    await vi.waitFor(() => expect(sockets.map(({ closed }) => closed)).toEqual([true]), 2000);
+  });
+
+  it("a reply is not handed over any further once its receiver has thrown", async () => {
+    const server = await liveServer(
+      (_request, socket) => void socket.write(json({ a: "x".repeat(300_000) })),
+    );
+    let chunks = 0;
+    const sending = testClient().send(ask(server.origin), {
+      onHead() {},
+      onData() {
+        chunks += 1;
+        throw new Error("too much");
+      },
+    });
+    await expect(sending).rejects.toMatchObject({ message: "too much" });
+    await pause(20);
+    expect(chunks).toBe(1);
+  });
+
+  it("a request with a header that HTTP does not allow is not sent", async () => {
+    const server = await liveServer((_request, socket) => void socket.write(json({})));
+    const answer = await exchange({ ...ask(server.origin), headers: { authorization: "a\nb" } });
+    expect(answer).toBeInstanceOf(TransportError);
+    expect(server.requests).toEqual([]);
+  });
+});
+
+describe("a connection that is kept alive", () => {
+  it("is used for the next request", async () => {
+    const connections = new Set<unknown>();
+    const server = await liveServer((_request, socket) => {
+      connections.add(socket);
+      socket.write(json({}));
+    });
+    const client = testClient();
+    for (let round = 0; round < 3; round++) {
+      await exchange(get(server.origin), client);
+      await new Promise(setImmediate);
+    }
+    expect(connections.size).toBe(1);
+  });
+
+  it("and has gone stale loses the request that was written to it, which is not sent again", async () => {
+    let requests = 0;
+    const server = await liveServer((_request, socket) => {
+      requests += 1;
+      if (requests === 1) socket.write(json({}));
+      else socket.resetAndDestroy();
+    });
+    const client = testClient();
+    expect(await exchange(get(server.origin), client)).toMatchObject({ status: 200 });
+    expect(await exchange(get(server.origin), client)).toMatchObject({ sent: true });
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it("and is closed by the server at any moment never carries a request twice", async () => {
+    const server = await liveServer((_request, socket) => {
+      socket.write(json({}));
+      setTimeout(() => socket.destroy(), Math.random() * 3);
+    });
+    const client = testClient();
+    for (let round = 0; round < 60; round++) {
+      const before = server.requests.length;
+      const answer = await exchange(get(server.origin), client);
+      const arrived = server.requests.length - before;
+      expect(arrived).toBeLessThanOrEqual("status" in answer || answer.sent ? 1 : 0);
+      await pause(Math.random() * 3);
+    }
+  });
+});
+
+describe("a connection of a request's own", () => {
+  /** A server that answers everything, and which connection each request came over. */
+  async function numberedServer() {
+    const sockets: Socket[] = [];
+    const server = await liveServer((_request, socket) => {
+      if (!sockets.includes(socket)) sockets.push(socket);
+      over.push(sockets.indexOf(socket));
+      socket.write(json({}));
+    });
+    const over: number[] = [];
+    return { server, over };
+  }
+
+  it("has carried no other request, and carries none after it", async () => {
+    const { server, over } = await numberedServer();
+    const client = testClient();
+    for (const ask of [get, post, post, get, post, get]) {
+      expect(await exchange(ask(server.origin), client)).toMatchObject({ status: 200 });
+      await pause(5);
+    }
+    expect(over).toEqual([0, 1, 2, 0, 3, 0]);
+    const said = server.requests.map(({ headers }) => headers.connection);
+    expect(said).toEqual(["keep-alive", "close", "close", "keep-alive", "close", "keep-alive"]);
+  });
+
+  it("is that of each of many at once", async () => {
+    const { server, over } = await numberedServer();
+    const client = testClient();
+    const request = post(server.origin);
+    for (let round = 0; round < 3; round++) {
+      await Promise.all(Array.from({ length: 20 }, () => exchange(request, client)));
+    }
+    expect(new Set(over).size).toBe(60);
+  });
+
+  it("is closed at once, even where the service would keep it", async () => {
+    let onClose = () => {};
+    const closed = new Promise<boolean>((resolve) => (onClose = () => resolve(true)));
+    const server = await liveServer((_request, socket) => {
+      socket.once("close", onClose);
+      socket.write(json({}));
+    });
+    await exchange(post(server.origin), testClient());
+    expect(await Promise.race([closed, pause(1_000)])).toBe(true);
+  });
+
+  it.each([
+    ["a space", " "],
+    ["what is no HTTP", "junk"],
+    ["a last chunk", "0\r\n\r\n"],
+    ["a second reply", json({})],
+  ])("brings a whole reply, whatever follows it in the same packet: %s", async (_what, surplus) => {
+    const server = await liveServer((_request, socket) => {
+      socket.write(Buffer.concat([Buffer.from(json({ ok: true })), Buffer.from(surplus)]));
+    });
+    const answer = await exchange(post(server.origin));
+    expect(answer).toEqual({ status: 200, body: '{"ok":true}' });
+  });
+
+  it("brings a whole reply after a head of 100 kB", async () => {
+    const server = await liveServer(
+      (_request, socket) => void socket.write(response(200, "{}", { "x-long": "x".repeat(100_000) })),
+    );
+    const answer = await exchange(post(server.origin));
+    expect(answer).toEqual({ status: 200, body: "{}" });
+  });
+
+  it("is a tunnel of its own, through a proxy", async () => {
+    const { server, over } = await numberedServer();
+    const proxy = await tunnelProxy("tunnel");
+    const client = testClient({ proxies: { http: proxy.url, https: "", except: "" } });
+    for (const ask of [get, post, post, get]) {
+      const answer = await exchange(ask(`http://service.example:${server.port}`), client);
+      expect(answer).toMatchObject({ status: 200 });
+      await pause(5);
+    }
+    expect(over).toEqual([0, 1, 2, 0]);
+    expect(proxy.heads).toHaveLength(3);
+  });
+});
