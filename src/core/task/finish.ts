@@ -77,13 +77,18 @@ export async function awaitTask(
   wait: WaitSettings,
   deps: TaskDeps,
 ): Promise<WaitResult> {
-  const ageMs = acceptedAtMs === null ? Number.POSITIVE_INFINITY : deps.clock.now() - acceptedAtMs;
+  const ageMs = ageOf(acceptedAtMs, deps);
   const schedule = wait.schedule ?? (await deps.schedules.of(request));
   const usualMs = wait.schedule ? null : await deps.schedules.usualMs(request);
   deps.onProgress({ type: "waiting", taskId, usualMs });
   const timeoutMs = waitTimeoutMs(wait, request);
   const options = { schedule, timeoutMs, ageMs, pollAtOnce: recovering };
   return waitForTask(taskId, options, deps);
+}
+
+/** How old a task is, milliseconds; one of unknown age counts as old. */
+export function ageOf(acceptedAtMs: number | null, { clock }: Pick<TaskDeps, "clock">): number {
+  return acceptedAtMs === null ? Number.POSITIVE_INFINITY : clock.now() - acceptedAtMs;
 }
 
 /** A wait that ended before the task did. */

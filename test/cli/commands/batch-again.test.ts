@@ -1,7 +1,7 @@
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { accepts, type BatchWorld, batchWorld, byPrompt, imagesIn } from "../../support/batch-world.ts";
-import { type Behaviour, success } from "../../support/scripted-server.ts";
+import { type Behaviour, failure, success } from "../../support/scripted-server.ts";
 import { byTask, completedAt, inTurn, replies, reset, taskIs } from "../../support/scripts.ts";
 
 const MODEL = ["-m", "z-image"];
@@ -57,6 +57,16 @@ describe("the same batch again", () => {
     ]);
     expect(stderr).toMatch(/To submit them again: imggen batch (?!.*--retry-failed).* --resubmit-unknown\b/m);
     expect(stderr).toMatch(/at a new charge: imggen batch (?!.*--resubmit-unknown).* --retry-failed\b/m);
+  });
+
+  it("submits a row again that was refused, as its hint says", async () => {
+    const refuses = replies(failure("image_generation.error.generation_failed"));
+    const world = await batchWorld({ submit: inTurn(refuses, accepts) });
+    await world.manifest("p.txt", "a fox");
+    const { rows } = await world.batchJson(BATCH.slice(1));
+    expect(rows[0]?.error?.hint).toBe("Nothing was charged. The next run of this batch submits it again.");
+    expect((await world.batchJson(BATCH.slice(1))).summary).toMatchObject({ saved: 1, failed: 0 });
+    expect(world.prompts()).toEqual(["a fox", "a fox"]);
   });
 
   it("submits failed rows again with --retry-failed, once, and is then like any other", async () => {

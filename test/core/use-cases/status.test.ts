@@ -16,6 +16,7 @@ import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const { accepted, completed, failed, unknown, saved } = EVENTS;
 const WAIT = { timeoutMs: 5000, schedule: fixedSchedule(1000) };
+const UNKNOWN_ERROR = "image_generation.error.unknown_error";
 const answering = (bytes: Buffer): ServiceScript => ({ poll: replies(bytes) });
 
 async function statusOf(id: string, deps: TaskDeps, options: Partial<StatusSpec> = {}) {
@@ -30,6 +31,7 @@ async function looking(
   options: Partial<StatusSpec> = {},
   events: TaskEvent[] = [],
   baseUrl?: string,
+  ageMs = 0,
 ) {
   const server = await liveService(png(), script);
   const processes = someProcesses(1);
@@ -42,6 +44,7 @@ async function looking(
     for (const event of events) await owned.file.record(event);
     await owned.release();
   }
+  world.clock.advance(ageMs);
   const report = await statusOf("task-1", world.deps, options);
   return { report, server, ...world };
 }
@@ -86,11 +89,22 @@ describe("a poll of a task", () => {
 
   it.each([
     ["login_required", "auth_required"],
-    ["image_generation.error.unknown_error", "service_error"],
+    [UNKNOWN_ERROR, "service_error"],
   ])("that is refused with %s reports that", async (key, type) => {
     const { report } = await looking(answering(failure(key)));
     expect(report).toMatchObject({ error: { type, key } });
   });
+
+  it.each([
+    [29_000, null],
+    [31_000, { type: "service_error" }],
+  ])(
+    "that the service does not know is running for 30 s after its submit: after %d ms",
+    async (ms, error) => {
+      const { report } = await looking(answering(failure(UNKNOWN_ERROR)), {}, [accepted], undefined, ms);
+      expect(report).toMatchObject({ state: "accepted", charged: "yes", error });
+    },
+  );
 
   it("at a failing service reports that, after one poll", async () => {
     const { report, server } = await looking(answering(response(503, "")));
@@ -192,9 +206,7 @@ it.each([
 );
 
 it("a request of unknown outcome has no task to poll: the service is not asked for the ledger's own name", async () => {
-  const { deps, server } = await looking(answering(failure("image_generation.error.unknown_error")), {}, [
-    unknown,
-  ]);
+  const { deps, server } = await looking(answering(failure(UNKNOWN_ERROR)), {}, [unknown]);
   const asked = server.requests.length;
   const [entry] = await deps.ledger.unfinished();
   const id = entry?.kind === "task" ? entry.record.id : "";
