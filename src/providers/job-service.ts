@@ -9,7 +9,7 @@ import { isInline, keptResult } from "./kept-result.ts";
 import type { ServerSetup } from "./kind.ts";
 import { type Fields, type Look, Polls } from "./polls.ts";
 import { jsonBody } from "./post-body.ts";
-import { type Job, type PollReply, type Provider, ProviderError } from "./provider.ts";
+import { type Job, type PollReply, type Provider, ProviderError, type WaitHow } from "./provider.ts";
 import { isSuccess, jsonIn, type StoredReply } from "./reply-file.ts";
 import { RunningJobs } from "./running-jobs.ts";
 import { type RequestForm, serverProvider } from "./server-provider.ts";
@@ -43,7 +43,7 @@ export function jobService(
     return { outcome: "accepted", taskId: idOf(reply, form, server) } as const;
   };
   const isCut = (reply: StoredReply) => jsonIn(reply) === undefined && idInCut(reply, form) === null;
-  const running = new RunningJobs(form.mostRunning ?? Number.POSITIVE_INFINITY, deps.clock);
+  const running = new RunningJobs(form.mostRunning ?? Number.POSITIVE_INFINITY, server.host, deps.clock);
   const poll = async (taskId: string, limitMs: number | undefined, signal: AbortSignal) => {
     const reply = await form.poll(taskId, polls.look(taskId, limitMs, signal), polls);
     if (reply.outcome === "state" && reply.task.status !== "running") running.ended(taskId);
@@ -51,16 +51,20 @@ export function jobService(
   };
   return {
     ...serverProvider(setup, server, form, { isCut, read }, deps),
+    ...(form.mostRunning !== undefined && {
+      place: (how: WaitHow) =>
+        running.place(async (id) => {
+          const seen = await poll(id, undefined, how.signal);
+          return seen.outcome === "retry" || (seen.outcome === "state" && seen.task.status === "running");
+        }, how),
+    }),
     submit(job, { signal, onSent, onWarning }) {
       const context = { ...deps, generatorUrl: new URL(setup.url), signal, onWarning };
-      const isRunning = async (id: string) => {
-        const seen = await poll(id, undefined, signal);
-        return seen.outcome === "retry" || (seen.outcome === "state" && seen.task.status === "running");
-      };
       const sent = async (onSent: () => void) => {
         const { path, body } = await form.request(job, context);
-        const send = () => server.post(path, jsonBody(body), job, { signal, onSent });
-        return running.begin(async () => read(await send(), job), isRunning, signal);
+        const accepted = read(await server.post(path, jsonBody(body), job, { signal, onSent }), job);
+        running.began(accepted.taskId);
+        return accepted;
       };
       return settledWithReply(job, server.mask, sent, onSent);
     },
