@@ -104,8 +104,22 @@ const CASES: Case[] = [
     what: "was sent",
     events: () => [started],
     status: "running",
+    charged: { service: null, paid: null, free: "no" },
+    after: { free: completedWhere },
+  },
+  {
+    what: "was sent, and has no reply",
+    events: () => [started],
+    status: "unknown",
+    charged: { service: null, paid: "unknown", free: null },
+    after: {},
+  },
+  {
+    what: "was sent, and has its reply kept",
+    events: () => [started],
+    status: "running",
     charged: { service: null, paid: "unknown", free: "no" },
-    after: { paid: { status: "unknown" }, free: completedWhere },
+    after: { paid: { ...completedWhere, charged: "yes" }, free: completedWhere },
   },
   {
     what: "was sent, and waits to be sent again",
@@ -206,7 +220,7 @@ async function world(kind: Kind, { what, events, status }: Case) {
     ...(kind !== "service" && { work: { ...WORK, isPaid: kind === "paid" } }),
   };
   const id = await leaveTask(home, intent, events(cwd));
-  if (what.startsWith("was made")) {
+  if (/^was made|reply kept$/.test(what)) {
     const folder = ledgerOf(home).work.of(id, 0);
     await mkdir(folder, { recursive: true });
     await writeFile(path.join(folder, "reply"), IMAGE_REPLY);

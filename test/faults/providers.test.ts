@@ -47,6 +47,7 @@ async function paidWorld(form: ServiceForm, script: Partial<Record<Part, Behavio
     world,
     env,
     generate: async () => result(await world.run(args, { env })),
+    history: async () => JSON.parse((await world.run(["history", "--json"], { env })).stdout),
     resume: async () => result(await world.resume(paid, { env })),
     /** A process of its own, killed once the double has had a request for this part. */
     killedAt: async (part: Part) =>
@@ -140,8 +141,11 @@ describe.each(KINDS.map((form) => [form.kind, form] as const))("a paid request t
     ["is on its way", silence],
     ["has half of its reply", half(form, "submit", false)],
   ])("whose process is killed while it %s is not sent again", async (_what, submit) => {
-    const { double, killedAt, resume } = await paidWorld(form, { submit });
+    const { double, killedAt, history, resume } = await paidWorld(form, { submit });
     await killedAt("submit");
+    expect(await history()).toMatchObject([
+      { status: submit === silence ? "unknown" : expect.any(String), charged: "unknown" },
+    ]);
     expect(await resume()).toMatchObject({ exit: 9, files: [], open: ["unknown"] });
     expect(double.submits()).toHaveLength(1);
   });

@@ -89,6 +89,41 @@ describe("a task at a generator whose process was killed", () => {
     },
   );
 
+  it("after a paid request was sent is of unknown outcome wherever it is shown, and nothing is written for that", async () => {
+    const { json, run, home, id, taskId } = await killed(["started"]);
+    const file = path.join(ledgerOf(home).folder, "open", `${id}.jsonl`);
+    const before = await readFile(file, "utf8");
+    const unknown = { taskId, status: "unknown", state: "unknown", charged: "unknown" };
+    expect((await json(["history"])).document).toMatchObject([unknown]);
+    expect((await json(["history", "--unfinished"])).document).toMatchObject([unknown]);
+    expect((await json(["history", "--status", "unknown"])).document).toMatchObject([unknown]);
+    expect((await json(["history", "--status", "running"])).document).toEqual([]);
+    expect(await json(["status", taskId])).toMatchObject({
+      code: 9,
+      document: { ok: false, state: "unknown", charged: "unknown", error: { type: "outcome_unknown" } },
+    });
+    expect((await run(["doctor"])).stdout).toContain("The outcome of 1 request is unknown.");
+    expect(await readFile(file, "utf8")).toBe(before);
+  });
+
+  it("after a paid request was sent can be dismissed at once", async () => {
+    const { json, home, taskId } = await killed(["started"]);
+    expect(await json(["resume", taskId, "--dismiss"])).toMatchObject({ code: 0 });
+    expect(await openTasks(home)).toEqual([]);
+    expect((await json(["history"])).document).toMatchObject([{ taskId, status: "unknown" }]);
+  });
+
+  it("with its reply on the disk, or a living process, cannot be dismissed", async () => {
+    const kept = await killed(["started"]);
+    await kept.keep(IMAGE_REPLY);
+    const alive = await killed(["started"], { by: { ...GONE, host: "another" } });
+    for (const { json, taskId, home } of [kept, alive]) {
+      expect((await json(["history"])).document).toMatchObject([{ status: "running" }]);
+      expect(await json(["resume", taskId, "--dismiss"])).toMatchObject({ code: 2 });
+      expect(await openTasks(home)).toHaveLength(1);
+    }
+  });
+
   it("while its reply arrived may have been charged, and what there is of it is kept", async () => {
     const { json, keep, prompts } = await killed(["started"]);
     await keep(IMAGE_REPLY.subarray(0, -20));

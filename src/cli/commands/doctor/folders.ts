@@ -81,7 +81,9 @@ export async function checkTasks(session: Session): Promise<CheckResult> {
   const ledger = openLedger({ folders: await knownFolders(session), context });
   const { targets, served, unreadable: entries } = await tasksToResume([], isSandbox, ledger);
   const records = targets.flatMap(({ record }) => (record !== null && isInHistory(record) ? record : []));
-  const left = records.filter((record) => !ledger.isClaimed(record));
+  const left = await Promise.all(
+    records.filter((record) => !ledger.isClaimed(record)).map((record) => ledger.asItStands(record)),
+  );
   const inProgress = records.length - left.length + served.length;
   const words = left.map(({ state }) => stateWord(effectiveState(state)));
   const unknown = words.filter((word) => word === "unknown").length;
