@@ -20,9 +20,9 @@ export interface JobForm extends RequestForm {
    * The id to record, from the reply to a submit: with it alone the job is polled, so where its address does not follow
    * from its id, it is its address. Null where there is none that may be used.
    */
-  idIn(said: Fields): string | null;
+  idIn(said: Fields, job: Job): string | null;
   /** As `idIn`, from the whole fields of a reply that was cut. Absent: it needs a whole reply. */
-  idInCut?(said: Fields): string | null;
+  idInCut?(said: Fields, job: Job): string | null;
   poll(id: string, look: Look, polls: Polls): Promise<PollReply>;
   /** How many jobs it lets run at once. Absent: any number. */
   mostRunning?: number;
@@ -40,9 +40,10 @@ export function jobService(
   const polls = new Polls(server);
   const read = (reply: StoredReply, job: Job) => {
     if (!isSuccess(reply)) throw server.failure(reply, job.isPaid);
-    return { outcome: "accepted", taskId: idOf(reply, form, server) } as const;
+    return { outcome: "accepted", taskId: idOf(reply, job, form, server) } as const;
   };
-  const isCut = (reply: StoredReply) => jsonIn(reply) === undefined && idInCut(reply, form) === null;
+  const isCut = (reply: StoredReply, job: Job) =>
+    jsonIn(reply) === undefined && idInCut(reply, job, form) === null;
   const running = new RunningJobs(form.mostRunning ?? Number.POSITIVE_INFINITY, server.host, deps.clock);
   const poll = async (taskId: string, limitMs: number | undefined, signal: AbortSignal) => {
     const reply = await form.poll(taskId, polls.look(taskId, limitMs, signal), polls);
@@ -87,9 +88,9 @@ export function jobService(
 }
 
 /** @throws ProviderError (lost) where a success names no job that can be asked for */
-function idOf(reply: StoredReply, form: JobForm, server: ProviderServer): string {
+function idOf(reply: StoredReply, job: Job, form: JobForm, server: ProviderServer): string {
   const json = jsonIn(reply);
-  const id = json === undefined ? idInCut(reply, form) : form.idIn(fieldsOf(json));
+  const id = json === undefined ? idInCut(reply, job, form) : form.idIn(fieldsOf(json), job);
   if (id !== null) return id;
   if (json === undefined) throw server.lost(reply.cut ?? "it ended before the job's id");
   const message = `${server.host} took the request, and its reply names no job that can be asked for.`;
@@ -97,8 +98,8 @@ function idOf(reply: StoredReply, form: JobForm, server: ProviderServer): string
 }
 
 /** A paid job is not lost with the end of its reply, if the id has arrived. */
-function idInCut({ body }: StoredReply, form: JobForm): string | null {
-  return form.idInCut?.(closedFields(body.toString("utf8"))) ?? null;
+function idInCut({ body }: StoredReply, job: Job, form: JobForm): string | null {
+  return form.idInCut?.(closedFields(body.toString("utf8")), job) ?? null;
 }
 
 /** An id as services make them. */
