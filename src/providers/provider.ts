@@ -118,8 +118,8 @@ export interface FailedPoll {
 /** An image that a request has made, before it is checked. */
 export type MadeImage =
   | { kind: "bytes"; bytes: Buffer }
-  /** A file of the job's folder. */
-  | { kind: "file"; file: string }
+  /** A file of the job's folder. `isExtra`: it was left beside the image that was asked for, and is kept, not saved. */
+  | { kind: "file"; file: string; isExtra?: boolean }
   /** Absolute. `headers` go to this URL's own origin if that is the provider's, and never along a redirect. */
   | { kind: "url"; url: string; headers?: Readonly<Record<string, string>> };
 
