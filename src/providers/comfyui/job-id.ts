@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { writeFileSync } from "node:fs";
 import path from "node:path";
+import { replaceUnsynced } from "../../lib/write-whole.ts";
 import type { Job } from "../provider.ts";
 
 /** Version 8 of a UUID is for ids that are made by a rule of one's own (RFC 9562, section 5.8). */
@@ -22,7 +22,7 @@ export function jobIdOf({ taskId, index }: Pick<Job, "taskId" | "index">): strin
 /** Notes in a job's folder that the server can be asked for it, whatever arrives. Never throws. */
 export function noteJob(id: string, { folder }: Pick<Job, "folder">): void {
   try {
-    writeFileSync(path.join(folder, ".job"), id, { mode: 0o600 });
+    replaceUnsynced(path.join(folder, ".job"), id, 0o600);
   } catch {
     // Only the history calls it lost meanwhile: `resume` asks all the same.
   }
