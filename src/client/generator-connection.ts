@@ -95,7 +95,7 @@ function lineOf(
 
 /** The generator-only fields of a request, under the generator's names. */
 function sentFields(
-  { seed, negative, fields }: GenerationRequest,
+  { seed, negative, fields, maxImages = 1 }: GenerationRequest,
   { seed: seedField, negative: negativeField }: FieldNames,
 ): Pick<WorkOptions, "fields" | "seedField"> {
   const hasSeed = seed !== undefined && seedField !== undefined;
@@ -105,7 +105,8 @@ function sentFields(
       ...(hasSeed && { [seedField]: seed }),
       ...(negative !== undefined && negativeField !== undefined && { [negativeField]: negative }),
     },
-    ...(hasSeed && { seedField }),
+    // A seed that is not counted up is a field like any other.
+    ...(hasSeed && maxImages > 1 && { seedField }),
   };
 }
 

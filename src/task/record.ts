@@ -115,6 +115,24 @@ export function mayBeCharged(record: TaskRecord): boolean {
   );
 }
 
+/** Why a request has no image whose process ended before its reply came. */
+export const ENDED_MEANWHILE = "the process that had sent it ended before the reply had come";
+
+/** The lines that end the requests of a task that were sent, and that nothing has come of. */
+export function linesOfLost(
+  { intent, requests }: TaskRecord,
+  isLost: (request: number) => boolean,
+  at: string,
+): TaskEvent[] {
+  // What is free is sent again.
+  if (!intent.work?.isPaid) return [];
+  return requests.flatMap(({ name }, request) =>
+    name === "started" && isLost(request)
+      ? [{ type: "unknown" as const, at, why: ENDED_MEANWHILE, request }]
+      : [],
+  );
+}
+
 /** Whether an image is made and not saved: one for each request, and after these their further images. */
 export function isUnsaved({ state, requests }: Pick<TaskRecord, "state" | "requests">): boolean {
   const saved = state.name === "completed" ? state.partlySaved : [];

@@ -76,12 +76,14 @@ const CASES: Case[] = [
     { paid: "no", free: "no" },
     { paid: { ...saved, charged: "yes" }, free: saved },
   ],
+  ["was sent", () => [started], "running", { free: "no" }, { free: saved }],
+  ["was sent, and has no reply", () => [started], "unknown", { paid: "unknown" }],
   [
-    "was sent",
+    "was sent, and has its reply kept",
     () => [started],
     "running",
     { paid: "unknown", free: "no" },
-    { paid: { status: "unknown" }, free: saved },
+    { paid: { ...saved, charged: "yes" }, free: saved },
   ],
   [
     "was sent, and waits to be sent again",
@@ -133,7 +135,7 @@ async function world(kind: Kind, [what, events, status]: Case) {
     ...(kind !== "service" && { work: { ...WORK, isPaid: kind === "paid" } }),
   };
   const id = await leaveTask(home, intent, events(cwd));
-  if (what.startsWith("was made")) {
+  if (/^was made|reply kept$/.test(what)) {
     const folder = ledgerOf(home).work.of(id, 0);
     await mkdir(folder, { recursive: true });
     await writeFile(path.join(folder, "reply"), IMAGE_REPLY);

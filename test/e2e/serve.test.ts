@@ -37,6 +37,12 @@ it("what a server has before it is in the history; killed, its tasks are finishe
     code: 0,
     stderr: `2 tasks are left to imggen serve (pid ${first.program.pid}), which is running.\n`,
   });
+  const { pid } = first.program;
+  expect(JSON.parse((await world.run(["resume", "--json"])).stdout)).toEqual({
+    ok: true,
+    tasks: [],
+    served: [waiting, running].map((taskId) => ({ taskId, pid })),
+  });
   const claimed = await world.run(["resume", waiting]);
   expect([claimed.code, claimed.stderr]).toEqual([
     6,

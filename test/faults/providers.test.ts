@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { BFL } from "../support/doubles/bfl.ts";
 import {
   answers,
+  numberIn,
   type Part,
   type Reply,
   type ServiceForm,
@@ -17,7 +18,7 @@ import { OPENAI, SDAPI } from "../support/doubles/synchronous.ts";
 import { PICTURE } from "../support/images.ts";
 import { SHORTEST_BACKOFF } from "../support/program.ts";
 import { CANARY, programWorld } from "../support/program-world.ts";
-import { type Behaviour, response } from "../support/scripted-server.ts";
+import { type Behaviour, json, response } from "../support/scripted-server.ts";
 import { inTurn, reset, silence } from "../support/scripts.ts";
 import { killed, startedWhen } from "../support/started.ts";
 
@@ -43,7 +44,10 @@ async function paidWorld(form: ServiceForm, script: Partial<Record<Part, Behavio
   };
   return {
     double,
+    world,
+    env,
     generate: async () => result(await world.run(args, { env })),
+    history: async () => JSON.parse((await world.run(["history", "--json"], { env })).stdout),
     resume: async () => result(await world.resume(paid, { env })),
     /** A process of its own, killed once the double has had a request for this part. */
     killedAt: async (part: Part) =>
@@ -62,9 +66,9 @@ const SAVED = { exit: 0, type: null, files: [expect.stringMatching(/\.png$/)], o
 const LOST = { exit: 9, type: "outcome_unknown", charged: "unknown", files: [], open: ["unknown"] };
 
 /** What a form answers to a request for a part when all goes well. */
-function usual(form: ServiceForm, part: Part): Behaviour {
+function usual(form: ServiceForm, part: Part, number = 1): Behaviour {
   const file: Reply = () => response(200, PICTURE, { "content-type": "image/png" });
-  return answers(form.replies[part] ?? file);
+  return answers(form.replies[part] ?? file, number);
 }
 
 /** The beginning of a reply, in which there is nothing of use. The connection stays open, or is closed. */
@@ -139,8 +143,11 @@ describe.each(KINDS.map((form) => [form.kind, form] as const))("a paid request t
 
 /** A process that is killed once its request has arrived leaves what no other process may send again. */
 async function expectLost(form: ServiceForm, submit: Behaviour): Promise<void> {
-  const { double, killedAt, resume } = await paidWorld(form, { submit });
+  const { double, killedAt, history, resume } = await paidWorld(form, { submit });
   await killedAt("submit");
+  expect(await history()).toMatchObject([
+    { status: submit === silence ? "unknown" : expect.any(String), charged: "unknown" },
+  ]);
   expect(await resume()).toMatchObject({ exit: 9, files: [], open: ["unknown"] });
   expect(double.submits()).toHaveLength(1);
 }
@@ -163,6 +170,27 @@ it.each([REPLICATE, FAL].map((form) => [form.kind, form] as const))(
     expect(double.submits()).toHaveLength(1);
   },
 );
+
+it("a paid request to bfl that waits for one of its places is not sent yet, and is sent by the next run", async () => {
+  let isOver = false;
+  const running = answers(() => json({ status: "Pending" }));
+  const { double, world, env, resume } = await paidWorld(BFL, {
+    poll: (request, socket) =>
+      (isOver ? usual(BFL, "poll", numberIn(request.target)) : running)(request, socket),
+  });
+  const prompts = await world.manifest(Array.from({ length: 25 }, (_, at) => `fox ${at}`));
+  const flags = `--model ${BFL.model} --generator-paid --concurrency 25 --generator-concurrency 24 --yes`;
+  const batch = ["batch", prompts, "--output", `${world.out}/`, ...flags.split(" ")];
+  const isFull = async () => double.asked("poll").length > 200 && (await world.ledger()).open.length === 25;
+  await killed(await startedWhen(world, isFull, batch, { env }));
+  expect(double.submits()).toHaveLength(24);
+  const { open } = await world.ledger();
+  expect(open.filter((state) => state !== "accepted")).toHaveLength(1);
+  expect(open).not.toContain("started");
+  isOver = true;
+  expect(await resume()).toMatchObject({ exit: 0, open: [] });
+  expect(double.submits()).toHaveLength(25);
+}, 60_000);
 
 describe.each(WITH_JOBS.map((form) => [form.kind, form] as const))("an accepted job of %s", (_kind, form) => {
   const running = form.ends?.running.poll ?? (() => response(500, ""));

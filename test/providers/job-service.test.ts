@@ -13,7 +13,7 @@ const NOTHING: Reply = () => json({});
 /** How much of the reply to a submit is needed: its id, the addresses that follow from nothing. */
 const NEEDED: Record<string, (whole: Buffer) => number> = {
   replicate: (whole) => whole.indexOf('"pred-1"') + '"pred-1"'.length,
-  fal: (whole) => whole.indexOf('/status"') + '/status"'.length,
+  fal: (whole) => whole.indexOf('"req-1"') + '"req-1"'.length,
   bfl: (whole) => whole.indexOf(',"cost"'),
 };
 

@@ -94,6 +94,7 @@ export class AdmittedRequests implements AdmittedProvider {
   readonly version = 1;
   /** Absent where the provider has none: that says that it cannot stop what it has accepted. */
   readonly cancel?: NonNullable<Provider["cancel"]>;
+  readonly place?: NonNullable<Provider["place"]>;
   readonly #admission: Admission;
   /** The ticket of its next submit; null if it must wait for admission first. */
   #ticket: Ticket | null;
@@ -106,6 +107,7 @@ export class AdmittedRequests implements AdmittedProvider {
     this.#ticket = ticket;
     const { provider } = admission;
     if (provider.cancel) this.cancel = provider.cancel.bind(provider);
+    if (provider.place) this.place = provider.place.bind(provider);
   }
 
   get limits(): Provider["limits"] {

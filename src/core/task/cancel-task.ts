@@ -46,15 +46,22 @@ export async function cancelOwned(
   } finally {
     await writer.leave();
   }
-  const error = stillOpen(writer, left, deps);
-  return { ...factsOf(writer.record), warnings, error, ...cancelledSince(before, writer.record) };
+  const counts = cancelledSince(before, writer.record);
+  const error = stillOpen(writer, counts, left, deps);
+  return { ...factsOf(writer.record), warnings, error, ...counts };
+}
+
+type Counts = Pick<CancelReport, "cancelled" | "requests">;
+
+/** What was done about a task that is not over yet. */
+export function wasCancelled({ cancelled, requests }: Counts): string {
+  return cancelled === 0
+    ? "was not cancelled"
+    : `was cancelled in part (${cancelled} of ${requests} requests)`;
 }
 
 /** How many of a task's requests were ended since it was read. */
-export function cancelledSince(
-  before: TaskRecord,
-  { requests }: TaskRecord,
-): Pick<CancelReport, "cancelled" | "requests"> {
+export function cancelledSince(before: TaskRecord, { requests }: TaskRecord): Counts {
   const cancelled = requests.filter((state, at) => {
     const isOver = state.name === "not_sent" || state.name === "failed";
     return isOver && state.name !== before.requests[at]?.name;
@@ -124,15 +131,15 @@ async function giveUp(writer: TaskWriter, index: number, deps: TaskDeps): Promis
 /** Why the task is not over; null where it is, or only its images are to be saved. */
 function stillOpen(
   { record, charged }: TaskWriter,
+  counts: Counts,
   left: string | null,
   { signal }: UseCaseDeps,
 ): ImggenError | null {
   if (isUnderWay(record)) {
     if (signal.aborted) return interruptedError(signal, charged);
     const why = left ?? "it is still at work";
-    return new PendingError(`Task ${record.intent.work?.taskId ?? record.id} was not cancelled: ${why}.`, {
-      charged,
-    });
+    const id = record.intent.work?.taskId ?? record.id;
+    return new PendingError(`Task ${id} ${wasCancelled(counts)}: ${why}.`, { charged });
   }
   return isUnknown(record) ? errorOf(record) : null;
 }

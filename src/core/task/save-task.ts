@@ -129,10 +129,8 @@ async function keepRest(
     } catch (error) {
       throw diskFailure(ledger.work.of(id, request), error);
     }
-    const what = count === 1 ? "1 more image" : `${count} more images`;
-    warnings.push(
-      `The reply has ${what} that could not be saved; it is kept in ${folder}, until you remove it.`,
-    );
+    const what = count === 1 ? "1 more image was" : `${count} more images were`;
+    warnings.push(`${what} made and not saved. All is kept in ${folder}, until you remove it.`);
   }
 }
 

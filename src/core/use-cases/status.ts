@@ -124,11 +124,12 @@ async function statusOfWork(
   { wait, destination }: StatusSpec,
   deps: UseCaseDeps,
 ): Promise<TaskReport> {
-  const before = reportOf(record);
   if (wait === null && destination === null) {
-    if (!record.requests.some(({ name }) => name === "accepted")) return before;
+    const standing = await deps.ledger.asItStands(record);
+    const before = reportOf(standing);
+    if (!standing.requests.some(({ name }) => name === "accepted")) return before;
     return reported(before, async () =>
-      reportOf(await polledRecord(record, await deps.depsFor(record.intent, before.taskId ?? record.id))),
+      reportOf(await polledRecord(standing, await deps.depsFor(record.intent, before.taskId ?? record.id))),
     );
   }
   return resumeFound(record, { wait: wait ?? { timeoutMs: null, schedule: null }, destination }, deps);

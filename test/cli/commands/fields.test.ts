@@ -97,6 +97,17 @@ describe("--seed, --negative and --field", () => {
     expect(generator.submits()).toHaveLength(3);
   });
 
+  it("are the same request by --seed and by the field's own name, but where several images count it up", async () => {
+    const { json, generator } = await generatorWorld();
+    const reused = async (...flags: string[]) =>
+      String((await json(["generate", "a fox", "--reuse", ...flags])).document.reused) === "true";
+    expect(await reused("--seed", "2")).toBe(false);
+    expect(await reused("-f", "seed=2")).toBe(true);
+    expect(await reused("-n", "2", "--seed", "2")).toBe(false);
+    expect(await reused("-n", "2", "-f", "seed=2")).toBe(false);
+    expect(bodiesOf(generator).map(({ seed }) => seed)).toEqual([2, 2, 2, 2, 3]);
+  });
+
   it("are kept by rerun but for what its flags change, whatever is set since", async () => {
     const { json, run, generator } = await generatorWorld();
     const { document } = await json(["generate", "a fox", ...FIELDS]);

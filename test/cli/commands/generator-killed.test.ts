@@ -8,8 +8,8 @@ import { GONE, ledgerOf, openTasks } from "../../support/left-task.ts";
 import { inTurn } from "../../support/scripts.ts";
 import { withConfig } from "../../support/settings-file.ts";
 
-/** A world with a paid task of `a fox` that a process has begun, and perhaps sent, when it was killed. */
-async function killed(isSent: boolean, command: readonly string[] = ["generate", "a fox"]) {
+/** A world with a paid task of `a fox` that a process has begun, and left at these lines when it was killed. */
+async function killed(types: readonly "started"[], { command = ["generate", "a fox"], by = GONE } = {}) {
   const world = await generatorWorld(inTurn(refuses(524, "timeout"), makesImage));
   await writeFile(path.join(world.cwd, "foxes.txt"), "a fox\n");
   // The task is one whose reply was lost, without its end.
@@ -20,10 +20,10 @@ async function killed(isSent: boolean, command: readonly string[] = ["generate",
   const [line = ""] = (await readFile(file, "utf8")).split("\n");
   const intent = JSON.parse(line);
   await rm(ledger.work.folder, { recursive: true });
+  const at = new Date().toISOString();
   const until = new Date(Date.now() + 60_000).toISOString();
-  const started: TaskEvent = { type: "started", at: new Date().toISOString(), by: GONE, until };
-  const lines = [{ ...intent, owner: GONE, until }, ...(isSent ? [started] : [])];
-  await writeFile(file, lines.map(formatLine).join(""));
+  const events = types.map((type): TaskEvent => ({ type, at, by, until }));
+  await writeFile(file, [{ ...intent, owner: by, until }, ...events].map(formatLine).join(""));
   const keep = async (reply: Buffer) => {
     const folder = ledger.work.of(id, 0);
     await mkdir(folder, { recursive: true });
@@ -36,7 +36,7 @@ describe("a task at a generator whose process was killed", () => {
   it.each([["resume"], ["generate", "a fox", "--generator-paid"]])(
     "before anything was sent: %s sends it",
     async (...command) => {
-      const { json, taskId, prompts } = await killed(false);
+      const { json, taskId, prompts } = await killed([]);
       const { code, document } = await json(command);
       const report = document.tasks?.[0] ?? document;
       expect({ code, report }).toMatchObject({
@@ -50,7 +50,7 @@ describe("a task at a generator whose process was killed", () => {
   it.each([["resume"], ["generate", "a fox", "--generator-paid"]])(
     "after a paid request was sent: %s says that it may have been charged, and sends nothing",
     async (...command) => {
-      const { json, prompts } = await killed(true);
+      const { json, prompts } = await killed(["started"]);
       expect(await json(command)).toMatchObject({ code: 9 });
       expect(await json(command)).toMatchObject({ code: 9 });
       expect(prompts()).toEqual([]);
@@ -60,7 +60,7 @@ describe("a task at a generator whose process was killed", () => {
   it.each([["resume"], ["generate", "a fox", "--generator-paid"]])(
     "after its reply had arrived: %s saves it, and sends nothing",
     async (...command) => {
-      const { json, keep, taskId, prompts } = await killed(true);
+      const { json, keep, taskId, prompts } = await killed(["started"]);
       await keep(IMAGE_REPLY);
       const { code, document } = await json(command);
       const report = document.tasks?.[0] ?? document;
@@ -72,8 +72,43 @@ describe("a task at a generator whose process was killed", () => {
     },
   );
 
+  it("after a paid request was sent is of unknown outcome wherever it is shown, and nothing is written for that", async () => {
+    const { json, run, home, id, taskId } = await killed(["started"]);
+    const file = path.join(ledgerOf(home).folder, "open", `${id}.jsonl`);
+    const before = await readFile(file, "utf8");
+    const unknown = { taskId, status: "unknown", state: "unknown", charged: "unknown" };
+    expect((await json(["history"])).document).toMatchObject([unknown]);
+    expect((await json(["history", "--unfinished"])).document).toMatchObject([unknown]);
+    expect((await json(["history", "--status", "unknown"])).document).toMatchObject([unknown]);
+    expect((await json(["history", "--status", "running"])).document).toEqual([]);
+    expect(await json(["status", taskId])).toMatchObject({
+      code: 9,
+      document: { ok: false, state: "unknown", charged: "unknown", error: { type: "outcome_unknown" } },
+    });
+    expect((await run(["doctor"])).stdout).toContain("The outcome of 1 request is unknown.");
+    expect(await readFile(file, "utf8")).toBe(before);
+  });
+
+  it("after a paid request was sent can be dismissed at once", async () => {
+    const { json, home, taskId } = await killed(["started"]);
+    expect(await json(["resume", taskId, "--dismiss"])).toMatchObject({ code: 0 });
+    expect(await openTasks(home)).toEqual([]);
+    expect((await json(["history"])).document).toMatchObject([{ taskId, status: "unknown" }]);
+  });
+
+  it("with its reply on the disk, or a living process, cannot be dismissed", async () => {
+    const kept = await killed(["started"]);
+    await kept.keep(IMAGE_REPLY);
+    const alive = await killed(["started"], { by: { ...GONE, host: "another" } });
+    for (const { json, taskId, home } of [kept, alive]) {
+      expect((await json(["history"])).document).toMatchObject([{ status: "running" }]);
+      expect(await json(["resume", taskId, "--dismiss"])).toMatchObject({ code: 2 });
+      expect(await openTasks(home)).toHaveLength(1);
+    }
+  });
+
   it("while its reply arrived may have been charged, and what there is of it is kept", async () => {
-    const { json, keep, prompts } = await killed(true);
+    const { json, keep, prompts } = await killed(["started"]);
     await keep(IMAGE_REPLY.subarray(0, -20));
     const { code, document } = await json(["resume"]);
     expect({ code, task: document.tasks?.[0] }).toMatchObject({
@@ -84,14 +119,14 @@ describe("a task at a generator whose process was killed", () => {
   });
 
   it("before anything was sent is sent by its batch, of whose cost it is a part", async () => {
-    const { run, prompts } = await killed(false, ["batch", "foxes.txt"]);
+    const { run, prompts } = await killed([], { command: ["batch", "foxes.txt"] });
     const { code, stderr } = await run(["batch", "foxes.txt", "--generator-paid"]);
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining("1 row") });
     expect(prompts()).toEqual(["a fox"]);
   });
 
   it("after a paid request was sent is named by its batch, and sent again only if the user asks for that", async () => {
-    const { run, prompts } = await killed(true, ["batch", "foxes.txt"]);
+    const { run, prompts } = await killed(["started"], { command: ["batch", "foxes.txt"] });
     expect(await run(["batch", "foxes.txt", "--generator-paid"])).toMatchObject({ code: 10 });
     expect(prompts()).toEqual([]);
   });
@@ -106,7 +141,7 @@ describe("resume of a task at a generator", () => {
     ["--generator-concurrency", "0"],
   ])("refuses %s %s as a usage error, before it looks at any task", async (...flags) => {
     for (const isSent of [false, true]) {
-      const { json, prompts } = await killed(isSent);
+      const { json, prompts } = await killed(isSent ? ["started"] : []);
       const { code, document } = await json(["resume", ...flags]);
       expect({ code, document }).toMatchObject({
         code: 2,
@@ -120,7 +155,7 @@ describe("resume of a task at a generator", () => {
   it.each([{ IMGGEN_GENERATOR: "comfyui:" }, { IMGGEN_GENERATOR: "npm:nowhere-to-be-found" }])(
     "is not kept from its own by a malformed setting: %j",
     async (env) => {
-      const { json, taskId } = await killed(false);
+      const { json, taskId } = await killed([]);
       const { code, document } = await json(["resume"], { env });
       expect({ code, document }).toMatchObject({
         code: 0,
@@ -130,14 +165,14 @@ describe("resume of a task at a generator", () => {
   );
 
   it("is not kept from its own by what is malformed about another one in the config", async () => {
-    const world = await killed(false);
+    const world = await killed([]);
     await withConfig(world, { generator: "comfyui:http://127.0.0.1:9", generatorSide: "wide" });
     const env = { IMGGEN_GENERATOR: undefined };
     expect(await world.json(["resume"], { env })).toMatchObject({ code: 0 });
   });
 
   it("says what is malformed about its own", async () => {
-    const world = await killed(false);
+    const world = await killed([]);
     const generator = `openai:${world.generator.origin}/v1`;
     await withConfig(world, { generator, generatorSide: "wide" });
     const env = { IMGGEN_GENERATOR: undefined };

@@ -29,6 +29,14 @@ describe("a manifest in CSV", () => {
     ]);
   });
 
+  it.each([
+    ["steps", 'fields: "steps" must be like steps=20'],
+    ["n=4", "fields: n is set by imggen"],
+    ["1=2", 'fields: "1" is not a valid name'],
+  ])("says what is wrong with the fields %s", async (fields, message) => {
+    expect(await csv(`prompt,fields\na fox,${fields}\n`)).toEqual([`2: ${message}`]);
+  });
+
   it.each([1, 7, undefined])(
     "reports each row's line, in chunks of %s bytes, LF and CRLF alike",
     async (size) => {

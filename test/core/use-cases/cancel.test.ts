@@ -77,6 +77,20 @@ describe("to cancel a task that waits", () => {
     expect(world.provider.jobs).toEqual([]);
   });
 
+  it("says that it did so in part where another of its requests is on its way", async () => {
+    const world = await leftTask([at(0, started)], { images: 3 });
+    expect(await world.run()).toMatchObject({
+      state: "started",
+      cancelled: 2,
+      error: {
+        type: "pending",
+        message: expect.stringMatching(
+          /^Task \S+ was cancelled in part \(2 of 3 requests\): its request is on its way/,
+        ),
+      },
+    });
+  });
+
   it("leaves it to the process that has it, which is named with its id", async () => {
     const world = await leftTask([], { isAlive: true });
     expect(await world.run()).toMatchObject({

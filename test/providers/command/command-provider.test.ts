@@ -190,6 +190,23 @@ it.each([
   expect(paid.reply).toMatchObject({ kept: scratchOf(paid.job), isStopped: true });
 });
 
+const MORE =
+  'mkdir more; cp "$picture" more/b.png; cp "$picture" a.png; echo "no image" > c.png; ln -s a.png d.png';
+
+it("a paid command's further images are kept in its folder, and those of a free one are not", async () => {
+  const { generate } = await script(`${COPY}; ${MORE}`, ["{output}", "{image}"]);
+  const references = [{ url: `data:image/png;base64,${PICTURE.toString("base64")}` }];
+  const paid = await generate({ isPaid: true, references });
+  const scratch = scratchOf(paid.job);
+  expect(paid).toMatchObject({ reply: MADE, left: ["image", "scratch"] });
+  expect(paid.images).toEqual([
+    { kind: "file", file: path.join(paid.job.folder, "image") },
+    { kind: "file", file: path.join(scratch, "a.png"), isExtra: true },
+    { kind: "file", file: path.join(scratch, "more", "b.png"), isExtra: true },
+  ]);
+  expect(await generate({ references })).toMatchObject({ reply: MADE, left: ["image"], images: [{}] });
+});
+
 it("a command that cannot work now is asked again later, paid or not", async () => {
   const { generate } = await script("echo 'the GPU is busy' >&2; exit 75");
   for (const isPaid of [false, true])
@@ -331,6 +348,13 @@ describe.skipIf(!existsSync("/proc/self/stat"))("after its process was killed, a
     const { job, recover } = await left(`echo $$ > "$log"; sleep 1; ${end}`, { isPaid: true });
     expect(await recover(job)).toMatchObject({ outcome: "unknown", kept: scratchOf(job), isStopped: true });
     expect(await readdir(job.folder)).toEqual(["scratch"]);
+  });
+
+  it("that is paid for has its further images kept too", async () => {
+    const { job, recover, generator } = await left(`${PAINTS}; ${MORE}`, { isPaid: true });
+    expect(await recover(job)).toEqual(MADE);
+    expect(await generator.images?.(job)).toHaveLength(3);
+    expect(await readdir(job.folder)).toEqual(["image", "scratch"]);
   });
 
   it("that is paid for runs on where nobody waits for it any longer", async () => {

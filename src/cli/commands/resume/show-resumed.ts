@@ -1,6 +1,6 @@
 import { EXIT_CODES, worstOf } from "../../../client/exit-codes.ts";
 import { describeFailure } from "../../../client/failure.ts";
-import { reportJson, unreadableFiles } from "../../../client/report-json.ts";
+import { leftAlone, reportJson } from "../../../client/report-json.ts";
 import { interruptedError } from "../../../core/errors.ts";
 import type { TaskReport } from "../../../core/task/report.ts";
 import type { Resumed, ResumeEvents, ResumeTarget, ResumeTargets } from "../../../core/use-cases/resume.ts";
@@ -88,8 +88,9 @@ function mostCharged(reports: readonly TaskReport[]): Charged {
 const MOST_IDS = 100;
 
 /** What a script gets of a `resume` of several tasks. */
-function resumedJson({ reports, unreadable }: Resumed, exitCode: number, session: Session): object {
-  const rest = unreadableFiles(unreadable);
+function resumedJson(resumed: Resumed, exitCode: number, session: Session): object {
+  const { reports } = resumed;
+  const rest = leftAlone(resumed);
   const interrupted = reports.filter(isInterrupted);
   if (interrupted.length === 0)
     return { ok: exitCode === 0, tasks: reports.map((report) => reportJson(report, FLAG_NAMES)), ...rest };
