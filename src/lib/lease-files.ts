@@ -3,11 +3,14 @@ import { isDeepStrictEqual } from "node:util";
 import { claimsOn, createClaim, livingOwnerOf, type Reading, readOwner } from "./claim-files.ts";
 import { removeIfPresent } from "./durable.ts";
 import { isHeld, type Lease, leaseEnd } from "./lease.ts";
-import type { Processes } from "./processes.ts";
+import { isSameMachine, type Processes } from "./processes.ts";
 import { replaceUnsynced } from "./write-whole.ts";
 
 /** The lease that somebody has on the resource, or the claim that this process now has on it. */
 export type LeaseResult = { isTaken: true; by: Lease } | { isTaken: false; claim: Claim };
+
+/** How long a claim is respected that is needed for a moment: much longer than that. */
+const TURN_MS = 10_000;
 
 export interface Claim {
   /**
@@ -19,7 +22,10 @@ export interface Claim {
 }
 
 export interface LeaseOptions {
-  /** For how long the claim is respected, milliseconds. Default: while its process lives, by this machine alone. */
+  /**
+   * For how long the claim is respected, milliseconds. Default: while its process lives; by other machines, which cannot
+   * ask, for 10 s: by then its process has recorded what it does with the resource.
+   */
   forMs?: number;
   /**
    * Takes the resource from living owners too, because a time limit that they have recorded has passed. A claim that is
@@ -47,7 +53,9 @@ export async function takeLease(
   const ignored = ignoresLiving ? await leasesOn(folder, id) : new Map<string, Lease | "gone" | null>();
   for (let generation = 1; ; generation++) {
     const file = path.join(folder, `${id}.claim-${generation}`);
-    const lease = { ...processes.self, ...(forMs !== undefined && { until: leaseEnd(forMs, now()) }) };
+    const time =
+      forMs === undefined ? { elsewhereUntil: leaseEnd(TURN_MS, now()) } : { until: leaseEnd(forMs, now()) };
+    const lease = { ...processes.self, ...time };
     if (await createClaim(file, lease)) {
       return {
         isTaken: false,
@@ -90,7 +98,9 @@ class NumberedClaim implements Claim {
     const others = claimsOn(folder, id).filter((file) => file !== this.#file);
     // Once its time is up, whoever took the next number may have come and died.
     const mayBeOvertaken = !isHeld(lease, this.#reading.processes, this.#reading.now());
-    if (mayBeOvertaken && others.some((file) => this.#isLater(file))) return false;
+    const later = others.filter((file) => this.#isLater(file));
+    if (mayBeOvertaken && later.length > 0) return false;
+    if (await this.#wasTakenElsewhere(later)) return false;
     // Whoever releases a claim removes all others first.
     return !(await this.#areHeld(others)) && (await this.#isOurs());
   }
@@ -117,6 +127,17 @@ class NumberedClaim implements Claim {
     return Number(/\d+$/.exec(file)?.[0]) > this.#claim.generation;
   }
 
+  /** Whether another machine has taken it since, once it respected this claim no longer. */
+  async #wasTakenElsewhere(later: readonly string[]): Promise<boolean> {
+    const { elsewhereUntil } = this.#claim.lease;
+    const { self } = this.#reading.processes;
+    const owners = await Promise.all(later.map(readOwner));
+    return owners.some((owner) => {
+      if (owner === null || owner === "gone" || "by" in owner || isSameMachine(owner, self)) return false;
+      return (owner.elsewhereUntil ?? "") > (elsewhereUntil ?? "");
+    });
+  }
+
   async #areHeld(files: readonly string[]): Promise<boolean> {
     const owners = await Promise.all(files.map((file) => livingOwnerOf(file, this.#reading)));
     return owners.some((owner, at) => {
@@ -132,9 +153,6 @@ class NumberedClaim implements Claim {
 
 /** A lease that nobody has. */
 const NOBODY = JSON.stringify({ by: null });
-
-/** How long a claim that processes have in turn is respected: much longer than it is needed. */
-const TURN_MS = 10_000;
 
 /** How long to wait for a claim, milliseconds, and what ends the wait earlier. */
 export interface LeaseLimits {

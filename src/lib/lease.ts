@@ -11,6 +11,8 @@ export type Lease = (ProcessIdentity | { by: null }) & {
   at?: string;
   /** When it ends, ISO 8601, even if its process lives. Absent: with its process. */
   until?: string;
+  /** Until when other machines respect one that ends with its process, ISO 8601. */
+  elsewhereUntil?: string;
 };
 
 /** How far two clocks may be apart. A lease that was taken later than this was taken before a clock was set back. */
@@ -23,13 +25,14 @@ const LONGEST_MS = 24 * 3_600_000;
  * Whether others must respect a lease: the only rule for that.
  * - A lease that is damaged, or whose times are not plausible, holds nobody.
  * - Its end ends it, even if its process lives: it may be stopped, and a terminated worker leaves its process alive.
- * - On this machine it ends with its process. On another one, where nobody can ask, it needs an end to be respected.
+ * - On this machine it ends with its process. On another one, where nobody can ask, it needs a time to be respected.
  * @param lease null: it is damaged, or there is none
  */
 export function isHeld(lease: Lease | null, processes: Processes, nowMs: number): boolean {
   if (lease === null || !isWithinItsTime(lease, nowMs)) return false;
-  if ("by" in lease || !isSameMachine(lease, processes.self)) return lease.until !== undefined;
-  return processes.isAlive(lease);
+  if (!("by" in lease) && isSameMachine(lease, processes.self)) return processes.isAlive(lease);
+  const { until = lease.elsewhereUntil } = lease;
+  return until !== undefined && isWithinItsTime({ by: null, until }, nowMs);
 }
 
 /** Whether the times of a lease are plausible, and its end has not come, whoever has it. */
@@ -54,8 +57,8 @@ export function leaseIn(text: string): Lease | null {
 
 function isLease(json: unknown): json is Lease {
   if (!isJsonObject(json)) return false;
-  const { by, pid, host, started, at, until } = json;
-  const isTimed = [at, until].every((time) => time === undefined || typeof time === "string");
+  const { by, pid, host, started, at, until, elsewhereUntil } = json;
+  const isTimed = [at, until, elsewhereUntil].every((time) => time === undefined || typeof time === "string");
   const isProcess = typeof pid === "number" && typeof host === "string" && typeof started === "string";
   return isTimed && (by === null || isProcess);
 }

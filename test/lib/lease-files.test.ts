@@ -20,6 +20,39 @@ async function release(result: LeaseResult): Promise<void> {
   if (!result.isTaken) await result.claim.release();
 }
 
+/** Takes claims on one thing as two machines that share a folder, each of which can ask only its own processes. */
+function twoMachines(folder: string) {
+  let nowMs = Date.now();
+  const machine = (host: string): Processes => ({
+    self: { ...identity(1), host },
+    isAlive: (other) => other.host === host,
+  });
+  const take = (host: string) => takeLease(folder, "task", null, machine(host), { now: () => nowMs });
+  return { take, wait: (ms: number) => (nowMs += ms) };
+}
+
+describe("claiming a thing on two machines", () => {
+  it("gives it to one of them, until that one must have recorded what it does with it", async () => {
+    const { take, wait } = twoMachines(await temporaryFolder());
+    expect(await take("a")).toMatchObject({ isTaken: false });
+    wait(9_900);
+    expect(await take("b")).toMatchObject({ isTaken: true, by: { host: "a" } });
+    wait(200);
+    expect(await take("b")).toMatchObject({ isTaken: false });
+  });
+
+  it("is found out about by the first one once the second has it", async () => {
+    const { take, wait } = twoMachines(await temporaryFolder());
+    const first = await take("a");
+    wait(10_100);
+    if (first.isTaken) throw new Error("it was free");
+    expect(await first.claim.isKept()).toBe(true);
+    await take("b");
+    wait(10_100);
+    expect(await first.claim.isKept()).toBe(false);
+  });
+});
+
 describe("claiming a thing", () => {
   it("is granted where there is no owner", async () => {
     const folder = await temporaryFolder();
@@ -44,7 +77,10 @@ describe("claiming a thing", () => {
     const folder = await temporaryFolder();
     const world = someProcesses(1, 2);
     await takeLease(folder, "task", null, world.as(2));
-    expect(await takeLease(folder, "task", null, world.as(1))).toEqual({ isTaken: true, by: identity(2) });
+    expect(await takeLease(folder, "task", null, world.as(1))).toMatchObject({
+      isTaken: true,
+      by: identity(2),
+    });
     world.die(2);
     expect(await takeLease(folder, "task", null, world.as(1))).toMatchObject({ isTaken: false });
   });

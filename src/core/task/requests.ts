@@ -1,7 +1,7 @@
 import { ImggenError } from "../../lib/error-types.ts";
 import { triesOf, workOf } from "../../task/record.ts";
 import type { TaskDeps } from "../deps.ts";
-import { CancelledError, interruptedError, isOfAccount, PendingError } from "../errors.ts";
+import { CancelledError, interruptedError, isOfAccount, PendingError, TakenOverError } from "../errors.ts";
 import { jobOf } from "./jobs.ts";
 import { endCancelled, unlessCancelled } from "./obey-cancel.ts";
 import { endAll, recordEnd } from "./record-end.ts";
@@ -90,6 +90,8 @@ async function afterSubmit(
   result: SubmitResult,
   deps: TaskDeps,
 ): Promise<ImggenError | null> {
+  // Whoever has it now may have sent it: a line of this process would say that nobody has.
+  if ("error" in result && result.error instanceof TakenOverError) return result.error;
   const work = workOf(writer.record);
   // Nothing is lost, and another run may fare better: it waits, unless it is this run's alone and has made nothing.
   if (result.outcome === "not_sent" || (result.outcome === "refused" && isOfAll(result.error))) {

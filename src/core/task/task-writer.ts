@@ -32,6 +32,7 @@ export class TaskWriter {
   /** Records that could not be written yet, oldest first; the next write includes them. */
   #unwritten: TaskEvent[] = [];
   #complained = false;
+  #isTakenOver = false;
 
   constructor(ledger: Ledger, task: OwnedTask, onWarning: (message: string) => void) {
     this.#ledger = ledger;
@@ -93,16 +94,13 @@ export class TaskWriter {
   async start(request: number, forMs: number): Promise<ImggenError | null> {
     const now = this.#ledger.clock.now();
     const { self } = this.#ledger.processes;
-    const refusal = await this.#announce({
+    return this.#announce({
       type: "started",
       at: isoTime(now),
       by: self,
       until: isoTime(now + coverMs(forMs)),
       request,
     });
-    // Written before it was found that another process has the task: it was not sent from here.
-    if (refusal instanceof TakenOverError) await this.wait(request, "taken over", false);
-    return refusal;
   }
 
   /** A request of a task waits for its turn, or to be sent again: this process has it in hand for a while. */
@@ -159,6 +157,7 @@ export class TaskWriter {
   }
 
   #takenOver(): TakenOverError {
+    this.#isTakenOver = true;
     return new TakenOverError(`Another process has taken over request ${this.id}.`, {
       hint: "It was not submitted by this one. To see what became of it: imggen history",
     });
@@ -199,12 +198,15 @@ export class TaskWriter {
     }
   }
 
-  /** Releases the task for the next process that resumes it. */
+  /** Releases the task for the next process that resumes it. One that another process has now is not ours to release. */
   async release(): Promise<void> {
-    await this.#catchUp();
-    if (this.#task.claim !== null && this.#isInHand) await this.write({ type: "released", at: this.#now });
+    if (!this.#isTakenOver) {
+      await this.#catchUp();
+      if (this.#task.claim !== null && this.#isInHand) await this.write({ type: "released", at: this.#now });
+    }
     try {
-      await this.#task.release();
+      if (this.#isTakenOver && this.#task.claim === null) this.#task.file.close();
+      else await this.#task.release();
     } catch (error) {
       this.#complain(error);
     }

@@ -1,8 +1,9 @@
-import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { AuthRequiredError, GenerationFailedError, ServiceError } from "../../../src/api/api-errors.ts";
 import type { SubmitReply } from "../../../src/providers/provider.ts";
+import { formatLine } from "../../../src/store/task-file.ts";
 import type { Destination } from "../../../src/task/intent.ts";
 import { png, sha256 } from "../../support/images.ts";
 import { EVENTS } from "../../support/records.ts";
@@ -96,6 +97,29 @@ describe("a task at a provider that answers with its image", () => {
     const world = await workWorld({ answer: inTurn(busy, makes) });
     expect(await world.generate()).toMatchObject({ state: "saved" });
     expect(linesIn(world).types).toEqual(["intent", "started", "waiting", "started", "completed", "saved"]);
+  });
+});
+
+describe("a task that another process has taken over before it was sent", () => {
+  it("is that one's: this process sends nothing, and writes nothing of it", async () => {
+    const world = await workWorld();
+    const { folder } = world.deps.ledger;
+    const takeOver = async () => {
+      const [id = ""] = (await readdir(path.join(folder, "open"))).filter((name) => name.endsWith(".jsonl"));
+      const file = path.join(folder, "open", id);
+      await writeFile(file.replace(/jsonl$/, "claim-1"), JSON.stringify(identity(2)));
+      await appendFile(file, formatLine({ ...started, request: 0 }));
+    };
+    let taken: Promise<void> | undefined;
+    const turn = async () => {
+      taken ??= takeOver();
+      await taken;
+      return null;
+    };
+    Object.assign(world.provider, { turn });
+    expect(await world.generate()).toMatchObject({ error: { type: "pending" } });
+    expect(world.provider.jobs).toEqual([]);
+    expect(linesIn(world)).toEqual({ folder: "open", types: ["intent", "started"] });
   });
 });
 
