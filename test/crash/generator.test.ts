@@ -35,12 +35,12 @@ const ofTheSecond = (points: Point[]) => ofItsOwn(pointsBetween(points, / close 
 
 /** Each provider of the user's own, and those of its points that a quick run tries. */
 const QUICK_PARTS: Record<keyof typeof GENERATORS, (points: Point[]) => Point[]> = {
-  synchronous: (points) => [...ofItsOwn(points), ...everyNth(others(points), 2)],
+  synchronous: (points) => [...ofItsOwn(points), ...everyNth(others(points), 3)],
   twoImages: ofTheSecond,
   withId: ofItsOwn,
   package: (points) => everyNth(ofItsOwn(points), 4),
   comfyui: ofItsOwn,
-  forgetful: (points) => points.filter(isStage),
+  forgetful: (points) => everyNth(points.filter(isStage), 2),
 };
 
 describe("wherever a generate was stopped", () => {
