@@ -2,7 +2,7 @@ import type { Mutant } from "./mutant.ts";
 import { always, before, instead, never, returns } from "./operators.ts";
 import { GENERATORS } from "./scenarios.ts";
 
-/** Bugs in the life of a paid request whose reply is its image, and the points where each is known to show. */
+/** Bugs in the life of a request to a generator, and the points where each is known to show. */
 export const GENERATOR_MUTANTS: Mutant[] = [
   {
     bug: "resume sends a paid request again that was started",
@@ -56,6 +56,11 @@ export const GENERATOR_MUTANTS: Mutant[] = [
       before("awaitAccepted", "deps.ledger.work.remove(writer.id);"),
     ],
     shows: { scenario: GENERATORS.withId, at: /^kill at poll: arrived$/ },
+  },
+  {
+    bug: "a package is not asked to read a reply that lies on the disk",
+    edits: [instead("packageProvider", "jobService", "{ ...$, recover: async () => null }")],
+    shows: { scenario: GENERATORS.package, at: /^kill-after at operation \d+, close reply$/ },
   },
   {
     bug: "ComfyUI is not asked for a job before it is sent again",
