@@ -55,6 +55,12 @@ describe("wherever a generate was stopped", () => {
   );
 });
 
+it("whatever the disk says of a reply that has arrived, its image is saved", { timeout }, async () => {
+  const choose = (points: Point[]) => points.filter(({ name }) => /^EIO .* (close|stat) reply$/.test(name));
+  const outcomes = await trySingles(GENERATORS.synchronous, program, { modes: EVERY_FAILURE, choose });
+  expectSound("a disk that fails at a reply", outcomes);
+});
+
 /** Where a task is left open, by how far its paid request was. */
 const LEFT = [
   ["before its request", /^kill-after at operation \d+, write [^.]*-[0-9a-f]{8}\.jsonl$/],
