@@ -11,14 +11,8 @@ import {
   type RowJson,
   saidBy,
 } from "./judge-batch-run.ts";
-import {
-  difference,
-  judgeFiles,
-  judgeTasks,
-  type Recover,
-  resumeFromScreens,
-  unknownIn,
-} from "./judge-recovery.ts";
+import { judgeFiles } from "./judge-files.ts";
+import { difference, judgeTasks, type Recover, resumeFromScreens, unknownIn } from "./judge-recovery.ts";
 import { RESUME } from "./scenarios.ts";
 import type { CrashWorld, Run } from "./world.ts";
 
