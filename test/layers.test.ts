@@ -74,7 +74,7 @@ const MAY_IMPORT: Record<string, { layers: string[]; files?: string[] }> = {
   server: { layers: ["models", "task", "lib"] },
   sandbox: {
     layers: ["server", "models", "task", "lib"],
-    files: ["painter/picture.ts", "painter/words/unknown-subject.ts"],
+    files: ["painter/draw-picture.ts", "painter/words/unknown-subject.ts"],
   },
   painter: { layers: [] },
   providers: { layers: ["api", "models", "task", "lib"] },
@@ -136,6 +136,19 @@ describe("the source", () => {
     expect(importsWhere((_file, { ours, to }) => ours && !names.has(to) && !isText(to))).toEqual([]);
   });
 
+  it("has no two files of one name, but a use case and its command", () => {
+    const isPair = (names: string[]) =>
+      names.length === 2 &&
+      ["core/use-cases/", "cli/commands/"].every((room) => names.some((name) => name.startsWith(room)));
+    const isNamesake = (name: string, other: string) =>
+      path.posix.basename(name) === path.posix.basename(other);
+    const names = FILES.map(({ name }) => name);
+    const shared = names
+      .map((name) => names.filter((other) => isNamesake(name, other)))
+      .filter((same) => same.length > 1 && !isPair(same));
+    expect(shared).toEqual([]);
+  });
+
   it("has no circles, not even of types", () => {
     expect(circles()).toEqual([]);
   });
@@ -166,7 +179,7 @@ const OWNERS: Record<string, string[]> = {
   chalk: ["cli/text/colors.ts"],
   commander: ["cli/"],
   "string-width": ["cli/text/terminal-columns.ts"],
-  "zod/mini": ["store/task-lines.ts", "models/matrix-file/schema.ts"],
+  "zod/mini": ["store/task-lines.ts", "models/matrix-file/matrix-schema.ts"],
   sharp: ["graphics/decoder.ts"],
   sixel: ["graphics/picture.ts"],
   "supports-terminal-graphics": ["cli/input/query-terminal.ts"],

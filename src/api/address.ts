@@ -109,8 +109,8 @@ async function allowedAddresses(
 ): Promise<LookupAddress[]> {
   const addresses = await resolve(hostname, options);
   if (await allPublic(addresses)) return addresses;
-  const own = await resolve(bareHost(serviceHost)).catch(() => []);
-  if (await allPublic(own)) throw new BlockedAddressError(`${hostname} is not a public address`);
+  const serviceAddresses = await resolve(bareHost(serviceHost)).catch(() => []);
+  if (await allPublic(serviceAddresses)) throw new BlockedAddressError(`${hostname} is not a public address`);
   return addresses;
 }
 

@@ -1,9 +1,9 @@
 import type { Clock } from "../lib/clock.ts";
 import { errorCode } from "../lib/error-text.ts";
 import { BlockedAddressError, looksPublic } from "./address.ts";
-import type { HttpClient } from "./client.ts";
 import { connectionErrorText } from "./connection-errors.ts";
 import { decoded, isEncoded } from "./decode.ts";
+import type { HttpClient } from "./http-client.ts";
 import { isWorthRetry, parseRetryAfter } from "./retry.ts";
 import { type ByteSink, type ReplyHeaders, TransportError } from "./transport.ts";
 
@@ -75,7 +75,7 @@ export async function checkResultUrl(text: string, serviceUrl: URL): Promise<URL
 /** One hop: its outcome, or the URL it redirects to. */
 async function fetchOnce(
   url: URL,
-  own: DownloadOptions["headers"],
+  originHeaders: DownloadOptions["headers"],
   sink: ByteSink,
   startMs: number,
   options: DownloadOptions,
@@ -90,7 +90,7 @@ async function fetchOnce(
       {
         method: "GET",
         url,
-        headers: { ...own, accept: "image/*", "accept-encoding": "identity" },
+        headers: { ...originHeaders, accept: "image/*", "accept-encoding": "identity" },
         idleTimeoutMs: Math.min(options.idleTimeoutMs ?? IDLE_TIMEOUT_MS, LONGEST_MS),
         signal: options.signal,
       },
@@ -180,8 +180,8 @@ const TOO_LARGE_A_FILE: DownloadReply = { outcome: "forbidden", why: "the file i
 function brokenOff(error: TransportError): DownloadReply {
   const { cause } = error;
   const blocked = cause instanceof BlockedAddressError ? cause : undefined;
-  const own = [TOO_LONG, TOO_SLOW].find((each) => each === cause) ?? blocked;
-  const why = own?.message ?? connectionErrorText(error);
+  const reason = [TOO_LONG, TOO_SLOW].find((each) => each === cause) ?? blocked;
+  const why = reason?.message ?? connectionErrorText(error);
   return isWorthRetry(error) ? { outcome: "retry", why, retryAfterMs: null } : { outcome: "forbidden", why };
 }
 

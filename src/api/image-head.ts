@@ -1,7 +1,7 @@
 import { MOST_REFERENCE_BYTES, REFERENCE_TYPES } from "../task/request.ts";
 import { looksPublic } from "./address.ts";
-import type { HttpClient } from "./client.ts";
 import { connectionErrorText } from "./connection-errors.ts";
+import type { HttpClient } from "./http-client.ts";
 import { type ReplyHeaders, TransportError } from "./transport.ts";
 
 /** What a URL's server says of an image, without sending it. `why` is a phrase. */

@@ -72,5 +72,5 @@ function parseName(text: string): Entry["matches"] | null {
   const host = bareHost(new URL(url).hostname);
   const pattern = host.replace(/[.+^${}()|]/g, "\\$&").replaceAll("*", ".*");
   const whole = new RegExp(`^(?:.*\\.)?${pattern}$`);
-  return (given) => whole.test(given);
+  return (hostname) => whole.test(hostname);
 }

@@ -1,5 +1,5 @@
 import { isLoopbackHost } from "../api/address.ts";
-import { AuthRequiredError } from "../api/errors.ts";
+import { AuthRequiredError } from "../api/api-errors.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { withoutOperation } from "../lib/operation-path.ts";
 import { refuseQuerySecret } from "../lib/query-secret.ts";

@@ -6,6 +6,7 @@ import { findModels, type ModelFilter } from "../models/find.ts";
 import type { Model } from "../models/matrix.ts";
 import { Calls } from "./calls.ts";
 import { checkOptions, type OPTIONS } from "./check-options.ts";
+import type { ClientSession } from "./client-session.ts";
 import { termsFromSettings } from "./generator-terms.ts";
 import { matrixInEffect } from "./matrix-in-effect.ts";
 import type { Operations } from "./operations.ts";
@@ -33,7 +34,6 @@ import type {
   ResumeResult,
   StatusResult,
 } from "./results.ts";
-import type { ClientSession } from "./session.ts";
 
 /**
  * Generates images through one account, under the command line's promises: a request is submitted at most once, what

@@ -1,5 +1,5 @@
 import { guardedLookup, isLoopbackHost } from "../api/address.ts";
-import { HttpClient, type HttpClientOptions } from "../api/client.ts";
+import { HttpClient, type HttpClientOptions } from "../api/http-client.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
 import type { Connection } from "../core/deps.ts";
 import { requireSameAccount } from "../core/errors.ts";
@@ -9,9 +9,9 @@ import { keyMasker } from "../lib/redact.ts";
 import { HttpImageService } from "../providers/service/http-service.ts";
 import { GENERATOR_KEY_ID, type Intent, SANDBOX_SERVICE, type ServiceIdentity } from "../task/intent.ts";
 import { configuredService } from "./account.ts";
+import type { ClientSession } from "./client-session.ts";
 import type { OwnGenerator } from "./own-generator.ts";
 import { generatorInEffect, sandboxFolder, startService } from "./service-in-effect.ts";
-import type { ClientSession } from "./session.ts";
 import { storedAccount } from "./stored-account.ts";
 
 /** How long a task of the embedded sandbox takes, in milliseconds: less than `imggen sandbox`, as a person waits. */

@@ -1,18 +1,18 @@
 import { UsageError } from "../lib/error-types.ts";
 import type { OptionNames } from "../lib/wording.ts";
-import { readMatrix } from "../models/matrix-file/read.ts";
+import { readMatrix } from "../models/matrix-file/read-matrix.ts";
 import { readSettings, settingsFile } from "../store/settings-file.ts";
 import { checkApiKey, checkBaseUrl } from "./account.ts";
 import { checkOptions } from "./check-options.ts";
 import { type Client, clientOf } from "./client.ts";
+import type { ClientSession } from "./client-session.ts";
 import { EffectiveSettings, type SettingFlags } from "./effective-settings.ts";
-import { foldersOf } from "./folders.ts";
 import { MATRIX_FORM } from "./matrix-in-effect.ts";
 import type { ClientOptions } from "./options.ts";
 import { ownGenerator } from "./own-generator.ts";
 import { orFailure } from "./report-json.ts";
-import type { ClientSession } from "./session.ts";
 import { thisProcess } from "./this-process.ts";
+import { foldersOf } from "./user-folders.ts";
 
 /** Makes a client. Nothing is connected or written before its first call. @throws ImggenFailure for options it cannot use */
 export function createClient(options: ClientOptions = {}): Client {
@@ -43,10 +43,10 @@ function sessionOf(options: ClientOptions): ClientSession {
     ...env,
     // An option that names one service goes before a variable that names another.
     ...(baseUrl !== undefined && { IMGGEN_GENERATOR: undefined }),
-    ...given("IMGGEN_GENERATOR_KEY", generatorKey),
-    ...given("IMGGEN_BASE_URL", baseUrl),
-    ...given("IMGGEN_API_KEY", apiKey),
-    ...given("IMGGEN_MATRIX", matrix),
+    ...variable("IMGGEN_GENERATOR_KEY", generatorKey),
+    ...variable("IMGGEN_BASE_URL", baseUrl),
+    ...variable("IMGGEN_API_KEY", apiKey),
+    ...variable("IMGGEN_MATRIX", matrix),
   };
   const read = () => readSettings(settingsFile(folders.config));
   const settings = new EffectiveSettings(overridden, read, generatorSettings(options), sandbox === true);
@@ -78,7 +78,7 @@ function generatorSettings(options: ClientOptions): SettingFlags {
   return Object.fromEntries(entries.map(([name, value]) => [name, { value, label: name }]));
 }
 
-function given(name: string, value: string | undefined): Record<string, string> {
+function variable(name: string, value: string | undefined): Record<string, string> {
   return value === undefined ? {} : { [name]: value };
 }
 

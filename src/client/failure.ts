@@ -1,4 +1,4 @@
-import { OutcomeUnknownError } from "../api/errors.ts";
+import { OutcomeUnknownError } from "../api/api-errors.ts";
 import { ManifestError } from "../core/errors.ts";
 import type { TaskReport } from "../core/task/report.ts";
 import { type Charged, chargedByNow, type ErrorType, ImggenError } from "../lib/error-types.ts";

@@ -1,15 +1,15 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
 import { guardedLookup, isLoopbackHost } from "../api/address.ts";
-import { HttpClient } from "../api/client.ts";
+import { HttpClient } from "../api/http-client.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
 import type { GeneratorConnection } from "../core/deps.ts";
 import { Line } from "../core/turns/line.ts";
 import { keyMasker } from "../lib/redact.ts";
 import { pictureDimensions } from "../models/dimensions.ts";
 import { errorOf } from "../providers/failures.ts";
+import type { GeneratorOptions } from "../providers/generator-options.ts";
 import { type GeneratorSpec, openProvider } from "../providers/kinds.ts";
-import type { GeneratorOptions } from "../providers/options.ts";
 import { type Prepared, ProviderError } from "../providers/provider.ts";
 import { placeOf } from "../providers/spec.ts";
 import { GENERATOR_KEY_ID } from "../task/intent.ts";
@@ -17,9 +17,9 @@ import { ANY_MODEL, type GenerationRequest } from "../task/request.ts";
 import type { FieldNames } from "../task/request-fields.ts";
 import { newTaskId } from "../task/task-id.ts";
 import type { Work, WorkOptions } from "../task/work.ts";
-import { workflowsFolder } from "./folders.ts";
+import type { ClientSession } from "./client-session.ts";
 import { type OwnGenerator, requireKey } from "./own-generator.ts";
-import type { ClientSession } from "./session.ts";
+import { workflowsFolder } from "./user-folders.ts";
 
 // Loaded only where there is a generator.
 

@@ -1,14 +1,14 @@
-import { NetworkError, ServiceError } from "../api/errors.ts";
+import { NetworkError, ServiceError } from "../api/api-errors.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
 import { ImggenError, UsageError } from "../lib/error-types.ts";
 import { listed } from "../lib/short-text.ts";
-import { type GeneratorTerms, isAmong } from "../models/check.ts";
+import { type GeneratorTerms, isAmong } from "../models/check-request.ts";
 import { errorOf } from "../providers/failures.ts";
 import { defaultModelOf, knownModels, needsModel, openProvider } from "../providers/kinds.ts";
 import { type Provider, ProviderError } from "../providers/provider.ts";
 import { ANY_MODEL } from "../task/request.ts";
+import type { ClientSession } from "./client-session.ts";
 import { type GeneratorSource, type OwnGenerator, ownGenerator, requireKey } from "./own-generator.ts";
-import type { ClientSession } from "./session.ts";
 
 // Loaded only where there is a generator.
 

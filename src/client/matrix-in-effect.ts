@@ -1,8 +1,8 @@
 import { type Matrix, MODELS } from "../models/matrix.ts";
-import { type MatrixBase, readMatrix } from "../models/matrix-file/read.ts";
+import { type MatrixBase, readMatrix } from "../models/matrix-file/read-matrix.ts";
 import { knownModels } from "../providers/kinds.ts";
 import { parseGeneratorSpec } from "../providers/spec.ts";
-import type { Effective, EffectiveSettings } from "./effective-settings.ts";
+import type { EffectiveSettings } from "./effective-settings.ts";
 import type { ProcessContext } from "./this-process.ts";
 
 /** What the models of a run depend on. */
@@ -32,18 +32,11 @@ export function serviceMatrix(source: MatrixSource): Matrix {
 function withMatrixFile({ settings, context, profile = null }: MatrixSource, base: MatrixBase): Matrix {
   const setting = settings.get("matrix");
   if (setting === undefined) return base.builtIn;
-  const advice = `${MATRIX_FORM}\n${withoutMatrixFile(setting, profile)}`;
-  return readMatrix(context.resolvePath(setting.value), advice, base);
-}
-
-/** How to do without a matrix file, as a sentence. */
-export function withoutMatrixFile(
-  { source, label }: Pick<Effective, "source" | "label">,
-  profile: { name: string } | null,
-): string {
   const ofProfile = profile === null ? "" : ` --profile ${profile.name}`;
-  const how = source === "config" ? `run imggen config unset matrix${ofProfile}` : `unset ${label}`;
-  return `To use the built-in models alone, ${how}.`;
+  const stored = setting.source === "config";
+  const how = stored ? `run imggen config unset matrix${ofProfile}` : `unset ${setting.label}`;
+  const advice = `${MATRIX_FORM}\nTo use the built-in models alone, ${how}.`;
+  return readMatrix(context.resolvePath(setting.value), advice, base);
 }
 
 /** What to do where a matrix file is wrong, wherever it was named. */

@@ -17,6 +17,7 @@ import { mayBeTask } from "../store/ledger-entry.ts";
 import type { Destination } from "../task/intent.ts";
 import { rowJson, summaryJson } from "./batch-json.ts";
 import { listening } from "./calls.ts";
+import type { ClientSession } from "./client-session.ts";
 import { matrixInEffect } from "./matrix-in-effect.ts";
 import type {
   BatchOptions,
@@ -49,7 +50,6 @@ import type {
   StatusResult,
 } from "./results.ts";
 import { copiesForGenerator, termsInEffect } from "./service-in-effect.ts";
-import type { ClientSession } from "./session.ts";
 import { Workspace } from "./workspace.ts";
 
 /** What a client's calls do. A module of its own, so that a client is created without loading any of it. */
@@ -88,7 +88,7 @@ export class Operations {
     const matrix = matrixInEffect(this.#session);
     const checked = checkedFrom(options, matrix, await termsInEffect(this.#session, options));
     const copies = await this.#copies();
-    const request = copies === null ? checked.request : await copies.known(checked.request);
+    const request = copies === null ? checked.request : await copies.asRecorded(checked.request);
     const destination = await this.#destination(options, { mayExist: true });
     const deps = this.#depsFor(options, signal);
     const earlier = await reuseEarlier(request, { wait, destination }, await deps.current());

@@ -1,9 +1,10 @@
-import { AuthRequiredError } from "../api/errors.ts";
+import { AuthRequiredError } from "../api/api-errors.ts";
 import { timeoutOption } from "../lib/duration.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import { wholeNumberOption } from "../lib/whole-number.ts";
 import { providerFields } from "../models/provider-fields.ts";
+import type { GeneratorOptions } from "../providers/generator-options.ts";
 import {
   concurrencyOf,
   fieldNamesOf,
@@ -11,10 +12,10 @@ import {
   isPaidByDefault,
   kindAtHome,
 } from "../providers/kinds.ts";
-import type { GeneratorOptions } from "../providers/options.ts";
 import { installedPackage } from "../providers/package/load.ts";
 import { mayCarryKey, parseGeneratorSpec } from "../providers/spec.ts";
 import { SETTINGS, type SettingName } from "../store/settings-table.ts";
+import type { ClientSession } from "./client-session.ts";
 import { type Effective, EffectiveSettings, type SettingFlags, switchValue } from "./effective-settings.ts";
 import {
   checkGeneratorKey,
@@ -25,7 +26,6 @@ import {
   placesOption,
   sizeFormOption,
 } from "./generator-values.ts";
-import type { ClientSession } from "./session.ts";
 
 // Loaded only where there is a generator.
 

@@ -1,18 +1,18 @@
 import { type BatchSpec, DEFAULT_CONCURRENCY, MOST_CONCURRENCY } from "../core/batch/batch-spec.ts";
 import { checkRows, type RowDefaults } from "../core/batch/check-rows.ts";
 import { outputFolder } from "../core/batch/row-files.ts";
-import { readRows } from "../core/manifest/read.ts";
+import { readRows } from "../core/manifest/read-manifest.ts";
 import { fixedSchedule, SHORTEST_POLL_INTERVAL_MS } from "../core/polling/fixed-schedules.ts";
 import type { WaitSettings } from "../core/polling/wait.ts";
 import type { PrivateCopies } from "../core/references/private-copies.ts";
 import { UsageError } from "../lib/error-types.ts";
-import { checkRequest, type GeneratorTerms } from "../models/check.ts";
+import { checkRequest, type GeneratorTerms } from "../models/check-request.ts";
 import type { Matrix } from "../models/matrix.ts";
 import { FIELD_LABELS } from "../models/rules/rule.ts";
 import type { CheckedRequest, RequestInput } from "../task/request.ts";
 import { fieldsFrom, type GivenFields } from "../task/request-fields.ts";
+import type { ClientSession } from "./client-session.ts";
 import type { BatchOptions, BatchRowOptions, RequestOptions, WaitOptions } from "./options.ts";
-import type { ClientSession } from "./session.ts";
 
 /** The fields of a request among a call's options. */
 export function inputFrom(options: RequestOptions): RequestInput {

@@ -87,7 +87,7 @@ const CHECKS: Readonly<Record<SettingType, Check>> = {
   // Commands are run in other folders, so a relative path would lead elsewhere.
   matrix: async (value, name, { context }) => {
     const file = context.resolvePath(notBlank(value, name));
-    const { readMatrix } = await import("../models/matrix-file/read.ts");
+    const { readMatrix } = await import("../models/matrix-file/read-matrix.ts");
     readMatrix(file, "Nothing was stored. File format: imggen help json");
     return file;
   },

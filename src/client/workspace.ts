@@ -4,8 +4,8 @@ import { RunFileNames } from "../core/images/published-names.ts";
 import { PollingSchedules } from "../core/polling/choose-schedule.ts";
 import type { Ledger } from "../store/ledger.ts";
 import { SANDBOX_SERVICE } from "../task/intent.ts";
+import { type ClientSession, openLedger } from "./client-session.ts";
 import { Connections } from "./connections.ts";
-import { type ClientSession, openLedger } from "./session.ts";
 
 /** How the caller of some tasks is notified of them, and stops them. */
 export type Caller = Pick<TaskDeps, "signal" | "onProgress" | "onPreview" | "writeOut" | "accepted">;

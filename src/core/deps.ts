@@ -1,4 +1,4 @@
-import type { HttpClient } from "../api/client.ts";
+import type { HttpClient } from "../api/http-client.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Provider, SubmitReply } from "../providers/provider.ts";
 import type { Ledger } from "../store/ledger.ts";

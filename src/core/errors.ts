@@ -121,14 +121,14 @@ export class OtherAccountError extends ImggenError {
 }
 
 /** @throws OtherAccountError if a task's account is not the configured one, saying what is needed */
-export function requireSameAccount(own: ServiceIdentity, atHand: ServiceIdentity, taskId: string): void {
-  if (own.baseUrl !== atHand.baseUrl) {
-    throw new OtherAccountError(`Task ${taskId} is at ${own.baseUrl}, not at ${atHand.baseUrl}.`, {
-      hint: `Set IMGGEN_BASE_URL=${own.baseUrl} (and the key it was submitted with) and try again.`,
+export function requireSameAccount(ofTask: ServiceIdentity, atHand: ServiceIdentity, taskId: string): void {
+  if (ofTask.baseUrl !== atHand.baseUrl) {
+    throw new OtherAccountError(`Task ${taskId} is at ${ofTask.baseUrl}, not at ${atHand.baseUrl}.`, {
+      hint: `Set IMGGEN_BASE_URL=${ofTask.baseUrl} (and the key it was submitted with) and try again.`,
       charged: "yes",
     });
   }
-  if (own.keyId !== atHand.keyId) {
+  if (ofTask.keyId !== atHand.keyId) {
     throw new OtherAccountError(`Task ${taskId} was submitted with another API key.`, {
       hint: "Set IMGGEN_API_KEY to that key and try again.",
       charged: "yes",

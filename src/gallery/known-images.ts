@@ -46,8 +46,8 @@ export class KnownImages {
   }
 
   get({ name, bytes, modifiedMs }: ListedFile): KnownImage | null {
-    const known = this.#images.get(name);
-    return known?.bytes === bytes && known.modifiedMs === modifiedMs ? known : null;
+    const image = this.#images.get(name);
+    return image?.bytes === bytes && image.modifiedMs === modifiedMs ? image : null;
   }
 
   set(name: string, image: KnownImage): void {
@@ -57,8 +57,8 @@ export class KnownImages {
   /** Writes what is known of these, and forgets the rest. */
   async write(names: readonly string[]): Promise<void> {
     const kept = names.flatMap((name) => {
-      const known = this.#images.get(name);
-      return known ? [[name, known] as const] : [];
+      const image = this.#images.get(name);
+      return image ? [[name, image] as const] : [];
     });
     const index = { v: VERSION, images: Object.fromEntries(kept) };
     await replaceWhole(path.join(this.#folder, INDEX), JSON.stringify(index), 0o666);

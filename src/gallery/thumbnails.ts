@@ -58,12 +58,12 @@ export async function makeThumbnails(
   const work: Work = {
     folder,
     inline,
-    known: await KnownImages.read(folder),
+    knownImages: await KnownImages.read(folder),
     files: await regularFiles(folder),
     hasDecoder: await isDecoderThere(),
   };
   const names = found.map(({ name }) => name);
-  const keep = async () => (inline ? undefined : work.known.write(names));
+  const keep = async () => (inline ? undefined : work.knownImages.write(names));
   const result: ThumbnailResult = { images: [], unreadable: [], made: 0, hasDecoder: work.hasDecoder };
   if (!inline) {
     await makeFolder(folder, 0o777);
@@ -99,7 +99,7 @@ interface Work {
   /** The folder of the thumbnails. */
   folder: string;
   inline: boolean;
-  known: KnownImages;
+  knownImages: KnownImages;
   /** Names of regular files in the folder of the thumbnails: a link may lead to anything. */
   files: Set<string>;
   hasDecoder: boolean;
@@ -121,11 +121,11 @@ async function regularFiles(folder: string): Promise<Set<string>> {
  * whose images have their own place.
  */
 async function readImage(image: FoundImage, work: Work): Promise<ReadImage | UnreadableImage | null> {
-  const { known, files, inline, hasDecoder } = work;
+  const { knownImages, files, inline, hasDecoder } = work;
   try {
-    const facts = known.get(image) ?? (await examine(image));
+    const facts = knownImages.get(image) ?? (await examine(image));
     if (facts === null) return null;
-    known.set(image.name, facts);
+    knownImages.set(image.name, facts);
     // Those in the folder may have come with it, and are not put into a page.
     const isNew = hasDecoder && (inline || !files.has(thumbnailName(facts)));
     return { facts, bytes: isNew ? await thumbnail(image.path, EDGE) : null };

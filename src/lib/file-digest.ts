@@ -35,10 +35,10 @@ export async function fileSha256(path: string): Promise<string> {
 const PASSING = new Set(["EIO", "EMFILE", "ENFILE"]);
 
 /** Whether a file exists and has exactly these bytes. Compares the size first. @throws if it cannot be read */
-export async function isFileOf(file: string, known: { bytes: number; sha256: string }): Promise<boolean> {
+export async function isFileOf(file: string, expected: { bytes: number; sha256: string }): Promise<boolean> {
   try {
     const { size } = await promises.stat(file);
-    return size === known.bytes && (await fileSha256(file)) === known.sha256;
+    return size === expected.bytes && (await fileSha256(file)) === expected.sha256;
   } catch (error) {
     if (PASSING.has(errorCode(error) ?? "")) throw error;
     return false;

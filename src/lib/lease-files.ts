@@ -79,25 +79,25 @@ async function leasesOn(folder: string, id: string): Promise<Map<string, Lease |
 }
 
 class NumberedClaim implements Claim {
-  readonly #own: { folder: string; id: string; generation: number; lease: Lease };
+  readonly #claim: { folder: string; id: string; generation: number; lease: Lease };
   readonly #file: string;
   /** Claims of living processes that were ignored when this one was taken. */
   readonly #ignored: ReadonlyMap<string, unknown>;
   readonly #reading: Reading;
 
   constructor(
-    own: { folder: string; id: string; generation: number; lease: Lease },
+    claim: { folder: string; id: string; generation: number; lease: Lease },
     ignored: ReadonlyMap<string, unknown>,
     reading: Reading,
   ) {
-    this.#own = own;
-    this.#file = path.join(own.folder, `${own.id}.claim-${own.generation}`);
+    this.#claim = claim;
+    this.#file = path.join(claim.folder, `${claim.id}.claim-${claim.generation}`);
     this.#ignored = ignored;
     this.#reading = reading;
   }
 
   async isKept(): Promise<boolean> {
-    const { folder, id, lease } = this.#own;
+    const { folder, id, lease } = this.#claim;
     const others = claimsOn(folder, id).filter((file) => file !== this.#file);
     // Once its time is up, whoever took the next number may have come and died.
     const mayBeOvertaken = !isHeld(lease, this.#reading.processes, this.#reading.now());
@@ -114,7 +114,7 @@ class NumberedClaim implements Claim {
    */
   async release(): Promise<void> {
     if (!(await this.#isOurs())) return;
-    const { folder, id } = this.#own;
+    const { folder, id } = this.#claim;
     const others = claimsOn(folder, id).filter((file) => file !== this.#file);
     if (await this.#areHeld(others.filter((file) => this.#isLater(file)))) {
       replaceUnsynced(this.#file, NOBODY, 0o600);
@@ -125,7 +125,7 @@ class NumberedClaim implements Claim {
   }
 
   #isLater(file: string): boolean {
-    return Number(/\d+$/.exec(file)?.[0]) > this.#own.generation;
+    return Number(/\d+$/.exec(file)?.[0]) > this.#claim.generation;
   }
 
   async #areHeld(files: readonly string[]): Promise<boolean> {
@@ -137,7 +137,7 @@ class NumberedClaim implements Claim {
 
   /** Whether the file is still this claim's, and not gone, or that of a process that has the number since. */
   async #isOurs(): Promise<boolean> {
-    return isDeepStrictEqual(await readOwner(this.#file), this.#own.lease);
+    return isDeepStrictEqual(await readOwner(this.#file), this.#claim.lease);
   }
 }
 

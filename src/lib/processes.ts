@@ -28,11 +28,11 @@ export interface Processes {
 
 /** @param proc where the kernel describes processes; does not exist on macOS and Windows */
 export function systemProcesses(proc = "/proc"): Processes {
-  let known: ProcessIdentity | undefined;
+  let identity: ProcessIdentity | undefined;
   // It takes some reads, which most commands do without.
   const self = () => {
-    known ??= identify(proc);
-    return known;
+    identity ??= identify(proc);
+    return identity;
   };
   return {
     get self() {
@@ -48,8 +48,8 @@ export function systemProcesses(proc = "/proc"): Processes {
  */
 export function identityOf(pid: number, proc = "/proc"): ProcessIdentity | null {
   const started = startOf(readStat(proc, pid));
-  const { thread: _thread, ...own } = identify(proc);
-  return started === "" ? null : { ...own, pid, started };
+  const { thread: _thread, ...identity } = identify(proc);
+  return started === "" ? null : { ...identity, pid, started };
 }
 
 /** Signals every process of a group, whose id is that of the process that leads it. One that is gone is no error. */

@@ -57,9 +57,9 @@ export function findModels(
   const matching: Model[] = [];
   const undocumented: Model[] = [];
   for (const model of matrix) {
-    const given = answers(model, filter);
-    if (given.includes(false)) continue;
-    (given.includes(null) ? undocumented : matching).push(model);
+    const verdicts = answers(model, filter);
+    if (verdicts.includes(false)) continue;
+    (verdicts.includes(null) ? undocumented : matching).push(model);
   }
   return { matching, undocumented };
 }

@@ -19,15 +19,15 @@ export function dropsMaxImages({ maxImages = MAX_IMAGES.min }: RequestInput, mod
 
 /** The body of a submit: only the fields that are set, always in the same order. */
 export function toRequest(input: RequestInput, model: string): GenerationRequest {
-  const given = { ...input, model };
-  return { ...fieldsFrom<SentFields>((name) => sentValue(given[name])), prompt: input.prompt, model };
+  const fields = { ...input, model };
+  return { ...fieldsFrom<SentFields>((name) => sentValue(fields[name])), prompt: input.prompt, model };
 }
 
 /** The value that is sent: a list of one text becomes that text; an empty list or object is left out. */
-function sentValue(given: RequestInput[FieldName]): SentFields[FieldName] {
-  if (typeof given !== "object") return given;
-  if (isList(given)) return given.length > 1 ? [...given] : given[0];
-  return Object.keys(given).length > 0 ? given : undefined;
+function sentValue(value: RequestInput[FieldName]): SentFields[FieldName] {
+  if (typeof value !== "object") return value;
+  if (isList(value)) return value.length > 1 ? [...value] : value[0];
+  return Object.keys(value).length > 0 ? value : undefined;
 }
 
 const isList = (value: object): value is readonly string[] => Array.isArray(value);

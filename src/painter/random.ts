@@ -85,17 +85,17 @@ export function softField(
 ) {
   const size = (Math.ceil(width / step) + 1) * channels;
   let [upper, lower] = [new Float32Array(size), new Float32Array(size)];
-  let known = Number.NaN;
+  let lastBand = Number.NaN;
   const compute = (line: Float32Array, band: number) => {
     for (let i = 0, x = 0; i < size; i += channels, x += step) sample(x, band * step, line, i);
   };
   return (y: number, into: Float32Array): void => {
     const band = Math.floor(y / step);
-    if (band !== known) {
+    if (band !== lastBand) {
       [upper, lower] = [lower, upper];
-      if (band !== known + 1) compute(upper, band);
+      if (band !== lastBand + 1) compute(upper, band);
       compute(lower, band + 1);
-      known = band;
+      lastBand = band;
     }
     for (let c = 0; c < channels; c++) spread(upper, lower, y / step - band, c, channels, step, into);
   };

@@ -1,11 +1,11 @@
 import { fieldsOf, jsonOrNull } from "../lib/json.ts";
-import type { ProviderDeps } from "./deps.ts";
-import { ProviderServer } from "./http.ts";
 import { isJobId, type JobForm, jobService, urlsIn, wordsOf } from "./job-service.ts";
 import { MOST_BFL_JOBS, type ServerSetup } from "./kind.ts";
 import { sizeFields } from "./openai/size.ts";
 import type { Fields, Polls } from "./polls.ts";
 import type { Job, PolledState, Provider } from "./provider.ts";
+import type { ProviderDeps } from "./provider-deps.ts";
+import { ProviderServer } from "./provider-http.ts";
 import { base64Of, referenceFiles } from "./reference-files.ts";
 import { type JobContext, modelNamed } from "./server-provider.ts";
 
@@ -16,9 +16,9 @@ export function bflProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
 }
 
 function formOf(server: ProviderServer): JobForm {
-  const idIn = ({ id, polling_url: given, cost }: Fields) => {
+  const idIn = ({ id, polling_url: pollingUrl, cost }: Fields) => {
     if (!isJobId(id)) return null;
-    const url = server.ownUrl(given ?? server.urlBelow(`/get_result?id=${id}`));
+    const url = server.ownUrl(pollingUrl ?? server.urlBelow(`/get_result?id=${id}`));
     if (url === null) return null;
     // Only this reply has the price. A URL's fragment is never sent.
     return typeof cost === "number" ? `${url.href.replace(/#.*$/s, "")}#${COST}${cost}` : url.href;

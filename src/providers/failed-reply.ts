@@ -1,4 +1,4 @@
-import type { HttpReply } from "../api/client.ts";
+import type { HttpReply } from "../api/http-client.ts";
 import { parseRetryAfter } from "../api/retry.ts";
 import { fieldsOf, isJsonObject } from "../lib/json.ts";
 import { inOneLine, shortened } from "../lib/short-text.ts";

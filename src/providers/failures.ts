@@ -6,7 +6,7 @@ import {
   NoRoomError,
   RejectedRequestError,
   ServiceError,
-} from "../api/errors.ts";
+} from "../api/api-errors.ts";
 import { errorCode, errorText } from "../lib/error-text.ts";
 import type { ImggenError } from "../lib/error-types.ts";
 import { type FailedPoll, ProviderError, type SubmitReply } from "./provider.ts";
@@ -43,8 +43,8 @@ function replyFor(error: ProviderError): SubmitReply {
     case "refused":
       return { outcome: "refused", error: errorOf(error) };
     case "lost": {
-      const { kind: _, ...known } = failure;
-      return { outcome: "unknown", excerpt: null, ...known, why: clauseOf(error.message), cause: error };
+      const { kind: _, ...facts } = failure;
+      return { outcome: "unknown", excerpt: null, ...facts, why: clauseOf(error.message), cause: error };
     }
   }
 }

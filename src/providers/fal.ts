@@ -1,12 +1,12 @@
-import type { HttpReply } from "../api/client.ts";
-import type { ProviderDeps } from "./deps.ts";
+import type { HttpReply } from "../api/http-client.ts";
 import { readErrorBody } from "./failed-reply.ts";
-import { ProviderServer } from "./http.ts";
 import { isJobId, type JobForm, jobService, urlsIn } from "./job-service.ts";
 import type { ServerSetup } from "./kind.ts";
 import { sizeFields } from "./openai/size.ts";
 import type { Fields, Look, Polls } from "./polls.ts";
 import type { Job, PolledState, PollReply, Provider } from "./provider.ts";
+import type { ProviderDeps } from "./provider-deps.ts";
+import { ProviderServer } from "./provider-http.ts";
 import { referenceUrls } from "./reference-files.ts";
 import { type JobContext, modelNamed } from "./server-provider.ts";
 

@@ -1,12 +1,12 @@
 import type { ReadAnswer } from "./answer.ts";
-import type { ProviderDeps } from "./deps.ts";
 import { replyWithoutImage } from "./failed-reply.ts";
-import type { ProviderServer } from "./http.ts";
 import { settledWithReply } from "./kept-reply.ts";
 import type { ServerSetup } from "./kind.ts";
-import { type ModelList, modelsAt, withModels } from "./model-list.ts";
+import { type ModelList, modelsAt, withModels } from "./list-models.ts";
 import { jsonBody } from "./post-body.ts";
 import type { Job, Provider, SubmitHow, SubmitReply } from "./provider.ts";
+import type { ProviderDeps } from "./provider-deps.ts";
+import type { ProviderServer } from "./provider-http.ts";
 import type { ReferenceDeps } from "./reference-files.ts";
 import { isSuccess, readReplyFile, replyFile, type StoredReply } from "./reply-file.ts";
 import { type RequestForm, serverProvider } from "./server-provider.ts";

@@ -1,15 +1,15 @@
 import { fieldsOf } from "../lib/json.ts";
 import { base64Image } from "./answer.ts";
 import { closedFields } from "./cut-json.ts";
-import type { ProviderDeps } from "./deps.ts";
 import { replyWithoutImage } from "./failed-reply.ts";
-import type { OwnUrl, ProviderServer } from "./http.ts";
 import { settledWithReply } from "./kept-reply.ts";
 import { isInline, keptResult } from "./kept-result.ts";
 import type { ServerSetup } from "./kind.ts";
 import { type Fields, type Look, Polls } from "./polls.ts";
 import { jsonBody } from "./post-body.ts";
 import { type Job, type PollReply, type Provider, ProviderError } from "./provider.ts";
+import type { ProviderDeps } from "./provider-deps.ts";
+import type { OwnUrl, ProviderServer } from "./provider-http.ts";
 import { isSuccess, jsonIn, type StoredReply } from "./reply-file.ts";
 import { RunningJobs } from "./running-jobs.ts";
 import { type RequestForm, serverProvider } from "./server-provider.ts";

@@ -1,8 +1,8 @@
 import type { Matrix } from "../models/matrix.ts";
 import type { FieldNames } from "../task/request-fields.ts";
-import type { ProviderDeps } from "./deps.ts";
-import type { GeneratorOptions } from "./options.ts";
+import type { GeneratorOptions } from "./generator-options.ts";
 import type { Provider } from "./provider.ts";
+import type { ProviderDeps } from "./provider-deps.ts";
 
 /** A kind of server, as data: a new one is an entry in `KINDS` and the file that it opens. */
 export interface ServerKind {
@@ -24,7 +24,7 @@ export interface ServerKind {
   /** Whether every request must name a model. */
   needsModel: boolean;
   /** The models that the server at a URL is known to have, and the one for requests that name none, if there is one. */
-  modelsAt(server: { url: string }): { known: Matrix; default: string | null } | null;
+  modelsAt(server: { url: string }): { matrix: Matrix; default: string | null } | null;
   /** A model to suggest, if every request must name one; absent: none. */
   firstModel?: string;
   /** How servers on this machine are found; absent: they are not searched for. */

@@ -1,13 +1,13 @@
 import { fieldsOf, isJsonObject } from "../lib/json.ts";
 import type { Matrix } from "../models/matrix.ts";
 import type { FieldNames } from "../task/request-fields.ts";
-import type { ProviderDeps } from "./deps.ts";
 import { GEMINI_MATRIX } from "./gemini-models.ts";
+import type { GeneratorOptions } from "./generator-options.ts";
 import { basicOrBearer, LOCAL, MOST_BFL_JOBS, SERVICE, type ServerKind } from "./kind.ts";
-import { fieldNamesAt, modelsAt } from "./openai/servers.ts";
-import type { GeneratorOptions } from "./options.ts";
+import { fieldNamesAt, modelsAt } from "./openai/server-forms.ts";
 import { isPrivateHost } from "./private-hosts.ts";
 import type { Provider } from "./provider.ts";
+import type { ProviderDeps } from "./provider-deps.ts";
 
 /** The names in the user's own workflow or command line. */
 const PLACEHOLDER_NAMES: FieldNames = { seed: "seed", negative: "negative" };
@@ -90,7 +90,7 @@ const TABLE = {
     keyVariables: ["GEMINI_API_KEY", "GOOGLE_API_KEY"],
     firstModel: "gemini-3-pro-image",
     keyHeaders: (key) => ({ "x-goog-api-key": key }),
-    modelsAt: () => ({ known: GEMINI_MATRIX, default: null }),
+    modelsAt: () => ({ matrix: GEMINI_MATRIX, default: null }),
     fieldNamesAt: () => ({}),
     open: async (setup, deps) => (await import("./gemini.ts")).geminiProvider(setup, deps),
   },
@@ -202,7 +202,7 @@ export function needsModel(spec: GeneratorSpec): boolean {
 
 /** The models that a generator is known to have; it may have others. */
 export function knownModels(spec: GivenSpec): Matrix {
-  return modelsOf(spec)?.known ?? [];
+  return modelsOf(spec)?.matrix ?? [];
 }
 
 /** The model of requests that name none; null if it is not known. */

@@ -1,13 +1,13 @@
-import type { HttpReply } from "../api/client.ts";
-import { AuthRequiredError, RejectedRequestError } from "../api/errors.ts";
+import { AuthRequiredError, RejectedRequestError } from "../api/api-errors.ts";
+import type { HttpReply } from "../api/http-client.ts";
 import { isWorthRetry, parseRetryAfter } from "../api/retry.ts";
 import { fieldsOf } from "../lib/json.ts";
 import { readErrorBody, replyWithoutImage } from "./failed-reply.ts";
 import { clauseOf, failedPoll } from "./failures.ts";
-import type { OwnUrl, ProviderServer } from "./http.ts";
 import { isInline } from "./kept-result.ts";
 import { lenientJson } from "./lenient-json.ts";
 import { type PolledState, type PollReply, ProviderError } from "./provider.ts";
+import type { OwnUrl, ProviderServer } from "./provider-http.ts";
 import { isSuccess } from "./reply-file.ts";
 import { usageIn } from "./usage.ts";
 
@@ -60,8 +60,8 @@ export class Polls {
    */
   finished(urls: string[], usage: unknown, said: unknown): PolledState {
     const asked = this.#server.asked(true);
-    const known = usageIn(usage, asked.mask);
-    const facts = { status: "completed", ...(known && { usage: known }) } as const;
+    const readUsage = usageIn(usage, asked.mask);
+    const facts = { status: "completed", ...(readUsage && { usage: readUsage }) } as const;
     if (urls.length > 0 && !urls.some(isInline)) return { ...facts, urls };
     const text = JSON.stringify(said);
     const none = urls.length > 0 ? null : replyWithoutImage(text, asked);

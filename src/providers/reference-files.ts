@@ -1,16 +1,16 @@
 import { copyFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { guardedLookup } from "../api/address.ts";
-import { HttpClient } from "../api/client.ts";
 import { download } from "../api/download.ts";
+import { HttpClient } from "../api/http-client.ts";
 import { backoffMs, REFERENCE } from "../api/retry.ts";
 import { DiskFile, giveToOwnerOfFolder } from "../lib/disk-file.ts";
 import { errorText } from "../lib/error-text.ts";
 import { type ImageInfo, inspectFileAt } from "../lib/image/inspect.ts";
 import { withoutQuery } from "../lib/redact.ts";
-import type { ProviderDeps } from "./deps.ts";
 import { Base64File } from "./post-body.ts";
 import { type Job, ProviderError, type Reference, TimeLimitError, unsendable } from "./provider.ts";
+import type { ProviderDeps } from "./provider-deps.ts";
 
 export interface ReferenceDeps extends Pick<ProviderDeps, "proxies" | "clock" | "onExchange"> {
   /** The generator's URL: for one on the public internet, nothing is downloaded from a private network. */
@@ -46,9 +46,9 @@ export interface LocalReference {
  * @throws ProviderError: nothing was sent to the generator
  */
 export async function referenceFiles(
-  { references, folder: own }: Pick<Job, "references" | "folder">,
+  { references, folder: jobFolder }: Pick<Job, "references" | "folder">,
   deps: ReferenceDeps,
-  folder = own,
+  folder = jobFolder,
 ): Promise<LocalReference[]> {
   if (deps.isShown) return references.map(shownReference);
   const lookup = guardedLookup(deps.generatorUrl.hostname);

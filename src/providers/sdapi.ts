@@ -1,13 +1,13 @@
 import type { Clock } from "../lib/clock.ts";
 import { fieldsOf, isJsonObject, jsonOrNull } from "../lib/json.ts";
-import { isAmong } from "../models/check.ts";
+import { isAmong } from "../models/check-request.ts";
 import { type Answer, answerOf, base64Image, base64Images } from "./answer.ts";
-import type { ProviderDeps } from "./deps.ts";
-import { ProviderServer } from "./http.ts";
 import { type ImageForm, imageService } from "./image-service.ts";
 import type { ServerSetup } from "./kind.ts";
 import { jsonBody } from "./post-body.ts";
 import { type FollowHow, type Job, type Provider, unsendable } from "./provider.ts";
+import type { ProviderDeps } from "./provider-deps.ts";
+import { ProviderServer } from "./provider-http.ts";
 import { base64Of, type ReferenceDeps, referenceFiles } from "./reference-files.ts";
 import { jsonIn, type StoredReply } from "./reply-file.ts";
 import type { ServiceRequest } from "./server-provider.ts";
@@ -17,13 +17,13 @@ export function sdapiProvider(setup: ServerSetup, deps: ProviderDeps): Provider 
   // Some copy the address of the interface's own documentation.
   const base = new URL(setup.url);
   base.pathname = base.pathname.replace(/\/sdapi\/v1$/, "");
-  const own = { ...setup, url: base.href };
-  const server = new ProviderServer(own, deps);
+  const baseSetup = { ...setup, url: base.href };
+  const server = new ProviderServer(baseSetup, deps);
   const send: ImageForm["send"] = async (job, how, context) => {
     const { path, body } = await imageRequest(await unlessLoaded(job, server, how.signal), context);
     return whileFollowed(server, deps.clock, how, () => server.post(path, jsonBody(body), job, how));
   };
-  const service = imageService(own, server, { ...FORM, send }, deps);
+  const service = imageService(baseSetup, server, { ...FORM, send }, deps);
   return { ...service, loadedModel: (signal) => loadedModel(server, signal) };
 }
 

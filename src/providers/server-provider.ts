@@ -1,8 +1,8 @@
-import type { ProviderDeps } from "./deps.ts";
-import type { ProviderServer } from "./http.ts";
 import { settledWithReply } from "./kept-reply.ts";
 import type { ServerSetup } from "./kind.ts";
 import type { Job, Provider, SubmitHow, SubmitReply } from "./provider.ts";
+import type { ProviderDeps } from "./provider-deps.ts";
+import type { ProviderServer } from "./provider-http.ts";
 import { type ReferenceDeps, shownContext } from "./reference-files.ts";
 import { isSuccess, readReplyFile, replyFile, type StoredReply } from "./reply-file.ts";
 

@@ -20,8 +20,8 @@ import { isPrivateHost } from "./private-hosts.ts";
  * server, `<kind>:<url>`, `npm:<package>` or `command:<command line>`. The `name` of the result is read as the same generator again.
  * @param label names the option in messages @throws UsageError
  */
-export function parseGeneratorSpec(given: string, label: string): GivenSpec {
-  const text = given.trim();
+export function parseGeneratorSpec(written: string, label: string): GivenSpec {
+  const text = written.trim();
   if (!text.startsWith("command:")) refuseQuerySecret(text, label, KEY_ELSEWHERE);
   if (/^https?:/i.test(text)) return serverSpec("openai", text, label);
   const [, kind = "", rest] = /^([a-z]+)(?::(.*))?$/s.exec(text) ?? [];
@@ -49,8 +49,8 @@ function hintFor(text: string): string {
 /** `@scope/name`, and an address in place of the package's own. */
 const PACKAGE = /^((?:@[a-z0-9-][\w.-]*\/)?[a-z0-9-][\w.-]*)(?::(https?:.*))?$/is;
 
-function packageSpec(text: string, given: string, label: string): GivenSpec {
-  const [, name, address] = PACKAGE.exec(given.trim()) ?? [];
+function packageSpec(text: string, rest: string, label: string): GivenSpec {
+  const [, name, address] = PACKAGE.exec(rest.trim()) ?? [];
   if (name === undefined)
     throw refused(`${label} ${JSON.stringify(text)} names no package`, "Write npm:<name of the package>.");
   if (address === undefined) return { kind: "npm", name: `npm:${name}`, package: name, url: null };
@@ -74,9 +74,9 @@ function serverSpec(kind: ServerKindName, text: string, label: string): ServerSp
       "Prompts and images would be sent unencrypted over the internet.",
     );
   const path = withoutOperation(pathname).replace(/\/+$/, "");
-  const { url: own, basePath } = KINDS[kind];
+  const { url: defaultUrl, basePath } = KINDS[kind];
   const url = `${origin}${path === "" ? basePath : path}${search}`;
-  return { kind, name: url === own ? kind : `${kind}:${url}`, url };
+  return { kind, name: url === defaultUrl ? kind : `${kind}:${url}`, url };
 }
 
 /**

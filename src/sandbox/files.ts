@@ -1,4 +1,4 @@
-import type { DrawPicture } from "../painter/picture.ts";
+import type { DrawPicture } from "../painter/draw-picture.ts";
 import { type FileAddress, readLink } from "../server/links.ts";
 import { type ServerReply, unknownError } from "../server/reply.ts";
 import type { SandboxService } from "./state/state.ts";
@@ -31,7 +31,7 @@ export async function serveFile(
 async function pictureOf(task: Task, index: number, draw?: DrawPicture): Promise<AsyncIterable<Buffer>> {
   const { taskId, prompt, model, references = "", ratio, quality } = task;
   const [drawPicture, { pictureDimensions }] = await Promise.all([
-    draw ?? import("../painter/picture.ts").then((module) => module.drawPicture),
+    draw ?? import("../painter/draw-picture.ts").then((module) => module.drawPicture),
     import("../models/dimensions.ts"),
   ]);
   return drawPicture({ prompt, model, references, taskId, index, ...pictureDimensions(ratio, quality) });

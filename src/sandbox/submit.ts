@@ -4,10 +4,10 @@ import { readJson } from "../server/json-body.ts";
 import { refusal, type ServerReply, success, unknownError } from "../server/reply.ts";
 import { newTaskId } from "../task/task-id.ts";
 import { type Directives, readDirectives } from "./directives.ts";
+import { readRequest, type SandboxRequest } from "./sandbox-request.ts";
 import type { Account } from "./state/accounts.ts";
 import type { SandboxService } from "./state/state.ts";
 import type { Task } from "./state/tasks.ts";
-import { readRequest, type SandboxRequest } from "./valid-request.ts";
 
 /** Section 2.2: models with this prefix need a subscription. */
 const SUBSCRIPTION_MODELS = "gamma-image-2-5-";

@@ -4,8 +4,8 @@ import { describeUnreadable, mayBeTask } from "../store/ledger-entry.ts";
 import type { LivingServer } from "../store/servers.ts";
 import { STATES } from "../task/lifecycle.ts";
 import { endOf } from "./end.ts";
-import type { ServeOptions } from "./options.ts";
 import type { Queue } from "./queue.ts";
+import type { ServeOptions } from "./serve-options.ts";
 
 /** How often tasks of ended processes are searched for, in milliseconds. */
 const ADOPT_MS = 2_000;
@@ -37,8 +37,8 @@ async function adopt(
 ): Promise<void> {
   await queue.noteEnded();
   const ids = queue.ids();
-  const known = { has: (id: string) => ids.has(id) || left.has(id) };
-  for (const entry of await ledger.unfinished(known)) {
+  const skipped = { has: (id: string) => ids.has(id) || left.has(id) };
+  for (const entry of await ledger.unfinished(skipped)) {
     if (entry.kind === "task") {
       const { record } = entry;
       const isOwn = record.intent.server === name;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { type Begun, begin, type NotBegun, type Order } from "./begin.ts";
-import type { Service } from "./service.ts";
+import type { Service } from "./server-parts.ts";
 
 const OTHER_BODY: { refused: NotBegun } = {
   refused: {
@@ -16,11 +16,11 @@ export async function beginOnce(order: Order, service: Service, key: string | un
   const { keys, ledger } = service;
   return keys.inTurn(key, async () => {
     const digest = digestOf(order);
-    const { known, isNew } = await keys.claim(key, digest);
-    if (known.digest !== digest) return OTHER_BODY;
-    const wasBegun = async () => (await ledger.read(known.id)) !== null;
-    if (!isNew && (await wasBegun())) return { taskId: known.taskId };
-    const begun = await begin(order, service, known);
+    const { entry, isNew } = await keys.claim(key, digest);
+    if (entry.digest !== digest) return OTHER_BODY;
+    const wasBegun = async () => (await ledger.read(entry.id)) !== null;
+    if (!isNew && (await wasBegun())) return { taskId: entry.taskId };
+    const begun = await begin(order, service, entry);
     if ("refused" in begun && isNew && !(await wasBegun())) keys.forget(key);
     return begun;
   });

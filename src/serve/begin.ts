@@ -5,14 +5,14 @@ import { WAIT_MS } from "../core/task/task-writer.ts";
 import { isoTime } from "../lib/clock.ts";
 import { ImggenError } from "../lib/error-types.ts";
 import { listed } from "../lib/short-text.ts";
-import { checkRequest } from "../models/check.ts";
+import { checkRequest } from "../models/check-request.ts";
 import { FIELD_LABELS } from "../models/rules/rule.ts";
 import type { Intent } from "../task/intent.ts";
 import { withEvent } from "../task/record.ts";
 import { ANY_MODEL, type CheckedRequest, type RequestInput } from "../task/request.ts";
 import type { Work, WorkOptions } from "../task/work.ts";
 import type { TaskNames } from "./idempotency-keys.ts";
-import type { Service } from "./service.ts";
+import type { Service } from "./server-parts.ts";
 
 /** What a client asks for. */
 export interface Order {
@@ -53,8 +53,8 @@ export async function begin(order: Order, service: Service, names: TaskNames | n
   if (model !== ANY_MODEL && (await service.modelList.lacks(model)))
     return refused("no such model", "model", noSuchModel(model, service));
   try {
-    const given = copies.length === 0 ? input : { ...input, image: [...images, ...copies] };
-    const checked = checkedOf({ ...given, model }, service);
+    const withCopies = copies.length === 0 ? input : { ...input, image: [...images, ...copies] };
+    const checked = checkedOf({ ...withCopies, model }, service);
     await service.connection.generator.prepare?.(AbortSignal.timeout(PREPARE_MS));
     const intent = intentOf(checked, order, service, names);
     const unfit = unfitFor(intent, service);
@@ -84,8 +84,8 @@ function noSuchModel(model: string, { modelList, connection }: Service): string 
 }
 
 /** Only the matrix's rules are checked before: the generator itself refuses anything else. */
-function checkedOf(input: RequestInput, { matrix, isFree, own }: Service): CheckedRequest {
-  const generator = { isFree, defaultModel: ANY_MODEL, models: null, ...own };
+function checkedOf(input: RequestInput, { matrix, isFree, fieldTerms }: Service): CheckedRequest {
+  const generator = { isFree, defaultModel: ANY_MODEL, models: null, ...fieldTerms };
   return checkRequest(input, matrix, { validate: false, labels: FIELD_LABELS, generator });
 }
 
@@ -97,10 +97,10 @@ function intentOf(
   { connection, folder, name: server, isFree }: Service,
   names: TaskNames | null,
 ): WithWork {
-  const own = connection.generator.workFor(request);
-  const taskId = names?.taskId ?? own.taskId;
-  const fields = { ...own.options.fields, ...options?.fields };
-  const work = { ...own, taskId, options: { ...own.options, ...options, fields } };
+  const defaults = connection.generator.workFor(request);
+  const taskId = names?.taskId ?? defaults.taskId;
+  const fields = { ...defaults.options.fields, ...options?.fields };
+  const work = { ...defaults, taskId, options: { ...defaults.options, ...options, fields } };
   const place = path.join(folder, FILES, taskId);
   const destination = { kind: "file", path: place, overwrite: false } as const;
   // A workflow can cost money at a generator that is free: how much, nobody knows.

@@ -1,6 +1,6 @@
 import type { TaskRecord } from "../task/record.ts";
 import { isNewTaskId } from "../task/task-id.ts";
-import type { Service } from "./service.ts";
+import type { Service } from "./server-parts.ts";
 
 /** A task of this server, as it was last known. @param taskId an untrusted text @returns null if there is none */
 export async function findTask(
@@ -8,8 +8,8 @@ export async function findTask(
   { ledger, queue, name }: Pick<Service, "ledger" | "queue" | "name">,
 ): Promise<TaskRecord | null> {
   if (!isNewTaskId(taskId)) return null;
-  const known = queue.entryOf(taskId)?.record ?? queue.ended(taskId);
-  if (known !== undefined) return known;
+  const queued = queue.entryOf(taskId)?.record ?? queue.ended(taskId);
+  if (queued !== undefined) return queued;
   const record = await ledger.findWhole(taskId);
   return record?.intent.server === name ? record : null;
 }

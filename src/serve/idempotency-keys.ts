@@ -53,15 +53,15 @@ export class IdempotencyKeys {
   }
 
   /** What a key stands for: new names, which are on disk when this returns, unless it is known. @throws the disk's error */
-  async claim(key: string, digest: string): Promise<{ known: KnownKey; isNew: boolean }> {
+  async claim(key: string, digest: string): Promise<{ entry: KnownKey; isNew: boolean }> {
     const file = this.#fileOf(key);
     const now = this.#ledger.clock.now();
     const before = await read(file);
-    if (before !== null && now - before.at <= KEPT_MS) return { known: before, isNew: false };
+    if (before !== null && now - before.at <= KEPT_MS) return { entry: before, isNew: false };
     if (before !== null) removeIfPresent(file);
-    const known = { digest, id: this.#ledger.newId(), taskId: newTaskId(), at: now };
-    const isNew = await createWhole(file, JSON.stringify(known), 0o600);
-    return isNew ? { known, isNew } : this.claim(key, digest);
+    const entry = { digest, id: this.#ledger.newId(), taskId: newTaskId(), at: now };
+    const isNew = await createWhole(file, JSON.stringify(entry), 0o600);
+    return isNew ? { entry, isNew } : this.claim(key, digest);
   }
 
   /** Nothing was begun for it. */

@@ -1,5 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
-import { isAmong } from "../models/check.ts";
+import { isAmong } from "../models/check-request.ts";
 
 /** How long a list counts as current, in milliseconds. */
 const FRESH_MS = 60_000;

@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
+import { type ClientSession, openLedger } from "../client/client-session.ts";
 import { openGenerator } from "../client/generator-connection.ts";
 import { fieldTerms, termsAsked } from "../client/generator-terms.ts";
 import { matrixInEffect } from "../client/matrix-in-effect.ts";
 import type { OwnGenerator } from "../client/own-generator.ts";
 import { startService } from "../client/service-in-effect.ts";
-import { type ClientSession, openLedger } from "../client/session.ts";
 import { ANY_MODEL } from "../task/request.ts";
-import type { ServeOptions } from "./options.ts";
+import type { ServeOptions } from "./serve-options.ts";
 import { type RunningServer, startServer } from "./start.ts";
 
 /**
@@ -16,15 +16,15 @@ import { type RunningServer, startServer } from "./start.ts";
  * @throws StateFolderError; of the port, what the system says
  */
 export async function openServer(
-  own: OwnGenerator,
+  generator: OwnGenerator,
   session: ClientSession,
   how: Pick<ServeOptions, "port" | "graceMs" | "onEvent" | "onRequest">,
 ): Promise<RunningServer> {
   const { folders, context, settings } = session;
-  const name = createHash("sha256").update(own.spec.name).digest("hex").slice(0, 16);
+  const name = createHash("sha256").update(generator.spec.name).digest("hex").slice(0, 16);
   const folder = path.join(folders.state, "serve", name);
-  const { connection, close } = await openGenerator(own, session);
-  const { defaultModel } = await termsAsked(own, session, { lasts: true });
+  const { connection, close } = await openGenerator(generator, session);
+  const { defaultModel } = await termsAsked(generator, session, { lasts: true });
   try {
     const server = await startService(folder, () =>
       startServer({
@@ -33,11 +33,11 @@ export async function openServer(
         name,
         connection,
         ledger: openLedger(session),
-        concurrency: own.options.concurrency,
-        isFree: !own.options.isPaid,
-        own: fieldTerms(own),
+        concurrency: generator.options.concurrency,
+        isFree: !generator.options.isPaid,
+        fieldTerms: fieldTerms(generator),
         defaultModel: typeof defaultModel === "string" && defaultModel !== ANY_MODEL ? defaultModel : null,
-        models: async () => (await termsAsked(own, session)).models,
+        models: async () => (await termsAsked(generator, session)).models,
         matrix: matrixInEffect(session),
         clock: context.clock,
         random: context.random,

@@ -4,7 +4,7 @@ import { errorText } from "../lib/error-text.ts";
 import type { ImggenError } from "../lib/error-types.ts";
 import type { TaskRecord } from "../task/record.ts";
 import { endOf, type TaskEnd } from "./end.ts";
-import { type Entry, noteProgress } from "./entry.ts";
+import { type Entry, noteProgress } from "./queue-entry.ts";
 import { refuseWaiting } from "./refuse-waiting.ts";
 import { type RunDeps, runTask } from "./run-task.ts";
 import { TaskList } from "./task-list.ts";

@@ -6,7 +6,7 @@ import { finishOwned } from "../core/task/finish-owned.ts";
 import type { OnTaskProgress } from "../core/task/progress-events.ts";
 import type { TaskReport } from "../core/task/report.ts";
 import type { TaskRecord } from "../task/record.ts";
-import type { ServeOptions } from "./options.ts";
+import type { ServeOptions } from "./serve-options.ts";
 
 /** What tasks are run with. */
 export interface RunDeps extends ServeOptions {

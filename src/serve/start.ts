@@ -5,23 +5,23 @@ import { createListener, type Operations, type ServiceRequest } from "../server/
 import { isSameText, loadSecret } from "../server/links.ts";
 import { listenOnLoopback } from "../server/listen.ts";
 import { refusal } from "../server/reply.ts";
-import { serverAdmission } from "./admission.ts";
 import { adoptAll } from "./adopt.ts";
+import { poll } from "./answer-poll.ts";
+import { submit } from "./answer-submit.ts";
 import { FILES } from "./begin.ts";
 import { CollectedImages } from "./collected-images.ts";
-import { imageOf, serveFile } from "./files.ts";
 import { IdempotencyKeys } from "./idempotency-keys.ts";
 import { ModelList } from "./model-list.ts";
-import { REFERENCES } from "./openai/images.ts";
+import { REFERENCES } from "./openai/answer-images.ts";
 import { openAiRoutes } from "./openai/routes.ts";
-import type { ServeOptions } from "./options.ts";
-import { poll } from "./poll.ts";
 import { Queue } from "./queue.ts";
 import { removeOldReferences } from "./reference-copies.ts";
-import type { Service } from "./service.ts";
-import { submit } from "./submit.ts";
+import { imageOf, serveFile } from "./serve-file.ts";
+import type { ServeOptions } from "./serve-options.ts";
+import { serverAdmission } from "./server-admission.ts";
+import type { Service } from "./server-parts.ts";
 
-export type { ServeEvent, ServeOptions } from "./options.ts";
+export type { ServeEvent, ServeOptions } from "./serve-options.ts";
 
 const TIDY_MS = 3_600_000;
 

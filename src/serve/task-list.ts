@@ -1,5 +1,5 @@
 import type { TaskRecord } from "../task/record.ts";
-import { type Entry, entryOf } from "./entry.ts";
+import { type Entry, entryOf } from "./queue-entry.ts";
 
 /** How many ended tasks are kept in memory. */
 const MOST_ENDED = 2_000;

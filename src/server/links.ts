@@ -64,8 +64,8 @@ function sign({ taskId, index, extension, expires }: Link, secret: string): stri
 }
 
 /** Whether two texts are the same, in a time that does not tell how much of them is. */
-export function isSameText(given: string, expected: string): boolean {
-  const [a, b] = [Buffer.from(given), Buffer.from(expected)];
+export function isSameText(text: string, expected: string): boolean {
+  const [a, b] = [Buffer.from(text), Buffer.from(expected)];
   return a.length === b.length && timingSafeEqual(a, b);
 }
 

@@ -1,6 +1,6 @@
 import { isJsonObject } from "../lib/json.ts";
+import { isWellFormedRatio } from "../models/aspect-ratio.ts";
 import { IGNORES_MAX_IMAGES, MAX_IMAGES, type Matrix, type Model, QUALITIES } from "../models/matrix.ts";
-import { isWellFormedRatio } from "../models/ratio.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import { areSentFields, type SentFields } from "../task/request-fields.ts";
 import { invalidRequest, refusal, type ServerReply } from "./reply.ts";

@@ -7,7 +7,7 @@ import { UsageError } from "../lib/error-types.ts";
 import { readPublished } from "../lib/publish.ts";
 import { readField } from "../lib/read-file.ts";
 import { createWhole, draftedFile, removeOldDrafts, replaceWhole } from "../lib/write-whole.ts";
-import { UnreadableRecordError, usingStateFolder } from "./errors.ts";
+import { UnreadableRecordError, usingStateFolder } from "./store-errors.ts";
 
 /** The file in a batch's output folder that holds the folder's id, so that a folder that was moved is known again. */
 export const FOLDER_ID_FILE = ".imggen-batch";
@@ -87,8 +87,8 @@ export class BatchFolders {
 
   /** What is known of an id; null if this ledger has never seen it. @throws StateFolderError */
   async byId(id: string): Promise<KnownFolder | null> {
-    const own = await this.#read(id);
-    if (own !== null) return { origin: own, isShared: false };
+    const origin = await this.#read(id);
+    if (origin !== null) return { origin, isShared: false };
     const shared = await this.#read(`${id}.shared`);
     return shared === null ? null : { origin: shared, isShared: true };
   }

@@ -2,9 +2,9 @@ import path from "node:path";
 import { DiskFile } from "../lib/disk-file.ts";
 import { isPresent, makeFolder, removeIfPossible } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-text.ts";
-import { StateFolderError } from "./errors.ts";
 import { namesIn } from "./ledger-entry.ts";
 import { isId } from "./ledger-name.ts";
+import { StateFolderError } from "./store-errors.ts";
 
 /** How often marks are searched for, in milliseconds. */
 const LOOK_MS = 250;

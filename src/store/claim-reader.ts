@@ -4,9 +4,9 @@ import { fieldsOf, jsonOrNull } from "../lib/json.ts";
 import { readPublished } from "../lib/publish.ts";
 import { readText } from "../lib/read-file.ts";
 import type { TaskRecord } from "../task/record.ts";
-import { usingStateFolder } from "./errors.ts";
 import { type LedgerEntry, listFolder, namesIn } from "./ledger-entry.ts";
 import { isId } from "./ledger-name.ts";
+import { usingStateFolder } from "./store-errors.ts";
 
 const CLAIM = /^([0-9a-f]+-\d+)\.(\d+)$/;
 const FILES_AT_ONCE = 32;

@@ -4,8 +4,8 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { errorCode, errorText } from "../lib/error-text.ts";
 import { readRegular } from "../lib/read-file.ts";
 import type { Wording } from "../lib/wording.ts";
-import { UnreadableRecordError } from "./errors.ts";
 import { idOfName } from "./ledger-name.ts";
+import { UnreadableRecordError } from "./store-errors.ts";
 import type { ReadTask } from "./task-lines.ts";
 
 /** A file in the ledger's folders: a task, or an unreadable entry that the user is told about. */

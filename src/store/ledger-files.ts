@@ -6,11 +6,11 @@ import type { Processes } from "../lib/processes.ts";
 import type { TaskState } from "../task/lifecycle.ts";
 import { CancelMarks } from "./cancel-marks.ts";
 import { DoneTasks } from "./done-tasks.ts";
-import { StateFolderError } from "./errors.ts";
 import { type LedgerEntry, listFolder, readEntry } from "./ledger-entry.ts";
 import { idOfName, isAuxiliary, openName } from "./ledger-name.ts";
 import { isOwnerGone } from "./owners.ts";
 import { Servers } from "./servers.ts";
+import { StateFolderError } from "./store-errors.ts";
 import { WorkFolders } from "./work-folders.ts";
 
 /** Well below the number of open files that a process may have. */
@@ -45,12 +45,12 @@ export class LedgerFiles {
 
   /**
    * Everything in the folder of the unfinished, oldest first.
-   * @param known ids of tasks that are left out
+   * @param skipped ids of tasks that are left out
    */
-  async unfinished(known?: { has(id: string): boolean }): Promise<LedgerEntry[]> {
+  async unfinished(skipped?: { has(id: string): boolean }): Promise<LedgerEntry[]> {
     return this.guarded(async () => {
-      const isKnown = (name: string) => known?.has(idOfName(name) ?? "") === true;
-      const names = listFolder(this.openFolder).filter((name) => !isAuxiliary(name) && !isKnown(name));
+      const isSkipped = (name: string) => skipped?.has(idOfName(name) ?? "") === true;
+      const names = listFolder(this.openFolder).filter((name) => !isAuxiliary(name) && !isSkipped(name));
       const entries = await mapConcurrent(names, FILES_AT_ONCE, async (name) => {
         const entry = await this.readOpen(name);
         return entry && (await this.#isFinished(entry)) ? null : entry;

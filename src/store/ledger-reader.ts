@@ -127,9 +127,9 @@ export class LedgerReader extends LedgerFiles {
    */
   async creditsSince(sinceMs: number, keyId: string): Promise<number> {
     const key = `${sinceMs} ${keyId}`;
-    const known = this.#spending?.key === key ? this.#spending.spending : null;
+    const current = this.#spending?.key === key ? this.#spending.spending : null;
     const readOpen = (name: string) => this.readOpen(name);
-    const spending = known ?? new Spending(this.folder, readOpen, this.done, timeOfId(sinceMs), keyId);
+    const spending = current ?? new Spending(this.folder, readOpen, this.done, timeOfId(sinceMs), keyId);
     this.#spending = { key, spending };
     return this.guarded(() => spending.total(this.clock.now()));
   }

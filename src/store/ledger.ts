@@ -17,10 +17,10 @@ import { removeOldDrafts } from "../lib/write-whole.ts";
 import type { RequestIdentity } from "../task/intent.ts";
 import type { TaskEvent } from "../task/lifecycle.ts";
 import { isUnknown, type TaskRecord } from "../task/record.ts";
-import { usingStateFolder } from "./errors.ts";
 import { listFolder, readTask } from "./ledger-entry.ts";
 import { DRAFT_MARK, requestTag } from "./ledger-name.ts";
 import { holderOf, isOverdue, isOwnerGone, mayBeUnderWay, type OwnedTask } from "./owners.ts";
+import { usingStateFolder } from "./store-errors.ts";
 import { TaskFile } from "./task-file.ts";
 import { TaskStarter } from "./task-starter.ts";
 

@@ -4,8 +4,8 @@ import path from "node:path";
 import { errorCode, errorText } from "../lib/error-text.ts";
 import { isJsonObject } from "../lib/json.ts";
 import { readRegular } from "../lib/read-file.ts";
-import { SettingsError } from "./errors.ts";
 import { SETTING_NAMES, SETTINGS, type SettingName, type SettingType } from "./settings-table.ts";
+import { SettingsError } from "./store-errors.ts";
 
 export type Settings = { [Name in SettingName]?: string } & {
   /** The base URL that the key was stored with: it is sent to no other. */

@@ -7,9 +7,9 @@ import { makeFolder, removeIfPresent } from "../lib/durable.ts";
 import { errorCode, errorText } from "../lib/error-text.ts";
 import { takeLeaseInTurn } from "../lib/lease-files.ts";
 import type { Processes } from "../lib/processes.ts";
-import { SettingsError } from "./errors.ts";
 import { namesIn } from "./ledger-entry.ts";
 import { readObject, readSettings, type Settings, settingsFile, withKeyBound } from "./settings-file.ts";
+import { SettingsError } from "./store-errors.ts";
 
 /** Many changes at once take seconds on a slow disk. A process that waits for them loses nothing. */
 const WAIT_FOR_OTHERS_MS = 20_000;

@@ -7,10 +7,10 @@ import { errorCode } from "../lib/error-text.ts";
 import { randomDigits } from "../lib/write-whole.ts";
 import type { Intent } from "../task/intent.ts";
 import { begunTask, type IntentEvent } from "../task/record.ts";
-import { usingStateFolder } from "./errors.ts";
 import { timeOfId } from "./ledger-name.ts";
 import { LedgerReader } from "./ledger-reader.ts";
 import { LONGEST_SUBMIT_MS, type OwnedTask, type TaskClaim } from "./owners.ts";
+import { usingStateFolder } from "./store-errors.ts";
 import { LEDGER_VERSION, TaskFile } from "./task-file.ts";
 
 const NOT_BEGUN =

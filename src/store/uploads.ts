@@ -3,7 +3,7 @@ import path from "node:path";
 import { makeFolder } from "../lib/durable.ts";
 import { readField } from "../lib/read-file.ts";
 import { createWhole, replaceWhole } from "../lib/write-whole.ts";
-import { usingStateFolder } from "./errors.ts";
+import { usingStateFolder } from "./store-errors.ts";
 
 /** What was uploaded: a file's bytes, by a command. */
 export interface UploadKey {

@@ -8,11 +8,11 @@ export interface FieldNames {
 
 /** The forms that a field's value has: as the user gives it, and in the body of a submit. */
 interface FieldValues {
-  text: { given: string; sent: string };
-  number: { given: number; sent: number };
+  text: { input: string; sent: string };
+  number: { input: number; sent: number };
   /** One text may be sent as a string or as a list of that one. */
-  texts: { given: readonly string[]; sent: string | string[] };
-  pairs: { given: ProviderFields; sent: ProviderFields };
+  texts: { input: readonly string[]; sent: string | string[] };
+  pairs: { input: ProviderFields; sent: ProviderFields };
 }
 
 /** Fields under the provider's own names, sent as they are: `steps`, `cfg_scale`. */
@@ -47,7 +47,7 @@ export const REQUEST_FIELDS = {
 type Fields = typeof REQUEST_FIELDS;
 export type FieldName = keyof Fields;
 
-export type GivenValue<Form extends FieldForm> = FieldValues[Form]["given"];
+export type GivenValue<Form extends FieldForm> = FieldValues[Form]["input"];
 
 /** Any of the fields, as the user gave them. */
 export type GivenFields = {

@@ -23,8 +23,8 @@ export type OwnFields = Pick<GivenFields, "seed" | "negative" | "fields">;
 
 /** The generator-only fields of a request as texts by their names: seed, negative prompt, and further fields. */
 export function ownSettings({ seed, negative, fields }: OwnFields): Readonly<Record<string, string>> {
-  const given = Object.entries({ seed, negative, ...fields }).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given.map(([name, value]) => [name, String(value)]));
+  const entries = Object.entries({ seed, negative, ...fields }).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(entries.map(([name, value]) => [name, String(value)]));
 }
 
 /** The names of generator-only fields in which some requests differ. */

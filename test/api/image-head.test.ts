@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { guardedLookup } from "../../src/api/address.ts";
-import { HttpClient } from "../../src/api/client.ts";
+import { HttpClient } from "../../src/api/http-client.ts";
 import { imageHead } from "../../src/api/image-head.ts";
 import { deadPort, liveServer } from "../support/live-server.ts";
 import { silence } from "../support/scripts.ts";

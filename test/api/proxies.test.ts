@@ -1,9 +1,9 @@
 import type { LookupFunction } from "node:net";
 import { describe, expect, it } from "vitest";
 import { guardedLookup } from "../../src/api/address.ts";
-import { wholeReply } from "../../src/api/client.ts";
 import { connectionErrorText } from "../../src/api/connection-errors.ts";
 import { download } from "../../src/api/download.ts";
+import { wholeReply } from "../../src/api/http-client.ts";
 import { type Proxies, proxiesFromEnvironment, proxyFor } from "../../src/api/proxies.ts";
 import { fakeClock } from "../support/fake-clock.ts";
 import { deadPort, listenForTest, liveServer } from "../support/live-server.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { wholeReply } from "../../src/api/client.ts";
+import { wholeReply } from "../../src/api/http-client.ts";
 import { liveServer } from "../support/live-server.ts";
 import { type Behaviour, success } from "../support/scripted-server.ts";
 import { pause, replies } from "../support/scripts.ts";

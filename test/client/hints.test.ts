@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { NetworkError, OutcomeUnknownError } from "../../src/api/errors.ts";
+import { NetworkError, OutcomeUnknownError } from "../../src/api/api-errors.ts";
 import { failureLines } from "../../src/cli/text/phrases.ts";
 import { requireApiKey } from "../../src/client/account.ts";
 import { PACKAGE_NAMES } from "../../src/client/create-client.ts";
@@ -7,7 +7,7 @@ import { EXIT_CODES } from "../../src/client/exit-codes.ts";
 import { describeFailure } from "../../src/client/failure.ts";
 import { type ErrorType, ImggenError } from "../../src/lib/error-types.ts";
 import { FLAG_NAMES, type OptionNames } from "../../src/lib/wording.ts";
-import { InvalidRequestError } from "../../src/models/errors.ts";
+import { InvalidRequestError } from "../../src/models/invalid-request.ts";
 
 class AnyError extends ImggenError {
   readonly type: ErrorType;

@@ -48,7 +48,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
   },
   {
     bug: "a batch is known by its folder's path alone",
-    edits: [instead("findBatch", "known.origin", "folder")],
+    edits: [instead("findBatch", "record.origin", "folder")],
     shows: { scenario: BATCHES.moved, at: UNDISTURBED },
   },
   {

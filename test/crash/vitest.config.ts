@@ -15,7 +15,7 @@ export default defineConfig({
       "test/crash/*.test.ts",
       "test/crash/everything.ts",
       "test/properties/*.test.ts",
-      "test/core/manifest/{output-name,read}.test.ts",
+      "test/core/manifest/{output-name,read-manifest}.test.ts",
       "test/core/batch/shard.test.ts",
       "test/lib/utf8.test.ts",
     ],

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { createSocket } from "node:dgram";
-import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { asAnotherUser, CAN_BE_ANOTHER_USER } from "../support/another-user.ts";
@@ -11,7 +11,6 @@ import type { ProgramOptions } from "../support/program.ts";
 import { type ProgramWorld, programWorld, serviceWorld } from "../support/program-world.ts";
 import { failure } from "../support/scripted-server.ts";
 import { replies, silence } from "../support/scripts.ts";
-import { settingsFile, withConfig } from "../support/settings-file.ts";
 import { tinyDisk } from "../support/tiny-disk.ts";
 import { hasTool } from "../support/tools.ts";
 import { type ProxyBehaviour, tunnelProxy } from "../support/tunnel-proxy.ts";
@@ -124,23 +123,6 @@ it.each<[ProxyBehaviour, number]>([
     expect(proxy.heads.join()).not.toMatch(/authorization/i);
   },
 );
-
-it("doctor with settings that are corrupt (not JSON) names them and keeps them byte for byte", async () => {
-  const world = await programWorld(await healthyService());
-  const file = await withConfig(world, "{ nonsense");
-  const { code, check } = await examined(world);
-  expect([code, check("config").status]).toEqual([2, "failed"]);
-  expect(check("config").message).toContain(file);
-  expect(check("service").status).toBe("ok");
-  expect(await readFile(file, "utf8")).toBe("{ nonsense");
-});
-
-it("doctor with settings that cannot be read says why", async () => {
-  const world = await programWorld(await healthyService());
-  await mkdir(settingsFile(world), { recursive: true });
-  const { code, check } = await examined(world);
-  expect([code, check("config").message]).toEqual([2, expect.stringContaining("it is a folder")]);
-});
 
 it("doctor in a working folder that was deleted says so, and checks the rest", async () => {
   const world = await programWorld(await healthyService());

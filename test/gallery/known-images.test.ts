@@ -18,10 +18,10 @@ const read = async (images: unknown) => KnownImages.read(await withIndex({ v: 1,
 
 describe("what is known of a folder's images", () => {
   it("is known of an unchanged file alone", async () => {
-    const known = await read({ "fox.png": KNOWN });
-    expect(known.get(FOX)).toEqual(KNOWN);
+    const images = await read({ "fox.png": KNOWN });
+    expect(images.get(FOX)).toEqual(KNOWN);
     for (const change of [{ name: "owl.png" }, { bytes: 8 }, { modifiedMs: 6 }])
-      expect(known.get({ ...FOX, ...change })).toBeNull();
+      expect(images.get({ ...FOX, ...change })).toBeNull();
   });
 
   it.each([
@@ -64,10 +64,10 @@ describe("what is known of a folder's images", () => {
 
   it("is written of those that are there, and forgotten of the rest", async () => {
     const folder = await temporaryFolder();
-    const known = await KnownImages.read(folder);
-    known.set("fox.png", KNOWN);
-    known.set("owl.png", KNOWN);
-    await known.write(["fox.png", "new.png"]);
+    const images = await KnownImages.read(folder);
+    images.set("fox.png", KNOWN);
+    images.set("owl.png", KNOWN);
+    await images.write(["fox.png", "new.png"]);
     expect(JSON.parse(await readFile(path.join(folder, "index.json"), "utf8"))).toEqual({
       v: 1,
       images: { "fox.png": KNOWN },

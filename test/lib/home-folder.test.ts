@@ -18,9 +18,9 @@ it.each([
   ["/~/x", "/~/x"],
   ["x", "x"],
   ["", ""],
-])("%j is below the home folder at its start alone: %j", (given, file) => {
+])("%j is below the home folder at its start alone: %j", (written, file) => {
   atHome("/home/ada");
-  expect(withHomeFolder(given)).toBe(file);
+  expect(withHomeFolder(written)).toBe(file);
 });
 
 it("without a home folder it is nowhere", () => {

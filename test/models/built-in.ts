@@ -1,4 +1,4 @@
-import * as check from "../../src/models/check.ts";
+import * as check from "../../src/models/check-request.ts";
 import * as find from "../../src/models/find.ts";
 import { MODELS } from "../../src/models/matrix.ts";
 import type { RequestInput } from "../../src/task/request.ts";

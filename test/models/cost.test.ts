@@ -4,7 +4,7 @@ import type { Model } from "../../src/models/matrix.ts";
 import { resolveModel } from "./built-in.ts";
 import { ALL_QUALITIES, DOCUMENT } from "./document.ts";
 
-function known(id: string): Model {
+function modelOf(id: string): Model {
   const model = resolveModel(id);
   if (model === undefined) throw new Error(`no model ${id}`);
   return model;
@@ -24,20 +24,20 @@ describe("the price of a request", () => {
     ["delta-Image", "4K", 2],
     ["delta-Image", "anything", 2],
   ])("of %s at quality %s is %i credits", (id, quality, credits) => {
-    expect(documentedCost(known(id), quality)).toBe(credits);
-    expect(estimateCost(known(id), quality)).toEqual({ credits, estimate: false });
+    expect(documentedCost(modelOf(id), quality)).toBe(credits);
+    expect(estimateCost(modelOf(id), quality)).toEqual({ credits, estimate: false });
   });
 
   it("of gamma-image-2 without a quality is its lowest, as an estimate", () => {
-    expect(documentedCost(known("gamma-image-2"), undefined)).toBeNull();
-    expect(estimateCost(known("gamma-image-2"), undefined)).toEqual({ credits: 2, estimate: true });
+    expect(documentedCost(modelOf("gamma-image-2"), undefined)).toBeNull();
+    expect(estimateCost(modelOf("gamma-image-2"), undefined)).toEqual({ credits: 2, estimate: true });
   });
 
   it.each(["basic", "8K", "default", "constructor"])(
     "of gamma at quality %s is not documented",
     (quality) => {
       for (const id of ["gamma-image-2", "gamma-image-2-5-flare-text"]) {
-        expect(estimateCost(known(id), quality)).toEqual({ credits: null, estimate: false });
+        expect(estimateCost(modelOf(id), quality)).toEqual({ credits: null, estimate: false });
       }
     },
   );
@@ -45,7 +45,7 @@ describe("the price of a request", () => {
   const unpriced = DOCUMENT.filter(({ id }) => !/^(gamma|delta)/.test(id));
   it.each(unpriced)("of $id is not documented, whatever the quality", ({ id }) => {
     for (const quality of [undefined, ...ALL_QUALITIES]) {
-      expect(estimateCost(known(id), quality)).toEqual({ credits: null, estimate: false });
+      expect(estimateCost(modelOf(id), quality)).toEqual({ credits: null, estimate: false });
     }
   });
 });

@@ -1,5 +1,5 @@
-import type { CheckOptions } from "../../src/models/check.ts";
-import { InvalidRequestError } from "../../src/models/errors.ts";
+import type { CheckOptions } from "../../src/models/check-request.ts";
+import { InvalidRequestError } from "../../src/models/invalid-request.ts";
 import type { RequestInput } from "../../src/task/request.ts";
 import { checkRequest } from "./built-in.ts";
 

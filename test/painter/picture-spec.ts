@@ -1,5 +1,5 @@
 import sharp from "sharp";
-import { drawPicture } from "../../src/painter/picture.ts";
+import { drawPicture } from "../../src/painter/draw-picture.ts";
 import type { PictureRequest } from "../../src/painter/words/brief.ts";
 import { inspect } from "../lib/image/builders.ts";
 

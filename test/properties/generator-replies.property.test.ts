@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { failedReply } from "../../src/providers/failed-reply.ts";
-import { readAnswer } from "../../src/providers/openai/answer.ts";
+import { readAnswer } from "../../src/providers/openai/openai-answer.ts";
 import { anyCharacter } from "../support/any-character.ts";
 import { holds, holdsInTime } from "../support/holds.ts";
 

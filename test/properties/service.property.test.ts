@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { HttpClient } from "../../src/api/client.ts";
+import { HttpClient } from "../../src/api/http-client.ts";
 import type { HttpRequest, ReplyHeaders, ReplyReceiver } from "../../src/api/transport.ts";
 import type { PollReply, SubmitReply } from "../../src/providers/provider.ts";
 import { HttpImageService } from "../../src/providers/service/http-service.ts";

@@ -6,8 +6,8 @@ import { jobFor, opened } from "./job.ts";
 const FOX = { file: "/home/ada/fox.png", mediaType: "image/png" };
 
 /** What a generator would be sent for a job with a file that is not there: nothing is read. */
-async function described(given: string, parts: JobParts = {}) {
-  const provider = await opened(parseGeneratorSpec(given, "--generator"), { key: "secret-key-1" });
+async function described(spec: string, parts: JobParts = {}) {
+  const provider = await opened(parseGeneratorSpec(spec, "--generator"), { key: "secret-key-1" });
   const job = await jobFor({ references: [FOX], ...parts });
   return provider.describe?.({ ...job, folder: "" });
 }
@@ -104,6 +104,6 @@ it.each<[string, JobParts, unknown]>([
       ],
     },
   ],
-])("%s says what it would be sent, and reads and asks nothing", async (given, parts, expected) => {
-  expect(await described(given, parts)).toEqual(expected);
+])("%s says what it would be sent, and reads and asks nothing", async (spec, parts, expected) => {
+  expect(await described(spec, parts)).toEqual(expected);
 });

@@ -6,9 +6,9 @@ const asked = { host: "gpubox:1234", isPaid: true, mask: (text: string) => text,
 function failed(
   status: number,
   error: object | string = {},
-  given: { isPaid?: boolean; retryAfter?: string } = {},
+  options: { isPaid?: boolean; retryAfter?: string } = {},
 ) {
-  const { isPaid = true, retryAfter } = given;
+  const { isPaid = true, retryAfter } = options;
   const headers = retryAfter === undefined ? {} : { "retry-after": retryAfter };
   return failedReply({ status, headers, body: JSON.stringify({ error }) }, { ...asked, isPaid });
 }
@@ -40,8 +40,8 @@ describe("a reply", () => {
     ["soon", null],
     [undefined, null],
   ])("with 429 and Retry-After %s is a rate limit", (retryAfter, retryAfterMs) => {
-    const given = retryAfter === undefined ? {} : { retryAfter };
-    expect(failed(429, {}, given).failure).toEqual({ kind: "busy", retryAfterMs });
+    const options = retryAfter === undefined ? {} : { retryAfter };
+    expect(failed(429, {}, options).failure).toEqual({ kind: "busy", retryAfterMs });
   });
 
   it("with 503 and Retry-After of a free generator is waited for, and of a paid one lost", () => {

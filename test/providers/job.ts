@@ -1,10 +1,10 @@
 import { mkdir } from "node:fs/promises";
 import path from "node:path";
 import { systemClock } from "../../src/lib/clock.ts";
-import type { ProviderDeps } from "../../src/providers/deps.ts";
+import type { GeneratorOptions } from "../../src/providers/generator-options.ts";
 import { type GeneratorSpec, type GivenSpec, openProvider } from "../../src/providers/kinds.ts";
-import type { GeneratorOptions } from "../../src/providers/options.ts";
 import type { Job, Provider, SubmitReply } from "../../src/providers/provider.ts";
+import type { ProviderDeps } from "../../src/providers/provider-deps.ts";
 import type { GenerationRequest } from "../../src/task/request.ts";
 import type { WorkOptions } from "../../src/task/work.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -44,8 +44,8 @@ export type JobParts = Partial<
 >;
 
 /** A job in a private folder of its own. */
-export async function jobFor(given: JobParts = {}): Promise<Job> {
-  const { prompt = "a red fox", ratio, quality, negative, ...parts } = given;
+export async function jobFor(overrides: JobParts = {}): Promise<Job> {
+  const { prompt = "a red fox", ratio, quality, negative, ...parts } = overrides;
   const { model = null, width = 64, height = 48, sizeForm = null, fields = {}, ...others } = parts;
   const folder = path.join(await temporaryFolder(), "job");
   await mkdir(folder, { mode: 0o700 });

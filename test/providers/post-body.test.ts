@@ -1,7 +1,7 @@
 import { truncate, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { HttpClient } from "../../src/api/client.ts";
+import { HttpClient } from "../../src/api/http-client.ts";
 import { TransportError } from "../../src/api/transport.ts";
 import { Base64File, formBody, jsonBody, type PostBody } from "../../src/providers/post-body.ts";
 import { liveServer } from "../support/live-server.ts";

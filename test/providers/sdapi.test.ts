@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import type { GeneratorOptions } from "../../src/providers/options.ts";
+import type { GeneratorOptions } from "../../src/providers/generator-options.ts";
 import { TimeLimitError } from "../../src/providers/provider.ts";
 import { PICTURE } from "../support/images.ts";
 import { liveServer } from "../support/live-server.ts";
@@ -28,8 +28,8 @@ async function at(answer: Behaviour | Buffer, options: Partial<GeneratorOptions>
     server,
     generator,
     /** Submits a job. @returns what came of it, and its images */
-    generate: async (given: JobParts = {}, how = ALONE) => {
-      const job = await jobFor(given);
+    generate: async (overrides: JobParts = {}, how = ALONE) => {
+      const job = await jobFor(overrides);
       const reply = await generator.submit(job, how);
       const images = reply.outcome === "made" ? await generator.images?.(job) : [];
       return { job, reply, images, ...told(reply) };

@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
-import type { ProviderDeps } from "../../src/providers/deps.ts";
-import type { GeneratorOptions } from "../../src/providers/options.ts";
+import type { GeneratorOptions } from "../../src/providers/generator-options.ts";
 import type { PolledState } from "../../src/providers/provider.ts";
+import type { ProviderDeps } from "../../src/providers/provider-deps.ts";
 import { parseGeneratorSpec } from "../../src/providers/spec.ts";
 import { type Part, type ServiceForm, serviceDouble } from "../support/doubles/double.ts";
 import type { Behaviour } from "../support/scripted-server.ts";
@@ -21,8 +21,8 @@ export async function serviceWorld(
   const provider = await opened(spec, { key: KEY, isPaid: true, ...options }, {}, deps);
   onTestFinished(() => provider.close());
   const { signal } = ALONE;
-  const submit = async (given: JobParts = {}) => {
-    const job = await jobFor({ model: form.model, isPaid: true, ...given });
+  const submit = async (overrides: JobParts = {}) => {
+    const job = await jobFor({ model: form.model, isPaid: true, ...overrides });
     const warnings: string[] = [];
     const onWarning = (message: string) => void warnings.push(message);
     const reply = await provider.submit(job, { ...ALONE, onWarning });
@@ -34,8 +34,8 @@ export async function serviceWorld(
     /** Submits a job. @returns what came of it, and what was left out */
     submit,
     /** The id of a job that is accepted. */
-    async accepted(given: JobParts = {}): Promise<string> {
-      const { reply } = await submit(given);
+    async accepted(overrides: JobParts = {}): Promise<string> {
+      const { reply } = await submit(overrides);
       if (reply.outcome !== "accepted") throw new Error(`it is ${reply.outcome}`);
       return reply.taskId;
     },

@@ -3,7 +3,7 @@ import path from "node:path";
 import { expect, it } from "vitest";
 import { inspectBytes } from "../../src/lib/image/inspect.ts";
 import { pictureDimensions } from "../../src/models/dimensions.ts";
-import { type DrawPicture, drawPicture } from "../../src/painter/picture.ts";
+import { type DrawPicture, drawPicture } from "../../src/painter/draw-picture.ts";
 import { png } from "../support/images.ts";
 import { liveSandbox } from "./live.ts";
 

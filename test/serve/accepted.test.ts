@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import type { Provider } from "../../src/providers/provider.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { dataOf, liveServer } from "./live-server.ts";
-import { scriptedProvider } from "./scripted-provider.ts";
+import { scriptedProvider } from "./provider-script.ts";
+import { dataOf, liveServer } from "./serve-world.ts";
 
 /** A provider that accepts every task under an id, and is at work on all of them. */
 function accepting() {

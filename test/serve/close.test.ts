@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { liveServer } from "./live-server.ts";
-import { drawn, endless, scriptedProvider } from "./scripted-provider.ts";
+import { drawn, endless, scriptedProvider } from "./provider-script.ts";
+import { liveServer } from "./serve-world.ts";
 
 /** A service with one task at the generator and one that waits. */
 async function busy(isPaid: boolean, answer: Parameters<typeof scriptedProvider>[0], graceMs = 60_000) {

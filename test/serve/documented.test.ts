@@ -6,8 +6,8 @@ import { promisify } from "node:util";
 import { expect, it } from "vitest";
 import { png } from "../support/images.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { liveServer } from "./live-server.ts";
-import { scriptedProvider } from "./scripted-provider.ts";
+import { scriptedProvider } from "./provider-script.ts";
+import { liveServer } from "./serve-world.ts";
 
 const PAGE = readFileSync(path.resolve(import.meta.dirname, "../../.github/docs/serve.md"), "utf8");
 const COMMANDS = [...PAGE.matchAll(/^```sh\n(.*?)^```$/gms)].map(([, text = ""]) => text);

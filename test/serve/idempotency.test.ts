@@ -3,8 +3,8 @@ import path from "node:path";
 import { expect, it } from "vitest";
 import { systemClock } from "../../src/lib/clock.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { liveServer } from "./live-server.ts";
-import { drawn, scriptedProvider } from "./scripted-provider.ts";
+import { drawn, scriptedProvider } from "./provider-script.ts";
+import { liveServer } from "./serve-world.ts";
 
 const DAY_MS = 24 * 3_600_000;
 

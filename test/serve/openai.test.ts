@@ -4,8 +4,8 @@ import { request } from "undici";
 import { describe, expect, it } from "vitest";
 import { png } from "../support/images.ts";
 import { quickClock } from "../support/quick-clock.ts";
-import { liveServer } from "./live-server.ts";
-import { drawn, endless, failing, scriptedProvider } from "./scripted-provider.ts";
+import { drawn, endless, failing, scriptedProvider } from "./provider-script.ts";
+import { liveServer } from "./serve-world.ts";
 
 /** A server, and OpenAI's own client of it. */
 async function withOpenAi(live: Parameters<typeof liveServer>[0] = {}) {

@@ -13,8 +13,8 @@ import type { GenerationRequest } from "../../src/task/request.ts";
 import { quickClock } from "../support/quick-clock.ts";
 import { identity, someProcesses } from "../support/some-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { dataOf, liveServer, OPTIONS, SERVER } from "./live-server.ts";
-import { drawn, endless, failing, type ScriptedProvider, scriptedProvider } from "./scripted-provider.ts";
+import { drawn, endless, failing, type ScriptedProvider, scriptedProvider } from "./provider-script.ts";
+import { dataOf, liveServer, OPTIONS, SERVER } from "./serve-world.ts";
 
 /** Twice as long as it takes until others search for tasks, by a clock that goes ten times as fast. */
 const MANY_SEARCHES_MS = 450;

@@ -11,8 +11,8 @@ import { clientOf } from "../sandbox/live.ts";
 import { png } from "../support/images.ts";
 import { WORK } from "../support/records.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { dataOf, liveServer } from "./live-server.ts";
-import { scriptedProvider } from "./scripted-provider.ts";
+import { scriptedProvider } from "./provider-script.ts";
+import { dataOf, liveServer } from "./serve-world.ts";
 
 const INVALID = "image_generation.error.invalid_request";
 
@@ -173,19 +173,19 @@ describe("an image", () => {
 describe("an image that a client has", () => {
   it("is the user's where resume has saved it: it is served while it is whole, and never removed", async () => {
     const folder = await temporaryFolder();
-    const own = path.join(folder, "fox.png");
-    await writeFile(own, png());
+    const userFile = path.join(folder, "fox.png");
+    await writeFile(userFile, png());
     const { accepted, ended, ledger, close } = await liveServer({ folder });
     const taskId = await accepted({ prompt: "a fox" });
     await ended(taskId);
     const record = await ledger.findWhole(taskId);
     if (record?.state.name !== "saved") throw new Error("not saved");
-    const files = record.state.files.map((file) => ({ ...file, path: own }));
+    const files = record.state.files.map((file) => ({ ...file, path: userFile }));
     const line = (await readdir(path.join(folder, "tasks", "done"), { recursive: true })).find((name) =>
       name.endsWith(".jsonl"),
     );
     const taskFile = path.join(folder, "tasks", "done", line ?? "");
-    const lines = (await readFile(taskFile, "utf8")).replaceAll(record.state.files[0]?.path ?? "", own);
+    const lines = (await readFile(taskFile, "utf8")).replaceAll(record.state.files[0]?.path ?? "", userFile);
     expect(lines).toContain(JSON.stringify(files).slice(1, -1));
     await writeFile(taskFile, lines);
     await close();
@@ -197,8 +197,8 @@ describe("an image that a client has", () => {
     await next.close();
     const monthLater = await liveServer({ folder, clock: later(MONTH_MS + 60_000) });
     await expect.poll(() => readdir(path.join(folder, "collected"))).toEqual([]);
-    expect((await readFile(own)).equals(png())).toBe(true);
-    await writeFile(own, "changed");
+    expect((await readFile(userFile)).equals(png())).toBe(true);
+    await writeFile(userFile, "changed");
     const { body, statusCode } = await request(String((await monthLater.ended(taskId)).resultUrl));
     await body.dump();
     expect(statusCode).toBe(410);

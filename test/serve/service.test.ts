@@ -1,8 +1,8 @@
 import { request } from "undici";
 import { describe, expect, it } from "vitest";
 import { png } from "../support/images.ts";
-import { dataOf, liveServer } from "./live-server.ts";
-import { drawn, endless, failing, scriptedProvider } from "./scripted-provider.ts";
+import { drawn, endless, failing, scriptedProvider } from "./provider-script.ts";
+import { dataOf, liveServer } from "./serve-world.ts";
 
 /** A server whose provider keeps its jobs. */
 async function withJobs() {

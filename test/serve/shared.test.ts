@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { someProcesses } from "../support/some-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { dataOf, liveServer } from "./live-server.ts";
-import { drawn, endless, failing, scriptedProvider } from "./scripted-provider.ts";
+import { drawn, endless, failing, scriptedProvider } from "./provider-script.ts";
+import { dataOf, liveServer } from "./serve-world.ts";
 
 /** As many services as processes, on one folder and with one generator. */
 async function several(count: number, options: Parameters<typeof liveServer>[0]) {

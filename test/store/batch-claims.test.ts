@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, stat, utimes, writeFile } from "node:fs/promi
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { BatchClaims } from "../../src/store/batch-claims.ts";
-import { StateFolderError } from "../../src/store/errors.ts";
+import { StateFolderError } from "../../src/store/store-errors.ts";
 import { formatLine } from "../../src/store/task-file.ts";
 import { fakeClock } from "../support/fake-clock.ts";
 import { EVENTS } from "../support/records.ts";
@@ -37,10 +37,10 @@ describe("claiming an attempt at a row", () => {
     for (let round = 0; round < 20; round++) {
       const { as } = await newClaims();
       const ids = Array.from({ length: 8 }, (_, index) => `20260131T120000000-0000000${index}`);
-      const given = await Promise.all(ids.map((id) => as().claim(ROW, 1, id)));
-      expect(new Set(given).size).toBe(1);
-      expect(ids).toContain(given[0]);
-      expect([...(await as().load()).values()]).toEqual([[given[0]]]);
+      const winners = await Promise.all(ids.map((id) => as().claim(ROW, 1, id)));
+      expect(new Set(winners).size).toBe(1);
+      expect(ids).toContain(winners[0]);
+      expect([...(await as().load()).values()]).toEqual([[winners[0]]]);
     }
   });
 

@@ -2,7 +2,7 @@ import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { BatchFolders } from "../../src/store/batch-folders.ts";
-import { StateFolderError } from "../../src/store/errors.ts";
+import { StateFolderError } from "../../src/store/store-errors.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const ID = "0123456789abcdef0123456789abcdef";

@@ -2,9 +2,9 @@ import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { takeLease } from "../../src/lib/lease-files.ts";
-import { SettingsError } from "../../src/store/errors.ts";
 import { SettingsStore } from "../../src/store/settings-store.ts";
 import { SETTING_NAMES } from "../../src/store/settings-table.ts";
+import { SettingsError } from "../../src/store/store-errors.ts";
 import { someProcesses } from "../support/some-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { tinyDisk } from "../support/tiny-disk.ts";

@@ -131,16 +131,16 @@ export async function comfyDouble(
   };
 
   const submit = (body: string): [number, unknown] => {
-    const given = JSON.parse(body) as Submit;
-    if (!UUID.test(given.prompt_id)) return [400, refusal("invalid_prompt_id")];
-    const wrong = problemIn(given.prompt, classes, checkpoints);
+    const sent = JSON.parse(body) as Submit;
+    if (!UUID.test(sent.prompt_id)) return [400, refusal("invalid_prompt_id")];
+    const wrong = problemIn(sent.prompt, classes, checkpoints);
     if (wrong !== null) return [400, wrong];
     number += 1;
-    pending.push({ ...given, number });
-    double.submits.push(given);
+    pending.push({ ...sent, number });
+    double.submits.push(sent);
     double.onTaken();
     setImmediate(work);
-    return [200, { prompt_id: given.prompt_id, number, node_errors: {} }];
+    return [200, { prompt_id: sent.prompt_id, number, node_errors: {} }];
   };
 
   const answer = (method: string, url: URL, body: string): [number, unknown] => {
@@ -257,10 +257,10 @@ function frame(kind: number, bytes: Buffer): Buffer {
 }
 
 function infoOf(name: string, classes: Record<string, NodeClass>): unknown {
-  const known = classes[name];
-  if (known === undefined) return {};
-  const required = Object.fromEntries((known.takes ?? []).map((type, at) => [`input_${at}`, [type]]));
-  return { [name]: { name, input: { required }, output_node: known.output_node ?? false, ...known } };
+  const nodeClass = classes[name];
+  if (nodeClass === undefined) return {};
+  const required = Object.fromEntries((nodeClass.takes ?? []).map((type, at) => [`input_${at}`, [type]]));
+  return { [name]: { name, input: { required }, output_node: nodeClass.output_node ?? false, ...nodeClass } };
 }
 
 function refusal(type: string, message = "no", details = ""): unknown {

@@ -1,4 +1,4 @@
-import type { DrawPicture } from "../../src/painter/picture.ts";
+import type { DrawPicture } from "../../src/painter/draw-picture.ts";
 import { buildPng, pngChunk } from "../lib/image/builders.ts";
 
 /** The signature and the header of a PNG file. */

@@ -76,8 +76,8 @@ function fileOf(hook: string): string {
 export function startProgram(args: readonly string[], options: ProgramOptions = {}): ChildProcess {
   const { PATH, HOME } = process.env;
   const program = programIn(options.root);
-  const own = program.length === 1 ? forExecutable(options.env) : options.env;
-  const env = { PATH, HOME, NO_COLOR: "1", ...own };
+  const programEnv = program.length === 1 ? forExecutable(options.env) : options.env;
+  const env = { PATH, HOME, NO_COLOR: "1", ...programEnv };
   const [command = "", ...words] = [...(options.through ?? []), ...program, ...args];
   return spawn(command, words, { cwd: options.cwd ?? tmpdir(), env, stdio: "pipe" });
 }

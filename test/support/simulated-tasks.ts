@@ -64,8 +64,8 @@ export interface Figures {
 
 /** A schedule's figures for tasks of these durations, each over the reference client's. */
 export function figuresOf(schedule: PollingSchedule, durationsMs: readonly number[]): Figures {
-  const [own, reference] = [sums(schedule, durationsMs), sums(REFERENCE, durationsMs)];
-  return { delay: own.delay / reference.delay, polls: own.polls / reference.polls };
+  const [figures, reference] = [sums(schedule, durationsMs), sums(REFERENCE, durationsMs)];
+  return { delay: figures.delay / reference.delay, polls: figures.polls / reference.polls };
 }
 
 function sums(schedule: PollingSchedule, durationsMs: readonly number[]): Figures {
@@ -82,12 +82,12 @@ export function watched(
   durationsMs: readonly number[],
   history: readonly CompletionInterval[] = [],
 ): CompletionInterval[] {
-  const known = [...history];
+  const intervals = [...history];
   for (const durationMs of durationsMs) {
-    const times = pollTimes(learnedSchedule(known.slice(-50)), durationMs);
-    known.push(observation(times, durationMs).interval);
+    const times = pollTimes(learnedSchedule(intervals.slice(-50)), durationMs);
+    intervals.push(observation(times, durationMs).interval);
   }
-  return known;
+  return intervals;
 }
 
 const learned = new Map<string, PollingSchedule[]>();
@@ -96,9 +96,9 @@ const learned = new Map<string, PollingSchedule[]>();
 function schedulesAfter(history: Durations, count: number, histories: number): PollingSchedule[] {
   const drawn = Array.from({ length: histories }, (_, index) => draw(history, count, 100 + index));
   const name = JSON.stringify(drawn);
-  const known = learned.get(name) ?? drawn.map((durationsMs) => learnedSchedule(watched(durationsMs)));
-  learned.set(name, known);
-  return known;
+  const schedules = learned.get(name) ?? drawn.map((durationsMs) => learnedSchedule(watched(durationsMs)));
+  learned.set(name, schedules);
+  return schedules;
 }
 
 /** Figures for tasks of these durations after such a history, on the mean of several histories. */

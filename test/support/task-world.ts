@@ -1,6 +1,6 @@
 import path from "node:path";
 import { onTestFinished } from "vitest";
-import { HttpClient, type HttpClientOptions } from "../../src/api/client.ts";
+import { HttpClient, type HttpClientOptions } from "../../src/api/http-client.ts";
 import type { Connection, GeneratorFacts, TaskDeps } from "../../src/core/deps.ts";
 import { InterruptedError, type InterruptSignal } from "../../src/core/errors.ts";
 import { RunFileNames } from "../../src/core/images/published-names.ts";

@@ -1,5 +1,5 @@
-import { foldersOf } from "../../client/folders.ts";
 import { thisProcess } from "../../client/this-process.ts";
+import { foldersOf } from "../../client/user-folders.ts";
 import type { Context } from "../session/context.ts";
 import { fdStream } from "../text/fd-stream.ts";
 import type { OutputStream } from "../text/output-stream.ts";

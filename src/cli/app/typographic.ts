@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { UsageError } from "../../lib/error-types.ts";
 import { editDistance } from "../../models/edit-distance.ts";
-import { InvalidRequestError } from "../../models/errors.ts";
+import { InvalidRequestError } from "../../models/invalid-request.ts";
 import { isCommand } from "./commands.ts";
 import { buildProgram } from "./program.ts";
 import { commandLine, operandsAt, optionsOf, takesPrompt, withOnePrompt } from "./proposed-line.ts";

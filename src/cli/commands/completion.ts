@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { MANIFEST_EXTENSIONS } from "../../core/manifest/format.ts";
+import { MANIFEST_EXTENSIONS } from "../../core/manifest/manifest-format.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import bash from "../completion/imggen.bash?raw";
 import fish from "../completion/imggen.fish?raw";
@@ -35,7 +35,7 @@ export function register(command: Command, runWith: RunWith): void {
 }
 
 async function runCompletion(session: Session, name: string): Promise<number> {
-  const shell = SHELLS.find((known) => known === name.toLowerCase());
+  const shell = SHELLS.find((each) => each === name.toLowerCase());
   if (shell === undefined) {
     const hint = `Shells: ${SHELLS.join(", ")}`;
     throw new UsageError(`There is no completion for ${JSON.stringify(name)}.`, { hint });

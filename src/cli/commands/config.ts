@@ -32,7 +32,7 @@ export function register(command: Command, runWith: RunWith): void {
 }
 
 function settingName(text: string): SettingName {
-  const name = SETTING_NAMES.find((known) => known === text);
+  const name = SETTING_NAMES.find((each) => each === text);
   if (name) return name;
   throw new UsageError(`There is no setting ${JSON.stringify(text)}.`, {
     hint: `Settings: ${SETTING_NAMES.join(" ")}`,

@@ -1,6 +1,6 @@
 import path from "node:path";
 import type { Command } from "commander";
-import { openLedger } from "../../client/session.ts";
+import { openLedger } from "../../client/client-session.ts";
 import { buildGallery, type Gallery } from "../../gallery/build.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { listed } from "../../lib/short-text.ts";
@@ -50,7 +50,9 @@ async function runGallery(session: Session, dir = ".", flags: GalleryFlags): Pro
     signal: context.signal,
     onProgress: (done, of) => line.set(`${done} of ${of} images`),
   }).finally(() => line.stop());
-  if (session.options.json) await session.console.json(galleryJson(page, gallery));
+  const { images, unreadable, made: thumbnailsMade } = gallery;
+  if (session.options.json)
+    await session.console.json({ ok: true, page, images: images.length, thumbnailsMade, unreadable });
   else await show(page, gallery, session);
   await openImages([{ path: page }], { preview: false, open: flags.open === true }, session);
   return 0;
@@ -74,8 +76,4 @@ async function show(
     await console.warn(`Skipped because they cannot be read: ${listed(named, MOST_NAMED)}.`);
   }
   await console.note(`${counted(images.length, "image")}, ${counted(made, "new thumbnail")}.`);
-}
-
-function galleryJson(page: string, { images, unreadable, made }: Gallery): object {
-  return { ok: true, page, images: images.length, thumbnailsMade: made, unreadable };
 }

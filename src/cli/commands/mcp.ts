@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { clientOf } from "../../client/client.ts";
+import { type ClientSession, openLedger } from "../../client/client-session.ts";
 import { exitCodeOf } from "../../client/exit-codes.ts";
 import { matrixInEffect } from "../../client/matrix-in-effect.ts";
-import { type ClientSession, openLedger } from "../../client/session.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { AGENT_NAMES } from "../../mcp/agent-advice.ts";
 import { DEFAULT_MAX_CREDITS, SessionBudget } from "../../mcp/session-budget.ts";
@@ -44,7 +44,7 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
   const matrix = await session.matrix();
   const budget = new SessionBudget(matrix, maxCreditsOf(flags));
   folderOf(flags, session);
-  const { serve } = await import("../../mcp/server.ts");
+  const { serve } = await import("../../mcp/mcp-server.ts");
   const { outputFolder } = await import("../../mcp/output-folder.ts");
   if (context.stdin.isTTY)
     await console.note("Waiting for an MCP client on standard input. To end it, press Ctrl-C.");
@@ -58,7 +58,9 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
     budget,
     async settings(isIdle) {
       session.settings.forget();
-      const client = await clients.of(await generatorTermsOf(session), isIdle);
+      // What is wrong with the generator in effect is said by what uses it.
+      const generator = await session.ownGenerator().catch(() => null);
+      const client = await clients.of(JSON.stringify(generator), isIdle);
       const { values: defaults } = readRequestFlags({}, session);
       const chosen = folderOf(flags, session);
       const takesAnyModel = session.settings.generator() !== undefined;
@@ -87,12 +89,6 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
   });
   stdin.destroy();
   return signal.aborted ? exitCodeOf(signal.reason) : 0;
-}
-
-/** The generator in effect with all that is set about it; what is wrong with that is said by what uses it. */
-async function generatorTermsOf(session: Session): Promise<string> {
-  const generator = await session.ownGenerator().catch(() => null);
-  return JSON.stringify(generator);
 }
 
 /** The session of a client whose messages are for an agent. */

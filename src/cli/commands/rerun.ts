@@ -1,17 +1,17 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
-import { workflowCopy } from "../../client/folders.ts";
-import { openLedger } from "../../client/session.ts";
+import { openLedger } from "../../client/client-session.ts";
+import { workflowCopy } from "../../client/user-folders.ts";
 import { findEarlierRequest, type ImageOrigin } from "../../core/task/origin.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { shellWord } from "../../lib/shell-word.ts";
-import { checkRequest } from "../../models/check.ts";
+import { checkRequest } from "../../models/check-request.ts";
 import { providerFields } from "../../models/provider-fields.ts";
-import { FLAG_LABELS, type Labels } from "../../models/rules/rule.ts";
+import { FLAG_LABELS } from "../../models/rules/rule.ts";
 import { inputOf } from "../../models/wire.ts";
 import { GENERATOR_KEY_ID, SANDBOX_SERVICE } from "../../task/intent.ts";
 import type { RequestInput } from "../../task/request.ts";
-import { FIELD_NAMES, type FieldName, type FieldNames } from "../../task/request-fields.ts";
+import { FIELD_NAMES, type FieldNames } from "../../task/request-fields.ts";
 import { addGenerateOptions, type GenerateFlags } from "../flags/generate-flags.ts";
 import {
   addRequestOptions,
@@ -57,17 +57,16 @@ async function runRerun(session: Session, what: string, flags: RerunFlags): Prom
   if (!flags.yes && !session.options.sandbox) await requireSameService(earlier, session);
   await preferWorkflow(earlier, session);
   const merged = { ...earlierInput(earlier), ...values };
-  const terms = await session.generatorTerms({
-    model: merged.model,
-    dryRun: flags.dryRun,
-    validate: flags.validate,
-  });
+  const terms = await session.generatorTerms({ ...flags, model: merged.model });
   const input = withFieldFlags(merged, values, terms?.fieldNames ?? {}, session);
   // Settings are for new requests, not for an earlier one.
   const generator = terms && { ...terms, defaults: {} };
   const uploads = canUpload(generator ? input.image : values.image, session);
   const inherited = FIELD_NAMES.filter((name) => earlier.request[name] !== undefined);
-  const labels = labelsOf(inherited.filter((name) => name !== "prompt" && values[name] === undefined));
+  const kept = inherited.filter((name) => name !== "prompt" && values[name] === undefined);
+  const labels = Object.fromEntries(
+    kept.map((name) => [name, `the request's ${FLAG_LABELS[name].slice(2)}`]),
+  );
   const options = { validate: flags.validate, labels, inherited, uploads, generator };
   const checked = checkRequest(input, await session.matrix(), options);
   // A request that was changed does not stand for the earlier one.
@@ -108,11 +107,6 @@ async function preferWorkflow({ record }: ImageOrigin, session: Session): Promis
   const sha256 = record?.intent.work?.options.workflow;
   if (sha256 === undefined || record?.intent.service.baseUrl !== (await session.serviceName())) return;
   session.settings.prefer("workflow", workflowCopy(session.folders, sha256), "The task's workflow");
-}
-
-/** How messages name what the earlier request has given, and no flag. */
-function labelsOf(fields: readonly FieldName[]): Partial<Labels> {
-  return Object.fromEntries(fields.map((name) => [name, `the request's ${FLAG_LABELS[name].slice(2)}`]));
 }
 
 /**

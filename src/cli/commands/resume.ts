@@ -1,8 +1,8 @@
 import type { Command } from "commander";
+import { openLedger } from "../../client/client-session.ts";
 import { EXIT_CODES, worstOf } from "../../client/exit-codes.ts";
 import { describeFailure } from "../../client/failure.ts";
 import { reportJson, unreadableFiles } from "../../client/report-json.ts";
-import { openLedger } from "../../client/session.ts";
 import { interruptedError } from "../../core/errors.ts";
 import { resolveFileDestination } from "../../core/images/destination.ts";
 import { DEFAULT_TEMPLATE } from "../../core/images/file-name.ts";

@@ -35,19 +35,10 @@ export function register(command: Command, runWith: RunWith): void {
     .action(runWith(runSandbox));
 }
 
-async function runSandbox(session: Session, flags: SandboxFlags): Promise<number> {
-  const sandbox = await start(session, flags);
-  try {
-    return await serveUntilSignal(session, { ...sandbox, apiKey: SANDBOX_KEY }, "Serving");
-  } finally {
-    await sandbox.close();
-  }
-}
-
-async function start(session: Session, { port: flag, latency, credits }: SandboxFlags) {
+async function runSandbox(session: Session, { port: flag, latency, credits }: SandboxFlags): Promise<number> {
   const matrix = await session.matrix();
   const folder = sandboxFolder(session.folders);
-  return startOnPort(flag, (port) =>
+  const sandbox = await startOnPort(flag, (port) =>
     startService(folder, () =>
       startSandbox({
         folder,
@@ -59,4 +50,9 @@ async function start(session: Session, { port: flag, latency, credits }: Sandbox
       }),
     ),
   );
+  try {
+    return await serveUntilSignal(session, { ...sandbox, apiKey: SANDBOX_KEY }, "Serving");
+  } finally {
+    await sandbox.close();
+  }
 }

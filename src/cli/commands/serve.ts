@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import type { OwnGenerator } from "../../client/own-generator.ts";
 import { durationOption, formatDuration } from "../../lib/duration.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { counted } from "../../lib/whole-number.ts";
@@ -55,16 +54,7 @@ async function runServe(session: Session, flags: ServeFlags): Promise<number> {
   }
   const { grace = "30s" } = flags;
   const graceMs = durationOption("--grace", grace);
-  const server = await start(session, generator, flags, graceMs);
-  try {
-    return await serveUntilSignal(session, server, `Serving ${generator.spec.name}`);
-  } finally {
-    await server.close((count) => sayWaiting(session, count, grace));
-  }
-}
-
-function start(session: Session, generator: OwnGenerator, { port: flag }: ServeFlags, graceMs: number) {
-  return startOnPort(flag, (port) =>
+  const server = await startOnPort(flags.port, (port) =>
     openServer(generator, session, {
       graceMs,
       port,
@@ -72,11 +62,15 @@ function start(session: Session, generator: OwnGenerator, { port: flag }: ServeF
       ...(session.options.verbose && { onRequest: (request) => log(requestLine(request), session) }),
     }),
   );
-}
-
-function sayWaiting({ console }: Session, count: number, grace: string): void {
-  const tasks = counted(count, "task runs", "tasks run");
-  void console.note(`${tasks}, and may take up to ${grace} more. A second signal ends at once.`);
+  const sayWaiting = (count: number) => {
+    const tasks = counted(count, "task runs", "tasks run");
+    void session.console.note(`${tasks}, and may take up to ${grace} more. A second signal ends at once.`);
+  };
+  try {
+    return await serveUntilSignal(session, server, `Serving ${generator.spec.name}`);
+  } finally {
+    await server.close(sayWaiting);
+  }
 }
 
 /** What happens to tasks: `14:30:05 task_3f9c completed, sdxl, 1024x1024, 8.1 s, 3 waiting`. */

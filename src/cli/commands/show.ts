@@ -1,6 +1,6 @@
 import { promises } from "node:fs";
 import type { Command } from "commander";
-import { openLedger } from "../../client/session.ts";
+import { openLedger } from "../../client/client-session.ts";
 import { type ImageOrigin, namesTask, originOf, originOfTask } from "../../core/task/origin.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
@@ -86,18 +86,8 @@ function roomIn(size: string): Room {
   return { columns: Number(columns), rows: rows === undefined ? null : Number(rows) };
 }
 
-async function find(what: string, session: Session): Promise<Found> {
-  const { origin, paths } = await findImages(what, session);
-  const files: ShownFile[] = [];
-  for (const path of paths) files.push({ path, image: await readImage(path) });
-  return { origin, files };
-}
-
 /** The files that are meant, and what they were made from, if that is known. @throws UsageError */
-async function findImages(
-  what: string,
-  session: Session,
-): Promise<{ origin: ImageOrigin | null; paths: string[] }> {
+async function find(what: string, session: Session): Promise<Found> {
   const ledger = openLedger(session);
   const file = session.context.resolvePath(what);
   const isTask = await namesTask(what, ledger);
@@ -106,7 +96,7 @@ async function findImages(
     const sha256 = await fileSha256(file).catch((error) => {
       throw new UsageError(`${what} cannot be read: ${errorText(error)}.`, { cause: error });
     });
-    return { origin: await originOf(file, sha256, ledger), paths: [file] };
+    return { origin: await originOf(file, sha256, ledger), files: [shownFile(file)] };
   }
   const record = stats === null ? await ledger.find(what) : null;
   if (record === null)
@@ -120,14 +110,14 @@ async function findImages(
       hint: "imggen history shows the status of each task; imggen resume saves what is unfinished.",
     });
   }
-  return { origin: originOfTask(record), paths };
+  return { origin: originOfTask(record), files: paths.map(shownFile) };
 }
 
 /** @throws UsageError unless it is a whole image of a type that is known */
-async function readImage(path: string): Promise<ImageInfo> {
+function shownFile(path: string): ShownFile {
   try {
     const inspection = inspectFileAt(path);
-    if (inspection.ok) return inspection.image;
+    if (inspection.ok) return { path, image: inspection.image };
     const what = inspection.problem === "incomplete" ? "incomplete" : "not an image that can be shown";
     throw new UsageError(`${path} is ${what}: ${inspection.detail}.`);
   } catch (error) {

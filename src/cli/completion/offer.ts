@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
-import { foldersOf } from "../../client/folders.ts";
+import { foldersOf } from "../../client/user-folders.ts";
 import type { Description } from "../help/command-tree.ts";
 import type { Context } from "../session/context.ts";
 import type { Console } from "../text/console.ts";
@@ -66,7 +66,7 @@ const MOST_TASKS = 30;
 /** The latest tasks of the ledger, newest first. */
 async function latestTasks(which: "unfinished" | "all", context: Context): Promise<Candidate[]> {
   const [{ openLedger }, { candidateOf }] = await Promise.all([
-    import("../../client/session.ts"),
+    import("../../client/client-session.ts"),
     import("./task-candidate.ts"),
   ]);
   const ledger = openLedger({ folders: foldersOf(context), context });

@@ -6,27 +6,27 @@ import { environmentTable, type Variable } from "./environment.ts";
 import { type ExitCode, exitCodeTable } from "./exit-code-table.ts";
 import { ARGUMENT_VALUES, FLAG_VALUES, type ValueKind, type ValueType } from "./value-types.ts";
 
-export interface OptionNode {
+interface Valued {
+  type: ValueType;
+  values: readonly string[] | null;
+  description: string;
+}
+
+export interface OptionNode extends Valued {
   flags: string;
   long: string;
   short: string | null;
-  type: ValueType;
-  values: readonly string[] | null;
   commaSeparated: boolean;
   repeatable: boolean;
   /** The default, in the words of the help; null if there is none. */
   default: string | boolean | null;
-  description: string;
   group: string | null;
 }
 
-export interface ArgumentNode {
+export interface ArgumentNode extends Valued {
   name: string;
-  type: ValueType;
-  values: readonly string[] | null;
   required: boolean;
   variadic: boolean;
-  description: string;
 }
 
 /** A command, described for programs. Completion and the manual page are generated from it too. */
@@ -98,7 +98,7 @@ function describeArgument(argument: Argument): ArgumentNode {
   return { name: argument.name(), ...valueFields(kind), required, variadic, description };
 }
 
-function valueFields({ type, values }: ValueKind): { type: ValueType; values: readonly string[] | null } {
+function valueFields({ type, values }: ValueKind): Omit<Valued, "description"> {
   return { type, values: values ?? null };
 }
 

@@ -38,15 +38,12 @@ export function environmentTable(): Variable[] {
 /** The variables that hold the keys of services that make images. */
 function keyVariables(): Record<string, string> {
   const variables = Object.entries(KINDS).flatMap(([kind, { url, keyVariables: names }]) =>
-    names.map(
-      (name) => [name, `the key of --generator ${kind}, which goes to ${hostOf(url)} alone`] as const,
-    ),
+    names.map((name) => {
+      const host = url === null ? "it" : new URL(url).host;
+      return [name, `the key of --generator ${kind}, which goes to ${host} alone`] as const;
+    }),
   );
   return Object.fromEntries(variables);
-}
-
-function hostOf(url: string | null): string {
-  return url === null ? "it" : new URL(url).host;
 }
 
 /** The topic `environment`. */

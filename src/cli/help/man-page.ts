@@ -36,17 +36,13 @@ function section(title: string, lines: readonly string[]): string[] {
 function commandPart(command: CommandNode): string[] {
   return [
     `.SS "${roff(command.usage)}"`,
-    ...paragraphs(command.description),
+    ...command.description.split("\n").flatMap((line) => [".PP", roff(line)]),
     ...command.arguments.flatMap(argumentPart),
     ...command.options.flatMap(optionPart),
     ...command.commands.flatMap(({ usage, description }) => item(usage, description)),
     ...(command.examples.length > 0 ? [".PP", "Examples:"] : []),
     ...command.examples.flatMap(examplePart),
   ];
-}
-
-function paragraphs(text: string): string[] {
-  return text.split("\n").flatMap((line) => [".PP", roff(line)]);
 }
 
 function argumentPart({ name, description }: ArgumentNode): string[] {

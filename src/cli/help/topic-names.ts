@@ -24,5 +24,5 @@ export const HELP = "help";
 export function topicAsked(argv: readonly string[]): TopicName | typeof MANUAL | typeof HELP | undefined {
   const [first, name] = plainWords(argv);
   if (first !== "help") return undefined;
-  return ([...TOPIC_NAMES, MANUAL, HELP] as const).find((known) => known === name);
+  return ([...TOPIC_NAMES, MANUAL, HELP] as const).find((each) => each === name);
 }

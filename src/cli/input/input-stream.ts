@@ -3,12 +3,6 @@ import { UsageError } from "../../lib/error-types.ts";
 import type { Context, InputStream } from "../session/context.ts";
 import type { Session } from "../session/session.ts";
 
-/** An input that stays open where its reader stops before the end. */
-function keptOpen(stdin: InputStream): InputStream {
-  const chunks = stdin.iterator?.({ destroyOnReturn: false }) ?? stdin;
-  return { [Symbol.asyncIterator]: () => chunks[Symbol.asyncIterator](), destroy: () => stdin.destroy() };
-}
-
 /**
  * The bytes of an input as they arrive, until a signal ends it. Every input is read through this.
  * @param open opens the input, or returns an open one
@@ -36,10 +30,7 @@ export async function* inputChunks(
   signal.throwIfAborted();
 }
 
-interface Input {
-  stdin: InputStream;
-  signal: AbortSignal;
-}
+type Input = Pick<Context, "stdin" | "signal">;
 
 /** The bytes of standard input. @throws as `inputChunks` */
 export function standardInput({ stdin, signal }: Input): AsyncGenerator<Buffer> {
@@ -54,7 +45,12 @@ const LONGEST_LINE = 64 * 1024;
  */
 export async function readLine({ stdin, signal }: Input): Promise<string> {
   let text = "";
-  for await (const chunk of standardInput({ stdin: keptOpen(stdin), signal })) {
+  const chunks = stdin.iterator?.({ destroyOnReturn: false }) ?? stdin;
+  const kept = {
+    [Symbol.asyncIterator]: () => chunks[Symbol.asyncIterator](),
+    destroy: () => stdin.destroy(),
+  };
+  for await (const chunk of standardInput({ stdin: kept, signal })) {
     text += chunk.toString("utf8");
     if (text.includes("\n") || text.length > LONGEST_LINE) break;
   }

@@ -1,4 +1,3 @@
-import type { RowResult } from "../../core/batch/row-result.ts";
 import { reportStatus } from "../../core/task/report.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
 import { progressText } from "../../core/use-cases/run-text.ts";
@@ -64,16 +63,14 @@ function eventLine(event: RunEvent): EventLine | null {
       return event.outage.down ? { type: "paused", message: event.outage.why } : { type: "unpaused" };
     case "busy":
       return { type: "paused", message: `HTTP 429, for ${formatDuration(event.delayMs)}` };
-    case "row_ended":
-      return rowLine(event.result);
+    case "row_ended": {
+      const { row, report } = event.result;
+      const status = report === null ? "failed" : reportStatus(report);
+      return { type: "row", row: row.row, line: row.line, taskId: report?.taskId ?? null, status };
+    }
     default:
       return null;
   }
-}
-
-function rowLine({ row, report }: RowResult): EventLine {
-  const status = report === null ? "failed" : reportStatus(report);
-  return { type: "row", row: row.row, line: row.line, taskId: report?.taskId ?? null, status };
 }
 
 /** The lines of a run for a program. */

@@ -70,9 +70,7 @@ export async function createProgress(
   };
 }
 
-/**
- * Runs tasks, each at its own account, shows their progress, and closes everything afterwards.
- */
+/** Runs tasks, each at its own account, shows their progress, and closes everything afterwards. */
 export async function withTasksShown<Result>(
   session: Session,
   { requestTimeoutMs }: { requestTimeoutMs: number | undefined },
@@ -106,7 +104,9 @@ function stopAtSecondSignal(accepted: AcceptedTasks, { context, console }: Sessi
   const { signal } = context;
   const tell = () => {
     const { names } = accepted;
-    if (names.length === 0 || !isCtrlC(signal)) return;
+    const { reason } = signal;
+    const isCtrlC = reason instanceof InterruptedError && reason.signal === "SIGINT";
+    if (names.length === 0 || !isCtrlC) return;
     context.stopAccepted = async (limit) => {
       for (const stopped of await accepted.stopAll(limit)) await console.note(stoppedText(stopped));
     };
@@ -114,8 +114,4 @@ function stopAtSecondSignal(accepted: AcceptedTasks, { context, console }: Sessi
   };
   signal.addEventListener("abort", tell, { once: true });
   return () => signal.removeEventListener("abort", tell);
-}
-
-function isCtrlC({ reason }: AbortSignal): boolean {
-  return reason instanceof InterruptedError && reason.signal === "SIGINT";
 }

@@ -82,8 +82,10 @@ export class TasksShown implements Progress {
     const name = () => {
       this.stop();
       const { running, downloading } = this.#progress?.run.stages ?? newRun().stages;
+      // A request that the service has not taken ends at once, so there is nothing to wait for.
       const left = this.#tasks.filter(
-        (task, at) => (running.has(at) || downloading.has(at)) && hasServiceId(task),
+        ({ record }, at) =>
+          (running.has(at) || downloading.has(at)) && (record === null || taskIdOf(record) !== null),
       );
       void showInterrupted(left.map(nameOf), this.#session, state);
     };
@@ -95,11 +97,6 @@ export class TasksShown implements Progress {
 const FIRST_IDS = 20;
 /** The longest command, in characters. A longer one would fill the screen with the ids of its tasks. */
 const LONGEST_COMMAND = 600;
-
-/** Whether there is something to wait for: a request that the service has not taken ends at once. */
-function hasServiceId({ record }: ResumeTarget): boolean {
-  return record === null || taskIdOf(record) !== null;
-}
 
 /** The service's id, where the ledger has it: a task may be named by the beginning of one, or by nothing. */
 function nameOf({ id, record }: ResumeTarget): string {

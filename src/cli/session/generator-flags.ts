@@ -66,12 +66,9 @@ export function generatorSettings(options: GeneratorOptions): SettingFlags {
   const entries = GENERATOR_FLAGS.flatMap(({ setting }) => {
     const value = options[setting];
     if (value === undefined) return [];
-    return [[setting, { value: settingText(value), label: longFlag(setting) }] as const];
+    // Several values are a JSON list, which holds any text.
+    const text = Array.isArray(value) ? JSON.stringify(value) : String(value);
+    return [[setting, { value: text, label: longFlag(setting) }] as const];
   });
   return Object.fromEntries(entries);
-}
-
-/** Several values are a JSON list, which holds any text. */
-function settingText(value: string | string[] | boolean): string {
-  return Array.isArray(value) ? JSON.stringify(value) : String(value);
 }

@@ -1,14 +1,14 @@
+import type { ClientSession } from "../../client/client-session.ts";
 import { EffectiveSettings } from "../../client/effective-settings.ts";
-import { type Folders, foldersOf } from "../../client/folders.ts";
 import type { OwnGenerator } from "../../client/own-generator.ts";
 import { profileFolder, requireProfile } from "../../client/profiles.ts";
-import type { ClientSession } from "../../client/session.ts";
+import { type Folders, foldersOf } from "../../client/user-folders.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import { NoHomeError } from "../../lib/home-folder.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import { FLAG_NAMES } from "../../lib/wording.ts";
-import type { GeneratorTerms } from "../../models/check.ts";
+import type { GeneratorTerms } from "../../models/check-request.ts";
 import { type Matrix, MODELS } from "../../models/matrix.ts";
 import { readSettings, settingsFile } from "../../store/settings-file.ts";
 import type { SettingsStore } from "../../store/settings-store.ts";
@@ -109,8 +109,8 @@ export class Session implements ClientSession {
   /** Terms that requests to the user's own generator are checked against; null for a service. */
   async generatorTerms(request: {
     model: string | undefined;
-    dryRun: boolean | undefined;
-    validate: boolean | undefined;
+    dryRun?: boolean | undefined;
+    validate: boolean;
   }): Promise<GeneratorTerms | null> {
     if (!this.hasGenerator) return null;
     const { termsInEffect } = await import("../../client/service-in-effect.ts");

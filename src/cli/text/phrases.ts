@@ -6,6 +6,7 @@ import type { Stopped } from "../../core/task/accepted-tasks.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
 import { eventText } from "../../core/use-cases/run-text.ts";
 import { formatDuration } from "../../lib/duration.ts";
+import { listed } from "../../lib/short-text.ts";
 import { counted } from "../../lib/whole-number.ts";
 import type { FreeAt } from "../../task/intent.ts";
 
@@ -73,7 +74,7 @@ export function stoppingText(
   if (waitMs === null) {
     const [replies, it] =
       taskIds.length > 1 ? ["the replies of paid tasks", "them"] : ["the reply of paid task", "it"];
-    return `Waiting for ${replies} ${firstOf(taskIds)}, so that no image is lost. Ctrl-C again gives ${it} up; ${resumeText(taskIds)}`;
+    return `Waiting for ${replies} ${listed(taskIds, FIRST_IDS)}, so that no image is lost. Ctrl-C again gives ${it} up; ${resumeText(taskIds)}`;
   }
   const ids = requests === 1 ? "the task id of the request" : "the task ids of requests";
   return `Stopping. Waiting up to ${formatDuration(waitMs)} for ${ids} under way…`;
@@ -82,15 +83,10 @@ export function stoppingText(
 /** The message when a second signal gives up the replies of these tasks. */
 export function givenUpText(taskIds: readonly string[]): string {
   const replies = taskIds.length > 1 ? "The replies of tasks" : "The reply of task";
-  return `${replies} ${firstOf(taskIds)} ${taskIds.length > 1 ? "were" : "was"} not waited for; ${resumeText(taskIds)}`;
+  return `${replies} ${listed(taskIds, FIRST_IDS)} ${taskIds.length > 1 ? "were" : "was"} not waited for; ${resumeText(taskIds)}`;
 }
 
 const FIRST_IDS = 4;
-
-function firstOf(taskIds: readonly string[]): string {
-  const more = taskIds.length - FIRST_IDS;
-  return taskIds.slice(0, FIRST_IDS).join(", ") + (more > 0 ? ` and ${more} more` : "");
-}
 
 function resumeText(taskIds: readonly string[]): string {
   const [taskId = "", ...others] = taskIds;

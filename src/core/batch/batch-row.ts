@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { ImggenError } from "../../lib/error-types.ts";
-import { type CheckOptions, checkRequest } from "../../models/check.ts";
+import { type CheckOptions, checkRequest } from "../../models/check-request.ts";
 import type { Matrix } from "../../models/matrix.ts";
 import type { CheckedRequest, GenerationRequest, RequestInput } from "../../task/request.ts";
 import { FIELD_NAMES, type FieldName, REQUEST_FIELDS } from "../../task/request-fields.ts";
@@ -32,7 +32,7 @@ export interface RowChecks extends Pick<CheckOptions, "labels" | "generator"> {
   matrix: Matrix;
   validate: boolean;
   /** Takes files among a row's reference images; absent or null where only URLs are taken. */
-  copies?: Pick<PrivateCopies, "known"> | null;
+  copies?: Pick<PrivateCopies, "asRecorded"> | null;
 }
 
 /** @returns the error of what is wrong, in place of a request */
@@ -42,7 +42,7 @@ export async function checkRow(
 ): Promise<CheckedRequest | ImggenError> {
   try {
     const checked = checkRequest(input, matrix, options);
-    return copies ? { ...checked, request: await copies.known(checked.request) } : checked;
+    return copies ? { ...checked, request: await copies.asRecorded(checked.request) } : checked;
   } catch (error) {
     if (error instanceof ImggenError) return error;
     throw error;

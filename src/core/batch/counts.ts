@@ -126,9 +126,9 @@ export class BatchCounts {
   #addError(name: string, error: ImggenError): void {
     // Messages that name a task differ for each row, so errors are grouped by type and key.
     const kind = `${error.type} ${error.key ?? ""}`;
-    const known = this.#errors.get(kind);
-    if (!known && this.#errors.size >= MOST_KINDS) return;
-    const group = known ?? { error, names: [], count: 0 };
+    const existing = this.#errors.get(kind);
+    if (!existing && this.#errors.size >= MOST_KINDS) return;
+    const group = existing ?? { error, names: [], count: 0 };
     group.count += 1;
     if (group.names.length < MOST_NAMES) group.names.push(name);
     this.#errors.set(kind, group);

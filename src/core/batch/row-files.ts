@@ -33,15 +33,15 @@ export interface GivenFolder extends SaveOptions {
 }
 
 /** Where a batch's images go: always a folder. @throws UsageError */
-export async function outputFolder(given: GivenFolder): Promise<OutputFolder> {
-  const { output, label, name, template = DEFAULT_TEMPLATE, takesColumns = false } = given;
+export async function outputFolder(options: GivenFolder): Promise<OutputFolder> {
+  const { output, label, name, template = DEFAULT_TEMPLATE, takesColumns = false } = options;
   if (output === "-") throw new UsageError(`${label} - takes one image; many images need a folder.`);
   if (output?.includes("\0")) throw new UsageError(`${label} holds a NUL character.`);
   const problem = name === undefined ? null : templateProblem(name, takesColumns);
   if (problem !== null)
     throw new UsageError((names) => `${names.name} ${JSON.stringify(name)}: ${worded(problem, names)}.`);
-  const folder = await realFolder(given.resolvePath(output ?? "."));
-  const { overwrite, sidecar } = given;
+  const folder = await realFolder(options.resolvePath(output ?? "."));
+  const { overwrite, sidecar } = options;
   return { folder, template: name ?? template, overwrite, ...(sidecar && { sidecar }) };
 }
 

@@ -1,7 +1,7 @@
-import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
+import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../../api/api-errors.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { Wording } from "../../lib/wording.ts";
-import { ratioShape } from "../../models/ratio.ts";
+import { ratioShape } from "../../models/aspect-ratio.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import { ClaimedError, InheritedError } from "../errors.ts";
 import { reportOf, type TaskReport } from "../task/report.ts";

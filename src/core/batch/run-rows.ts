@@ -1,4 +1,4 @@
-import { NoRoomError } from "../../api/errors.ts";
+import { NoRoomError } from "../../api/api-errors.ts";
 import { isWorthRetry } from "../../api/retry.ts";
 import { mapConcurrent } from "../../lib/concurrency.ts";
 import { errorCode } from "../../lib/error-text.ts";

@@ -142,19 +142,19 @@ async function asNamed(
   deps: Pick<TaskDeps, "fileMode">,
 ): Promise<Omit<Placed, "path">> {
   const type = typeNamed(wanted);
-  const own = fetched.image.extension.toUpperCase();
+  const kind = fetched.image.extension.toUpperCase();
   if (type === fetched.image.type) return { image: fetched, warnings: [] };
   // The program's files may be gone by now. The image is whole without it.
   const decoder = await import("../../graphics/decoder.ts").catch(() => null);
   if (decoder === null || type === null || !decoder.isWritable(type))
-    return { image: fetched, warnings: [`holds a ${own} image`] };
+    return { image: fetched, warnings: [`holds a ${kind} image`] };
   try {
     const bytes = await decoder.convertedImage(readRegular(fetched.temporary), type);
     const image = await replaced(fetched, bytes, deps.fileMode);
-    return { image, warnings: [`was converted from the ${own} image that the service sent`] };
+    return { image, warnings: [`was converted from the ${kind} image that the service sent`] };
   } catch (error) {
     if (!(error instanceof decoder.UndecodableError)) throw error;
-    return { image: fetched, warnings: [`holds a ${own} image, which was not converted: ${error.message}`] };
+    return { image: fetched, warnings: [`holds a ${kind} image, which was not converted: ${error.message}`] };
   }
 }
 

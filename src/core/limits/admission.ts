@@ -1,5 +1,5 @@
+import { NetworkError, ServiceError } from "../../api/api-errors.ts";
 import { connectionErrorText } from "../../api/connection-errors.ts";
-import { NetworkError, ServiceError } from "../../api/errors.ts";
 import { TransportError } from "../../api/transport.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
@@ -14,7 +14,7 @@ import {
 } from "../../providers/provider.ts";
 import type { AdmittedProvider } from "../deps.ts";
 import { isOfAccount } from "../errors.ts";
-import { isLasting } from "../task/submit.ts";
+import { isLasting } from "../task/submit-once.ts";
 import { CircuitBreaker, type CircuitBreakerDeps, type Ticket } from "./circuit-breaker.ts";
 import { pollWithinLimit, RateLimiter, type RateLimiterDeps } from "./rate-limiter.ts";
 

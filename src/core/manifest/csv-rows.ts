@@ -63,9 +63,9 @@ function declaredSeparator(line: string): string | undefined {
 /** What separates the cells of a header, outside quotes. If it has several, what makes most known columns of it. */
 function separatorOf(header: string): string {
   const bare = header.replace(/"[^"]*"?/g, (cell) => cell.replace(/[",;\t]/g, " "));
-  const known = (separator: string) => bare.split(separator).filter((cell) => columnOf(cell)).length;
+  const columnCount = (separator: string) => bare.split(separator).filter((cell) => columnOf(cell)).length;
   const there = [",", ";", "\t"].filter((separator) => bare.includes(separator));
-  return there.sort((a, b) => known(b) - known(a))[0] ?? ",";
+  return there.sort((a, b) => columnCount(b) - columnCount(a))[0] ?? ",";
 }
 
 function headerProblems(columns: Columns, options: ReadOptions): string[] {

@@ -104,11 +104,11 @@ class UnreadLines {
 
   /** What is wrong with the first lines themselves and one thing more, in order. A line has one problem, the first. */
   *problems(more: ManifestProblem | null, count = this.#lines.length): Generator<ManifestProblem> {
-    const own = this.#lines.slice(0, count).flatMap(({ number, problem }) => {
+    const lineProblems = this.#lines.slice(0, count).flatMap(({ number, problem }) => {
       return problem === null ? [] : [{ line: number, message: problem }];
     });
-    const isNew = more !== null && own.every(({ line }) => line !== more.line);
-    yield* (isNew ? [...own, more] : own).sort((a, b) => a.line - b.line);
+    const isNew = more !== null && lineProblems.every(({ line }) => line !== more.line);
+    yield* (isNew ? [...lineProblems, more] : lineProblems).sort((a, b) => a.line - b.line);
   }
 
   /** A record, or what is wrong with its lines and those that were skipped before it. */

@@ -35,9 +35,9 @@ function* readObject(line: number, value: unknown, options: ReadOptions): Genera
     yield { line, message: `not an object but ${kindOf(value)}` };
     return;
   }
-  const { own, others, repeated } = sorted(value);
+  const { requestValues, others, repeated } = sorted(value);
   const near = nearNames(others.keys(), options);
-  const checked = checkValues(own, others, options);
+  const checked = checkValues(requestValues, others, options);
   const isPromptNear = near.some(({ meant }) => meant === "prompt");
   const problems = [
     ...repeated.map(repeatedColumn),
@@ -51,17 +51,17 @@ function* readObject(line: number, value: unknown, options: ReadOptions): Genera
 
 /** The values of a request's columns, and those of other names as text. */
 function sorted(value: Record<string, unknown>) {
-  const own: RawValues = {};
+  const requestValues: RawValues = {};
   const others = new Map<string, string>();
   const repeated: string[] = [];
   for (const [name, each] of Object.entries(value)) {
     if (each === undefined) continue;
     const column = columnOf(name);
     if (column === undefined) others.set(name, asText(each) ?? "");
-    else if (Object.hasOwn(own, column)) repeated.push(column);
-    else own[column] = each;
+    else if (Object.hasOwn(requestValues, column)) repeated.push(column);
+    else requestValues[column] = each;
   }
-  return { own, others, repeated };
+  return { requestValues, others, repeated };
 }
 
 function parseJson(text: string): { value: unknown } | { reason: string } {

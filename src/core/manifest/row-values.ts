@@ -115,9 +115,9 @@ class ValueReader {
 
   /** The prompt that a template makes of the row's columns, its own and others. */
   promptFrom(template: string, others: OtherColumns): string {
-    const own = (column: ManifestColumn | undefined) =>
+    const rawOf = (column: ManifestColumn | undefined) =>
       column === undefined ? undefined : this.#raw[column];
-    const textOf = (name: string) => others.get(name) ?? asText(own(columnOf(name)));
+    const textOf = (name: string) => others.get(name) ?? asText(rawOf(columnOf(name)));
     const filled = fillTemplate(template, textOf);
     if ("text" in filled) return filled.text;
     this.problems.push(missingProblem("--template", filled.missing));

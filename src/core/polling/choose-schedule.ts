@@ -107,9 +107,9 @@ export class PollingSchedules {
 
   #kind({ model, quality }: GenerationRequest): Promise<Kind> {
     const name = `${model} ${quality ?? ""}`;
-    const known = this.#kinds.get(name) ?? this.#load({ model, ...(quality !== undefined && { quality }) });
-    this.#kinds.set(name, known);
-    return known;
+    const kind = this.#kinds.get(name) ?? this.#load({ model, ...(quality !== undefined && { quality }) });
+    this.#kinds.set(name, kind);
+    return kind;
   }
 
   async #load(kind: Pick<GenerationRequest, "model" | "quality">): Promise<Kind> {

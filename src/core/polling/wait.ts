@@ -1,5 +1,5 @@
+import { NetworkError } from "../../api/api-errors.ts";
 import { describeConnectionError } from "../../api/connection-errors.ts";
-import { NetworkError } from "../../api/errors.ts";
 import { backoffMs, isWorthRetry, POLL, POLL_RATE_LIMITED } from "../../api/retry.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { FailedPoll, PolledState, PollReply } from "../../providers/provider.ts";

@@ -1,6 +1,6 @@
 import { type ImageHead, imageHead } from "../../api/image-head.ts";
 import { withoutQuery } from "../../lib/redact.ts";
-import { InvalidRequestError } from "../../models/errors.ts";
+import { InvalidRequestError } from "../../models/invalid-request.ts";
 import type { TaskDeps } from "../deps.ts";
 import { interruptedError } from "../errors.ts";
 

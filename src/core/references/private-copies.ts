@@ -6,7 +6,7 @@ import { sha256Of } from "../../lib/file-digest.ts";
 import { readRegular } from "../../lib/read-file.ts";
 import { createWhole } from "../../lib/write-whole.ts";
 import { isLocalFile } from "../../models/rules/images.ts";
-import { StateFolderError } from "../../store/errors.ts";
+import { StateFolderError } from "../../store/store-errors.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../deps.ts";
 import { checkUrls } from "./check-urls.ts";
@@ -37,27 +37,27 @@ export class PrivateCopies implements RequestReferences {
   }
 
   /** @throws UsageError if one of its files cannot be used */
-  async known(request: GenerationRequest): Promise<GenerationRequest> {
+  async asRecorded(request: GenerationRequest): Promise<GenerationRequest> {
     const files = [request.image ?? []].flat().filter(isLocalFile);
-    const read = await Promise.all(files.map((given) => this.#read(given)));
+    const read = await Promise.all(files.map((name) => this.#read(name)));
     return withUrls(
       request,
-      new Map(read.map((file) => [file.given, pathToFileURL(this.#placeOf(file)).href])),
+      new Map(read.map((file) => [file.name, pathToFileURL(this.#placeOf(file)).href])),
     );
   }
 
   async plan(request: GenerationRequest): Promise<ReferencePlan> {
-    return { request: await this.known(request), uploads: [] };
+    return { request: await this.asRecorded(request), uploads: [] };
   }
 
   /** @throws InvalidRequestError, UsageError, StateFolderError; nothing was sent */
   async ready(
-    given: GenerationRequest,
+    original: GenerationRequest,
     deps: Pick<TaskDeps, "connection" | "clock" | "signal">,
   ): Promise<{ request: GenerationRequest; warnings: string[] }> {
     const { checksUrls, label } = this.#options;
-    const request = await this.known(given);
-    const urls = [given.image ?? []].flat().filter((image) => !isLocalFile(image));
+    const request = await this.asRecorded(original);
+    const urls = [original.image ?? []].flat().filter((image) => !isLocalFile(image));
     const warnings = checksUrls ? await checkUrls(urls, label, deps) : [];
     await this.make();
     return { request, warnings };
@@ -68,10 +68,10 @@ export class PrivateCopies implements RequestReferences {
     for (const file of this.#files.values()) await this.#copy(await file);
   }
 
-  #read(given: string): Promise<ReferenceFile> {
+  #read(name: string): Promise<ReferenceFile> {
     const { label, resolvePath } = this.#options;
-    const file = this.#files.get(given) ?? readReferenceFile(given, label, resolvePath);
-    this.#files.set(given, file);
+    const file = this.#files.get(name) ?? readReferenceFile(name, label, resolvePath);
+    this.#files.set(name, file);
     return file;
   }
 
@@ -83,7 +83,7 @@ export class PrivateCopies implements RequestReferences {
     const { folder } = this.#options;
     const bytes = readRegular(file.path);
     if (sha256Of(bytes) !== file.sha256)
-      throw new UsageError(`${file.given} was changed meanwhile.`, {
+      throw new UsageError(`${file.name} was changed meanwhile.`, {
         hint: "Nothing was charged. Run the same command again.",
       });
     try {

@@ -12,7 +12,7 @@ import { MOST_REFERENCE_BYTES, REFERENCE_TYPES } from "../../task/request.ts";
 /** A reference image on this machine, checked. */
 export interface ReferenceFile {
   /** As the user named it. */
-  given: string;
+  name: string;
   /** Absolute. */
   path: string;
   bytes: number;
@@ -29,32 +29,32 @@ const SURELY_ALLOWED_BYTES = 4_000_000;
 
 /**
  * Reads and checks a reference image on disk: a regular file, of a type and a size that the service takes, and whole.
- * @param given a path, or a `file:` URL
+ * @param name a path, or a `file:` URL
  * @throws UsageError
  */
 export async function readReferenceFile(
-  given: string,
+  name: string,
   label: string,
   resolvePath: (file: string) => string,
 ): Promise<ReferenceFile> {
-  const file = pathOf(given, label, resolvePath);
-  const bytes = await readSmall(file, given, label);
+  const file = pathOf(name, label, resolvePath);
+  const bytes = await readSmall(file, name, label);
   const inspection = inspectBytes(bytes);
   const takes = "the service takes JPEG, PNG and WebP";
   if (!inspection.ok)
-    throw refused(`${label} ${given} is ${inspection.problem} (${inspection.detail}): ${takes}`);
+    throw refused(`${label} ${name} is ${inspection.problem} (${inspection.detail}): ${takes}`);
   const { type, extension } = inspection.image;
   if (!REFERENCE_TYPES.includes(type))
-    throw refused(`${label} ${given} is of the type ${extension.toUpperCase()}: ${takes}`);
+    throw refused(`${label} ${name} is of the type ${extension.toUpperCase()}: ${takes}`);
   const isDoubtful = bytes.length > SURELY_ALLOWED_BYTES;
   return {
-    given,
+    name,
     path: file,
     bytes: bytes.length,
     sha256: sha256Of(bytes),
     extension,
     warning: isDoubtful
-      ? `${given} has ${groupedDigits(bytes.length)} bytes, and the service takes "4 MB": it may refuse it.`
+      ? `${name} has ${groupedDigits(bytes.length)} bytes, and the service takes "4 MB": it may refuse it.`
       : null,
   };
 }
@@ -68,33 +68,33 @@ export async function isUnchanged({ path: file, sha256 }: ReferenceFile): Promis
   }
 }
 
-function pathOf(given: string, label: string, resolvePath: (file: string) => string): string {
-  if (given.includes("\0")) throw refused(`${label} holds a NUL character`);
-  if (!/^file:/i.test(given)) return resolvePath(given);
+function pathOf(name: string, label: string, resolvePath: (file: string) => string): string {
+  if (name.includes("\0")) throw refused(`${label} holds a NUL character`);
+  if (!/^file:/i.test(name)) return resolvePath(name);
   try {
-    return path.resolve(fileURLToPath(given));
+    return path.resolve(fileURLToPath(name));
   } catch {
-    throw refused(`${label} ${given} is not a file: URL of this machine (file:///…)`);
+    throw refused(`${label} ${name} is not a file: URL of this machine (file:///…)`);
   }
 }
 
-async function readSmall(file: string, given: string, label: string): Promise<Buffer> {
+async function readSmall(file: string, name: string, label: string): Promise<Buffer> {
   try {
     const stats = await promises.stat(file);
-    if (!stats.isFile()) throw refused(`${label} ${given} is not a regular file`);
-    if (stats.size > MOST_REFERENCE_BYTES) throw tooLarge(given, label, stats.size);
+    if (!stats.isFile()) throw refused(`${label} ${name} is not a regular file`);
+    if (stats.size > MOST_REFERENCE_BYTES) throw tooLarge(name, label, stats.size);
     return readRegular(file);
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    throw new UsageError(`${label} ${given} cannot be read: ${errorText(error)}.`, {
+    throw new UsageError(`${label} ${name} cannot be read: ${errorText(error)}.`, {
       hint: "Nothing was sent. For an image on the web, give its whole URL (https://…).",
       cause: error,
     });
   }
 }
 
-function tooLarge(given: string, label: string, size: number): UsageError {
-  return refused(`${label} ${given} has ${groupedDigits(size)} bytes: the service takes at most 4 MB`);
+function tooLarge(name: string, label: string, size: number): UsageError {
+  return refused(`${label} ${name} has ${groupedDigits(size)} bytes: the service takes at most 4 MB`);
 }
 
 function refused(message: string): UsageError {

@@ -31,7 +31,7 @@ export interface ReferencePlan {
 /** A request's reference images, however they get to where they are needed. */
 export interface RequestReferences {
   /** The request by which the ledger knows it; null where that is not known yet. */
-  known(request: GenerationRequest): Promise<GenerationRequest | null>;
+  asRecorded(request: GenerationRequest): Promise<GenerationRequest | null>;
   plan(request: GenerationRequest, nowMs: number): Promise<ReferencePlan>;
   /** The last thing before the request is recorded and submitted. */
   ready(
@@ -57,9 +57,9 @@ export class ReferenceImages implements RequestReferences {
    * The request with the URLs that its files were uploaded to before, by which the ledger knows it; null if one was
    * never uploaded. @throws StateFolderError
    */
-  async known(request: GenerationRequest): Promise<GenerationRequest | null> {
+  async asRecorded(request: GenerationRequest): Promise<GenerationRequest | null> {
     const urls = await this.#earlierUrls();
-    return this.#options.files.every(({ given }) => urls.has(given)) ? withUrls(request, urls) : null;
+    return this.#options.files.every(({ name }) => urls.has(name)) ? withUrls(request, urls) : null;
   }
 
   /**
@@ -69,7 +69,7 @@ export class ReferenceImages implements RequestReferences {
   async plan(request: GenerationRequest, nowMs: number): Promise<ReferencePlan> {
     const earlier = await this.#earlierUrls();
     const urls = new Map([...earlier].filter(([, url]) => isLasting(url, nowMs)));
-    const uploads = this.#options.files.filter(({ given }) => !urls.has(given));
+    const uploads = this.#options.files.filter(({ name }) => !urls.has(name));
     return { request: withUrls(request, urls), uploads };
   }
 
@@ -78,12 +78,12 @@ export class ReferenceImages implements RequestReferences {
    * @throws InvalidRequestError, UsageError, StateFolderError, InterruptedError; nothing was sent to the service
    */
   async ready(
-    given: GenerationRequest,
+    original: GenerationRequest,
     deps: UploadDeps,
   ): Promise<{ request: GenerationRequest; warnings: string[] }> {
     const { checksUrls, label } = this.#options;
-    const { request, uploads } = await this.plan(given, deps.clock.now());
-    const files = new Set(uploads.map((file) => file.given));
+    const { request, uploads } = await this.plan(original, deps.clock.now());
+    const files = new Set(uploads.map((file) => file.name));
     const urls = [request.image ?? []].flat().filter((image) => !files.has(image));
     const warnings = checksUrls ? await checkUrls(urls, label, deps) : [];
     const bySha256 = new Map<string, string>();
@@ -91,7 +91,7 @@ export class ReferenceImages implements RequestReferences {
     for (const file of uploads) {
       const url = bySha256.get(file.sha256) ?? (await this.#upload(file, deps));
       bySha256.set(file.sha256, url);
-      uploaded.set(file.given, url);
+      uploaded.set(file.name, url);
     }
     return { request: withUrls(request, uploaded), warnings };
   }
@@ -101,7 +101,7 @@ export class ReferenceImages implements RequestReferences {
     const urls = new Map<string, string>();
     for (const file of this.#options.usesCache ? this.#options.files : []) {
       const url = await this.#earlier(file);
-      if (url !== null) urls.set(file.given, url);
+      if (url !== null) urls.set(file.name, url);
     }
     return urls;
   }
@@ -110,11 +110,11 @@ export class ReferenceImages implements RequestReferences {
     const { command, env, cache } = this.#options;
     if (command === null) throw new Error("a file, and no upload command");
     const earlier = await this.#earlier(file);
-    deps.onProgress({ type: "uploading", file: file.given, bytes: file.bytes });
+    deps.onProgress({ type: "uploading", file: file.name, bytes: file.bytes });
     const url = await uploadFile(file, command, env, deps.signal);
     // Else the next request with these bytes would get another image's URL.
     if (!(await isUnchanged(file)))
-      throw new UsageError(`${file.given} was changed while it was uploaded.`, {
+      throw new UsageError(`${file.name} was changed while it was uploaded.`, {
         hint: "Nothing was charged. Run the same command again.",
       });
     return cache.record(keyOf(file, command), url, earlier);

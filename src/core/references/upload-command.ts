@@ -99,8 +99,8 @@ function invalidOutput(what: string, file: ReferenceFile): UsageError {
 }
 
 /** @param what the command did, as a phrase */
-function failed(what: string, { given }: ReferenceFile): UsageError {
-  return new UsageError(`${given} was not uploaded: the upload command ${what.replace(/\.$/, "")}.`, {
+function failed(what: string, { name }: ReferenceFile): UsageError {
+  return new UsageError(`${name} was not uploaded: the upload command ${what.replace(/\.$/, "")}.`, {
     hint: "Nothing was charged. To see the command: imggen config get uploadCommand\nWhat it must do, with examples: imggen help uploads",
   });
 }

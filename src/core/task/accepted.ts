@@ -2,7 +2,7 @@ import { isoTime } from "../../lib/clock.ts";
 import { makeFolder } from "../../lib/durable.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
 import { keepResult } from "../../providers/kept-result.ts";
-import { StateFolderError } from "../../store/errors.ts";
+import { StateFolderError } from "../../store/store-errors.ts";
 import type { TaskState } from "../../task/lifecycle.ts";
 import { type TaskRecord, taskIdOf, withEvent } from "../../task/record.ts";
 import type { TaskDeps } from "../deps.ts";

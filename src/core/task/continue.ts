@@ -1,4 +1,4 @@
-import { OutcomeUnknownError } from "../../api/errors.ts";
+import { OutcomeUnknownError } from "../../api/api-errors.ts";
 import { type Charged, ImggenError } from "../../lib/error-types.ts";
 import { type OwnedTask, releaseIfPossible } from "../../store/owners.ts";
 import { isSamePlace } from "../../task/intent.ts";

@@ -1,8 +1,8 @@
 import { isoTime } from "../../lib/clock.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { StateFolderError } from "../../store/errors.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import { type OwnedTask, releaseIfPossible } from "../../store/owners.ts";
+import { StateFolderError } from "../../store/store-errors.ts";
 import { STATES, type TaskEvent } from "../../task/lifecycle.ts";
 import { isUnknown, isUnsaved, type TaskRecord } from "../../task/record.ts";
 import type { SavedFile } from "../../task/saved-file.ts";

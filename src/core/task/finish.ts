@@ -1,5 +1,5 @@
+import { NetworkError, ServiceError } from "../../api/api-errors.ts";
 import { describeConnectionError } from "../../api/connection-errors.ts";
-import { NetworkError, ServiceError } from "../../api/errors.ts";
 import { isoTime } from "../../lib/clock.ts";
 import type { Charged, ImggenError } from "../../lib/error-types.ts";
 import type { FailedPoll } from "../../providers/provider.ts";

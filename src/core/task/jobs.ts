@@ -1,7 +1,7 @@
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { typeNamed } from "../../lib/image/format.ts";
-import { InvalidRequestError } from "../../models/errors.ts";
+import { InvalidRequestError } from "../../models/invalid-request.ts";
 import type { Job, Reference } from "../../providers/provider.ts";
 import type { WorkFolders } from "../../store/work-folders.ts";
 import type { TaskRecord } from "../../task/record.ts";

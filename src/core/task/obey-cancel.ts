@@ -3,7 +3,7 @@ import { workOf } from "../../task/record.ts";
 import type { TaskDeps, UseCaseDeps } from "../deps.ts";
 import { CancelledError } from "../errors.ts";
 import { CANCELLED } from "./report.ts";
-import type { SubmitResult } from "./submit.ts";
+import type { SubmitResult } from "./submit-once.ts";
 import type { TaskWriter } from "./task-writer.ts";
 
 /**

@@ -5,7 +5,7 @@ import type { TaskEvent } from "../../task/lifecycle.ts";
 import { workOf } from "../../task/record.ts";
 import type { Work } from "../../task/work.ts";
 import type { TaskDeps } from "../deps.ts";
-import type { SubmitResult } from "./submit.ts";
+import type { SubmitResult } from "./submit-once.ts";
 import type { TaskWriter } from "./task-writer.ts";
 
 /** Records the end of a request. */

@@ -7,7 +7,7 @@ import type { TaskDeps } from "../deps.ts";
 import { interruptedError, PendingError } from "../errors.ts";
 import { jobOf } from "./jobs.ts";
 import { recordEnd } from "./record-end.ts";
-import { outcomeUnknown, type SubmitResult } from "./submit.ts";
+import { outcomeUnknown, type SubmitResult } from "./submit-once.ts";
 import type { TaskWriter } from "./task-writer.ts";
 import { withinLimit } from "./time-limit.ts";
 

@@ -1,4 +1,4 @@
-import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../../api/errors.ts";
+import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../../api/api-errors.ts";
 import type { Charged, ImggenError } from "../../lib/error-types.ts";
 import { taskIdIn } from "../../providers/service/excerpt.ts";
 import { type FreeAt, freeAt } from "../../task/intent.ts";

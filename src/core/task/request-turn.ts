@@ -1,5 +1,5 @@
 import { ImggenError } from "../../lib/error-types.ts";
-import { StateFolderError } from "../../store/errors.ts";
+import { StateFolderError } from "../../store/store-errors.ts";
 import { workOf } from "../../task/record.ts";
 import type { TaskDeps } from "../deps.ts";
 import type { Turn, Waiting } from "../turns/line.ts";

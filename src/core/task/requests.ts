@@ -7,7 +7,7 @@ import { endCancelled, unlessCancelled } from "./obey-cancel.ts";
 import { endAll, recordEnd } from "./record-end.ts";
 import { askedLater, MOST_TRIES, recoverRequest } from "./recover-request.ts";
 import { inTurn } from "./request-turn.ts";
-import { type AttemptLog, type SubmitResult, submitOnce } from "./submit.ts";
+import { type AttemptLog, type SubmitResult, submitOnce } from "./submit-once.ts";
 import { type TaskWriter, WAIT_MS } from "./task-writer.ts";
 
 /** How the requests of a task are sent and waited for. */

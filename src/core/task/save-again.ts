@@ -1,4 +1,4 @@
-import { ServiceError } from "../../api/errors.ts";
+import { ServiceError } from "../../api/api-errors.ts";
 import { type ErrorType, type ImggenError, UsageError } from "../../lib/error-types.ts";
 import type { Destination } from "../../task/intent.ts";
 import type { TaskState } from "../../task/lifecycle.ts";

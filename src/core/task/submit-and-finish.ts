@@ -11,7 +11,7 @@ import { overDailyLimit } from "../limits/budget.ts";
 import { type WaitSettings, waitTimeoutMs } from "../polling/wait.ts";
 import { jobOf } from "./jobs.ts";
 import { factsOf, type TaskReport } from "./report.ts";
-import { type SubmitResult, type SubmitSpec, submitOnce } from "./submit.ts";
+import { type SubmitResult, type SubmitSpec, submitOnce } from "./submit-once.ts";
 import { coverMs, TaskWriter, WAIT_MS } from "./task-writer.ts";
 
 /** What to do with the result of a request. */

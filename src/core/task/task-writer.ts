@@ -1,9 +1,9 @@
 import { isoTime } from "../../lib/clock.ts";
 import { errorText } from "../../lib/error-text.ts";
 import type { Charged, ImggenError } from "../../lib/error-types.ts";
-import { StateFolderError } from "../../store/errors.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { OwnedTask } from "../../store/owners.ts";
+import { StateFolderError } from "../../store/store-errors.ts";
 import { mayUseReserve } from "../../store/task-file.ts";
 import type { TaskEvent, TaskState } from "../../task/lifecycle.ts";
 import { chargedOf, type TaskRecord, taskIdOf, withEvent } from "../../task/record.ts";

@@ -31,7 +31,7 @@ export class Tickets {
   readonly #processes: Processes;
   readonly #clock: Pick<Clock, "now">;
   /** Leases of waiters of other processes by their files' names, so that each is read again only once it has run out. */
-  #known = new Map<string, Lease>();
+  #leases = new Map<string, Lease>();
 
   constructor(folder: string, processes: Processes, clock: Pick<Clock, "now">) {
     this.#folder = folder;
@@ -72,17 +72,17 @@ export class Tickets {
 
   /**
    * All tickets that others must respect, in their order; removes what is left over of others.
-   * @param own the places of waiters of this process, whose files are not read
+   * @param waiters the places of waiters of this process, whose files are not read
    * @throws the disk's error
    */
-  all(own: readonly Place[]): Ticket[] {
+  all(waiters: readonly Place[]): Ticket[] {
     const { self } = this.#processes;
-    const ownMarks = new Set(own.map(({ mark }) => mark));
+    const ownMarks = new Set(waiters.map(({ mark }) => mark));
     const places = this.#places();
     const turns = new Set(places.filter(({ isTurn }) => isTurn).map(({ mark }) => mark));
     // While it takes its turn, a place has two tickets.
     const others = places.filter(({ isTurn, mark }) => isTurn || !(ownMarks.has(mark) || turns.has(mark)));
-    const waiting = own.map((place) => ({ ...place, isTurn: false, lease: self }));
+    const waiting = waiters.map((place) => ({ ...place, isTurn: false, lease: self }));
     return [...this.#living(others), ...waiting].sort(comparePlaces);
   }
 
@@ -103,10 +103,10 @@ export class Tickets {
   #living(places: readonly NamedTicket[]): Ticket[] {
     const nowMs = this.#clock.now();
     const processes = askedOnce(this.#processes);
-    const known = new Map<string, Lease>();
+    const leases = new Map<string, Lease>();
     const living = places.flatMap((place) => {
       const name = place.isTurn ? turnName(place) : waitingName(place);
-      const before = this.#known.get(name) ?? null;
+      const before = this.#leases.get(name) ?? null;
       const lease = isHeld(before, processes, nowMs) ? before : this.#read(name);
       if (lease === "gone") return [];
       if (lease === null || !isHeld(lease, processes, nowMs)) {
@@ -114,10 +114,10 @@ export class Tickets {
         return [];
       }
       // The ticket of a turn may become one that no process has.
-      if (!place.isTurn) known.set(name, lease);
+      if (!place.isTurn) leases.set(name, lease);
       return [{ ...place, lease }];
     });
-    if (places.some(({ isTurn }) => !isTurn)) this.#known = known;
+    if (places.some(({ isTurn }) => !isTurn)) this.#leases = leases;
     return living;
   }
 

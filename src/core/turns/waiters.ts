@@ -31,9 +31,9 @@ export function waitersIn(folder: string, deps: LineDeps): Waiters {
   const byFolder = shared.get(deps.processes) ?? new Map<string, Waiters>();
   shared.set(deps.processes, byFolder);
   const key = folderKey(folder);
-  const known = byFolder.get(key) ?? new Waiters(folder, key, deps, () => byFolder.delete(key));
-  byFolder.set(key, known);
-  return known;
+  const waiters = byFolder.get(key) ?? new Waiters(folder, key, deps, () => byFolder.delete(key));
+  byFolder.set(key, waiters);
+  return waiters;
 }
 
 /** Those of this process that wait for a turn in a folder. The protocol is explained at `Line`. */

@@ -15,7 +15,7 @@ import { submitNew, type TaskSpec } from "../task/submit-and-finish.ts";
 
 export interface GenerateSpec extends TaskSpec, CostRules {
   /** Reference images that are to be checked or uploaded first; absent where all are sent as they are. */
-  references?: Pick<RequestReferences, "known" | "ready"> | null;
+  references?: Pick<RequestReferences, "asRecorded" | "ready"> | null;
   /** The task that the user asked to submit again. */
   repeated: TaskRecord | null;
   /** Whether the request is submitted even if an earlier task for it is unfinished. */
@@ -49,7 +49,7 @@ export async function generate(
     warnings.push(warning);
     await onWarning(warning);
   };
-  const asSent = references === null ? checked.request : await references.known(checked.request);
+  const asSent = references === null ? checked.request : await references.asRecorded(checked.request);
   const reusing = reuse ? await import("./reuse.ts") : null;
   if (asSent !== null && !again) {
     const earlier = await (reusing?.reuseEarlier(asSent, spec, deps) ??

@@ -135,7 +135,7 @@ export async function historyFilter(
 }
 
 function statusOf(text: string, label: string): HistoryStatus {
-  const status = STATUSES.find((known) => known === text.toLowerCase());
+  const status = STATUSES.find((each) => each === text.toLowerCase());
   if (status) return status;
   throw new UsageError(
     `${label} ${JSON.stringify(text)} is not a status. Use one of: ${STATUSES.join(", ")}.`,

@@ -101,8 +101,8 @@ const SIGNATURES: ReadonlyArray<readonly [string, string]> = [
 export function describeForeign(head: Buffer): string {
   if (head.length === 0) return "empty";
   const bytes = head.toString("latin1");
-  const known = SIGNATURES.find(([signature]) => bytes.startsWith(signature));
-  if (known !== undefined) return known[1];
+  const match = SIGNATURES.find(([signature]) => bytes.startsWith(signature));
+  if (match !== undefined) return match[1];
   if (bytes.startsWith("ftyp", 4)) return "a media file that is not AVIF";
   return describeText(
     head

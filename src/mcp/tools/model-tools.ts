@@ -1,5 +1,5 @@
 import { z } from "zod/v4";
-import { unknownToUs } from "../../models/check.ts";
+import { unknownToUs } from "../../models/check-request.ts";
 import { KINDS, QUALITIES } from "../../models/matrix.ts";
 import { type CallSettings, requestSchema, tool } from "../tool.ts";
 

@@ -40,11 +40,11 @@ export function ownFields(
   { fieldNames, defaults }: FieldTerms,
   labels: Labels,
 ): OwnFields | Refusal {
-  const { fields: own = {} } = input;
-  const wrong = Object.keys(own).find((name) => wrongFieldName(name) !== null);
+  const { fields: named = {} } = input;
+  const wrong = Object.keys(named).find((name) => wrongFieldName(name) !== null);
   if (wrong !== undefined)
     return refuse(`${labels.fields}: ${wrongFieldName(wrong)}`, "leave it out", undefined);
-  const fields: Record<string, ProviderFields[string]> = { ...defaults.fields, ...own };
+  const fields: Record<string, ProviderFields[string]> = { ...defaults.fields, ...named };
   const result: OwnFields = {};
   for (const name of ["seed", "negative"] as const) {
     const value = input[name] ?? defaults[name];
@@ -55,7 +55,7 @@ export function ownFields(
         `${input[name] === undefined ? `the setting ${name}` : labels[name]} cannot be used: this generator has no field for ${WORDS[name]}`,
         "leave it out; which generators have one: imggen help generators",
       );
-    if (Object.hasOwn(own, field)) continue;
+    if (Object.hasOwn(named, field)) continue;
     delete fields[field];
     Object.assign(result, { [name]: value });
   }

@@ -8,17 +8,17 @@ export const quality: Rule = (subject) => {
   if (input.quality === undefined) return undefined;
   const value = canonicalQuality(input.quality);
   if (value === undefined) return unknownQuality(input.quality, labels.quality) ?? undefined;
-  const given = `${labels.quality} ${shown(input.quality)}`;
+  const setting = `${labels.quality} ${shown(input.quality)}`;
   if (model.qualities === null || model.qualities.includes(value)) return undefined;
   const others = `models that take ${value}: ${modelList(findModels({ quality: value }, matrix).matching)}`;
   const limit = { field: "quality", allowed: model.qualities } as const;
   return model.qualities.length === 0
     ? refuse(
-        `${given}: ${model.id} takes no quality`,
+        `${setting}: ${model.id} takes no quality`,
         `${withoutField("quality", subject)}; ${others}`,
         limit,
       )
-    : refuse(`${given}: ${model.id} takes only ${model.qualities.join(", ")}`, others, limit);
+    : refuse(`${setting}: ${model.id} takes only ${model.qualities.join(", ")}`, others, limit);
 };
 
 /** Section 2.2: the allowed values of `quality`. */

@@ -1,6 +1,6 @@
+import { intendedRatio, isKnownRatio, isWellFormedRatio, nearestRatio } from "../aspect-ratio.ts";
 import { findModels, resolveModel } from "../find.ts";
 import { DEFAULT_MODEL, type Matrix, RATIOS } from "../matrix.ts";
-import { intendedRatio, isKnownRatio, isWellFormedRatio, nearestRatio } from "../ratio.ts";
 import { modelList, type Refusal, type Rule, refuse, shown, type Warning, warning } from "./rule.ts";
 
 /** Section 2.5: a ratio has to be in the model's row; a model without a row may take any. */

@@ -2,7 +2,7 @@ import { shortened } from "../../lib/short-text.ts";
 import type { OptionNames, Wording } from "../../lib/wording.ts";
 import type { RequestInput } from "../../task/request.ts";
 import type { FieldName } from "../../task/request-fields.ts";
-import type { Limit } from "../errors.ts";
+import type { Limit } from "../invalid-request.ts";
 import type { Matrix, Model } from "../matrix.ts";
 
 /** How an error names each value, so that it points to where the user set it. */

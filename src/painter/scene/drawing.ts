@@ -58,8 +58,8 @@ export function paintDrawing(
     let color = colorOf(stage, name, main);
     for (const sign of shades) color = sign === "-" ? brighter(color, 0.8) : mix(color, CREAM, 0.4);
     // The subject may be a little brighter than the light allows, and so are windows.
-    const own = unlit ? 1 : name === "lit" ? light.lamps * (1 - distance) : distance === 0 ? 0.25 : 0;
-    color = mix(lit(stage, color, distance), color, own);
+    const ownShare = unlit ? 1 : name === "lit" ? light.lamps * (1 - distance) : distance === 0 ? 0.25 : 0;
+    color = mix(lit(stage, color, distance), color, ownShare);
     if (signs.includes("*")) return places.map((place) => glowAt(place, shapes, color, opacity));
     const outline = outlines(readShapes(shapes), signs.includes("="), places);
     if (unlit || name === "lit") return [fill(outline, color, opacity)];

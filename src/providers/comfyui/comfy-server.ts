@@ -1,9 +1,9 @@
-import type { HttpReply } from "../../api/client.ts";
+import type { HttpReply } from "../../api/http-client.ts";
 import { fieldsOf, isTexts } from "../../lib/json.ts";
-import type { ProviderServer } from "../http.ts";
 import { lenientJson } from "../lenient-json.ts";
 import { jsonBody, type PostBody } from "../post-body.ts";
 import { ProviderError } from "../provider.ts";
+import type { ProviderServer } from "../provider-http.ts";
 import { isSuccess } from "../reply-file.ts";
 import { entryIn, type HistoryEntry, type ServerImage } from "./outputs.ts";
 
@@ -53,10 +53,10 @@ export class ComfyServer {
     const [running, pending] = [rowsIn(queue.queue_running), rowsIn(queue.queue_pending)];
     const current = running.find((row) => row.id === jobId);
     if (current !== undefined) return { place: "running", graph: current.graph };
-    const own = pending.find((row) => row.id === jobId);
-    if (own === undefined) return null;
-    const before = pending.filter(({ number }) => number < own.number);
-    return { place: "waiting", ahead: running.length + before.length, graph: own.graph };
+    const waiting = pending.find((row) => row.id === jobId);
+    if (waiting === undefined) return null;
+    const before = pending.filter(({ number }) => number < waiting.number);
+    return { place: "waiting", ahead: running.length + before.length, graph: waiting.graph };
   }
 
   /** What it says of a class of nodes. @throws as `find` */

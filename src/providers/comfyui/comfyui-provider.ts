@@ -1,7 +1,5 @@
 import { fieldsOf } from "../../lib/json.ts";
-import type { ProviderDeps } from "../deps.ts";
 import { clauseOf, settled } from "../failures.ts";
-import { ProviderServer } from "../http.ts";
 import type { ServerSetup } from "../kind.ts";
 import { jsonBody } from "../post-body.ts";
 import {
@@ -13,8 +11,10 @@ import {
   type SubmitReply,
   type UnknownReply,
 } from "../provider.ts";
+import type { ProviderDeps } from "../provider-deps.ts";
+import { ProviderServer } from "../provider-http.ts";
 import { isSuccess, jsonIn } from "../reply-file.ts";
-import { cancelJob } from "./cancel.ts";
+import { cancelJob } from "./cancel-job.ts";
 import { checkpointNamed } from "./checkpoint.ts";
 import { ComfyServer } from "./comfy-server.ts";
 import { followJob } from "./follow.ts";
@@ -22,7 +22,7 @@ import { type Graph, graphJson } from "./graph.ts";
 import { jobIdOf } from "./job-id.ts";
 import { factsOf, requireOneOutput } from "./node-facts.ts";
 import { type Placement, placed, placementLines, placementsIn } from "./placements.ts";
-import { pollJob } from "./poll.ts";
+import { pollJob } from "./poll-job.ts";
 import { uploadReferences } from "./references.ts";
 import { workflowRefusal } from "./refusal.ts";
 import { wantedOf } from "./wanted.ts";
@@ -77,11 +77,11 @@ interface Context {
 
 /** Reads the workflow, and asks the server about its nodes. @throws ProviderError, UsageError */
 async function prepared({ workflows, server }: Context, signal: AbortSignal | null): Promise<Prepared> {
-  const given = await workflows.given();
-  const named = given === null ? {} : { workflow: given.sha256 };
-  if (given === null || signal === null) return { isPaid: false, ...named };
-  const facts = await factsOf(given.graph, server, signal);
-  requireOneOutput(given.graph, facts);
+  const workflow = await workflows.fromFile();
+  const named = workflow === null ? {} : { workflow: workflow.sha256 };
+  if (workflow === null || signal === null) return { isPaid: false, ...named };
+  const facts = await factsOf(workflow.graph, server, signal);
+  requireOneOutput(workflow.graph, facts);
   return { isPaid: [...facts.values()].some(({ isPaid }) => isPaid), ...named };
 }
 
@@ -141,9 +141,9 @@ async function sent(job: Job, how: SubmitHow, context: Context): Promise<SubmitR
 
 /** What became of a job whose reply was lost: the server knows. */
 async function afterLoss(lost: UnknownReply, job: Job, server: ComfyServer): Promise<SubmitReply> {
-  const known = await whereabouts(job, AbortSignal.timeout(ASK_MS), server);
-  if (known === null) return lost;
-  return known.outcome === "unknown" ? { ...lost, isAskable: true } : known;
+  const found = await whereabouts(job, AbortSignal.timeout(ASK_MS), server);
+  if (found === null) return lost;
+  return found.outcome === "unknown" ? { ...lost, isAskable: true } : found;
 }
 
 /** What became of a job whose process ended. One that is given up is looked for all the same, to be stopped then. */

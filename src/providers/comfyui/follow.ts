@@ -1,6 +1,6 @@
 import { fieldsOf } from "../../lib/json.ts";
-import type { ProviderServer } from "../http.ts";
 import type { FollowHow } from "../provider.ts";
+import type { ProviderServer } from "../provider-http.ts";
 import type { ComfyServer } from "./comfy-server.ts";
 import { JobProgress } from "./progress.ts";
 

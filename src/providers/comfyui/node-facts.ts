@@ -16,7 +16,7 @@ export interface NodeFacts {
 }
 
 /** What is known of the classes of each server: it is asked once in the life of this process. */
-const known = new Map<string, NodeFacts>();
+const factsByClass = new Map<string, NodeFacts>();
 
 const AT_ONCE = 8;
 
@@ -32,8 +32,8 @@ export async function factsOf(
   const classes = [...new Set([...graph.values()].map(({ class_type }) => class_type))];
   const facts = await mapConcurrent(classes, AT_ONCE, async (name) => {
     const key = `${server.address} ${name}`;
-    const found = known.get(key) ?? readFacts(name, await server.objectInfo(name, signal));
-    if (found !== null) known.set(key, found);
+    const found = factsByClass.get(key) ?? readFacts(name, await server.objectInfo(name, signal));
+    if (found !== null) factsByClass.set(key, found);
     return [name, found] as const;
   });
   const missing = facts.filter(([, found]) => found === null).map(([name]) => name);

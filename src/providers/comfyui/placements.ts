@@ -56,8 +56,10 @@ function filledPlaceholders(
   graph: Graph,
   values: ReadonlyMap<string, Value>,
 ): { placements: Placement[]; names: Set<string> } {
-  const known = [...new Set([...NAMES, ...values.keys()])].map((name) => name.replace(/[^\w-]/g, "\\$&"));
-  const pattern = new RegExp(`\\{(${known.join("|")})\\}|%(${known.join("|")})%`, "g");
+  const placeholders = [...new Set([...NAMES, ...values.keys()])].map((name) =>
+    name.replace(/[^\w-]/g, "\\$&"),
+  );
+  const pattern = new RegExp(`\\{(${placeholders.join("|")})\\}|%(${placeholders.join("|")})%`, "g");
   const placements: Placement[] = [];
   const names = new Set<string>();
   const valueAt = (name: string, id: string, node: GraphNode) => {

@@ -82,8 +82,8 @@ function prompts(graph: Graph): Place[] {
 }
 
 function seeds(graph: Graph): Place[] {
-  const own = samplers(graph).flatMap(([id]) => numbersAt(graph, id, SEEDS));
-  return own.length > 0 ? distinct(own) : valuesNamed(graph, SEEDS, "number");
+  const found = samplers(graph).flatMap(([id]) => numbersAt(graph, id, SEEDS));
+  return found.length > 0 ? distinct(found) : valuesNamed(graph, SEEDS, "number");
 }
 
 function loadImages(graph: Graph): Place[] {
@@ -107,8 +107,8 @@ function textsBehind(graph: Graph, id: string, role: Role, seen = new Set<string
   if (node === undefined || seen.has(id)) return [];
   seen.add(id);
   const { inputs } = node;
-  const own = TEXTS.filter((input) => typeof inputs[input] === "string");
-  if (own.length > 0) return own.map((input) => ({ id, input }));
+  const texts = TEXTS.filter((input) => typeof inputs[input] === "string");
+  if (texts.length > 0) return texts.map((input) => ({ id, input }));
   const named = [...TEXTS, role].map((input) => inputs[input]).find(isLink);
   if (named !== undefined) return textsBehind(graph, named[0], role, seen);
   const others = Object.entries(inputs).filter(([input]) => input !== "positive" && input !== "negative");

@@ -1,6 +1,6 @@
 import { errorText } from "../../lib/error-text.ts";
 import type { WorkOptions } from "../../task/work.ts";
-import type { GeneratorOptions } from "../options.ts";
+import type { GeneratorOptions } from "../generator-options.ts";
 import { ProviderError, unsendable } from "../provider.ts";
 import { CLASSIC } from "./classic-graph.ts";
 import type { Graph } from "./graph.ts";
@@ -10,7 +10,7 @@ import { keepWorkflow, keptWorkflow, readWorkflow, type Workflow } from "./workf
 export class Workflows {
   readonly #file: GeneratorOptions["workflow"];
   readonly #folder: string | undefined;
-  readonly #known = new Map<string, Graph>();
+  readonly #graphs = new Map<string, Graph>();
 
   /** @param folder of the private copies; undefined: none is kept, and there is no task */
   constructor(file: GeneratorOptions["workflow"], folder: string | undefined) {
@@ -19,10 +19,10 @@ export class Workflows {
   }
 
   /** Reads the user's file, and keeps it; null where the classic workflow is used. @throws UsageError, ProviderError */
-  async given(): Promise<Workflow | null> {
+  async fromFile(): Promise<Workflow | null> {
     if (this.#file === undefined) return null;
     const workflow = readWorkflow(this.#file.path, this.#file.label);
-    this.#known.set(workflow.sha256, workflow.graph);
+    this.#graphs.set(workflow.sha256, workflow.graph);
     if (this.#folder !== undefined) await this.#keep(workflow, this.#folder);
     return workflow;
   }
@@ -30,12 +30,12 @@ export class Workflows {
   /** The workflow of a task. @throws ProviderError where its copy cannot be used */
   of({ workflow }: Pick<WorkOptions, "workflow">): Graph {
     if (workflow === undefined) return CLASSIC;
-    const known = this.#known.get(workflow);
-    if (known !== undefined) return known;
+    const kept = this.#graphs.get(workflow);
+    if (kept !== undefined) return kept;
     try {
       if (this.#folder === undefined) throw new Error("none is kept");
       const graph = keptWorkflow(workflow, this.#folder);
-      this.#known.set(workflow, graph);
+      this.#graphs.set(workflow, graph);
       return graph;
     } catch (cause) {
       const message = `The workflow of the task cannot be used: ${errorText(cause)}.`;

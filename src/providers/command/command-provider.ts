@@ -3,9 +3,8 @@ import { access, writeFile } from "node:fs/promises";
 import { platform } from "node:os";
 import path from "node:path";
 import { errorText } from "../../lib/error-text.ts";
-import type { ProviderDeps } from "../deps.ts";
 import { settled } from "../failures.ts";
-import type { GeneratorOptions } from "../options.ts";
+import type { GeneratorOptions } from "../generator-options.ts";
 import {
   type Job,
   type Provider,
@@ -14,6 +13,7 @@ import {
   type SubmitReply,
   unsendable,
 } from "../provider.ts";
+import type { ProviderDeps } from "../provider-deps.ts";
 import { referenceFiles, shownContext } from "../reference-files.ts";
 import { filledCommand, missingPlace, shownCommand } from "./command-words.ts";
 import { recoverCommand } from "./left-command.ts";

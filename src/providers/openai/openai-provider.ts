@@ -1,16 +1,16 @@
 import { fieldsOf, isJsonObject, jsonOrNull } from "../../lib/json.ts";
-import type { ProviderDeps } from "../deps.ts";
 import { isModeration, readErrorBody } from "../failed-reply.ts";
-import { ProviderServer } from "../http.ts";
 import { imageService } from "../image-service.ts";
 import type { ServerSetup } from "../kind.ts";
 import type { Job, Provider, SubmitHow } from "../provider.ts";
+import type { ProviderDeps } from "../provider-deps.ts";
+import { ProviderServer } from "../provider-http.ts";
 import type { ReferenceDeps } from "../reference-files.ts";
 import { isSuccess, type StoredReply } from "../reply-file.ts";
 import type { ServiceRequest } from "../server-provider.ts";
-import { readAnswer } from "./answer.ts";
-import { bodyOf, type ImageRequest, imageRequest } from "./request.ts";
-import { type ServerForm, serverFormOf } from "./servers.ts";
+import { readAnswer } from "./openai-answer.ts";
+import { bodyOf, type ImageRequest, imageRequest } from "./openai-request.ts";
+import { type ServerForm, serverFormOf } from "./server-forms.ts";
 import { isGptImage } from "./size.ts";
 
 /** An OpenAI-compatible server: `POST <base>/images/generations`, and `/images/edits` with reference images. */

@@ -18,18 +18,18 @@ export function packagesFolder(configFolder: string): string {
  * The package of a spec, as it is installed for imggen: never from the current folder, or one above it.
  * @throws UsageError where it is not there, or is none
  */
-export function installedPackage(given: PackageName, configFolder: string): PackageSpec {
+export function installedPackage(spec: PackageName, configFolder: string): PackageSpec {
   const folder = packagesFolder(configFolder);
   const modules = path.join(folder, "node_modules");
-  if (!existsSync(path.join(modules, given.package, "package.json")))
-    throw new UsageError(`The package ${given.package} is not installed for imggen.`, {
-      hint: `Nothing was sent. Install it: npm install --prefix ${shellWord(folder)} ${given.package}`,
+  if (!existsSync(path.join(modules, spec.package, "package.json")))
+    throw new UsageError(`The package ${spec.package} is not installed for imggen.`, {
+      hint: `Nothing was sent. Install it: npm install --prefix ${shellWord(folder)} ${spec.package}`,
     });
   // Of a file in it, so that nothing else is looked in before it.
   const load = createRequire(path.join(modules, "imggen.cjs"));
-  const { definition, version } = loaded(given.package, load, modules);
-  const url = given.url ?? definition.url.replace(/\/+$/, "");
-  return { ...given, url, version: `${given.package}@${version}`, server: kindOf(definition) };
+  const { definition, version } = loaded(spec.package, load, modules);
+  const url = spec.url ?? definition.url.replace(/\/+$/, "");
+  return { ...spec, url, version: `${spec.package}@${version}`, server: kindOf(definition) };
 }
 
 function loaded(

@@ -1,14 +1,14 @@
 import { errorText } from "../../lib/error-text.ts";
 import { type Answer, answerOf, base64Images, type ReplyImage } from "../answer.ts";
-import type { ProviderDeps } from "../deps.ts";
 import { clauseOf, failedPoll } from "../failures.ts";
-import { ProviderServer } from "../http.ts";
 import { imageService } from "../image-service.ts";
 import { type JobForm, jobService, urlsIn } from "../job-service.ts";
 import type { ServerSetup } from "../kind.ts";
 import { lenientJson } from "../lenient-json.ts";
 import type { Look, Polls } from "../polls.ts";
 import * as port from "../provider.ts";
+import type { ProviderDeps } from "../provider-deps.ts";
+import { ProviderServer } from "../provider-http.ts";
 import { referenceUrls } from "../reference-files.ts";
 import { isSuccess, jsonIn, type StoredReply } from "../reply-file.ts";
 import type { JobContext, ServiceRequest } from "../server-provider.ts";
@@ -43,9 +43,9 @@ function problemOf(
   { title, settings, fieldNames }: ProviderPackage,
   provider: Provider,
 ): string | null {
-  const known = settings && [...settings, ...Object.values(fieldNames ?? {})];
-  const stray = Object.keys(job.options.fields).find((name) => known && !known.includes(name));
-  if (stray !== undefined) return `${title} has no setting ${stray}. It has: ${known?.join(", ") || "none"}.`;
+  const names = settings && [...settings, ...Object.values(fieldNames ?? {})];
+  const stray = Object.keys(job.options.fields).find((name) => names && !names.includes(name));
+  if (stray !== undefined) return `${title} has no setting ${stray}. It has: ${names?.join(", ") || "none"}.`;
   const urls = job.references.map((reference) => ("url" in reference ? reference.url : "data:"));
   return provider.check?.(plainJob({ ...job, taskId: "" }, urls)) ?? null;
 }

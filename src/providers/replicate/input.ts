@@ -3,7 +3,7 @@ import { sizeFields } from "../openai/size.ts";
 import { type Job, unsendable } from "../provider.ts";
 import { referenceUrls } from "../reference-files.ts";
 import type { JobContext } from "../server-provider.ts";
-import type { ModelInput, ModelInputs } from "./model.ts";
+import type { ModelInput, ModelInputs } from "./model-inputs.ts";
 
 type Input = Readonly<Record<string, unknown>>;
 
@@ -11,19 +11,19 @@ type Input = Readonly<Record<string, unknown>>;
  * The input of a prediction, by what its model can be given. A field of the user's that the model does not have is left
  * out, and said. @throws ProviderError (invalid) for a ratio or a reference image that it has no place for
  */
-export async function inputFor(job: Job, known: ModelInputs, context: JobContext): Promise<Input> {
+export async function inputFor(job: Job, allowed: ModelInputs, context: JobContext): Promise<Input> {
   const onWarning = (message: string) => context.onWarning?.(message);
   const { fields, model } = job.options;
-  const unknown = Object.keys(fields).filter((name) => known?.has(name) === false);
+  const unknown = Object.keys(fields).filter((name) => allowed?.has(name) === false);
   const needed = neededFields(job).find((name) => unknown.includes(name));
   if (needed !== undefined) throw unsendable(`${model} has no input ${needed}.`);
   if (unknown.length > 0) onWarning(`${model} has no input ${unknown.join(", ")}: it was not sent.`);
   const sent = Object.entries(fields).filter(([name]) => !unknown.includes(name));
   return {
     prompt: job.request.prompt,
-    ...sizeInput(job, known),
-    ...qualityInput(job, known, onWarning),
-    ...(await referenceInput(job, known, context)),
+    ...sizeInput(job, allowed),
+    ...qualityInput(job, allowed, onWarning),
+    ...(await referenceInput(job, allowed, context)),
     ...Object.fromEntries(sent),
   };
 }
@@ -35,16 +35,16 @@ function neededFields({ request: { seed, negative } }: Job): string[] {
 }
 
 /** A size as the model takes it; nothing where none was asked for. */
-function sizeInput(job: Job, known: ModelInputs): Input {
+function sizeInput(job: Job, allowed: ModelInputs): Input {
   const { options, request } = job;
   const { width, height, sizeForm, model } = options;
   const sized = { ratio: ratioOf(job), width, height };
   if (sizeForm !== null) return sizeFields(sized, null, sizeForm);
-  const hasPixels = (known?.has("width") && known.has("height")) ?? false;
-  const shape = known?.get("aspect_ratio");
+  const hasPixels = (allowed?.has("width") && allowed.has("height")) ?? false;
+  const shape = allowed?.get("aspect_ratio");
   const { ratio } = sized;
   if (ratio === undefined) return hasPixels && !shape && request.quality ? { width, height } : {};
-  if (known === null || (shape && takes(shape, ratio))) return { aspect_ratio: ratio };
+  if (allowed === null || (shape && takes(shape, ratio))) return { aspect_ratio: ratio };
   if (shape && hasPixels && shape.values?.includes("custom"))
     return { aspect_ratio: "custom", width, height };
   if (hasPixels) return { width, height };
@@ -65,13 +65,13 @@ const QUALITY_INPUTS = ["resolution", "size"] as const;
 
 function qualityInput(
   { request: { quality }, options: { model, width, height } }: Job,
-  known: ModelInputs,
+  allowed: ModelInputs,
   onWarning: (message: string) => void,
 ): Input {
-  if (quality === undefined || known === null) return {};
-  const name = QUALITY_INPUTS.find((each) => known.get(each)?.values?.includes(quality));
+  if (quality === undefined || allowed === null) return {};
+  const name = QUALITY_INPUTS.find((each) => allowed.get(each)?.values?.includes(quality));
   if (name !== undefined) return { [name]: quality };
-  const hasPixels = known.has("width") && known.has("height") && width > 0 && height > 0;
+  const hasPixels = allowed.has("width") && allowed.has("height") && width > 0 && height > 0;
   if (!hasPixels && quality !== "1K")
     onWarning(`${model} has no input for the quality ${quality}: it was not sent.`);
   return {};
@@ -87,12 +87,12 @@ const IMAGE_INPUTS = [
   "image_prompt",
 ] as const;
 
-async function referenceInput(job: Job, known: ModelInputs, context: JobContext): Promise<Input> {
+async function referenceInput(job: Job, allowed: ModelInputs, context: JobContext): Promise<Input> {
   const { references, options } = job;
   if (references.length === 0) return {};
-  const names = known === null ? ["image"] : IMAGE_INPUTS.filter((name) => known.has(name));
-  const list = names.find((name) => known?.get(name)?.isList);
-  const single = names.find((name) => !known?.get(name)?.isList);
+  const names = allowed === null ? ["image"] : IMAGE_INPUTS.filter((name) => allowed.has(name));
+  const list = names.find((name) => allowed?.get(name)?.isList);
+  const single = names.find((name) => !allowed?.get(name)?.isList);
   const name = references.length > 1 ? list : (single ?? list);
   if (name === undefined) {
     const most = names.length === 0 ? "no reference image" : "one reference image";

@@ -1,13 +1,13 @@
 import { fieldsOf, jsonOrNull } from "../../lib/json.ts";
-import type { ProviderDeps } from "../deps.ts";
-import { ProviderServer } from "../http.ts";
 import { isJobId, type JobForm, jobService, urlsIn, wordsOf } from "../job-service.ts";
 import type { ServerSetup } from "../kind.ts";
 import type { Fields, Polls } from "../polls.ts";
 import type { PolledState, Provider } from "../provider.ts";
+import type { ProviderDeps } from "../provider-deps.ts";
+import { ProviderServer } from "../provider-http.ts";
 import { modelNamed } from "../server-provider.ts";
 import { inputFor } from "./input.ts";
-import { MODEL_NAME, modelInputs, submitPath, versionOf } from "./model.ts";
+import { MODEL_NAME, modelInputs, submitPath, versionOf } from "./model-inputs.ts";
 
 /** Replicate: a request is a prediction, whose inputs differ by model. */
 export function replicateProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
@@ -27,8 +27,8 @@ function formOf(server: ProviderServer, deps: ProviderDeps): JobForm {
     check: modelNamed(MODEL_NAME, "Replicate is named owner/name or owner/name:version"),
     async request(job, context) {
       const model = job.options.model ?? "";
-      const known = await modelInputs(model, server, { ...deps, ...context });
-      const input = await inputFor(job, known, context);
+      const allowed = await modelInputs(model, server, { ...deps, ...context });
+      const input = await inputFor(job, allowed, context);
       const version = versionOf(model);
       return { path: submitPath(model), body: { ...(version !== null && { version }), input } };
     },

@@ -1,5 +1,5 @@
-import { type HttpClient, type HttpReply, wholeReply } from "../../api/client.ts";
 import { connectionErrorText } from "../../api/connection-errors.ts";
+import { type HttpClient, type HttpReply, wholeReply } from "../../api/http-client.ts";
 import { type HttpRequest, TransportError } from "../../api/transport.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { noteTask } from "../../lib/error-types.ts";

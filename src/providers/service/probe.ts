@@ -1,5 +1,5 @@
-import { HttpClient, type HttpClientOptions, wholeReply } from "../../api/client.ts";
-import { AuthRequiredError, refusedPoll } from "../../api/errors.ts";
+import { AuthRequiredError, refusedPoll } from "../../api/api-errors.ts";
+import { HttpClient, type HttpClientOptions, wholeReply } from "../../api/http-client.ts";
 import { isWorthRetry } from "../../api/retry.ts";
 import { keyMasker } from "../../lib/redact.ts";
 import { shellWord } from "../../lib/shell-word.ts";

@@ -1,6 +1,6 @@
-import type { HttpReply } from "../../api/client.ts";
+import { refusedPoll, refusedSubmit } from "../../api/api-errors.ts";
 import { connectionErrorText } from "../../api/connection-errors.ts";
-import { refusedPoll, refusedSubmit } from "../../api/errors.ts";
+import type { HttpReply } from "../../api/http-client.ts";
 import { isWorthRetry, parseRetryAfter } from "../../api/retry.ts";
 import type { TransportError } from "../../api/transport.ts";
 import { KEY_MASK } from "../../lib/redact.ts";

@@ -24,7 +24,7 @@ export interface Account {
 export class Accounts {
   readonly #folder: string;
   readonly #startCredits: number;
-  readonly #known = new Map<string, Account>();
+  readonly #accounts = new Map<string, Account>();
 
   /** @param startCredits what a new account has; default 1000 */
   constructor(folder: string, startCredits = START_CREDITS) {
@@ -34,11 +34,11 @@ export class Accounts {
 
   of(key: string): Account {
     const id = keyFingerprint(key);
-    const known = this.#known.get(id);
-    if (known !== undefined) return known;
+    const existing = this.#accounts.get(id);
+    if (existing !== undefined) return existing;
     const book = new AccountBook(path.join(this.#folder, `${id}.jsonl`), this.#startCredits);
     const account = { id, hasSubscription: key !== SANDBOX_BASIC_KEY, book };
-    this.#known.set(id, account);
+    this.#accounts.set(id, account);
     return account;
   }
 

@@ -2,7 +2,7 @@ import path from "node:path";
 import type { Clock } from "../../lib/clock.ts";
 import { makeFolder } from "../../lib/durable.ts";
 import type { Matrix } from "../../models/matrix.ts";
-import type { DrawPicture } from "../../painter/picture.ts";
+import type { DrawPicture } from "../../painter/draw-picture.ts";
 import type { RequestLine } from "../../server/http.ts";
 import { loadSecret } from "../../server/links.ts";
 import { Accounts } from "./accounts.ts";

@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { isJsonObject, jsonOrNull } from "../../lib/json.ts";
 import type { ServiceRequest } from "../../server/http.ts";
-import { type OpenAiError, wrongRequest } from "./errors.ts";
+import { type OpenAiError, wrongRequest } from "./openai-error.ts";
 
 /** What a request says: its fields, and the files of its reference images. */
 export interface ImagesBody {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Clock } from "../../lib/clock.ts";
-import type { OpenAiError } from "./errors.ts";
+import type { OpenAiError } from "./openai-error.ts";
 import type { ImagesOperation } from "./order.ts";
 import type { ImagesResult } from "./result.ts";
 

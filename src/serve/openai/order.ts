@@ -3,7 +3,7 @@ import { greatestCommonDivisor } from "../../lib/whole-number.ts";
 import { MAX_IMAGES } from "../../models/matrix.ts";
 import type { WorkOptions } from "../../task/work.ts";
 import type { Order } from "../begin.ts";
-import { type OpenAiError, wrongRequest } from "./errors.ts";
+import { type OpenAiError, wrongRequest } from "./openai-error.ts";
 
 /** Which of the two operations: its events have its name. */
 export type ImagesOperation = "image_generation" | "image_edit";
@@ -69,9 +69,9 @@ function orderFrom(fields: Readonly<Record<string, unknown>>, isOpenAi: boolean)
     maxImages: countOf(fields),
     ...(image.length > 0 && { image }),
   };
-  const own = isOpenAi ? ownFields(fields) : {};
+  const extra = isOpenAi ? ownFields(fields) : {};
   return {
-    order: { input, options: { ...size.pixels, ...(Object.keys(own).length > 0 && { fields: own }) } },
+    order: { input, options: { ...size.pixels, ...(Object.keys(extra).length > 0 && { fields: extra }) } },
     responseFormat: formatOf(fields),
     isStream: fields.stream === true || fields.stream === "true",
   };
@@ -124,12 +124,12 @@ function urlsOf({ image, images }: Readonly<Record<string, unknown>>): string[] 
 }
 
 function ownFields(fields: Readonly<Record<string, unknown>>): Record<string, string | number | boolean> {
-  const given = OF_OPENAI.filter((name) => !(name === "quality" && QUALITIES.has(fields.quality)));
-  const own: Record<string, string | number | boolean> = {};
-  for (const name of given) {
+  const names = OF_OPENAI.filter((name) => !(name === "quality" && QUALITIES.has(fields.quality)));
+  const extra: Record<string, string | number | boolean> = {};
+  for (const name of names) {
     const value = fields[name];
     if (typeof value === "string" || typeof value === "number" || typeof value === "boolean")
-      own[name] = value;
+      extra[name] = value;
   }
-  return own;
+  return extra;
 }

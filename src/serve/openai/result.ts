@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import type { ServiceRequest } from "../../server/http.ts";
 import type { TaskRecord } from "../../task/record.ts";
+import { linksTo, originOf } from "../answer-poll.ts";
 import type { TaskEnd } from "../end.ts";
-import { linksTo, originOf } from "../poll.ts";
-import type { Service } from "../service.ts";
+import type { Service } from "../server-parts.ts";
 import type { ImagesOrder } from "./order.ts";
 
 type Completed = Extract<TaskEnd, { name: "completed" }>;

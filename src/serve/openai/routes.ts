@@ -1,9 +1,9 @@
 import type { ServiceRequest, Version1 } from "../../server/http.ts";
 import { isSameText } from "../../server/links.ts";
 import type { ServerReply } from "../../server/reply.ts";
-import type { Service } from "../service.ts";
-import { errorReply, NO_SUCH_PATH, WRONG_KEY, wrongRequest } from "./errors.ts";
-import { images } from "./images.ts";
+import type { Service } from "../server-parts.ts";
+import { images } from "./answer-images.ts";
+import { errorReply, NO_SUCH_PATH, WRONG_KEY, wrongRequest } from "./openai-error.ts";
 
 /** OpenAI's API below /v1: what of it makes images. */
 export function openAiRoutes(service: Service): Version1 {

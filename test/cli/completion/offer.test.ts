@@ -3,7 +3,7 @@ import { offer } from "../../../src/cli/completion/offer.ts";
 import type { Sources } from "../../../src/cli/completion/values.ts";
 import type { Description } from "../../../src/cli/help/command-tree.ts";
 import { MODELS } from "../../../src/models/matrix.ts";
-import { mergeMatrix } from "../../../src/models/matrix-file/read.ts";
+import { mergeMatrix } from "../../../src/models/matrix-file/read-matrix.ts";
 import { SETTING_NAMES } from "../../../src/store/settings-table.ts";
 import { describedProgram } from "../../support/description.ts";
 

@@ -105,7 +105,12 @@ describe("the tables", () => {
   it("hold every exit code and every variable that the program has", () => {
     const codes = [...Object.values(EXIT_CODES), ...Object.values(SIGNAL_CODES), 0];
     expect(new Set(exitCodeTable().map(({ code }) => code))).toEqual(new Set(codes));
-    const source = ["client/folders.ts", "cli/app/compile-cache.ts", "api/proxies.ts", "cli/text/colors.ts"]
+    const source = [
+      "client/user-folders.ts",
+      "cli/app/compile-cache.ts",
+      "api/proxies.ts",
+      "cli/text/colors.ts",
+    ]
       .map((name) => readFileSync(path.resolve(import.meta.dirname, "../../../src", name), "utf8"))
       .join();
     const names = environmentTable().map(({ name }) => name);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { GenerationFailedError, NetworkError } from "../../../src/api/errors.ts";
+import { GenerationFailedError, NetworkError } from "../../../src/api/api-errors.ts";
 import { BatchCounts } from "../../../src/core/batch/counts.ts";
 import { PendingError } from "../../../src/core/errors.ts";
 import { endOf, newRow, newRows, REPORT } from "./some-rows.ts";

@@ -10,8 +10,8 @@ import {
   overDailyLimit,
 } from "../../../src/core/limits/budget.ts";
 import { MODELS } from "../../../src/models/matrix.ts";
-import { StateFolderError } from "../../../src/store/errors.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
+import { StateFolderError } from "../../../src/store/store-errors.ts";
 import type { Intent } from "../../../src/task/intent.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
 import { finishTask } from "../../support/finish-task.ts";

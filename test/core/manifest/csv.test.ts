@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readManifest } from "../../../src/core/manifest/read.ts";
+import { readManifest } from "../../../src/core/manifest/read-manifest.ts";
 import { entriesOf, read } from "./entries.ts";
 
 const csv = (content: string | Uint8Array, size?: number) => read(content, "csv", size);

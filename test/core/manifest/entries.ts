@@ -1,6 +1,6 @@
 import type { ManifestEntry, ReadOptions } from "../../../src/core/manifest/entry.ts";
-import type { ManifestFormat } from "../../../src/core/manifest/format.ts";
-import { readManifest } from "../../../src/core/manifest/read.ts";
+import type { ManifestFormat } from "../../../src/core/manifest/manifest-format.ts";
+import { readManifest } from "../../../src/core/manifest/read-manifest.ts";
 
 /** A text's bytes in chunks of a size, or all in one. */
 export async function* inChunks(content: string | Uint8Array, size = Number.POSITIVE_INFINITY) {

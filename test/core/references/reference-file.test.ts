@@ -14,8 +14,8 @@ async function folderWith(name: string, bytes: Buffer | string) {
   return folder;
 }
 
-const read = (folder: string, given: string) =>
-  readReferenceFile(given, "--image", (file) => path.resolve(folder, file));
+const read = (folder: string, name: string) =>
+  readReferenceFile(name, "--image", (file) => path.resolve(folder, file));
 
 /** A PNG of exactly so many bytes, whole: its text chunk is as long as it must be. */
 function pngOf(bytes: number): Buffer {
@@ -34,9 +34,9 @@ describe("a reference image on disk", () => {
       extension: "png",
       warning: null,
     };
-    expect(await read(folder, "a fox.png")).toEqual({ given: "a fox.png", ...facts });
+    expect(await read(folder, "a fox.png")).toEqual({ name: "a fox.png", ...facts });
     const url = pathToFileURL(file).href;
-    expect(await read(folder, url)).toEqual({ given: url, ...facts });
+    expect(await read(folder, url)).toEqual({ name: url, ...facts });
   });
 
   it.each([
@@ -49,15 +49,15 @@ describe("a reference image on disk", () => {
     ["cut short", "half.png", /^--image half.png is incomplete \(PNG cut short/],
     ["a file: URL of another machine", "file://other/fox.png", /is not a file: URL of this machine/],
     ["a name with NUL", "a\0b", /NUL/],
-  ])("is refused where it is %s: nothing was uploaded or sent", async (_what, given, message) => {
+  ])("is refused where it is %s: nothing was uploaded or sent", async (_what, name, message) => {
     const folder = await folderWith("half.png", PICTURE.subarray(0, -20));
     await mkdir(path.join(folder, "folder"));
-    if (given === "pipe") execFileSync("mkfifo", [path.join(folder, "pipe")]);
+    if (name === "pipe") execFileSync("mkfifo", [path.join(folder, "pipe")]);
     await writeFile(path.join(folder, "empty.png"), "");
     await writeFile(path.join(folder, "page.png"), "<!doctype html><p>Not found</p>");
     const gif = "R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7";
     await writeFile(path.join(folder, "fox.gif"), Buffer.from(gif, "base64"));
-    await expect(read(folder, given)).rejects.toMatchObject({
+    await expect(read(folder, name)).rejects.toMatchObject({
       type: "usage",
       message: expect.stringMatching(message),
       hint: expect.stringMatching(/^Nothing was/),

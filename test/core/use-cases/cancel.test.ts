@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { AuthRequiredError, ServiceError } from "../../../src/api/errors.ts";
+import { AuthRequiredError, ServiceError } from "../../../src/api/api-errors.ts";
 import { ofOneAccount } from "../../../src/core/deps.ts";
 import { cancel } from "../../../src/core/use-cases/cancel.ts";
 import type { PollReply } from "../../../src/providers/provider.ts";

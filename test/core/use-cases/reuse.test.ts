@@ -2,7 +2,7 @@ import { readdir, readFile, rm } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { generateOrReuse, reuseEarlier } from "../../../src/core/use-cases/reuse.ts";
-import { StateFolderError } from "../../../src/store/errors.ts";
+import { StateFolderError } from "../../../src/store/store-errors.ts";
 import { png } from "../../support/images.ts";
 import { liveService } from "../../support/live-server.ts";
 import { taskWorld } from "../../support/task-world.ts";

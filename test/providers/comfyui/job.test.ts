@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { workflow } from "../../support/comfyui.ts";
 import { PICTURE } from "../../support/images.ts";
 import { ALONE } from "../job.ts";
-import { comfyWorld, type WorldOptions } from "./world.ts";
+import { comfyWorld, type WorldOptions } from "./comfy-world.ts";
 
 /** A world with a job that the server has taken. */
 async function taken(options: WorldOptions = {}) {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { workflow } from "../../support/comfyui.ts";
-import { comfyWorld } from "./world.ts";
+import { comfyWorld } from "./comfy-world.ts";
 
 const link = (id: string) => [id, 0];
 

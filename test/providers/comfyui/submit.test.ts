@@ -6,7 +6,7 @@ import { workflow } from "../../support/comfyui.ts";
 import { PICTURE, sha256 } from "../../support/images.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { ALONE, OPTIONS, told } from "../job.ts";
-import { comfyWorld } from "./world.ts";
+import { comfyWorld } from "./comfy-world.ts";
 
 const ROUTES = ({ requests }: { requests: { method: string; target: string }[] }) =>
   requests.map(({ method, target }) => `${method} ${target}`);

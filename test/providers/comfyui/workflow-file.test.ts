@@ -101,20 +101,20 @@ describe("a workflow's file", () => {
 
 describe("the private copy of a workflow", () => {
   it("is named by its digest, and read again as the same workflow", async () => {
-    const given = await read(JSON_TEXT);
+    const workflow = await read(JSON_TEXT);
     const folder = path.join(await temporaryFolder(), "workflows");
-    await keepWorkflow(given, folder);
-    await keepWorkflow(given, folder);
-    expect(await readFile(path.join(folder, `${given.sha256}.json`), "utf8")).toBe(given.text);
-    expect(keptWorkflow(given.sha256, folder)).toEqual(given.graph);
+    await keepWorkflow(workflow, folder);
+    await keepWorkflow(workflow, folder);
+    expect(await readFile(path.join(folder, `${workflow.sha256}.json`), "utf8")).toBe(workflow.text);
+    expect(keptWorkflow(workflow.sha256, folder)).toEqual(workflow.graph);
   });
 
   it("is not used once it was changed, and its name is no path", async () => {
-    const given = await read(JSON_TEXT);
+    const workflow = await read(JSON_TEXT);
     const folder = path.join(await temporaryFolder(), "workflows");
-    await keepWorkflow(given, folder);
-    await writeFile(path.join(folder, `${given.sha256}.json`), '{"3": {"class_type": "Evil"}}');
-    expect(() => keptWorkflow(given.sha256, folder)).toThrow(/was changed/);
+    await keepWorkflow(workflow, folder);
+    await writeFile(path.join(folder, `${workflow.sha256}.json`), '{"3": {"class_type": "Evil"}}');
+    expect(() => keptWorkflow(workflow.sha256, folder)).toThrow(/was changed/);
     expect(() => keptWorkflow("../../etc/passwd", folder)).toThrow(/has no name/);
   });
 });

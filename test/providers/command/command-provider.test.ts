@@ -31,8 +31,8 @@ async function script(body: string, args: string[] = ["{output}"]) {
   const generator = await opened({ kind: "command", name: `command:${words.join(" ")}`, words }, {}, env);
   return {
     /** Submits a job. @returns what came of it, and its image's file */
-    generate: async (given: JobParts = {}, how = ALONE) => {
-      const job = await jobFor(given);
+    generate: async (overrides: JobParts = {}, how = ALONE) => {
+      const job = await jobFor(overrides);
       const reply = await generator.submit(job, how);
       const images = reply.outcome === "made" ? await generator.images?.(job) : [];
       return { job, reply, images, ...told(reply), left: await readdir(job.folder) };

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { MODELS } from "../../../src/models/matrix.ts";
-import { modelsAt, OPENAI_MATRIX, openAiName } from "../../../src/providers/openai/servers.ts";
+import { modelsAt, OPENAI_MATRIX, openAiName } from "../../../src/providers/openai/server-forms.ts";
 import { CANARY } from "../../support/canary.ts";
 import { PICTURE, png } from "../../support/images.ts";
 import { json, response } from "../../support/scripted-server.ts";
@@ -163,7 +163,7 @@ describe("the table of OpenAI's models", () => {
 
   it("is OpenAI's own, and no other server's", () => {
     expect(modelsAt({ url: "https://api.openai.com/v1" })).toEqual({
-      known: OPENAI_MATRIX,
+      matrix: OPENAI_MATRIX,
       default: "gpt-image-2",
     });
     expect(modelsAt({ url: "https://openai.example/v1" })).toBeNull();

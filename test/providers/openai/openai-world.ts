@@ -1,8 +1,8 @@
 import { expect, onTestFinished } from "vitest";
+import type { GeneratorOptions } from "../../../src/providers/generator-options.ts";
 import { bearer } from "../../../src/providers/kind.ts";
 import { openAiProvider } from "../../../src/providers/openai/openai-provider.ts";
-import { serverFormOf } from "../../../src/providers/openai/servers.ts";
-import type { GeneratorOptions } from "../../../src/providers/options.ts";
+import { serverFormOf } from "../../../src/providers/openai/server-forms.ts";
 import type { MadeImage, Provider, SubmitReply } from "../../../src/providers/provider.ts";
 import { PICTURE } from "../../support/images.ts";
 import { liveServer } from "../../support/live-server.ts";
@@ -57,8 +57,8 @@ export const answering =
     void socket.write(json(value, status, headers));
 
 /** Submits a job, which must be made. @returns what was said of it, and its images */
-export async function made({ provider, parts }: OpenAi, given: JobParts = {}) {
-  const job = await jobFor({ ...parts, ...given });
+export async function made({ provider, parts }: OpenAi, overrides: JobParts = {}) {
+  const job = await jobFor({ ...parts, ...overrides });
   const reply = await provider.submit(job, ALONE);
   expect(told(reply)).toEqual({ what: "made", message: "", hint: null });
   const images: MadeImage[] = (await provider.images?.(job)) ?? [];
@@ -66,15 +66,15 @@ export async function made({ provider, parts }: OpenAi, given: JobParts = {}) {
 }
 
 /** Submits a job, whose image must be the picture of tests. @returns what was said of it */
-export async function expectPicture(generator: OpenAi, given: JobParts = {}) {
-  const reply = await made(generator, given);
+export async function expectPicture(generator: OpenAi, overrides: JobParts = {}) {
+  const reply = await made(generator, overrides);
   expect(reply.images).toEqual([{ kind: "bytes", bytes: PICTURE }]);
   return reply;
 }
 
 /** Submits a job, which must not be made. */
-export async function failing({ provider, parts }: OpenAi, given: JobParts = {}) {
-  const job = await jobFor({ ...parts, ...given });
+export async function failing({ provider, parts }: OpenAi, overrides: JobParts = {}) {
+  const job = await jobFor({ ...parts, ...overrides });
   const reply = await provider.submit(job, ALONE);
   expect(reply.outcome).not.toBe("made");
   return { ...told(reply), reply, job };

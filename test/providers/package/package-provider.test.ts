@@ -44,8 +44,8 @@ async function providerOf(text: string, config: string) {
   return {
     spec,
     provider,
-    submit: async (given: JobParts = {}) => {
-      const job = await jobFor({ isPaid: true, ...given });
+    submit: async (overrides: JobParts = {}) => {
+      const job = await jobFor({ isPaid: true, ...overrides });
       const reply = await provider.submit(job, ALONE);
       return { job, reply, ...told(reply) };
     },

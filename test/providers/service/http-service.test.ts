@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { OutcomeUnknownError } from "../../../src/api/errors.ts";
+import { OutcomeUnknownError } from "../../../src/api/api-errors.ts";
 import { deadPort, liveServer } from "../../support/live-server.ts";
 import { type Behaviour, failure, json, response, success } from "../../support/scripted-server.ts";
 import { pause } from "../../support/scripts.ts";

@@ -5,14 +5,14 @@ import type { ServiceForm } from "./double.ts";
 const DATA = PICTURE.toString("base64");
 
 /** An answer with a thought before the result, as the models that think give it. */
-export function geminiAnswer(given: object = {}): Buffer {
+export function geminiAnswer(overrides: object = {}): Buffer {
   const image = { inlineData: { mimeType: "image/png", data: DATA } };
   const thought = { thought: true, inlineData: { mimeType: "image/png", data: "bm90IHRoaXM=" } };
   const content = { role: "model", parts: [thought, image] };
   return json({
     candidates: [{ content, finishReason: "STOP" }],
     usageMetadata: { totalTokenCount: 1300 },
-    ...given,
+    ...overrides,
   });
 }
 

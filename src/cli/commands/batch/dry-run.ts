@@ -1,4 +1,4 @@
-import { openLedger } from "../../../client/session.ts";
+import { openLedger } from "../../../client/client-session.ts";
 import type { CheckedRow } from "../../../core/batch/batch-row.ts";
 import { type BatchSpec, budgetedKeys } from "../../../core/batch/batch-spec.ts";
 import { batchId, findBatch } from "../../../core/batch/identify-batch.ts";

@@ -6,7 +6,7 @@ import {
   compareCells,
   fieldSets,
   requireKnownValues,
-} from "../../../core/batch/compare.ts";
+} from "../../../core/batch/compare-cells.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { counted } from "../../../lib/whole-number.ts";
@@ -66,7 +66,7 @@ async function runCompare(session: Session, text: string, flags: CompareOptions)
   };
   const matrix = await session.matrix();
   const [model] = axes.models;
-  const generator = await session.generatorTerms({ model, dryRun: flags.dryRun, validate: flags.validate });
+  const generator = await session.generatorTerms({ ...flags, model });
   // What a generator has beside those, only it knows.
   if (flags.validate && generator === null) requireKnownValues(axes, matrix);
   const prompt = await readPrompt(text, undefined, session.context);

@@ -1,11 +1,11 @@
 import { rowJson, summaryJson } from "../../../client/batch-json.ts";
 import type { CheckedRow } from "../../../core/batch/batch-row.ts";
-import type { Cell, Comparison, SkippedCell } from "../../../core/batch/compare.ts";
+import type { Cell, Comparison, SkippedCell } from "../../../core/batch/compare-cells.ts";
 import { add, documentedTotal, noCost } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { checkBatchBudget } from "../../../core/limits/budget.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
-import type { Limit } from "../../../models/errors.ts";
+import type { Limit } from "../../../models/invalid-request.ts";
 import { DEFAULT_MODEL } from "../../../models/matrix.ts";
 import { differingSettings, type OwnFields, ownSettings } from "../../../task/request.ts";
 import type { Session } from "../../session/session.ts";

@@ -11,12 +11,12 @@ import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 import { hasSymbols, type Paint, type TextStyleName } from "../../text/colors.ts";
 import { besideTerm, pieces, roomOn } from "../../text/fit.ts";
-import { type Check, type CheckResult, type CheckStatus, make, needed, ok, type Target } from "./check.ts";
+import { type Check, type Finding, make, needed, ok, type Target } from "./check.ts";
 import { checkFolder, checkState, checkTasks } from "./folders.ts";
 import { checkLibraries, checkNode, checkTerminal } from "./installation.ts";
-import { checkProxy, checkTls, SANDBOX } from "./network.ts";
-import { askService, unknownTime } from "./service.ts";
-import { checkConfig, checkModels, checkProfile, settingOf, WRONG_GENERATOR } from "./settings.ts";
+import { checkProxy, checkTls } from "./network.ts";
+import { askService, SANDBOX } from "./service.ts";
+import { checkConfig, checkModels, checkProfile } from "./settings.ts";
 
 const EXAMPLES = `
 Examples:
@@ -34,13 +34,17 @@ export function register(command: Command, runWith: RunWith): void {
     .action(runWith(runDoctor));
 }
 
+const FIX_CONFIG = "Fix its permissions or move it away, then try again.";
+const FIX_URL = "Set it to the service's address, its /api included.";
+const FIX_KEY = "Use one from the service's API key page. imggen login stores it.";
+
 /** Everything that is checked, in the order of the output: what waits for the network comes last. */
 const CHECKS: readonly Check[] = [
   { name: "imggen", run: () => ok(VERSION, { version: VERSION }) },
   { name: "node", run: checkNode },
   { name: "libraries", run: checkLibraries },
   { name: "profile", run: checkProfile },
-  { name: "config", run: checkConfig, next: "Fix its permissions or move it away, then try again." },
+  { name: "config", run: checkConfig, next: FIX_CONFIG },
   { name: "models", run: checkModels },
   { name: "state", run: checkState },
   { name: "folder", run: checkFolder },
@@ -48,27 +52,19 @@ const CHECKS: readonly Check[] = [
   { name: "terminal", run: checkTerminal },
   { name: "proxy", run: checkProxy },
   { name: "tls", run: checkTls },
-  {
-    name: "service",
-    run: async (_session, target) => (await target).service(),
-    next: "Set it to the service's address, its /api included.",
-  },
-  {
-    name: "key",
-    run: async (_session, target) => (await needed(WRONG_GENERATOR, () => target)).key(),
-    next: "Use one from the service's API key page. imggen login stores it.",
-  },
-  { name: "clock", run: async (_session, target) => (await target.catch(unknownTime)).clock() },
+  { name: "service", run: async (_session, target) => (await target).service(), next: FIX_URL },
+  { name: "key", run: async (_session, target) => (await needed(() => target)).key(), next: FIX_KEY },
+  { name: "clock", run: async (_session, target) => (await needed(() => target)).clock() },
 ];
 
 /** @throws UsageError, AuthRequiredError if the generator's settings are wrong, NotChecked if the settings cannot be read */
 async function askTarget(session: Session): Promise<Target> {
   if (session.isSandbox) return SANDBOX;
-  const baseUrl = await settingOf("baseUrl", session);
-  const own = await session.ownGenerator();
-  if (own === null) return askService(baseUrl, session);
+  const baseUrl = await needed(() => session.settings.get("baseUrl"));
+  const generator = await session.ownGenerator();
+  if (generator === null) return askService(baseUrl, session);
   const { askGenerator } = await import("./generator.ts");
-  return askGenerator(own, session);
+  return askGenerator(generator, session);
 }
 
 async function runDoctor(session: Session): Promise<number> {
@@ -76,71 +72,64 @@ async function runDoctor(session: Session): Promise<number> {
   const target = askTarget(session);
   // The checks report it.
   target.catch(() => {});
-  const status = await createStatusLine(session);
-  status.set("Checking");
-  const results = CHECKS.map(async (check) => ({
-    name: check.name,
-    ...(await make(check, session, target)),
-  }));
+  const line = await createStatusLine(session);
+  line.set("Checking");
+  const found = CHECKS.map(async (check) => ({ name: check.name, ...(await make(check, session, target)) }));
   try {
-    const made = await inOrder(results, async (result) => {
-      const { isNews, ...facts } = result;
-      const isShown = isNews || NEEDS_ACTION.has(result.status) || options.verbose;
-      if (!options.json && isShown) await showResult(result, session);
-      return facts;
+    const rows = await inOrder(found, async (row) => {
+      const isNews = row.level !== "ok" && row.level !== "skipped";
+      if (!options.json && (isNews || options.verbose)) await showRow(row, session);
+      return row;
     });
     context.signal.throwIfAborted();
-    const names = (status: CheckStatus) =>
-      made.filter((each) => each.status === status).map(({ name }) => name);
-    const failed = names("failed");
-    if (options.json) await session.console.json({ ...documentOf(failed), checks: made });
-    else await console.result(summaryOf(failed.length, names("warning").length));
+    const named = (wanted: Finding["level"]) =>
+      rows.flatMap(({ name, level }) => (level === wanted ? name : []));
+    const failed = named("failed");
+    const checks = rows.map(({ name, level, ...rest }) => ({ name, status: statusOf(level), ...rest }));
+    if (options.json) await console.json({ ...documentOf(failed), checks });
+    else await console.result(summaryOf(failed.length, named("warning").length));
     return failed.length > 0 ? EXIT_CODES.usage : 0;
   } finally {
-    status.stop();
+    line.stop();
   }
 }
 
-const NEEDS_ACTION: ReadonlySet<CheckStatus> = new Set(["warning", "failed"]);
+/** The word for a level, where there are no marks. */
+function statusOf(level: Finding["level"]): string {
+  return level === "news" ? "ok" : level;
+}
 
-/** A check's result under its name. */
-type NamedResult = CheckResult & { name: string };
-
-const STATUSES: Readonly<Record<CheckStatus, { symbol: string; style: TextStyleName }>> = {
+const MARKS: Readonly<Record<Finding["level"], { symbol: string; style: TextStyleName }>> = {
   ok: { symbol: "✓", style: "saved" },
+  news: { symbol: "✓", style: "saved" },
+  skipped: { symbol: "-", style: "detail" },
   warning: { symbol: "!", style: "warning" },
   failed: { symbol: "✗", style: "error" },
-  skipped: { symbol: "-", style: "detail" },
 };
-const LONGEST_STATUS = Math.max(...Object.keys(STATUSES).map(({ length }) => length));
-
+const LONGEST_STATUS = "skipped".length;
 const LONGEST_NAME = Math.max(...CHECKS.map(({ name }) => name.length));
 
-/** Shows the result of a check: a line, continued below its text where a terminal is too narrow. */
-async function showResult({ name, status, message, hint }: NamedResult, session: Session): Promise<void> {
-  const { console, context } = session;
-  const { stdout, env } = context;
-  const style = console.style("stdout");
+/** Shows a finding under its check's name: a line, continued below its text where a terminal is too narrow. */
+async function showRow(
+  { name, level, message, hint }: Finding & { name: string },
+  { console, context: { stdout, env } }: Session,
+): Promise<void> {
+  const { symbol, style } = MARKS[level];
   const hasMarks = stdout.isTTY === true && hasSymbols(env);
-  const mark = hasMarks ? STATUSES[status].symbol : status;
+  const mark = hasMarks ? symbol : statusOf(level);
   const head = `${mark.padEnd(hasMarks ? 1 : LONGEST_STATUS)} ${name.padEnd(LONGEST_NAME)}`;
-  const paint: Paint = (line, at) =>
-    at === 0 ? style(STATUSES[status].style, mark) + line.slice(mark.length) : line;
-  const parts = [message, ...(hint?.split("\n") ?? [])];
-  await console.result(linesOf(head, parts, roomOn(stdout)), paint);
+  const styled = console.style("stdout")(style, mark);
+  const paint: Paint = (line, at) => (at === 0 ? line.replace(mark, styled) : line);
+  await console.result(linesOf(head, [message, ...(hint?.split("\n") ?? [])], roomOn(stdout)), paint);
 }
 
 /** Puts all of it in one line where there is room; otherwise the next step begins a line. */
 function linesOf(head: string, parts: readonly string[], columns: number): string[] {
   const beside = head.length + 2;
   // A part that ends in a command has no full stop of its own.
-  const whole = parts.map((part, at) => (at < parts.length - 1 ? ended(part) : part)).join(" ");
+  const whole = parts.join(". ").replace(/([.?])\. /g, "$1 ");
   if (beside + whole.length <= columns) return [`${head.padEnd(beside)}${whole}`];
   return besideTerm(head.trimEnd(), parts.map(pieces), { columns, beside, least: 30, indent: 4 });
-}
-
-function ended(sentence: string): string {
-  return /[.?]$/.test(sentence) ? sentence : `${sentence}.`;
 }
 
 /** The document for programs: that of a failure where something must be fixed. */
@@ -152,9 +141,7 @@ function documentOf(failed: readonly string[]): object {
 }
 
 function summaryOf(failures: number, warnings: number): string {
-  const counts = [
-    ...(failures > 0 ? [counted(failures, "problem to fix", "problems to fix")] : []),
-    ...(warnings > 0 ? [counted(warnings, "warning")] : []),
-  ];
+  const problems = failures > 0 && counted(failures, "problem to fix", "problems to fix");
+  const counts = [problems, warnings > 0 && counted(warnings, "warning")].filter((each) => each !== false);
   return counts.length === 0 ? "No problems found." : `${counts.join(", ")}.`;
 }

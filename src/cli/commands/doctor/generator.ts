@@ -5,30 +5,28 @@ import { ImggenError } from "../../../lib/error-types.ts";
 import { maskKey, withoutQuery } from "../../../lib/redact.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
 import type { Session } from "../../session/session.ts";
-import { type CheckResult, failed, news, ok, skipped, type Target, warning } from "./check.ts";
+import { type Finding, failed, news, ok, skipped, type Target, warning } from "./check.ts";
 
 // Loaded only where there is a generator.
 
-/** The names of its models; null where it has no list. */
-type Models = readonly string[] | null;
-/** An error says why it does not tell them. */
-type Reply = Models | ImggenError;
+/** The names of its models; null where it has no list. An error says why it does not tell them. */
+type Reply = readonly string[] | null | ImggenError;
 
 /** The user's own generator, asked for its models, which costs nothing. */
-export async function askGenerator(own: OwnGenerator, session: Session): Promise<Target> {
+export async function askGenerator(generator: OwnGenerator, session: Session): Promise<Target> {
   const startMs = performance.now();
-  const reply = await modelNames(own, session).catch(asFailure);
+  const reply = await modelNames(generator, session).catch(asFailure);
   const elapsedMs = performance.now() - startMs;
   return {
-    service: () => checkReachable(own, reply, elapsedMs),
-    key: () => checkKey(own, reply),
-    clock: () => skipped("a generator is not asked for its time"),
+    service: () => checkReachable(generator, reply, elapsedMs),
+    key: () => checkKey(generator, reply),
+    clock: () => null,
   };
 }
 
 /** Whether the generator can be reached, and has the model that is set. */
-function checkReachable(own: OwnGenerator, reply: Reply, elapsedMs: number): CheckResult {
-  const { spec, options } = own;
+function checkReachable(generator: OwnGenerator, reply: Reply, elapsedMs: number): Finding {
+  const { spec, options } = generator;
   const name = spec.kind === "command" ? spec.name : withoutQuery(spec.name);
   const facts = { generator: name, paid: options.isPaid };
   const cost = options.isPaid ? "paid" : "free";
@@ -36,36 +34,35 @@ function checkReachable(own: OwnGenerator, reply: Reply, elapsedMs: number): Che
     if (reply instanceof ImggenError) return failed(reply.message, FIX_COMMAND, facts);
     return news(`${name}, ${cost}`, facts);
   }
-  if (lacksKey(own)) return skipped(`${name} is asked only with a key`, facts);
+  if (lacksKey(generator)) return skipped(`${name} is asked only with a key`, facts);
   const answers = `${name} answers in ${formatDuration(elapsedMs)}, ${cost}`;
   if (reply instanceof ImggenError) {
-    if (reply.type === "network") return failed(reply.message, "Start it, or fix its address.", facts);
-    if (reply.type === "service_error")
-      return warning(`It answers, but: ${reply.message}`, LIST_MODELS, facts);
-    return news(answers, facts);
+    const { type, message } = reply;
+    if (type === "network") return failed(message, "Start it, or fix its address.", facts);
+    return type === "service_error"
+      ? warning(`It answers, but: ${message}`, LIST_MODELS, facts)
+      : news(answers, facts);
   }
-  if (reply === null && WITH_LIST.has(spec.kind))
-    return warning(`${name}: its list of models answers 404. Is the address right?`, LIST_MODELS, facts);
+  if (reply === null)
+    return WITH_LIST.has(spec.kind)
+      ? warning(`${name}: its list of models answers 404. Is the address right?`, LIST_MODELS, facts)
+      : news(answers, facts);
   const { model } = options;
-  if (model !== null && reply?.includes(model) === false)
+  if (model !== null && !reply.includes(model))
     return warning(`It answers, and does not list the model ${model}.`, SEE_MODELS, facts);
-  return news(`${answers}${modelsText(reply)}`, facts);
+  const models = reply.length === 1 ? `the model ${reply[0]}` : `${reply.length} models`;
+  return news(`${answers}, with ${models}`, facts);
 }
 
 /** Kinds of servers that list their models, most of them. */
 const WITH_LIST: ReadonlySet<string> = new Set(["openai", "sdapi"]);
-
-function modelsText(models: Models): string {
-  if (models === null) return "";
-  return models.length === 1 ? `, with the model ${models[0]}` : `, with ${models.length} models`;
-}
 
 const FIX_COMMAND = "Use the program's full path, and make it executable.";
 const SEE_MODELS = "To see those that it has: imggen models";
 const LIST_MODELS = "Some servers have no list of models. If it makes images, nothing is wrong.";
 
 /** Whether the generator takes the key. */
-function checkKey({ spec, options }: OwnGenerator, reply: Reply): CheckResult {
+function checkKey({ spec, options }: OwnGenerator, reply: Reply): Finding {
   if (spec.kind === "command") return ok("none, for a command", { key: null });
   const key = options.key === null ? null : maskKey(options.key);
   const store = `imggen login --generator ${shellWord(spec.name)}`;

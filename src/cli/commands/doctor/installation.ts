@@ -4,23 +4,20 @@ import { errorCode } from "../../../lib/error-text.ts";
 import { findScreen } from "../../output/show-images.ts";
 import type { Session } from "../../session/session.ts";
 import { hasSymbols } from "../../text/colors.ts";
-import { type CheckResult, failed, news, ok, warning } from "./check.ts";
+import { type Finding, failed, news, ok, warning } from "./check.ts";
 
 /** The oldest Node that imggen is tested with, as package.json says too. */
 export const OLDEST_NODE = "20.19";
 
-export function checkNode({ context: { nodeVersion: version } }: Session): CheckResult {
+export function checkNode({ context: { nodeVersion: version } }: Session): Finding {
   const facts = { version, required: OLDEST_NODE };
   if (version.localeCompare(OLDEST_NODE, "en", { numeric: true }) >= 0) return ok(version, facts);
-  return failed(
-    `Node ${version} is too old for imggen.`,
-    `Install Node ${OLDEST_NODE} or later: https://nodejs.org`,
-    facts,
-  );
+  const next = `Install Node ${OLDEST_NODE} or later: https://nodejs.org`;
+  return failed(`Node ${version} is too old for imggen.`, next, facts);
 }
 
 /** The optional dependencies. They are loaded, because one that is installed may still lack its native code. */
-export async function checkLibraries(): Promise<CheckResult> {
+export async function checkLibraries(): Promise<Finding> {
   const { fontFile } = await import("../../../graphics/contact-sheet.ts");
   const { sharpVersion } = await import("../../../graphics/decoder.ts");
   try {
@@ -29,7 +26,11 @@ export async function checkLibraries(): Promise<CheckResult> {
     return ok(`sharp ${sharp}, dejavu-fonts-ttf`, { sharp, fonts: true });
   } catch (error) {
     if (!(error instanceof UndecodableError)) throw error;
-    return warning(`${whatIsMissing(error)}.`, isExecutable(error.cause) ? FOR_EXECUTABLES : FOR_PACKAGES);
+    const { message, cause } = error;
+    const isMissing = isExecutable(cause) || /MODULE_NOT_FOUND/.test(errorCode(cause) ?? "");
+    const clause = isMissing ? message : "the optional package sharp is installed, but cannot be loaded";
+    const sentence = `${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`;
+    return warning(sentence, isExecutable(cause) ? FOR_EXECUTABLES : FOR_PACKAGES, {});
   }
 }
 
@@ -39,22 +40,17 @@ const FOR_PACKAGES =
 const FOR_EXECUTABLES =
   "Images are saved without it, and shown by terminals that take image files. Thumbnails, contact sheets and other terminals need the npm package of imggen.";
 
-function whatIsMissing({ message, cause }: UndecodableError): string {
-  const isMissing = isExecutable(cause) || /MODULE_NOT_FOUND/.test(errorCode(cause) ?? "");
-  const clause = isMissing ? message : "the optional package sharp is installed, but cannot be loaded";
-  return clause.charAt(0).toUpperCase() + clause.slice(1);
-}
-
 /** What this terminal can show. No result is a warning or a failure. */
-export async function checkTerminal(session: Session): Promise<CheckResult> {
+export async function checkTerminal(session: Session): Promise<Finding> {
   const { context, console, options } = session;
   if (context.stdout.isTTY !== true) return ok("standard output is not a terminal", { isTerminal: false });
   // Where standard error is no terminal, a query is written to standard output, into the JSON document.
   const screen = await findScreen(session, options.json !== true || context.stderr.isTTY === true);
-  const { columns, rows } = screen;
+  const { columns, rows, protocol } = screen;
   const colors = console.takesColors("stdout") ? COLORS[screen.colors] : "no colours";
   const symbols = hasSymbols(context.env);
-  const pictures = picturesOn(screen);
+  const hasNone = protocol === "blocks" && screen.colors === "none";
+  const pictures = hasNone ? "no images" : `images as ${PICTURES[protocol]}`;
   const parts = [`${columns}×${rows}`, colors, symbols ? "symbols" : "no symbols", pictures];
   return news(parts.join(", "), { isTerminal: true, columns, rows, colors, symbols, pictures });
 }
@@ -66,13 +62,9 @@ const COLORS: Readonly<Record<Screen["colors"], string>> = {
 };
 
 const PICTURES: Readonly<Record<Protocol, string>> = {
-  kitty: "images as kitty graphics",
-  "kitty in tmux": "images as kitty graphics, through tmux",
-  iterm2: "images as iTerm2 graphics",
-  sixel: "images as sixel graphics",
-  blocks: "images as half blocks",
+  kitty: "kitty graphics",
+  "kitty in tmux": "kitty graphics, through tmux",
+  iterm2: "iTerm2 graphics",
+  sixel: "sixel graphics",
+  blocks: "half blocks",
 };
-
-function picturesOn({ protocol, colors }: Screen): string {
-  return protocol === "blocks" && colors === "none" ? "no images" : PICTURES[protocol];
-}

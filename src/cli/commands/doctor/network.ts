@@ -1,33 +1,30 @@
 import { promises as dns, lookup } from "node:dns";
-import { once } from "node:events";
 import { promises } from "node:fs";
-import { createServer, type LookupFunction } from "node:net";
+import type { LookupFunction } from "node:net";
 import { parseNoProxy } from "../../../api/no-proxy.ts";
 import { type ProxyInUse, proxiesFromEnvironment, proxyFor } from "../../../api/proxies.ts";
 import { errorCode, errorText } from "../../../lib/error-text.ts";
 import { withoutQuery } from "../../../lib/redact.ts";
 import type { Session } from "../../session/session.ts";
-import { type CheckResult, failed, NotChecked, news, ok, skipped, type Target, warning } from "./check.ts";
-import { generatorOf, settingOf } from "./settings.ts";
+import { type Finding, needed, news, ok, warning } from "./check.ts";
 
 /** The proxy that the service is reached through. */
-export async function checkProxy(session: Session): Promise<CheckResult> {
+export async function checkProxy(session: Session): Promise<Finding | null> {
   if (session.isSandbox) return ok("none for the embedded sandbox", { url: null });
   const proxies = proxiesFromEnvironment(session.context.env);
   if (proxies === undefined) return ok("none", { url: null });
-  const baseUrl = await settingOf("baseUrl", session);
-  const own = await generatorOf(session);
-  if (own?.spec.kind === "command") return ok("none for a command", { url: null });
-  const address = own?.spec.url ?? baseUrl?.value;
-  if (address === undefined || !URL.canParse(address))
-    throw new NotChecked("there is no base URL to reach through it");
+  const baseUrl = await needed(() => session.settings.get("baseUrl"));
+  const generator = await needed(() => session.ownGenerator());
+  if (generator?.spec.kind === "command") return ok("none for a command", { url: null });
+  const address = generator?.spec.url ?? baseUrl?.value;
+  if (address === undefined || !URL.canParse(address)) return null;
   const proxy = proxyInUse(new URL(address), session);
   const facts = { url: proxy?.url ?? null };
-  const result = proxy === null ? `none for ${new URL(address).host}` : `${proxy.url} (${proxy.variable})`;
+  const text = proxy === null ? `none for ${new URL(address).host}` : `${proxy.url} (${proxy.variable})`;
   const { unknown } = parseNoProxy(proxies.except);
-  if (unknown.length === 0) return proxy === null ? ok(result, facts) : news(result, facts);
+  if (unknown.length === 0) return proxy === null ? ok(text, facts) : news(text, facts);
   const variable = proxies.variables?.except ?? "NO_PROXY";
-  return warning(`${result}. In ${variable} this is ignored: ${unknown.join(" ")}.`, NO_PROXY_FORMS, facts);
+  return warning(`${text}. In ${variable} this is ignored: ${unknown.join(" ")}.`, NO_PROXY_FORMS, facts);
 }
 
 const NO_PROXY_FORMS =
@@ -39,48 +36,22 @@ export function proxyInUse(url: URL, { context }: Session): ProxyInUse | null {
   return proxy && { ...proxy, url: withoutQuery(proxy.url) };
 }
 
+const ANY_CERTIFICATE =
+  "NODE_TLS_REJECT_UNAUTHORIZED=0 accepts every certificate, so others on the network could read the API key.";
+
 /** Which certificates are trusted. */
-export async function checkTls({ context }: Session): Promise<CheckResult> {
-  const { NODE_EXTRA_CA_CERTS: extra, NODE_TLS_REJECT_UNAUTHORIZED: rejects } = context.env;
+export async function checkTls({ context: { env } }: Session): Promise<Finding> {
+  const { NODE_EXTRA_CA_CERTS: extra, NODE_TLS_REJECT_UNAUTHORIZED: rejects } = env;
   const facts = { extraCertificates: extra || null };
-  if (rejects === "0")
-    return warning(
-      "NODE_TLS_REJECT_UNAUTHORIZED=0 accepts every certificate, so others on the network could read the API key.",
-      "Unset it, and name the certificates to trust in NODE_EXTRA_CA_CERTS.",
-      facts,
-    );
+  const instead = "Unset it, and name the certificates to trust in NODE_EXTRA_CA_CERTS.";
+  if (rejects === "0") return warning(ANY_CERTIFICATE, instead, facts);
   if (!extra) return ok("Node's own certificates", facts);
   try {
     await promises.readFile(extra);
     return ok(`Node's own certificates, and those in ${extra}`, facts);
   } catch (error) {
-    return warning(
-      `The certificates in ${extra} cannot be read: ${errorText(error)}.`,
-      "Set NODE_EXTRA_CA_CERTS to a file of certificates, or unset it.",
-      facts,
-    );
-  }
-}
-
-/** The embedded sandbox. It is not running, and to start it would create files. */
-export const SANDBOX: Target = {
-  service: checkLoopback,
-  key: () => ok("the sandbox's own", { key: null }),
-  clock: () => skipped("the embedded sandbox has this machine's clock"),
-};
-
-/** The sandbox needs a port of this machine. */
-async function checkLoopback(): Promise<CheckResult> {
-  try {
-    const server = createServer().listen(0, "127.0.0.1");
-    await once(server, "listening");
-    server.close();
-    return ok("the embedded sandbox, which needs no network", { baseUrl: null });
-  } catch (error) {
-    return failed(
-      `The embedded sandbox cannot open a port on 127.0.0.1: ${errorText(error)}.`,
-      "Allow imggen to listen on the loopback address.",
-    );
+    const unread = `The certificates in ${extra} cannot be read: ${errorText(error)}.`;
+    return warning(unread, "Set NODE_EXTRA_CA_CERTS to a file of certificates, or unset it.", facts);
   }
 }
 
@@ -91,12 +62,9 @@ const NAME_SERVER_MS = 3_000;
  * The system's name resolution, once a name server has answered. It cannot be given up: where none answers it would
  * keep the process alive long after the result is shown.
  */
-export const lookupIfAnswered: LookupFunction = (hostname, options, callback) => {
-  const resolve = () => lookup(hostname, options, callback);
-  canBeAsked(hostname).then((isAnswered) => {
-    if (isAnswered) resolve();
-    else callback(Object.assign(new Error("no name server answers"), { code: "EAI_AGAIN" }), "");
-  }, resolve);
+export const lookupIfAnswered: LookupFunction = async (hostname, options, callback) => {
+  if (await canBeAsked(hostname)) lookup(hostname, options, callback);
+  else callback(Object.assign(new Error("no name server answers"), { code: "EAI_AGAIN" }), "");
 };
 
 /** Whether the system's resolution of a name will end soon: it is in the hosts file, or a name server answers anything. */

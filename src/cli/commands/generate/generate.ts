@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { UsageError } from "../../../lib/error-types.ts";
-import { checkRequest } from "../../../models/check.ts";
+import { checkRequest } from "../../../models/check-request.ts";
 import { addGenerateOptions, type GenerateFlags } from "../../flags/generate-flags.ts";
 import {
   addRequestOptions,
@@ -50,11 +50,7 @@ async function runGenerate(
   const { values, labels } = readRequestFlags(flags, session);
   const text = await promptOf(session, prompt, flags);
   const uploads = canUpload(values.image, session);
-  const generator = await session.generatorTerms({
-    model: values.model,
-    dryRun: flags.dryRun,
-    validate: flags.validate,
-  });
+  const generator = await session.generatorTerms({ ...flags, model: values.model });
   const options = { validate: flags.validate, labels, uploads, generator };
   const checked = checkRequest({ ...values, prompt: text }, await session.matrix(), options);
   return runRequest(checked, flags, session);

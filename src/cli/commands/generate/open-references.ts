@@ -1,12 +1,11 @@
 import { copiesForGenerator } from "../../../client/service-in-effect.ts";
-import { type ReferenceFile, readReferenceFile } from "../../../core/references/reference-file.ts";
+import { readReferenceFile } from "../../../core/references/reference-file.ts";
 import { ReferenceImages, type RequestReferences } from "../../../core/references/reference-images.ts";
 import { parseUploadCommand } from "../../../core/references/upload-command.ts";
 import { isLocalFile } from "../../../models/rules/images.ts";
 import { FLAG_LABELS } from "../../../models/rules/rule.ts";
 import { UploadCache } from "../../../store/uploads.ts";
 import type { ReferenceFlags } from "../../flags/generate-flags.ts";
-import type { Context } from "../../session/context.ts";
 import type { Session } from "../../session/session.ts";
 
 /**
@@ -26,7 +25,8 @@ export async function openReferences(
   if (copies !== null) return { references: copies, warnings: [] };
   const setting = settings.get("uploadCommand");
   const command = setting === undefined ? null : parseUploadCommand(setting.value, setting.label);
-  const files = command === null ? [] : await readFiles(images, context);
+  const names = command === null ? [] : [...new Set(images.filter(isLocalFile))];
+  const files = await Promise.all(names.map((name) => readReferenceFile(name, label, context.resolvePath)));
   const references = new ReferenceImages({
     files,
     command,
@@ -37,10 +37,4 @@ export async function openReferences(
     env: context.env,
   });
   return { references, warnings: files.flatMap(({ warning }) => warning ?? []) };
-}
-
-/** @throws UsageError if one cannot be used */
-async function readFiles(images: readonly string[], { resolvePath }: Context): Promise<ReferenceFile[]> {
-  const files = [...new Set(images.filter(isLocalFile))];
-  return Promise.all(files.map((each) => readReferenceFile(each, FLAG_LABELS.image, resolvePath)));
 }

@@ -100,7 +100,7 @@ async function showDryRun(
   }
   await session.console.result([
     ...sentLines(sent ?? { method: "POST", url: "/generate-image", body: request }),
-    ...uploads.map(({ given }) => `${given} would be uploaded first, and its URL sent`),
+    ...uploads.map(({ name }) => `${name} would be uploaded first, and its URL sent`),
     `${creditsText(credits, session.isSandbox ? "sandbox" : null)}, nothing was sent`,
   ]);
   return 0;

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
+import { openLedger } from "../../../client/client-session.ts";
 import { historyEntry } from "../../../client/report-json.ts";
-import { openLedger } from "../../../client/session.ts";
 import {
   chargedTasks,
   HISTORY_LIMIT,
@@ -16,6 +16,7 @@ import { describeUnreadable } from "../../../store/ledger-entry.ts";
 import type { TaskRecord } from "../../../task/record.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
+import type { TaskRow } from "./tables.ts";
 
 interface HistoryFlags extends HistoryQuery {
   limit?: string;
@@ -97,7 +98,7 @@ async function listTable(
   session: Session,
 ): Promise<number> {
   const { showTasks, taskRow } = await import("./tables.ts");
-  const rows: ReturnType<typeof taskRow>[] = [];
+  const rows: TaskRow[] = [];
   let matching = 0;
   for await (const task of tasks) {
     matching += 1;

@@ -25,19 +25,9 @@ const MADE: readonly TableColumn[] = [
 ];
 
 /** What the table needs of a task. */
-interface TaskRow {
-  submittedAt: string | null;
-  id: string;
-  status: string;
-  /** `free`, a number, or `?`. */
-  credits: string;
-  /** The user's own generator, in short; null for a task of a service. */
-  generator: string | null;
-  prompt: string;
-  file: TableCell;
-}
+export type TaskRow = ReturnType<typeof taskRow>;
 
-export function taskRow(record: TaskRecord, context: Session["context"]): TaskRow {
+export function taskRow(record: TaskRecord, context: Session["context"]) {
   const report = reportOf(record);
   const { submittedAt, taskId, ledgerId, state, request } = report;
   const { keyId, baseUrl } = record.intent.service;
@@ -46,6 +36,7 @@ export function taskRow(record: TaskRecord, context: Session["context"]): TaskRo
     id: taskId ?? ledgerId ?? "",
     status: historyStatus(state),
     credits: creditsCell(report.credits, report.free),
+    // Null for a task of a service.
     generator: keyId === GENERATOR_KEY_ID ? shortName(baseUrl) : null,
     prompt: request?.prompt ?? "",
     file: fileCell(report, context),

@@ -1,4 +1,4 @@
-import { ServiceError } from "../../../api/errors.ts";
+import { ServiceError } from "../../../api/api-errors.ts";
 import { checkGeneratorKey } from "../../../client/generator-values.ts";
 import { generatorNamed, knownSpec } from "../../../client/own-generator.ts";
 import { UsageError } from "../../../lib/error-types.ts";

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
+import { AuthRequiredError, NetworkError, ServiceError } from "../../../api/api-errors.ts";
 import { describeConnectionError } from "../../../api/connection-errors.ts";
-import { AuthRequiredError, NetworkError, ServiceError } from "../../../api/errors.ts";
 import { proxiesFromEnvironment } from "../../../api/proxies.ts";
 import { TransportError } from "../../../api/transport.ts";
 import { checkApiKey, checkBaseUrl, requireBaseUrl, withScheme } from "../../../client/account.ts";
@@ -173,7 +173,10 @@ async function verifyKey(baseUrl: string, apiKey: string, session: Session): Pro
   const reply = await probe({ options, baseUrl, apiKey, timeoutMs: VERIFY_TIMEOUT_MS, signal }).catch(
     (error) => {
       signal.throwIfAborted();
-      throw error instanceof TransportError ? unreachable(url, error) : error;
+      if (!(error instanceof TransportError)) throw error;
+      const next = `Nothing was stored. Check the base URL and try again. ${UNCHECKED}`;
+      const { message, hint } = describeConnectionError(error, url, next);
+      throw new NetworkError(message, { hint, cause: error });
     },
   );
   const verdict = verdictOf(reply);
@@ -186,10 +189,4 @@ async function verifyKey(baseUrl: string, apiKey: string, session: Session): Pro
   }
   const { message, hint } = describeForeign(reply, url);
   throw new ServiceError(message, { hint: `Nothing was stored. ${hint}\n${UNCHECKED}` });
-}
-
-function unreachable(url: URL, cause: TransportError): NetworkError {
-  const next = `Nothing was stored. Check the base URL and try again. ${UNCHECKED}`;
-  const { message, hint } = describeConnectionError(cause, url, next);
-  return new NetworkError(message, { hint, cause });
 }

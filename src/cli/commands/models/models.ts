@@ -87,7 +87,7 @@ async function othersOf(generator: OwnGenerator, fromMatrix: Matrix, session: Se
     return null;
   });
   if (offer === null) return NO_OTHERS;
-  const { unknownToUs } = await import("../../../models/check.ts");
+  const { unknownToUs } = await import("../../../models/check-request.ts");
   const names = (offer.names ?? []).filter((name) => !fromMatrix.some(({ id }) => id === name));
   return { others: names.map(unknownToUs), loaded: offer.loaded };
 }

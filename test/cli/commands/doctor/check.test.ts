@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { make, NotChecked, ok } from "../../../../src/cli/commands/doctor/check.ts";
+import { make, needed, ok } from "../../../../src/cli/commands/doctor/check.ts";
 import { Session } from "../../../../src/cli/session/session.ts";
 import { Console } from "../../../../src/cli/text/console.ts";
 import { systemClock } from "../../../../src/lib/clock.ts";
@@ -20,31 +20,33 @@ async function made(run: Parameters<typeof make>[0]["run"]) {
 
 describe("a check", () => {
   it("that never ends is a warning after some seconds", async () => {
-    expect(await made(() => new Promise(() => {}))).toMatchObject({ status: "warning" });
+    expect(await made(() => new Promise(() => {}))).toMatchObject({ level: "warning" });
   });
 
   it("that finds an error of imggen's own has failed with its next step", async () => {
     const result = await made(() => {
       throw new UsageError("It is wrong.", { hint: "Do it right." });
     });
-    expect(result).toMatchObject({ status: "failed", message: "It is wrong.", hint: "Do it right." });
+    expect(result).toMatchObject({ level: "failed", message: "It is wrong.", hint: "Do it right." });
   });
 
   it("that the disk refuses has failed in the words of the disk", async () => {
     const error = Object.assign(new Error("EIO: i/o error, stat"), { code: "EIO" });
     expect(await made(() => Promise.reject(error))).toMatchObject({
-      status: "failed",
+      level: "failed",
       message: "It cannot be checked: the disk reports an error (EIO).",
     });
   });
 
-  it("that cannot be made is skipped", async () => {
-    const result = await made(() => Promise.reject(new NotChecked("there is no service")));
-    expect(result).toMatchObject({ status: "skipped", message: "there is no service" });
+  it("that cannot be made for what another reports is skipped, as is one with nothing to check", async () => {
+    const wrong = () => Promise.reject(new UsageError("There is no service."));
+    const result = await made(() => needed<never>(wrong));
+    expect(result).toMatchObject({ level: "skipped", message: "There is no service.", hint: null });
+    expect(await made(() => null)).toMatchObject({ level: "skipped", facts: {} });
   });
 
   it("that has a bug says so, as every command does", async () => {
     await expect(made(() => Promise.reject(new TypeError("x is undefined")))).rejects.toThrow(TypeError);
-    expect(await made(() => ok("fine", {}))).toMatchObject({ status: "ok" });
+    expect(await made(() => ok("fine", {}))).toMatchObject({ level: "ok" });
   });
 });

@@ -1,0 +1,136 @@
+import { type Charged, type ErrorFacts, ImggenError } from "../lib/error-types.ts";
+import type { Wording } from "../lib/wording.ts";
+
+/**
+ * The API key is missing, or the service or generator refuses it (`login_required`, section 5). It is thrown before a submit,
+ * or ends a refused submit or poll. `key` is null if no server was asked. Every request of the account would fail alike.
+ */
+export class AuthRequiredError extends ImggenError {
+  readonly type = "auth_required";
+}
+
+/**
+ * The balance does not cover the request (`my_credits.no_credits_description`, section 7). It ends a refused submit. `hint`
+ * says how to add credits, if that is known. Every request of the account would fail alike.
+ */
+export class InsufficientCreditsError extends ImggenError {
+  readonly type = "insufficient_credits";
+}
+
+/** The model needs a Pro or Premium subscription (403 `SUBSCRIPTION_REQUIRED`, section 2.2). It ends a refused submit. */
+class SubscriptionRequiredError extends ImggenError {
+  readonly type = "subscription_required";
+}
+
+/**
+ * The service or generator found the request itself wrong (`empty_prompt`, `prompt_too_long`, HTTP 400, 404, 413, 422). It
+ * ends a refused submit; other requests may be accepted. `charged` is `no`.
+ */
+export class RejectedRequestError extends ImggenError {
+  readonly type = "invalid_request";
+}
+
+/** The service or generator could not make the image, or refused to. It ends a task; `charged` says what is known. */
+export class GenerationFailedError extends ImggenError {
+  readonly type = "generation_failed";
+}
+
+/** Any other refusal: an unknown error key (in `key`), a limit, an invalid reply to a poll. It ends a request or a wait. */
+export class ServiceError extends ImggenError {
+  readonly type = "service_error";
+}
+
+/**
+ * The service could not be reached by a poll, or by a submit that certainly never left. It ends either after the last retry.
+ * `cause` is the connection's error; `charged` says what is known of the task.
+ */
+export class NetworkError extends ImggenError {
+  readonly type = "network";
+}
+
+/** The disk has no room for the reply to a request. The request was not sent; the user must free some space first. */
+export class NoRoomError extends ImggenError {
+  readonly type = "save_failed";
+}
+
+/**
+ * A submit left this machine, and its reply was lost or invalid: it may have been accepted. It ends that submit, which is not
+ * sent again. `charged` is `unknown`; `mentionedTaskId` may lead to the image.
+ */
+export class OutcomeUnknownError extends ImggenError {
+  readonly type = "outcome_unknown";
+  /** A task id found in the invalid reply, which may be this request's. */
+  readonly mentionedTaskId: string | null;
+
+  constructor(
+    message: Wording,
+    facts: Omit<ErrorFacts, "charged"> & { mentionedTaskId?: string | null } = {},
+  ) {
+    super(message, { ...facts, charged: "unknown" });
+    this.mentionedTaskId = facts.mentionedTaskId ?? null;
+  }
+}
+
+type ErrorClass = new (message: string, facts: ErrorFacts) => ImggenError;
+
+/** Section 7 of the service's document, key by key. */
+const BY_KEY: Record<string, readonly [ErrorClass, string]> = {
+  login_required: [AuthRequiredError, "The service refused the API key."],
+  "image_generation.error.empty_prompt": [RejectedRequestError, "The service found the prompt empty."],
+  "image_generation.error.prompt_too_long": [
+    RejectedRequestError,
+    "The service found the prompt too long for this model.",
+  ],
+  "my_credits.no_credits_description": [
+    InsufficientCreditsError,
+    "The account has too few credits for this request.",
+  ],
+  "image_generation.error.generation_failed": [
+    GenerationFailedError,
+    "The service could not generate the image.",
+  ],
+  "image_generation.error.unknown_error": [
+    ServiceError,
+    "The service reports an unexpected error of its own.",
+  ],
+  SUBSCRIPTION_REQUIRED: [SubscriptionRequiredError, "This model needs a Pro or Premium subscription."],
+};
+
+/** The error for an HTTP status without a known error key. */
+const BY_STATUS: Record<number, readonly [ErrorClass, string]> = {
+  400: [RejectedRequestError, "The service rejected the request (HTTP 400)."],
+  401: [AuthRequiredError, "The service refused the API key (HTTP 401)."],
+  404: [RejectedRequestError, "The service rejected the request (HTTP 404)."],
+  413: [RejectedRequestError, "The service found the request too large (HTTP 413)."],
+  422: [RejectedRequestError, "The service rejected the request (HTTP 422)."],
+};
+
+/** The error for a refused poll. The user's request cannot be wrong there, only the poll. */
+export function refusedPoll(key: string | null, status: number): ImggenError {
+  const error = refusedSubmit(key, status, "yes");
+  if (error.type !== "invalid_request") return error;
+  return new ServiceError(error.message, { key: key ?? undefined, charged: "yes" });
+}
+
+/**
+ * The error for a refused submit: by its error key, else by the HTTP status; unknown keys are shown.
+ */
+export function refusedSubmit(key: string | null, status: number, charged: Charged): ImggenError {
+  if (key === null && status === 404) return addressUnknown(charged);
+  const facts = { key: key ?? undefined, charged };
+  const entry = (key !== null && Object.hasOwn(BY_KEY, key) ? BY_KEY[key] : undefined) ?? BY_STATUS[status];
+  if (entry) {
+    const [Type, message] = entry;
+    return new Type(message, facts);
+  }
+  const said = key === null ? `HTTP ${status}` : `the error "${key}"`;
+  return new ServiceError(`The service refused with ${said}.`, facts);
+}
+
+/** A 404 without an error key comes from whatever else is at the base URL, not from the service. */
+function addressUnknown(charged: Charged): ImggenError {
+  return new RejectedRequestError("The service does not know this address (HTTP 404).", {
+    charged,
+    hint: "Nothing was charged. Is the base URL right? It includes the service's /api.",
+  });
+}

@@ -1,0 +1,67 @@
+import { platform } from "node:os";
+import path from "node:path";
+import { UsageError } from "../lib/error-types.ts";
+import { homeFolder, withHomeFolder } from "../lib/home-folder.ts";
+import { type ProcessContext, requirePath } from "./this-process.ts";
+
+export interface Folders {
+  config: string;
+  state: string;
+}
+
+/** Where private copies of workflows are kept. */
+export function workflowsFolder({ state }: Pick<Folders, "state">): string {
+  return path.join(state, "workflows");
+}
+
+/** The private copy of a workflow. @param sha256 its name */
+export function workflowCopy(folders: Pick<Folders, "state">, sha256: string): string {
+  return path.join(workflowsFolder(folders), `${path.basename(sha256)}.json`);
+}
+
+/**
+ * Where settings and state live: under IMGGEN_HOME, else at the platform's own places.
+ * @throws UsageError if that is empty or relative, NoHomeError if neither that nor a home folder is known
+ */
+export function foldersOf({ env }: Pick<ProcessContext, "env">): Folders {
+  if (env.IMGGEN_HOME !== undefined) {
+    const home = ownHome(env.IMGGEN_HOME);
+    return { config: path.join(home, "config"), state: path.join(home, "state") };
+  }
+  switch (platform()) {
+    case "darwin": {
+      const library = path.join(homeFolder(), "Library");
+      return {
+        config: path.join(library, "Preferences", "imggen"),
+        state: path.join(library, "Application Support", "imggen"),
+      };
+    }
+    case "win32":
+      return {
+        config: path.join(env.APPDATA ?? path.join(homeFolder(), "AppData", "Roaming"), "imggen"),
+        state: path.join(env.LOCALAPPDATA ?? path.join(homeFolder(), "AppData", "Local"), "imggen"),
+      };
+    default:
+      return {
+        config: path.join(xdg(env.XDG_CONFIG_HOME, ".config"), "imggen"),
+        state: path.join(xdg(env.XDG_STATE_HOME, path.join(".local", "state")), "imggen"),
+      };
+  }
+}
+
+/**
+ * The folder that IMGGEN_HOME names. A relative one is refused: the ledger would depend on where a command is run, and
+ * what was charged in one folder would not be known in another.
+ */
+function ownHome(value: string): string {
+  const home = withHomeFolder(requirePath(value, "IMGGEN_HOME"));
+  if (path.isAbsolute(home)) return home;
+  throw new UsageError(`IMGGEN_HOME ${JSON.stringify(value)} must be an absolute path.`, {
+    hint: "Nothing was sent. In another folder it would be another ledger, which knows nothing of what was charged.",
+  });
+}
+
+/** The XDG rule: a relative path in these variables is to be ignored. */
+function xdg(value: string | undefined, fallback: string): string {
+  return value && path.isAbsolute(value) ? value : path.join(homeFolder(), fallback);
+}

@@ -1,0 +1,200 @@
+import type { ImggenError } from "../lib/error-types.ts";
+import { listed } from "../lib/short-text.ts";
+import { ANY_MODEL, type CheckedRequest, type RequestInput } from "../task/request.ts";
+import { estimateCost } from "./cost.ts";
+import { resolveModel } from "./find.ts";
+import { InvalidRequestError } from "./invalid-request.ts";
+import { DEFAULT_MODEL, type Matrix, type Model, model } from "./matrix.ts";
+import { type FieldTerms, ofGeneratorAlone, ownFields } from "./rules/fields.ts";
+import { imageCount, imagesOverHttps, imageUrls, maxImages } from "./rules/images.ts";
+import { modelListed, price, unknownModelRefusal } from "./rules/model.ts";
+import { emptyPromptRefusal, promptLength, promptText } from "./rules/prompt.ts";
+import { quality } from "./rules/quality.ts";
+import { ratio } from "./rules/ratio.ts";
+import {
+  type Finding,
+  FLAG_LABELS,
+  type Labels,
+  type Refusal,
+  type Rule,
+  type RuleInput,
+} from "./rules/rule.ts";
+import { normalizeInput, toRequest } from "./wire.ts";
+
+export interface CheckOptions extends Pick<RuleInput, "uploads" | "inherited"> {
+  /** Default true. If false, only a blank prompt is refused, and all values are sent as given. */
+  validate?: boolean;
+  /** How messages name the values; by default as the flags of `imggen generate`. */
+  labels?: Partial<Labels>;
+  /** The user's own generator, where it takes the place of the service; absent or null for the service. */
+  generator?: GeneratorTerms | null | undefined;
+}
+
+/** Terms that a request to the user's own generator is checked against. The generator itself judges what no matrix has. */
+export interface GeneratorTerms extends FieldTerms {
+  /** Whether its images cost nothing, whatever the matrix says. */
+  isFree: boolean;
+  /** What a request gets that names no model; an error says why there is none. */
+  defaultModel: string | ImggenError;
+  /** Its own names of the models that it has; null where they are not known. */
+  models: readonly string[] | null;
+}
+
+/** The rules, in the order in which problems are most useful to the user. */
+const RULES: readonly Rule[] = [
+  promptText,
+  modelListed,
+  promptLength,
+  ratio,
+  quality,
+  maxImages,
+  imageCount,
+  imageUrls,
+  imagesOverHttps,
+  price,
+];
+
+/**
+ * Turns what the user asked for into the request to send, with its cost. Refuses what the service's document rules out;
+ * what the document leaves open passes, with a warning if the result may surprise.
+ *
+ * @throws InvalidRequestError for the first broken rule
+ */
+export function checkRequest(
+  input: RequestInput,
+  matrix: Matrix,
+  options: CheckOptions = {},
+): CheckedRequest {
+  const labels = { ...FLAG_LABELS, ...options.labels };
+  const empty = emptyPromptRefusal(input.prompt, labels.prompt);
+  if (empty !== undefined) throw refused(empty);
+
+  const { generator } = options;
+  if (generator) return checkedForGenerator({ input, matrix, labels }, generator, options);
+  const foreign = ofGeneratorAlone({ input, labels, inherited: options.inherited });
+  if (foreign !== undefined) throw refused(foreign);
+  const name = input.model ?? DEFAULT_MODEL;
+  const model = resolveModel(name, matrix);
+  if (model !== undefined) {
+    const { uploads, inherited } = options;
+    const subject = { input, model, matrix, labels, uploads, inherited };
+    return options.validate === false ? sentAsGiven(subject) : validated(subject);
+  }
+  const unknown = unknownModelRefusal(name, labels.model, matrix);
+  if (options.validate !== false) throw refused(unknown);
+  return { request: toRequest(input, name), credits: null, warnings: unchecked([unknown]) };
+}
+
+/** The request, checked against every rule. */
+function validated(subject: RuleInput): CheckedRequest {
+  const { input, model } = subject;
+  const findings = judge(subject);
+  const broken = findings.find(isRefusal);
+  if (broken !== undefined) throw refused(broken);
+  return {
+    request: toRequest(normalizeInput(input, model), model.id),
+    credits: estimateCost(model, input.quality).credits,
+    warnings: findings.map(({ message }) => `${message}.`),
+  };
+}
+
+/** The request without checks. An estimated price is still a warning. */
+function sentAsGiven(subject: RuleInput): CheckedRequest {
+  const { input, model } = subject;
+  const guess = price(subject);
+  return {
+    request: toRequest(input, model.id),
+    credits: estimateCost(model, input.quality).credits,
+    warnings: [...unchecked(judge(subject)), ...(guess === undefined ? [] : [`${guess.message}.`])],
+  };
+}
+
+/** The document says nothing of a generator, so that it warns of nothing; a name is handed on as it is. */
+function checkedForGenerator(
+  { input: original, matrix, labels }: Omit<RuleInput, "model">,
+  terms: GeneratorTerms,
+  { validate, inherited }: CheckOptions,
+): CheckedRequest {
+  const { isFree, defaultModel, models } = terms;
+  const fields = ownFields(original, terms, labels);
+  if ("kind" in fields) throw refused(fields);
+  const { seed: _seed, negative: _negative, fields: _fields, ...rest } = original;
+  const input = { ...rest, ...fields };
+  const name = input.model ?? defaultModel;
+  if (typeof name !== "string") throw name;
+  const unknown = validate === false ? undefined : unknownToGenerator(name, models, labels.model);
+  if (unknown !== undefined) throw refused(unknown);
+  const model = matrix.find(({ id }) => id === name) ?? unknownToUs(name);
+  const subject = { input, model, matrix, labels, uploads: true, inherited };
+  const broken = validate === false ? tooMany(subject) : judge(subject).find(isRefusal);
+  if (broken !== undefined) throw refused(broken);
+  const guess = isFree ? undefined : price(subject);
+  const requests = input.maxImages ?? 1;
+  // It makes one image for each request that it gets, and as many are sent as are wanted.
+  const sent = { ...normalizeInput(input, model), maxImages: input.maxImages };
+  return {
+    request: toRequest(validate === false ? input : sent, name),
+    credits: isFree ? 0 : totalOf(estimateCost(model, input.quality).credits, requests),
+    ...(requests > 1 && { requests }),
+    warnings: guess === undefined ? [] : [`${guess.message}.`],
+  };
+}
+
+/** Whether a generator's list has a model, by whichever of its names. */
+export function isAmong(models: readonly string[], name: string): boolean {
+  const plain = (text: string) =>
+    text.replace(/(?:\.(?:safetensors|ckpt|gguf|pth?))?(?: \[[\da-f]+\])?$/i, "").toLowerCase();
+  return models.some((model) => plain(model) === plain(name));
+}
+
+/** A model that the generator does not have. What its list calls by a longer name, or a file's, counts as that. */
+function unknownToGenerator(
+  name: string,
+  models: readonly string[] | null,
+  label: string,
+): Refusal | undefined {
+  if (models === null || models.length === 0 || name === ANY_MODEL || isAmong(models, name)) return undefined;
+  return {
+    kind: "refusal",
+    message: `${label} ${JSON.stringify(name)}: the generator has no such model`,
+    hint: `It has: ${listed(models)}`,
+  };
+}
+
+/** As many requests as one task may have. */
+const MOST_REQUESTS = 64;
+
+/** Without validation too: each image is a request, and each is written down. */
+function tooMany({ input: { maxImages = 1 }, labels }: RuleInput): Refusal | undefined {
+  if (Number.isInteger(maxImages) && maxImages >= 1 && maxImages <= MOST_REQUESTS) return undefined;
+  const message = `${labels.maxImages} ${maxImages} is not a whole number from 1 to ${MOST_REQUESTS}`;
+  return { kind: "refusal", message, hint: "Ask for the others with another command" };
+}
+
+/** Each image is a request of its own. */
+function totalOf(credits: number | null, images: number): number | null {
+  return credits === null ? null : credits * images;
+}
+
+/** A model of which only the generator knows what it takes. */
+export function unknownToUs(id: string): Model {
+  return model(id, { promptLimit: null });
+}
+
+function judge(subject: RuleInput): Finding[] {
+  return RULES.map((rule) => rule(subject)).filter((finding) => finding !== undefined);
+}
+
+/** One warning with everything that would have been refused; none if nothing would. */
+function unchecked(findings: readonly Finding[]): string[] {
+  const reasons = findings.filter(isRefusal).map(({ message }) => message);
+  return reasons.length === 0 ? [] : [`Validation is off, so this is sent anyway: ${reasons.join("; ")}.`];
+}
+
+function isRefusal(finding: Finding): finding is Refusal {
+  return finding.kind === "refusal";
+}
+
+function refused({ message, hint, limit }: Refusal): InvalidRequestError {
+  return new InvalidRequestError(`${message}.`, { hint, limit });
+}

@@ -1,0 +1,92 @@
+import { formBody, jsonBody, type PostBody } from "../post-body.ts";
+import type { Job } from "../provider.ts";
+import {
+  type LocalReference,
+  type ReferenceDeps,
+  type ReferenceUrl,
+  referenceFiles,
+  referenceUrls,
+  withoutDataPrefix,
+} from "../reference-files.ts";
+import { OPENAI_DEFAULT_MODEL, openAiName, type ServerForm } from "./server-forms.ts";
+import { isGptImage, sizeFields } from "./size.ts";
+
+/** A request for one image. */
+export interface ImageRequest {
+  path: "/images/generations" | "/images/edits";
+  fields: Readonly<Record<string, unknown>>;
+  /** Sent as files of a form, with the fields beside them; none: the fields are sent as JSON. */
+  files: readonly LocalReference[];
+}
+
+/** What a request is made from. */
+export interface RequestContext extends ReferenceDeps {
+  form: ServerForm;
+}
+
+/**
+ * The request for a job: what the server's form and the user ask for, and nothing else.
+ * @throws ProviderError for a reference image that cannot be used
+ */
+export async function imageRequest(job: Job, context: RequestContext): Promise<ImageRequest> {
+  const { form } = context;
+  const fields = plainFields(job, form);
+  if (job.references.length === 0) return { path: "/images/generations", fields, files: [] };
+  if (form.references === "files") {
+    const files = await referenceFiles(job, context);
+    return { path: "/images/edits", fields, files };
+  }
+  const isUsual = form.references === "image_url" || form.references === "ref_images";
+  const to = isUsual ? "/images/generations" : "/images/edits";
+  const urls = referenceUrls(job.references, context);
+  return { path: to, fields: { ...referenceFields(urls, form), ...fields }, files: [] };
+}
+
+/** The body of a request. @throws the system's error if a file is not there */
+export function bodyOf({ fields, files }: Pick<ImageRequest, "fields" | "files">): PostBody {
+  if (files.length === 0) return jsonBody(fields);
+  const field = files.length === 1 ? "image" : "image[]";
+  return formBody(
+    Object.entries(fields).map(([name, value]) => [name, String(value)]),
+    files.map((each) => ({ ...each, field })),
+  );
+}
+
+function plainFields({ request, options }: Job, form: ServerForm): ImageRequest["fields"] {
+  const model = modelOf(options.model, form);
+  const sized = { ratio: request.ratio, width: options.width, height: options.height };
+  return {
+    ...(model !== null && { model }),
+    prompt: request.prompt,
+    ...sizeFields(sized, model, options.sizeForm ?? form.sizeForm),
+    ...(form.hasResolution && resolutionOf(request.quality)),
+    ...(!isGptImage(model) && { response_format: form.responseFormat }),
+    ...(form.streams && { stream: true, partial_images: 0 }),
+    ...options.fields,
+  };
+}
+
+/** The model as the server names it; null: whatever it has. */
+function modelOf(model: string | null, { isOpenAi }: ServerForm): string | null {
+  return isOpenAi ? openAiName(model ?? OPENAI_DEFAULT_MODEL) : model;
+}
+
+function resolutionOf(quality: string | undefined): { resolution?: string } {
+  if (quality === "1K") return { resolution: "1k" };
+  return quality === "2K" || quality === "4K" ? { resolution: "2k" } : {};
+}
+
+function referenceFields(urls: readonly ReferenceUrl[], { references }: ServerForm): Record<string, unknown> {
+  const [first] = urls;
+  switch (references) {
+    case "images":
+      return { images: urls.map((url) => ({ image_url: url })) };
+    case "image":
+      return urls.length === 1 ? { image: { url: first } } : { images: urls.map((url) => ({ url })) };
+    case "ref_images":
+      // Those that are no address are base64 without anything before it.
+      return { ref_images: urls.map(withoutDataPrefix) };
+    default:
+      return urls.length === 1 ? { image_url: first } : { reference_images: urls };
+  }
+}

@@ -1,0 +1,263 @@
+import path from "node:path";
+import { isLoopbackHost } from "../api/address.ts";
+import { connectionErrorText, describeConnectionError, isUntrusted } from "../api/connection-errors.ts";
+import { HttpClient, type HttpReply, wholeReply } from "../api/http-client.ts";
+import type { ListenOptions } from "../api/messages.ts";
+import { type HttpRequest, TransportError } from "../api/transport.ts";
+import { errorText } from "../lib/error-text.ts";
+import { withoutQuery } from "../lib/redact.ts";
+import { type Asked, type FailedReply, failedReply } from "./failed-reply.ts";
+import { clauseOf } from "./failures.ts";
+import type { GeneratorOptions } from "./generator-options.ts";
+import type { ServerSetup } from "./kind.ts";
+import type { PostBody } from "./post-body.ts";
+import { type Job, type MadeImage, ProviderError, type SentRequest, type SubmitHow } from "./provider.ts";
+import type { ProviderDeps } from "./provider-deps.ts";
+import { isSuccess, ReplyFile, readReplyFile, replyFile, type StoredReply } from "./reply-file.ts";
+import { secretsMasker } from "./secrets.ts";
+
+/** A server, and what every request has: the query of its URL, its key, the headers that the user has set. */
+export interface ServerOptions extends Pick<ServerSetup, "url" | "keyHeaders"> {
+  options: Pick<GeneratorOptions, "headers" | "key">;
+  /** The end of the names of its other hosts, `.example.com`, which are reached over https alone; absent: it has none. */
+  otherHosts?: string;
+}
+
+declare const OWN: unique symbol;
+/** An address that is the server's own: the key may go there. */
+export type OwnUrl = URL & { readonly [OWN]: true };
+
+const LONGEST_URL = 2000;
+
+/** For what costs nothing: models, progress. */
+const GET_TIMEOUT_MS = 15_000;
+/** A reference image on its way to a server far away. */
+const UPLOAD_TIMEOUT_MS = 120_000;
+const STOP_TIMEOUT_MS = 5_000;
+
+/**
+ * A provider's server over HTTP: each call is one request. Its key goes to its own origin alone, and no redirect is
+ * followed with it. Never through a proxy to this machine itself.
+ */
+export class ProviderServer {
+  readonly #options: ServerOptions;
+  readonly #base: URL;
+  readonly #proxies: ProviderDeps["proxies"];
+  readonly #http: HttpClient;
+  readonly #clock: ProviderDeps["clock"];
+  /** Hides the key, and the values of the user's headers, in a text for people. */
+  readonly mask: (text: string) => string;
+
+  constructor(server: ServerOptions, { proxies, onExchange, clock }: ProviderDeps) {
+    this.#options = server;
+    this.#base = new URL(server.url);
+    this.#proxies = isLoopbackHost(this.#base.hostname) ? undefined : proxies;
+    this.#http = new HttpClient({ proxies: this.#proxies, onExchange });
+    this.#clock = clock;
+    this.mask = secretsMasker(server.options.key, server.options.headers);
+  }
+
+  /** For messages: its host, with the port where that is not the usual one. */
+  get host(): string {
+    return this.#base.host;
+  }
+
+  /** For messages: its base, without a query. */
+  get address(): string {
+    return `${this.#base.origin}${this.#base.pathname}`;
+  }
+
+  /**
+   * Sends the request for a job's image, once. Its reply is written to a file while it arrives, synced if it is paid for,
+   * and only then read. @returns the reply, whatever its status: one that was cut short, or given up, says so
+   * @throws ProviderError (unsent, disk, lost)
+   */
+  async post(
+    to: string,
+    body: PostBody,
+    job: Job,
+    { signal, onSent }: Pick<SubmitHow, "signal" | "onSent">,
+  ): Promise<StoredReply> {
+    const file = replyFile(job);
+    const reply = await this.#createReply(file, job);
+    let failure: TransportError | null = null;
+    try {
+      const headers = {
+        ...this.#headers,
+        // A paid request can be looked up by its task's id.
+        ...(job.isPaid && { "x-client-request-id": job.taskId }),
+        "content-type": body.type,
+        "accept-encoding": "identity",
+      };
+      const request = { method: "POST", url: this.#urlOf(to), headers, body: body.content } as const;
+      await this.#http.send({ ...request, signal, onSent }, reply);
+    } catch (error) {
+      if (!(error instanceof TransportError)) throw error;
+      failure = error;
+    } finally {
+      await reply.close();
+    }
+    if (failure?.sent === false) throw this.#unsent(failure, signal);
+    const cut = failure && this.#reasonOf(failure, signal);
+    const read = () => readReplyFile(file, cut);
+    // What has arrived is not lost with one failure of the disk.
+    const stored = await read()
+      .catch(read)
+      .catch((error) => {
+        throw this.lost(errorText(error));
+      });
+    if (stored === null) throw this.lost(cut ?? "it has no head");
+    return stored;
+  }
+
+  /**
+   * Sends a GET that costs nothing. @param from below the base, or one of its own addresses
+   * @throws ProviderError (unsent), or the signal's reason
+   */
+  get(
+    from: string | OwnUrl,
+    signal: AbortSignal,
+    timeoutMs = GET_TIMEOUT_MS,
+    mostBytes?: number,
+  ): Promise<HttpReply> {
+    const request = { method: "GET", url: this.#urlOf(from), headers: this.#headers, signal } as const;
+    return this.#ask({ ...request, timeoutMs: Math.min(timeoutMs, GET_TIMEOUT_MS) }, signal, mostBytes);
+  }
+
+  /** Sends a POST that costs nothing, and may be sent twice. @throws as `get` */
+  tell(at: string, { type, content }: PostBody, signal: AbortSignal): Promise<HttpReply> {
+    const headers = { ...this.#headers, "content-type": type };
+    const request = { method: "POST", url: this.#urlOf(at), timeoutMs: UPLOAD_TIMEOUT_MS } as const;
+    return this.#ask({ ...request, headers, body: content, signal }, signal);
+  }
+
+  async #ask(request: HttpRequest, signal: AbortSignal, mostBytes?: number): Promise<HttpReply> {
+    try {
+      return await wholeReply(this.#http, request, mostBytes);
+    } catch (error) {
+      signal.throwIfAborted();
+      throw this.#unsent(error, signal);
+    }
+  }
+
+  /** Listens to the server's messages until the signal, or until it ends them. Never throws. */
+  async listen(
+    at: string,
+    signal: AbortSignal,
+    to: Pick<ListenOptions, "onText" | "onBytes">,
+  ): Promise<void> {
+    const messages = await import("../api/messages.ts").catch(() => null);
+    const proxies = this.#proxies;
+    await messages?.listen(this.#urlOf(at), { headers: this.#headers, proxies, signal, ...to });
+  }
+
+  /** Headers for downloads from its own origin. */
+  get downloadHeaders(): Readonly<Record<string, string>> {
+    return this.#headers;
+  }
+
+  /** Asks it to end its work. Never throws. @returns whether it says that it has, or will; null without an answer */
+  cancel(method: "POST" | "PUT", at: string | OwnUrl, signal?: AbortSignal): Promise<boolean | null> {
+    const request = { method, url: this.#urlOf(at), headers: this.#headers, signal } as const;
+    return wholeReply(this.#http, { ...request, timeoutMs: STOP_TIMEOUT_MS }).then(isSuccess, () => null);
+  }
+
+  /**
+   * An address that a reply or a record names, if it is one of the server's own, so that the key may go there; else null.
+   * @param address absolute
+   */
+  ownUrl(address: unknown): OwnUrl | null {
+    if (typeof address !== "string" || address.length > LONGEST_URL || !URL.canParse(address)) return null;
+    const url = new URL(address);
+    const isPlain = url.username === "" && url.password === "";
+    return isPlain && (url.origin === this.#base.origin || this.#isOtherHost(url)) ? (url as OwnUrl) : null;
+  }
+
+  /** @param relative a path below the base, with a query or without */
+  urlBelow(relative: string): string {
+    return this.#urlOf(relative).href;
+  }
+
+  #isOtherHost({ protocol, hostname, port }: URL): boolean {
+    const { otherHosts } = this.#options;
+    if (otherHosts === undefined || !`.${this.#base.hostname}`.endsWith(otherHosts)) return false;
+    return protocol === "https:" && port === "" && hostname.endsWith(otherHosts);
+  }
+
+  /** A POST as people read it. @param to a path below the base */
+  shown(to: string, body: unknown): SentRequest {
+    return { method: "POST", url: this.mask(withoutQuery(this.urlBelow(to))), body };
+  }
+
+  /** An image that a reply names. @param address absolute, or relative to the server */
+  imageAt(address: string): MadeImage {
+    if (!URL.canParse(address, this.#base.href)) return { kind: "url", url: address };
+    const { href: url, origin } = new URL(address, this.#base.href);
+    return { kind: "url", url, ...(origin === this.#base.origin && { headers: this.#headers }) };
+  }
+
+  /** The context for reading a reply of it. */
+  asked(isPaid: boolean): Asked {
+    return { host: this.host, mask: this.mask, isPaid, nowMs: this.#clock.now() };
+  }
+
+  /** The error for a reply that is not a success. */
+  failure(reply: FailedReply, isPaid: boolean): ProviderError {
+    return failedReply(reply, this.asked(isPaid));
+  }
+
+  /** A request that was sent, and whose reply is not whole. @param why a clause */
+  lost(why: string): ProviderError {
+    return new ProviderError(`No whole reply came from ${this.host}: ${why}.`, { kind: "lost" });
+  }
+
+  async close(): Promise<void> {
+    await this.#http.close();
+  }
+
+  get #headers(): Record<string, string> {
+    const { keyHeaders, options } = this.#options;
+    const userHeaders = Object.entries(options.headers).map(([name, value]) => [name.toLowerCase(), value]);
+    return { ...keyHeaders, ...Object.fromEntries(userHeaders) };
+  }
+
+  /** @param relative a path below the base, with a query or without; or a whole address */
+  #urlOf(relative: string | OwnUrl): URL {
+    if (typeof relative !== "string") return relative;
+    const url = new URL(this.#base.href);
+    const [name = "", query] = relative.split("?");
+    url.pathname = `${url.pathname.replace(/\/$/, "")}${name}`;
+    for (const [key, value] of new URLSearchParams(query)) url.searchParams.append(key, value);
+    return url;
+  }
+
+  async #createReply(file: string, { isPaid }: Job): Promise<ReplyFile> {
+    try {
+      return await ReplyFile.create(file, { isSynced: isPaid, mask: this.mask });
+    } catch (cause) {
+      const where = path.dirname(file);
+      const message = `Nothing was sent to ${this.host}: no reply could be kept in ${where}: ${errorText(cause)}.`;
+      const hint = "Nothing was charged. Free some space or fix the folder's permissions, then try again.";
+      throw new ProviderError(message, { kind: "disk" }, { cause, hint });
+    }
+  }
+
+  #unsent(cause: unknown, signal: AbortSignal): ProviderError {
+    // The error says which certificate to trust, and how.
+    if (isUntrusted(cause)) {
+      const { message, hint } = describeConnectionError(cause, this.#base);
+      return new ProviderError(this.mask(message), { kind: "unsent" }, { cause, hint });
+    }
+    const why = this.#reasonOf(cause, signal);
+    const message = signal.aborted
+      ? `Nothing was sent to ${this.host}: ${why}.`
+      : `The generator at ${this.host} could not be reached: ${why}.`;
+    const hint = "Nothing was sent or charged. Is it running, and is its address right?";
+    return new ProviderError(message, { kind: "unsent" }, { cause, hint });
+  }
+
+  /** Why an exchange ended too early, as a clause. */
+  #reasonOf(failure: unknown, { aborted, reason }: AbortSignal): string {
+    return this.mask(aborted ? clauseOf(errorText(reason)) : connectionErrorText(failure));
+  }
+}

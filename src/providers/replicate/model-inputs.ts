@@ -1,0 +1,110 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { makeFolder } from "../../lib/durable.ts";
+import { fieldsOf, isJsonObject, isTexts, jsonOrNull } from "../../lib/json.ts";
+import { replaceUnsynced } from "../../lib/write-whole.ts";
+import type { ProviderDeps } from "../provider-deps.ts";
+import type { ProviderServer } from "../provider-http.ts";
+import type { ReferenceDeps } from "../reference-files.ts";
+import { isSuccess } from "../reply-file.ts";
+
+/** One input of a model. */
+export interface ModelInput {
+  /** The only values that it takes; null where it takes others too. */
+  values: readonly string[] | null;
+  isList: boolean;
+}
+
+/** What a model can be given, by name; null where that could not be learned. */
+export type ModelInputs = ReadonlyMap<string, ModelInput> | null;
+
+/** Models are named `owner/name` or `owner/name:version`. */
+export const MODEL_NAME = /^[\w-][\w.-]*\/[\w-][\w.-]*(?::[\w-]+)?$/;
+
+/** The version in a model's name; null for its newest one. */
+export function versionOf(model: string): string | null {
+  return model.split(":")[1] ?? null;
+}
+
+/** Where a request for a model goes. */
+export function submitPath(model: string): string {
+  return versionOf(model) === null ? `/models/${model}/predictions` : "/predictions";
+}
+
+/** A model's inputs seldom change. */
+const KEPT_MS = 24 * 3_600_000;
+/** No model has as many inputs. */
+const MOST_INPUTS = 200;
+
+/** What a model can be given: asked for once, and kept for a day. Never throws. */
+export async function modelInputs(
+  model: string,
+  server: ProviderServer,
+  deps: Pick<ProviderDeps, "clock" | "cacheFolder"> & Pick<ReferenceDeps, "signal" | "isShown">,
+): Promise<ModelInputs> {
+  const file = cacheFile(model, server, deps);
+  const kept = file === null ? null : await keptInputs(file, deps.clock.now());
+  if (kept || deps.isShown) return kept;
+  const inputs = await askedInputs(model, server, deps.signal).catch(() => null);
+  if (inputs !== null && file !== null) await keep(file, inputs, deps.clock.now());
+  return inputs;
+}
+
+function cacheFile(
+  model: string,
+  { address }: ProviderServer,
+  { cacheFolder }: Pick<ProviderDeps, "cacheFolder">,
+): string | null {
+  const digest = createHash("sha256").update(`${address} ${model}`).digest("hex").slice(0, 16);
+  return cacheFolder === undefined ? null : path.join(cacheFolder, `${digest}.json`);
+}
+
+async function keptInputs(file: string, nowMs: number): Promise<ModelInputs> {
+  const { at, inputs } = fieldsOf(jsonOrNull(await readFile(file, "utf8").catch(() => "")));
+  const isFresh = typeof at === "number" && at <= nowMs && nowMs - at < KEPT_MS;
+  return isFresh && isJsonObject(inputs) ? mapOf(inputs, (input) => input as Partial<ModelInput>) : null;
+}
+
+/** What cannot be kept is asked for again. */
+async function keep(file: string, inputs: NonNullable<ModelInputs>, at: number): Promise<void> {
+  try {
+    await makeFolder(path.dirname(file), 0o700);
+    replaceUnsynced(file, JSON.stringify({ at, inputs: Object.fromEntries(inputs) }), 0o600);
+  } catch {
+    // The request itself matters more.
+  }
+}
+
+async function askedInputs(model: string, server: ProviderServer, signal: AbortSignal): Promise<ModelInputs> {
+  const [name = "", version] = model.split(":");
+  const at = version === undefined ? `/models/${name}` : `/models/${name}/versions/${version}`;
+  const reply = await server.get(at, signal);
+  if (!isSuccess(reply)) return null;
+  const said = fieldsOf(jsonOrNull(reply.body));
+  const { openapi_schema: schema } = version === undefined ? fieldsOf(said.latest_version) : said;
+  const schemas = fieldsOf(fieldsOf(fieldsOf(schema).components).schemas);
+  const { properties } = fieldsOf(schemas.Input);
+  return isJsonObject(properties) ? mapOf(properties, (input) => inputIn(input, schemas)) : null;
+}
+
+/** An input as its schema has it: the values of a choice are in a schema of their own. */
+function inputIn(schema: Record<string, unknown>, schemas: Record<string, unknown>): Partial<ModelInput> {
+  const { $ref: directRef, allOf, enum: values, type } = schema;
+  const parts = [directRef, ...[allOf].flat().map((part) => fieldsOf(part).$ref)];
+  const named = parts.map((ref) => fieldsOf(schemas[String(ref).split("/").at(-1) ?? ""]).enum);
+  return { values: [values, ...named].find(isTexts) ?? null, isList: type === "array" };
+}
+
+function mapOf(
+  inputs: Record<string, unknown>,
+  read: (input: Record<string, unknown>) => Partial<ModelInput>,
+): ModelInputs {
+  const entries = Object.entries(inputs).slice(0, MOST_INPUTS);
+  return new Map(
+    entries.map(([name, input]) => {
+      const { values, isList } = read(fieldsOf(input));
+      return [name, { values: isTexts(values) ? values : null, isList: isList === true }];
+    }),
+  );
+}

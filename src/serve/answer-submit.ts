@@ -1,0 +1,44 @@
+import type { ServiceRequest } from "../server/http.ts";
+import { readJson } from "../server/json-body.ts";
+import { invalidRequest, refusal, type ServerReply, success, unknownError } from "../server/reply.ts";
+import { checkBody } from "../server/valid-request.ts";
+import type { RequestInput } from "../task/request.ts";
+import { fieldsFrom, type GivenFields } from "../task/request-fields.ts";
+import type { NotBegun } from "./begin.ts";
+import { beginOnce } from "./begin-once.ts";
+import type { Service } from "./server-parts.ts";
+
+export const IDEMPOTENCY_KEY = "idempotency-key";
+
+/** POST /generate-image (section 4.1). A task is on disk, and before the generator, when its id is returned. */
+export async function submit(request: ServiceRequest, service: Service): Promise<ServerReply> {
+  const json = await readJson(request);
+  if ("refused" in json) return json.refused;
+  // The matrix's rules apply to models with a row in it. The generator itself refuses anything else.
+  const checked = checkBody(json.json, service.matrix, service.defaultModel ?? undefined);
+  if ("refused" in checked) return checked.refused;
+  const { image, ...body } = checked.request;
+  const fields = { ...body, ...(image !== undefined && { image: [image].flat() }) };
+  const input: RequestInput = {
+    ...fieldsFrom<GivenFields>((name) => fields[name]),
+    prompt: body.prompt,
+  };
+  const begun = await beginOnce({ input }, service, request.headers[IDEMPOTENCY_KEY]);
+  if ("refused" in begun) return refusalFor(begun.refused);
+  const { taskId } = begun;
+  return success({ taskId }, `${taskId} ${body.model ?? service.defaultModel ?? ""}`.trimEnd());
+}
+
+function refusalFor({ kind, detail }: NotBegun): ServerReply {
+  switch (kind) {
+    case "invalid":
+    case "no such model":
+      return invalidRequest(detail, { detail });
+    case "other body":
+      return invalidRequest(detail, { status: 422, detail });
+    case "limit":
+      return refusal("my_credits.no_credits_description", { detail });
+    case "server":
+      return unknownError(detail, { detail });
+  }
+}

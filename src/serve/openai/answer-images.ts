@@ -1,0 +1,117 @@
+import type { ServerResponse } from "node:http";
+import path from "node:path";
+import type { ServiceRequest } from "../../server/http.ts";
+import type { ServerReply } from "../../server/reply.ts";
+import type { TaskRecord } from "../../task/record.ts";
+import { IDEMPOTENCY_KEY } from "../answer-submit.ts";
+import { beginOnce } from "../begin-once.ts";
+import { endOf, type TaskEnd } from "../end.ts";
+import { findTask } from "../find-task.ts";
+import { keepReference } from "../reference-copies.ts";
+import type { Service } from "../server-parts.ts";
+import { readBody } from "./body.ts";
+import { EventStream, JsonReply, type LongReply } from "./long-reply.ts";
+import { errorReply, failedTask, notBegun, type OpenAiError, wrongRequest } from "./openai-error.ts";
+import { type ImagesOperation, type ImagesOrder, readOrder } from "./order.ts";
+import { resultOf } from "./result.ts";
+
+/** The folder of reference images within that of a server. */
+export const REFERENCES = "references";
+
+/** POST /v1/images/generations and /v1/images/edits: answered when the image is there. */
+export async function images(
+  operation: ImagesOperation,
+  request: ServiceRequest,
+  service: Service,
+): Promise<ServerReply> {
+  const body = await readBody(request);
+  if ("refused" in body) return errorReply(body.refused);
+  const read = readOrder(body.fields, service.connection.generator.name.startsWith("openai"));
+  if ("refused" in read) return errorReply(read.refused);
+  const copies = await copiesOf(body.files, service);
+  if ("refused" in copies) return errorReply(copies.refused);
+  if (operation === "image_edit" && copies.length === 0 && read.order.input.image === undefined)
+    return errorReply(wrongRequest("image is missing.", "image"));
+  const order = { ...read.order, ...(copies.length > 0 && { copies }) };
+  const begun = await beginOnce(order, service, request.headers[IDEMPOTENCY_KEY]);
+  if ("refused" in begun) return errorReply(notBegun(begun.refused));
+  const { taskId } = begun;
+  const answer = { operation, order: read, request, taskId };
+  return { kind: "live", write: (outgoing) => write(answer, outgoing, service), note: taskId };
+}
+
+async function copiesOf(
+  files: readonly Buffer[],
+  { folder }: Service,
+): Promise<string[] | { refused: OpenAiError }> {
+  const copies: string[] = [];
+  for (const bytes of files) {
+    const url = await keepReference(bytes, path.join(folder, REFERENCES));
+    if (url === null) return { refused: wrongRequest("An image is not a whole JPEG, PNG or WebP.", "image") };
+    copies.push(url);
+  }
+  return copies;
+}
+
+interface Answer {
+  operation: ImagesOperation;
+  order: ImagesOrder;
+  request: ServiceRequest;
+  taskId: string;
+}
+
+/** Answers once the task has ended. If the client hangs up, the task goes on. */
+async function write(
+  { operation, order, request, taskId }: Answer,
+  outgoing: ServerResponse,
+  service: Service,
+): Promise<{ status: number; note: string }> {
+  const gone = new AbortController();
+  outgoing.once("close", () => gone.abort());
+  const reply: LongReply = order.isStream
+    ? new EventStream(outgoing, taskId, operation)
+    : new JsonReply(outgoing, taskId);
+  const comesBack = request.headers[IDEMPOTENCY_KEY] !== undefined;
+  const ended = await reply.whileAlive(service.clock, () =>
+    awaitEnd(taskId, comesBack, service, gone.signal),
+  );
+  if (ended === null) return { status: 0, note: `${taskId}, the client hung up` };
+  const { record, end } = ended;
+  if (end.name === "failed") {
+    const failure = failedTask(record, end);
+    return { status: reply.fail(failure), note: `${taskId} ${failure.error.code ?? "failed"}` };
+  }
+  const result = await resultOf(record, end, order, request, service).catch(() => null);
+  if (result === null) return { status: reply.fail(GONE), note: `${taskId} no longer kept` };
+  return { status: reply.send(result), note: `${taskId} completed` };
+}
+
+const GONE = wrongRequest("The image of this request is no longer kept.", null, 410);
+
+/** How often a task is looked at: one that this process has is in memory, any other on the disk. */
+const LOOK_MS = 100;
+const LOOK_ELSEWHERE_MS = 1_000;
+
+/**
+ * Waits for the end of a task. Where the generator refuses the account, a task waits until that is fixed; one whose client
+ * cannot ask for it again is ended, because the client's next attempt is another task.
+ * @param comesBack whether the client has a key to find the task by
+ * @returns null once the signal has aborted
+ */
+async function awaitEnd(
+  taskId: string,
+  comesBack: boolean,
+  service: Service,
+  signal: AbortSignal,
+): Promise<{ record: TaskRecord; end: TaskEnd } | null> {
+  while (!signal.aborted) {
+    const isHere = service.queue.entryOf(taskId) !== undefined;
+    const record = isHere ? null : await findTask(taskId, service);
+    const end = record && endOf(record);
+    if (record && end) return { record, end };
+    const refusal = service.admission.breaker.outage?.refusal ?? null;
+    if (isHere && refusal !== null && !comesBack && (await service.queue.refuse(taskId, refusal))) continue;
+    await service.clock.sleep(isHere ? LOOK_MS : LOOK_ELSEWHERE_MS, signal).catch(() => {});
+  }
+  return null;
+}

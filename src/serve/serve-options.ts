@@ -1,0 +1,49 @@
+import type { GeneratorConnection } from "../core/deps.ts";
+import type { Clock } from "../lib/clock.ts";
+import type { Matrix } from "../models/matrix.ts";
+import type { FieldTerms } from "../models/rules/fields.ts";
+import type { RequestLine } from "../server/http.ts";
+import type { Ledger } from "../store/ledger.ts";
+import type { TaskRecord } from "../task/record.ts";
+import type { TaskEnd } from "./end.ts";
+
+/** What a server is started with. */
+export interface ServeOptions {
+  /** Keeps the images and the key of this generator. Made if missing. */
+  folder: string;
+  /** Marks its tasks in the ledger: lower-case letters and digits. */
+  name: string;
+  connection: GeneratorConnection;
+  ledger: Ledger;
+  /** How many requests the generator takes at once. */
+  concurrency: number;
+  /** Whether its images cost nothing. */
+  isFree: boolean;
+  /** The names and defaults of fields that only a generator has. */
+  fieldTerms: FieldTerms;
+  /** What a request gets that names no model; null: the generator's own. */
+  defaultModel: string | null;
+  /** The names of its models; null where it cannot say. Rejects where it cannot be asked. */
+  models: () => Promise<readonly string[] | null>;
+  /** The models that have rules; any other is handed on as it is. */
+  matrix: Matrix;
+  clock: Clock;
+  random: () => number;
+  dailyCredits: number | null;
+  /** After it is closed, how long the replies to requests that are under way are waited for, in milliseconds. */
+  graceMs: number;
+  /** Default 0: any that is free. */
+  port?: number;
+  onEvent?: ((event: ServeEvent) => void) | undefined;
+  /** Called for every request after its reply was sent. */
+  onRequest?: ((line: RequestLine) => void) | undefined;
+}
+
+/** An event of a server's tasks. */
+export type ServeEvent =
+  /** `ms`: since it began. `waiting`: tasks that this process still has before it. */
+  | { kind: "ended"; record: TaskRecord; end: TaskEnd; ms: number; waiting: number }
+  /** A task cannot go on in this process. */
+  | { kind: "dropped"; taskId: string; why: string }
+  /** Nothing is sent for a while. */
+  | { kind: "paused"; detail: string };

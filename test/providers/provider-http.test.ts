@@ -1,0 +1,174 @@
+import { readFile, stat, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { gzipSync } from "node:zlib";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { Proxies } from "../../src/api/proxies.ts";
+import { errorText } from "../../src/lib/error-text.ts";
+import { ProviderServer, type ServerOptions } from "../../src/providers/provider-http.ts";
+import { readReplyFile } from "../../src/providers/reply-file.ts";
+import { CANARY } from "../support/canary.ts";
+import { liveServer } from "../support/live-server.ts";
+import { quickClock } from "../support/quick-clock.ts";
+import { type Behaviour, json, response } from "../support/scripted-server.ts";
+import { tinyDisk } from "../support/tiny-disk.ts";
+import { tunnelProxy } from "../support/tunnel-proxy.ts";
+import { ALONE, jobFor } from "./job.ts";
+
+const BODY = { type: "application/json", content: "{}" };
+
+/** What is set about a server, whichever of its parts it belongs to. */
+type Given = Partial<Omit<ServerOptions, "options"> & ServerOptions["options"]>;
+
+function optionsOf({ headers = {}, key = null, ...server }: Given, url: string): ServerOptions {
+  return { url, keyHeaders: {}, ...server, options: { headers, key } };
+}
+
+async function scripted(behave: Behaviour, options: Given = {}, proxies?: Proxies) {
+  const { origin, requests } = await liveServer(behave);
+  const deps = { env: {}, proxies, clock: quickClock };
+  const server = new ProviderServer(optionsOf(options, `${origin}/v1`), deps);
+  onTestFinished(() => server.close());
+  const job = await jobFor({ isPaid: true });
+  const file = path.join(job.folder, "reply");
+  const post = (overrides = {}) => server.post("/images", BODY, { ...job, ...overrides }, ALONE);
+  return { server, requests, file, post };
+}
+
+const HELLO = { hello: "world" };
+const hello: Behaviour = (_request, socket) => void socket.write(json(HELLO));
+
+describe("a reply", () => {
+  it("is in a file that nobody else may read before it is handed over", async () => {
+    const { post, file } = await scripted(hello);
+    const { status, body, cut } = await post();
+    expect({ status, body: JSON.parse(body.toString()), cut }).toEqual({
+      status: 200,
+      body: HELLO,
+      cut: null,
+    });
+    expect((await stat(file)).mode & 0o777).toBe(0o600);
+    expect(await readFile(file, "utf8")).toContain(JSON.stringify(HELLO));
+  });
+
+  it("takes the place of an earlier one", async () => {
+    const { post, file } = await scripted(hello);
+    await writeFile(file, "an earlier reply, much longer than the new one".repeat(100));
+    expect((await post()).body.toString()).toBe(JSON.stringify(HELLO));
+  });
+
+  it("that is a success is never lost to a later one", async () => {
+    const { post, file } = await scripted(hello);
+    await post();
+    const first = await readFile(file);
+    await writeFile(file, `${first}the first`);
+    await post();
+    await post();
+    expect(await readFile(`${file}-1`, "utf8")).toBe(`${first}the first`);
+    expect(await readFile(`${file}-2`)).toEqual(first);
+  });
+
+  it("has the headers by which it is read as they came, and no secret in the others", async () => {
+    const type = "text/event-stream";
+    const answer = response(200, "", { "content-type": type, "x-echo": `${type} ${CANARY}` });
+    const { post } = await scripted((_request, socket) => void socket.write(answer), {
+      headers: { accept: type, "x-key": CANARY },
+    });
+    const { headers } = await post();
+    expect(headers["content-type"]).toBe(type);
+    expect(headers["x-echo"]).not.toContain(CANARY);
+  });
+
+  it("that is paid for is not asked for where the disk has too little room for it", async () => {
+    const disk = tinyDisk(1024);
+    if (disk === null) return;
+    const { post, requests } = await scripted(hello);
+    await expect(post({ folder: disk })).rejects.toMatchObject({
+      failure: { kind: "disk" },
+      message: expect.stringMatching(/^Nothing was sent .*: less than 64 MiB of the disk is free\.$/),
+    });
+    expect(requests).toEqual([]);
+  });
+
+  it("may be compressed, although that is not asked for", async () => {
+    const packed = response(200, gzipSync(JSON.stringify(HELLO)), { "content-encoding": "gzip" });
+    const { post } = await scripted((_request, socket) => void socket.write(packed));
+    expect((await post()).body.toString()).toBe(JSON.stringify(HELLO));
+  });
+
+  it("that is larger than any image is given up", async () => {
+    const { post } = await scripted((_request, socket) => {
+      socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${1024 ** 3}\r\n\r\n`);
+      const chunk = Buffer.alloc(1024 * 1024, 32);
+      const more = () => {
+        while (!socket.destroyed && socket.write(chunk));
+      };
+      socket.on("drain", more);
+      more();
+    });
+    const { status, cut } = await post();
+    expect({ status, cut }).toEqual({ status: 200, cut: "it is larger than 128 MiB" });
+  });
+
+  it("without a folder to be kept in is never asked for", async () => {
+    const { requests, post } = await scripted(hello);
+    await expect(post({ folder: "/nowhere" })).rejects.toMatchObject({ failure: { kind: "disk" } });
+    expect(requests).toEqual([]);
+  });
+});
+
+describe("a reply's file", () => {
+  it("of another process says by its Content-Length whether it is whole", async () => {
+    const { file } = await scripted(hello);
+    const head = (length: number) => `{"status":200,"headers":{"content-length":"${length}"}}\n`;
+    await writeFile(file, `${head(5)}hello`);
+    expect(await readReplyFile(file)).toMatchObject({ status: 200, cut: null });
+    await writeFile(file, `${head(50)}hello`);
+    expect(await readReplyFile(file)).toMatchObject({ status: 200, cut: expect.any(String) });
+  });
+
+  it.each(["", '{"status":200,"hea', "nonsense\n", '{"headers":{}}\n'])(
+    "that ends before its head does is none: %j",
+    async (text) => {
+      const { file } = await scripted(hello);
+      await writeFile(file, text);
+      expect(await readReplyFile(file)).toBeNull();
+    },
+  );
+});
+
+describe("a proxy", () => {
+  it("is not used to this machine itself", async () => {
+    const proxy = await tunnelProxy("tunnel");
+    const { post } = await scripted(hello, {}, { http: proxy.url, https: "", except: "" });
+    await post();
+    expect(proxy.heads).toEqual([]);
+  });
+
+  it.each([
+    [{}, true],
+    [{ key: CANARY, keyHeaders: { authorization: `Bearer ${CANARY}` } }, false],
+    [{ headers: { "x-secret": CANARY } }, false],
+  ])("is used to a generator elsewhere, unless it could read a key: %j", async (secrets, isUsed) => {
+    const proxy = await tunnelProxy("tunnel");
+    const { origin } = await liveServer(hello);
+    const url = origin.replace("127.0.0.1", "gpubox.invalid");
+    const proxies = { http: proxy.url, https: "", except: "" };
+    const { post } = await scripted(hello, { url, ...secrets }, proxies);
+    const status = await post().then((reply) => reply.status, errorText);
+    expect(status).toEqual(isUsed ? 200 : expect.stringContaining("could not be found"));
+    expect(proxy.heads).toHaveLength(isUsed ? 1 : 0);
+  });
+});
+
+it("tells of every exchange, as for --verbose: the list of models too", async () => {
+  const { origin } = await liveServer(hello);
+  const seen: string[] = [];
+  const onExchange = ({ method, url }: { method: string; url: URL }) =>
+    seen.push(`${method} ${url.pathname}`);
+  const deps = { env: {}, proxies: undefined, clock: quickClock, onExchange };
+  const server = new ProviderServer(optionsOf({}, origin), deps);
+  onTestFinished(() => server.close());
+  await server.get("/models", ALONE.signal);
+  await server.post("/images", BODY, await jobFor(), ALONE);
+  expect(seen).toEqual(["GET /models", "POST /images"]);
+});
