@@ -55,10 +55,15 @@ describe("wherever a generate was stopped", () => {
   );
 });
 
-it("whatever the disk says of a reply that has arrived, its image is saved", { timeout }, async () => {
-  const choose = (points: Point[]) => points.filter(({ name }) => /^EIO .* (close|stat) reply$/.test(name));
-  const outcomes = await trySingles(GENERATORS.synchronous, program, { modes: EVERY_FAILURE, choose });
-  expectSound("a disk that fails at a reply", outcomes);
+it("whatever the disk says of a reply that has arrived, or of a turn that ends, its image is saved, and the next", {
+  timeout,
+}, async () => {
+  const choose = (points: Point[]) => {
+    const failures = points.filter(({ name }) => /^EIO .*( (close|stat) reply|unlink .*\.turn)$/.test(name));
+    return failures.slice(0, failures.findIndex(({ name }) => name.endsWith(".turn")) + 1);
+  };
+  const outcomes = await trySingles(GENERATORS.twoImages, program, { modes: EVERY_FAILURE, choose });
+  expectSound("a disk that fails at a reply, or at the end of a turn", outcomes);
 });
 
 /** Where a task is left open, by how far its paid request was. */

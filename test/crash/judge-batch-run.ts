@@ -52,7 +52,7 @@ export function isUnknownRow({ ok, charged }: RowJson): boolean {
 /** What is wrong right after a batch was run, whether it was killed or ended by itself. */
 export function judgeBatchRun(world: CrashWorld, run: Run): string[] {
   const said = run.stdout + run.stderr;
-  const wrong = [...judgeScreen(world, said), ...judgeRowsSaid(world, run)];
+  const wrong = [...judgeScreen(world, run), ...judgeRowsSaid(world, run)];
   if (run.signal !== null) wrong.push(...judgeKilled(world, said, ledgerTasks(world)));
   else wrong.push(...judgeBatchEnd(world, run));
   return wrong.map((what) => `${run.argv.slice(0, 2).join(" ")}: ${what}`);

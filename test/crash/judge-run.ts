@@ -16,16 +16,18 @@ interface TaskJson {
 /** What is wrong right after a run, whether it was killed or ended by itself. */
 export function judgeRun(world: CrashWorld, run: Run, tasks = ledgerTasks(world)): string[] {
   const said = run.stdout + run.stderr;
-  const wrong = judgeScreen(world, said);
+  const wrong = judgeScreen(world, run);
   for (const file of printedFiles(run)) {
     if (!isOwnImage(world, file)) wrong.push(`${file} was printed and is not whole on disk`);
   }
   return [...wrong, ...(run.signal === null ? judgeEnd(world, run, tasks) : judgeKilled(world, said, tasks))];
 }
 
-/** What no run may show, and whether all that it did to the disk was seen. */
-export function judgeScreen(world: CrashWorld, said: string): string[] {
+/** What no run may show, and whether it came to an end, and all that it did to the disk was seen. */
+export function judgeScreen(world: CrashWorld, { argv, signal, stdout, stderr }: Run): string[] {
+  const said = stdout + stderr;
   const wrong = world.log().unwatched.map((name) => `not watched: ${name}`);
+  if (signal === "SIGABRT") wrong.push(`${argv[0]} does not end: ${stderr}`);
   if (said.includes(KEY)) wrong.push("the key was shown");
   if (/^\s+at .+:\d+:\d+\)?$/m.test(said)) wrong.push("a stack trace was shown");
   return wrong;
