@@ -124,7 +124,7 @@ export const SCENARIOS = {
 export const IMPATIENT: Scenario = {
   ...PLAIN,
   name: "generate with a short --request-timeout",
-  steps: [generate("a fox", "--request-timeout", "700ms", "--quiet")],
+  steps: [generate("a fox", "--request-timeout", "1500ms", "--quiet")],
 };
 
 export const TIMED_OUT: Scenario = {
