@@ -10,7 +10,7 @@ import { HttpImageService } from "../providers/service/http-service.ts";
 import { GENERATOR_KEY_ID, type Intent, SANDBOX_SERVICE, type ServiceIdentity } from "../task/intent.ts";
 import { configuredService } from "./account.ts";
 import type { ClientSession } from "./client-session.ts";
-import type { OwnGenerator } from "./own-generator.ts";
+import type { OwnGenerator } from "./generator-settings.ts";
 import { generatorInEffect, sandboxFolder, startService } from "./service-in-effect.ts";
 import { storedAccount } from "./stored-account.ts";
 

@@ -18,7 +18,8 @@ import type { FieldNames } from "../task/request-fields.ts";
 import { newTaskId } from "../task/task-id.ts";
 import type { Work, WorkOptions } from "../task/work.ts";
 import type { ClientSession } from "./client-session.ts";
-import { type OwnGenerator, requireKey } from "./own-generator.ts";
+import { requireKey } from "./generator-key.ts";
+import type { OwnGenerator } from "./generator-settings.ts";
 import { workflowsFolder } from "./user-folders.ts";
 
 // Loaded only where there is a generator.
@@ -94,7 +95,7 @@ function lineOf(
 
 /** The generator-only fields of a request, under the generator's names. */
 function sentFields(
-  { seed, negative, fields }: GenerationRequest,
+  { seed, negative, fields, maxImages = 1 }: GenerationRequest,
   { seed: seedField, negative: negativeField }: FieldNames,
 ): Pick<WorkOptions, "fields" | "seedField"> {
   const hasSeed = seed !== undefined && seedField !== undefined;
@@ -104,7 +105,8 @@ function sentFields(
       ...(hasSeed && { [seedField]: seed }),
       ...(negative !== undefined && negativeField !== undefined && { [negativeField]: negative }),
     },
-    ...(hasSeed && { seedField }),
+    // A seed that is not counted up is a field like any other.
+    ...(hasSeed && maxImages > 1 && { seedField }),
   };
 }
 

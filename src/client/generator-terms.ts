@@ -8,7 +8,9 @@ import { defaultModelOf, knownModels, needsModel, openProvider } from "../provid
 import { type Provider, ProviderError } from "../providers/provider.ts";
 import { ANY_MODEL } from "../task/request.ts";
 import type { ClientSession } from "./client-session.ts";
-import { type GeneratorSource, type OwnGenerator, ownGenerator, requireKey } from "./own-generator.ts";
+import { requireKey } from "./generator-key.ts";
+import type { GeneratorSource, OwnGenerator } from "./generator-settings.ts";
+import { ownGenerator } from "./own-generator.ts";
 
 // Loaded only where there is a generator.
 

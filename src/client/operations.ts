@@ -34,6 +34,7 @@ import {
   cancelJson,
   historyEntry,
   ImggenFailure,
+  leftAlone,
   reportJson,
   savedJson,
   statusJson,
@@ -130,10 +131,10 @@ export class Operations {
       ({ kind: "folder", folder: context.resolvePath("."), template: DEFAULT_TEMPLATE, overwrite }) as const;
     const deps = this.#depsFor(options, signal);
     const spec = { ids, isSandbox, wait, destination, fallback };
-    const { reports, unreadable } = await resume(spec, deps);
-    const tasks = reports.map((report) => reportJson(deps.noted(report), optionNames));
-    const ok = unreadable.length === 0 && tasks.every((task) => task.ok);
-    return { ok, tasks, ...unreadableFiles(unreadable) };
+    const resumed = await resume(spec, deps);
+    const tasks = resumed.reports.map((report) => reportJson(deps.noted(report), optionNames));
+    const ok = resumed.unreadable.length === 0 && tasks.every((task) => task.ok);
+    return { ok, tasks, ...leftAlone(resumed) };
   }
 
   async cancel(ids: readonly string[], options: CancelOptions, signal: AbortSignal): Promise<CancelResult[]> {

@@ -1,11 +1,12 @@
 import type { CancelReport } from "../core/task/cancel-task.ts";
 import { reportOf, reportStatus, type TaskReport } from "../core/task/report.ts";
+import type { Resumed } from "../core/use-cases/resume.ts";
 import type { Charged } from "../lib/error-types.ts";
 import { withoutQuerySecret } from "../lib/query-secret.ts";
 import type { OptionNames } from "../lib/wording.ts";
 import { describeUnreadable, type UnreadableEntry } from "../store/ledger-entry.ts";
 import { type StateWord, stateWord } from "../task/lifecycle.ts";
-import type { TaskRecord } from "../task/record.ts";
+import { type TaskRecord, taskIdOf } from "../task/record.ts";
 import type { SavedFile } from "../task/saved-file.ts";
 import { describeFailure } from "./failure.ts";
 import type {
@@ -41,7 +42,7 @@ function isInFile(file: SavedFile): file is ImageFile {
 }
 
 /** What is known of a task, in the order in which scripts get it. */
-export function taskFacts(report: TaskReport): TaskFacts {
+function taskFacts(report: TaskReport): TaskFacts {
   const { taskId, request, credits, charged, files, usage, submittedAt, completedAt } = report;
   const status = reportStatus(report);
   const spent = usage && { usage };
@@ -78,6 +79,12 @@ export function statusJson(report: TaskReport, names: OptionNames): StatusResult
 /** What became of a task that was to be cancelled. */
 export function cancelJson(report: CancelReport, names: OptionNames): CancelResult {
   return { ...reportJson(report, names), status: reportStatus(report), cancelled: report.cancelled };
+}
+
+/** What `resume` has left alone, where there is any: tasks of a running server, and files that cannot be read. */
+export function leftAlone({ served, unreadable }: Resumed): Pick<ResumeResult, "served" | "unreadable"> {
+  const tasks = served.map(({ record, by }) => ({ taskId: taskIdOf(record), pid: by.pid }));
+  return { ...(tasks.length > 0 && { served: tasks }), ...unreadableFiles(unreadable) };
 }
 
 /** The files of the ledger that cannot be read, where there are any. */

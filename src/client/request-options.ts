@@ -15,7 +15,7 @@ import type { ClientSession } from "./client-session.ts";
 import type { BatchOptions, BatchRowOptions, RequestOptions, WaitOptions } from "./options.ts";
 
 /** The fields of a request among a call's options. */
-export function inputFrom(options: RequestOptions): RequestInput {
+function inputFrom(options: RequestOptions): RequestInput {
   const image = options.image === undefined ? undefined : [options.image].flat();
   const fields = { ...options, image };
   return { ...fieldsFrom<GivenFields>((name) => fields[name]), prompt: options.prompt };

@@ -141,8 +141,16 @@ export interface ResumeResult {
   /** Whether each is saved now. */
   ok: boolean;
   tasks: TaskResult[];
+  /** Tasks that are left to a running `imggen serve`, which finishes them. */
+  served?: ServedTask[];
   /** Files of the ledger that cannot be read: each may be a charged task. */
   unreadable?: UnreadableFile[];
+}
+
+/** A task of a running `imggen serve`, and that server's process. */
+export interface ServedTask {
+  taskId: string | null;
+  pid: number;
 }
 
 /** A task as the ledger has it. */

@@ -4,7 +4,7 @@ import { errorCode } from "../lib/error-text.ts";
 import type { GeneratorTerms } from "../models/check-request.ts";
 import { StateFolderError } from "../store/store-errors.ts";
 import type { ClientSession } from "./client-session.ts";
-import type { OwnGenerator } from "./own-generator.ts";
+import type { OwnGenerator } from "./generator-settings.ts";
 
 /** The user's own generator, where it takes the place of a service; else null. What reads it is loaded only then. */
 export async function generatorInEffect(

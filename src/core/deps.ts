@@ -55,6 +55,11 @@ export interface GeneratorFacts {
 /** A connection to the user's own generator. */
 export type GeneratorConnection = Connection & { generator: GeneratorFacts };
 
+/** A connection's provider, for people. */
+export function providerName({ generator }: Pick<Connection, "generator">): string {
+  return generator?.name ?? "its provider";
+}
+
 /** What a use case depends on: the ledger, and what the tasks of each account need. */
 export interface UseCaseDeps {
   ledger: Ledger;

@@ -16,3 +16,8 @@ export function shortened(text: string, most: number): string {
 export function inOneLine(text: string): string {
   return text.replace(/\s+/g, " ").trim();
 }
+
+/** A clause as a sentence of its own. */
+export function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`.replace(/(?<![.?!])$/, ".");
+}

@@ -10,20 +10,22 @@ import { ProviderServer } from "./provider-http.ts";
 import { referenceUrls } from "./reference-files.ts";
 import { type JobContext, modelNamed } from "./server-provider.ts";
 
-/** fal's queue. The addresses of a request are used as its reply gives them: a model's sub-path is not in them. */
+/** fal's queue. The addresses of a request are used as its reply gives them, if they are fal's own. */
 export function falProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
   const server = new ProviderServer({ ...setup, otherHosts: ".fal.run" }, deps);
   return jobService(setup, server, formOf(server), deps);
 }
 
 function formOf(server: ProviderServer): JobForm {
-  const idIn = ({ request_id: id, response_url, status_url, cancel_url }: Fields) => {
-    if (!isJobId(id)) return null;
-    const [response, status] = [server.ownUrl(response_url), server.ownUrl(status_url)];
-    if (response === null || status === null) return null;
-    // Without an address of its own for it, the job cannot be cancelled, and has its image all the same.
-    const cancel = server.ownUrl(cancel_url)?.href ?? "";
-    return idOf({ response: response.href, status: status.href, cancel });
+  const idIn = ({ request_id: id, ...given }: Fields, { options: { model } }: Job) => {
+    if (!isJobId(id) || model === null) return null;
+    const own = (url: unknown) => server.ownUrl(url)?.href;
+    const response = own(given.response_url) ?? server.urlBelow(`/${appOf(model)}/requests/${id}`);
+    const usual = addressesOf(response);
+    const status = own(given.status_url) ?? usual.status;
+    // With another server's address for it, the job cannot be cancelled, and has its image all the same.
+    const cancel = given.cancel_url === undefined ? usual.cancel : (own(given.cancel_url) ?? "");
+    return idOf({ response, status, cancel });
   };
   return {
     check: modelNamed(/^[\w-][\w.-]*(?:\/[\w-][\w.-]*){1,4}$/, "fal is named like fal-ai/flux/dev"),
@@ -46,6 +48,14 @@ function formOf(server: ProviderServer): JobForm {
     },
   };
 }
+
+/** The part of a model's name that the addresses of its requests begin with, as fal's own client makes them. */
+function appOf(model: string): string {
+  const parts = model.split("/");
+  return parts.slice(0, IN_NAMESPACE.has(parts[0] ?? "") ? 3 : 2).join("/");
+}
+
+const IN_NAMESPACE: ReadonlySet<string> = new Set(["workflows", "comfy"]);
 
 /** Where a request's result and status are, and where it is cancelled. */
 interface Addresses {

@@ -7,7 +7,7 @@ import { isInline, keptResult } from "./kept-result.ts";
 import type { ServerSetup } from "./kind.ts";
 import { type Fields, type Look, Polls } from "./polls.ts";
 import { jsonBody } from "./post-body.ts";
-import { type Job, type PollReply, type Provider, ProviderError } from "./provider.ts";
+import { type Job, type PollReply, type Provider, ProviderError, type WaitHow } from "./provider.ts";
 import type { ProviderDeps } from "./provider-deps.ts";
 import type { OwnUrl, ProviderServer } from "./provider-http.ts";
 import { isSuccess, jsonIn, type StoredReply } from "./reply-file.ts";
@@ -20,9 +20,9 @@ export interface JobForm extends RequestForm {
    * The id to record, from the reply to a submit: with it alone the job is polled, so where its address does not follow
    * from its id, it is its address. Null where there is none that may be used.
    */
-  idIn(said: Fields): string | null;
+  idIn(said: Fields, job: Job): string | null;
   /** As `idIn`, from the whole fields of a reply that was cut. Absent: it needs a whole reply. */
-  idInCut?(said: Fields): string | null;
+  idInCut?(said: Fields, job: Job): string | null;
   poll(id: string, look: Look, polls: Polls): Promise<PollReply>;
   /** How many jobs it lets run at once. Absent: any number. */
   mostRunning?: number;
@@ -40,10 +40,11 @@ export function jobService(
   const polls = new Polls(server);
   const read = (reply: StoredReply, job: Job) => {
     if (!isSuccess(reply)) throw server.failure(reply, job.isPaid);
-    return { outcome: "accepted", taskId: idOf(reply, form, server) } as const;
+    return { outcome: "accepted", taskId: idOf(reply, job, form, server) } as const;
   };
-  const isCut = (reply: StoredReply) => jsonIn(reply) === undefined && idInCut(reply, form) === null;
-  const running = new RunningJobs(form.mostRunning ?? Number.POSITIVE_INFINITY, deps.clock);
+  const isCut = (reply: StoredReply, job: Job) =>
+    jsonIn(reply) === undefined && idInCut(reply, job, form) === null;
+  const running = new RunningJobs(form.mostRunning ?? Number.POSITIVE_INFINITY, server.host, deps.clock);
   const poll = async (taskId: string, limitMs: number | undefined, signal: AbortSignal) => {
     const reply = await form.poll(taskId, polls.look(taskId, limitMs, signal), polls);
     if (reply.outcome === "state" && reply.task.status !== "running") running.ended(taskId);
@@ -51,16 +52,20 @@ export function jobService(
   };
   return {
     ...serverProvider(setup, server, form, { isCut, read }, deps),
+    ...(form.mostRunning !== undefined && {
+      place: (how: WaitHow) =>
+        running.place(async (id) => {
+          const seen = await poll(id, undefined, how.signal);
+          return seen.outcome === "retry" || (seen.outcome === "state" && seen.task.status === "running");
+        }, how),
+    }),
     submit(job, { signal, onSent, onWarning }) {
       const context = { ...deps, generatorUrl: new URL(setup.url), signal, onWarning };
-      const isRunning = async (id: string) => {
-        const seen = await poll(id, undefined, signal);
-        return seen.outcome === "retry" || (seen.outcome === "state" && seen.task.status === "running");
-      };
       const sent = async (onSent: () => void) => {
         const { path, body } = await form.request(job, context);
-        const send = () => server.post(path, jsonBody(body), job, { signal, onSent });
-        return running.begin(async () => read(await send(), job), isRunning, signal);
+        const accepted = read(await server.post(path, jsonBody(body), job, { signal, onSent }), job);
+        running.began(accepted.taskId);
+        return accepted;
       };
       return settledWithReply(job, server.mask, sent, onSent);
     },
@@ -83,9 +88,9 @@ export function jobService(
 }
 
 /** @throws ProviderError (lost) where a success names no job that can be asked for */
-function idOf(reply: StoredReply, form: JobForm, server: ProviderServer): string {
+function idOf(reply: StoredReply, job: Job, form: JobForm, server: ProviderServer): string {
   const json = jsonIn(reply);
-  const id = json === undefined ? idInCut(reply, form) : form.idIn(fieldsOf(json));
+  const id = json === undefined ? idInCut(reply, job, form) : form.idIn(fieldsOf(json), job);
   if (id !== null) return id;
   if (json === undefined) throw server.lost(reply.cut ?? "it ended before the job's id");
   const message = `${server.host} took the request, and its reply names no job that can be asked for.`;
@@ -93,8 +98,8 @@ function idOf(reply: StoredReply, form: JobForm, server: ProviderServer): string
 }
 
 /** A paid job is not lost with the end of its reply, if the id has arrived. */
-function idInCut({ body }: StoredReply, form: JobForm): string | null {
-  return form.idInCut?.(closedFields(body.toString("utf8"))) ?? null;
+function idInCut({ body }: StoredReply, job: Job, form: JobForm): string | null {
+  return form.idInCut?.(closedFields(body.toString("utf8")), job) ?? null;
 }
 
 /** An id as services make them. */

@@ -37,6 +37,21 @@ export interface SubmitHow {
   onWarning?: ((message: string) => void) | undefined;
 }
 
+/** What a request waits for before it is sent. */
+export interface Waiting {
+  /** How many are before it. */
+  ahead: number;
+  /** For whom it waits: "another imggen process, pid 4711", "a request that was given up, for 3 minutes at most". */
+  holder: string;
+}
+
+/** How a request waits. */
+export interface WaitHow {
+  signal: AbortSignal;
+  /** Called whenever what it waits for changes. */
+  onWait: (waiting: Waiting) => void;
+}
+
 /** How a request is followed while the provider works on it. */
 export type FollowHow = Pick<SubmitHow, "signal" | "onProgress" | "onPreview">;
 
@@ -103,8 +118,8 @@ export interface FailedPoll {
 /** An image that a request has made, before it is checked. */
 export type MadeImage =
   | { kind: "bytes"; bytes: Buffer }
-  /** A file of the job's folder. */
-  | { kind: "file"; file: string }
+  /** A file of the job's folder. `isExtra`: it was left beside the image that was asked for, and is kept, not saved. */
+  | { kind: "file"; file: string; isExtra?: boolean }
   /** Absolute. `headers` go to this URL's own origin if that is the provider's, and never along a redirect. */
   | { kind: "url"; url: string; headers?: Readonly<Record<string, string>> };
 
@@ -141,6 +156,11 @@ export interface Provider {
   check?(job: Omit<Job, "folder" | "taskId" | "index">): string | null;
   /** The request that `submit` would send, for people to read. Opens no connection. @throws ProviderError */
   describe?(job: Job): Promise<SentRequest>;
+  /**
+   * Waits until the other side has room for one more request, before that request counts as sent. Absent: nothing is known
+   * of its room. @returns gives the place back: to be called once the submit has ended @throws the signal's reason
+   */
+  place?(how: WaitHow): Promise<() => void>;
   /** Sends the request: the only function that may cost money. Never throws. */
   submit(job: Job, how: SubmitHow): Promise<SubmitReply>;
   /** Polls a task that it accepted, once, for at most `timeoutMs`. Costs nothing. Never throws. Absent: it gives no ids. */

@@ -1,4 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
+import type { WaitHow } from "./provider.ts";
 
 /** How often a running job is polled while another one waits for its place, in milliseconds. */
 const EVERY_MS = 1_000;
@@ -6,25 +7,28 @@ const EVERY_MS = 1_000;
 /** The jobs of this process at a service that lets only so many run at once. */
 export class RunningJobs {
   readonly #most: number;
+  readonly #host: string;
   readonly #clock: Pick<Clock, "sleep">;
   readonly #running = new Set<string>();
-  #sending = 0;
+  #places = 0;
 
-  constructor(most: number, clock: Pick<Clock, "sleep">) {
+  constructor(most: number, host: string, clock: Pick<Clock, "sleep">) {
     this.#most = most;
+    this.#host = host;
     this.#clock = clock;
   }
 
   /**
-   * Sends a request once there is a place for its job. Meanwhile running jobs are polled in turn.
-   * @param isRunning polls a job @throws what `send` throws, or the signal's reason
+   * Waits until there is a place for one more job, and takes it. Meanwhile running jobs are polled in turn.
+   * @param isRunning polls a job @returns gives the place back @throws the signal's reason
    */
-  async begin<Accepted extends { taskId: string }>(
-    send: () => Promise<Accepted>,
-    isRunning: (id: string) => Promise<boolean>,
-    signal: AbortSignal,
-  ): Promise<Accepted> {
-    while (this.#running.size + this.#sending >= this.#most) {
+  async place(isRunning: (id: string) => Promise<boolean>, { signal, onWait }: WaitHow): Promise<() => void> {
+    let told = 0;
+    for (;;) {
+      const ahead = this.#running.size + this.#places;
+      if (ahead < this.#most) break;
+      if (ahead !== told) onWait({ ahead, holder: `one of ${ahead} jobs at ${this.#host} to end` });
+      told = ahead;
       await this.#clock.sleep(EVERY_MS, signal);
       const [oldest] = this.#running;
       if (oldest === undefined) continue;
@@ -32,14 +36,15 @@ export class RunningJobs {
       this.#running.delete(oldest);
       if (runs) this.#running.add(oldest);
     }
-    this.#sending += 1;
-    try {
-      const accepted = await send();
-      this.#running.add(accepted.taskId);
-      return accepted;
-    } finally {
-      this.#sending -= 1;
-    }
+    this.#places += 1;
+    return () => {
+      this.#places -= 1;
+    };
+  }
+
+  /** The service has the job: it has a place of its own until it ends. */
+  began(id: string): void {
+    this.#running.add(id);
   }
 
   ended(id: string): void {

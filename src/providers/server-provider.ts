@@ -32,7 +32,7 @@ export function modelNamed(pattern: RegExp, like: string): RequestForm["check"] 
 /** How replies to requests are read. */
 interface ReplyForm {
   /** Whether a reply of success ends before its image or id. */
-  isCut(reply: StoredReply): boolean;
+  isCut(reply: StoredReply, job: Job): boolean;
   /** The outcome of the job's submit. @throws ProviderError */
   read(reply: StoredReply, job: Job): SubmitReply;
 }
@@ -57,7 +57,7 @@ export function serverProvider(
       settledWithReply(job, server.mask, async (hasSent) => {
         hasSent();
         const stored = await readReplyFile(replyFile(job));
-        return stored === null || (isSuccess(stored) && isCut(stored)) ? null : read(stored, job);
+        return stored === null || (isSuccess(stored) && isCut(stored, job)) ? null : read(stored, job);
       }),
     close: () => server.close(),
   } as const satisfies Partial<Provider>;

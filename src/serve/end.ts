@@ -1,5 +1,6 @@
 import { remarksOn } from "../core/images/remarks.ts";
-import { reportOf } from "../core/task/report.ts";
+import { factsOf } from "../core/task/report.ts";
+import { sentence } from "../lib/short-text.ts";
 import type { Usage } from "../task/lifecycle.ts";
 import { isUnknown, isUnsaved, type TaskRecord } from "../task/record.ts";
 import type { SavedFile } from "../task/saved-file.ts";
@@ -16,12 +17,10 @@ export function endOf(record: TaskRecord): TaskEnd | null {
   const { state } = record;
   switch (state.name) {
     case "saved":
-      return completed(record, state.files, state.usage ?? null);
+      return completed(record);
     case "completed":
       // Every image is saved, and the outcome of its other requests is unknown.
-      return isUnknown(record) && !isUnsaved(record)
-        ? completed(record, savedIn(record), state.usage ?? null)
-        : null;
+      return isUnknown(record) && !isUnsaved(record) ? completed(record) : null;
     case "unknown":
     case "dismissed":
       return { name: "failed", outcome: "unknown", detail: detailOf(record, state.why) };
@@ -40,8 +39,8 @@ export function endOf(record: TaskRecord): TaskEnd | null {
   }
 }
 
-function completed(record: TaskRecord, files: SavedFile[], usage: Usage | null): TaskEnd {
-  const { missing = [] } = reportOf(record);
+function completed(record: TaskRecord): TaskEnd {
+  const { files, usage = null, missing = [] } = factsOf(record);
   return {
     name: "completed",
     files,
@@ -51,15 +50,7 @@ function completed(record: TaskRecord, files: SavedFile[], usage: Usage | null):
   };
 }
 
-function savedIn({ state }: TaskRecord): SavedFile[] {
-  return "partlySaved" in state ? state.partlySaved.filter((file) => file !== null) : [];
-}
-
 function detailOf({ requests }: TaskRecord, why: string): string {
   const kept = requests.flatMap((state) => (state.name === "unknown" && state.kept ? [state.kept] : []));
   return kept.length === 0 ? sentence(why) : `${sentence(why)} What arrived is kept on the server.`;
-}
-
-function sentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`.replace(/(?<![.?!])$/, ".");
 }

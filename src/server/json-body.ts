@@ -1,3 +1,4 @@
+import type { Readable } from "node:stream";
 import type { ServiceRequest } from "./http.ts";
 import { invalidRequest, type ServerReply } from "./reply.ts";
 
@@ -15,18 +16,30 @@ export async function readJson({
   if (!isJsonType(headers["content-type"])) {
     return { refused: invalidRequest("the Content-Type is not application/json", { status: 415 }) };
   }
+  const bytes = await bytesOf(body, LARGEST_BODY_BYTES);
+  if (bytes === "too large") return { refused: invalidRequest("the body is larger than 1 MiB") };
+  try {
+    // Nothing is no JSON either.
+    return { json: JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes ?? undefined)) };
+  } catch {
+    return { refused: invalidRequest("the body is not JSON") };
+  }
+}
+
+/** The bytes of a body; null if the client disconnected halfway. A body that is too large gets its reply too. */
+export async function bytesOf(body: Readable, mostBytes: number): Promise<Buffer | "too large" | null> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
-    // A body that is too large gets its reply too: the connection is not closed.
+    // Left before its end, the connection stays open for the reply.
     for await (const chunk of body.iterator({ destroyOnReturn: false })) {
       bytes += chunk.length;
-      if (bytes > LARGEST_BODY_BYTES) return { refused: invalidRequest("the body is larger than 1 MiB") };
+      if (bytes > mostBytes) return "too large";
       chunks.push(chunk);
     }
-    return { json: JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks))) };
+    return Buffer.concat(chunks);
   } catch {
-    return { refused: invalidRequest("the body is not JSON") };
+    return null;
   }
 }
 

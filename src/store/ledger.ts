@@ -1,22 +1,15 @@
 import path from "node:path";
+import { hasClaims, leaseOn, removeLeases, sweepLeases } from "../lib/claim-files.ts";
+import { isoTime } from "../lib/clock.ts";
 import { isPresent, makeFolder, syncFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-text.ts";
-import {
-  type Claim,
-  hasClaims,
-  type LeaseLimits,
-  leaseOn,
-  removeLeases,
-  sweepLeases,
-  takeLease,
-  takeLeaseInTurn,
-} from "../lib/lease-files.ts";
+import { type Claim, type LeaseLimits, takeLease, takeLeaseInTurn } from "../lib/lease-files.ts";
 import type { ProcessIdentity } from "../lib/processes.ts";
 import { publishOnce } from "../lib/publish.ts";
 import { removeOldDrafts } from "../lib/write-whole.ts";
 import type { RequestIdentity } from "../task/intent.ts";
 import type { TaskEvent } from "../task/lifecycle.ts";
-import { isUnknown, type TaskRecord } from "../task/record.ts";
+import { isUnknown, linesOfLost, type TaskRecord, withEvent } from "../task/record.ts";
 import { listFolder, readTask } from "./ledger-entry.ts";
 import { DRAFT_MARK, requestTag } from "./ledger-name.ts";
 import { holderOf, isOverdue, isOwnerGone, mayBeUnderWay, type OwnedTask } from "./owners.ts";
@@ -58,7 +51,7 @@ export class Ledger extends TaskStarter {
    */
   isUnderWay(record: TaskRecord): boolean {
     if (record.state.name !== "intent" && !("tries" in record.state)) return false;
-    return !isOwnerGone(record, this.processes, this.clock.now());
+    return this.isClaimed(record);
   }
 
   /**
@@ -73,6 +66,24 @@ export class Ledger extends TaskStarter {
       await publishOnce(file, restored);
       await syncFolder(path.dirname(restored));
     });
+  }
+
+  /**
+   * The lines that end requests of a task whose process has ended, and that nothing has come of. Nobody has written them.
+   * @param record read after its process ended: that may have written more before
+   */
+  linesOfLost(record: TaskRecord): TaskEvent[] {
+    if (!record.requests.some(({ name }) => name === "started")) return [];
+    if (!isOwnerGone(record, this.processes, this.clock.now())) return [];
+    const isLost = (request: number) => !this.work.isTraced(record.id, request);
+    return linesOfLost(record, isLost, isoTime(this.clock.now()));
+  }
+
+  /** A task as users are told of it: a reply that can come no more is lost, before `resume` records that. */
+  async asItStands(record: TaskRecord): Promise<TaskRecord> {
+    if (this.linesOfLost(record).length === 0) return record;
+    const entry = await this.read(record.id);
+    return entry?.kind === "task" ? this.linesOfLost(entry.record).reduce(withEvent, entry.record) : record;
   }
 
   /**
@@ -151,7 +162,7 @@ export class Ledger extends TaskStarter {
   #isInOtherHands(record: TaskRecord): boolean {
     const { self } = this.processes;
     if (mayBeUnderWay(record, self, this.clock.now())) return true;
-    return "tries" in record.state && !isOwnerGone(record, this.processes, this.clock.now());
+    return "tries" in record.state && this.isClaimed(record);
   }
 
   async #reopenClaimed(id: string, claim: Claim): Promise<OwnedTask | "finished"> {

@@ -5,8 +5,7 @@ import type { ProcessIdentity } from "../lib/processes.ts";
 import type { SaveOptions } from "../task/intent.ts";
 import type { EventType, OfRequest, TaskEvent } from "../task/lifecycle.ts";
 import { begunTask, type TaskRecord, withEvent } from "../task/record.ts";
-import type { GenerationRequest } from "../task/request.ts";
-import { areSentFields } from "../task/request-fields.ts";
+import { type GenerationRequest, isRequest } from "../task/request.ts";
 import type { SavedFile } from "../task/saved-file.ts";
 import type { Work, WorkOptions } from "../task/work.ts";
 import { LEDGER_VERSION } from "./task-file.ts";
@@ -89,6 +88,7 @@ const LINES: { [Type in EventType]: Fields<Omit<Extract<TaskEvent, { type: Type 
     at: text,
     owner,
     until: z.exactOptional(text),
+    // Fields that this release does not know are kept, so that the request still compares as equal.
     request: z.custom<GenerationRequest>(isRequest),
     service: z.object({ baseUrl: text, keyId: text }),
     credits: numberOrNull,
@@ -151,11 +151,6 @@ const LINES: { [Type in EventType]: Fields<Omit<Extract<TaskEvent, { type: Type 
 const SCHEMAS = new Map(
   Object.entries(LINES).map(([type, fields]) => [type, z.object({ type: z.literal(type), ...fields })]),
 );
-
-/** Fields that this release does not know are kept, so that the request still compares as equal. */
-function isRequest(value: unknown): value is GenerationRequest {
-  return isJsonObject(value) && "prompt" in value && "model" in value && areSentFields(value);
-}
 
 /**
  * Adds a file's lines up to a task. A line that was cut short by a crash is passed over; whatever came after

@@ -61,8 +61,17 @@ export class WorkFolders {
 
   /** Whether anything of a request is kept: a file with something in it. */
   isKept(id: string, request: number): boolean {
+    return this.#filled(id, request).some((name) => !name.startsWith("."));
+  }
+
+  /** As `isKept`; the notes of its provider count too, by which it finds out what came of the request. */
+  isTraced(id: string, request: number): boolean {
+    return this.#filled(id, request).length > 0;
+  }
+
+  #filled(id: string, request: number): string[] {
     const folder = this.of(id, request);
-    return namesIn(folder).some((name) => statSync(path.join(folder, name)).size > 0);
+    return namesIn(folder).filter((name) => statSync(path.join(folder, name)).size > 0);
   }
 }
 

@@ -31,6 +31,11 @@ export interface Intent {
   server?: string;
 }
 
+/** Whether a task may cost money, as every one of the hosted service may. */
+export function isPaid({ work }: Pick<Intent, "work">): boolean {
+  return work?.isPaid !== false;
+}
+
 /** Why a task costs no money, whatever credits it has: the sandbox's are play money. */
 export type FreeAt = "sandbox" | "generator";
 

@@ -1,8 +1,9 @@
 import type { Charged } from "../lib/error-types.ts";
 import type { ProcessIdentity } from "../lib/processes.ts";
+import { advance } from "./advance.ts";
 import { combined, underOwnId } from "./combined.ts";
-import type { Intent } from "./intent.ts";
-import { advance, STATES, type TaskEvent, type TaskState } from "./lifecycle.ts";
+import { type Intent, isPaid } from "./intent.ts";
+import { STATES, type TaskEvent, type TaskState } from "./lifecycle.ts";
 import type { Work } from "./work.ts";
 
 /** A task as the ledger knows it. */
@@ -85,7 +86,7 @@ export function triesOf({ requests }: Pick<TaskRecord, "requests">, index: numbe
  * provider answered with success. The only place that says so.
  */
 export function chargedOf({ intent, state, requests }: TaskRecord): Charged {
-  if (intent.work?.isPaid === false) return "no";
+  if (!isPaid(intent)) return "no";
   if (!intent.work) return chargedAt(state);
   const each = requests.map(chargedAt);
   return each.find((charged) => charged === "yes") ?? each.find((charged) => charged === "unknown") ?? "no";
@@ -111,6 +112,24 @@ export function mayBeCharged(record: TaskRecord): boolean {
   return (
     chargedOf(record) !== "no" ||
     (record.intent.work?.isPaid === true && record.requests.some(mayStillBeSent))
+  );
+}
+
+/** Why a request has no image whose process ended before its reply came. */
+export const ENDED_MEANWHILE = "the process that had sent it ended before the reply had come";
+
+/** The lines that end the requests of a task that were sent, and that nothing has come of. */
+export function linesOfLost(
+  { intent, requests }: TaskRecord,
+  isLost: (request: number) => boolean,
+  at: string,
+): TaskEvent[] {
+  // What is free is sent again.
+  if (!intent.work?.isPaid) return [];
+  return requests.flatMap(({ name }, request) =>
+    name === "started" && isLost(request)
+      ? [{ type: "unknown" as const, at, why: ENDED_MEANWHILE, request }]
+      : [],
   );
 }
 

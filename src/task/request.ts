@@ -1,5 +1,6 @@
 import type { ImageType } from "../lib/image/format.ts";
-import type { GivenFields, SentFields } from "./request-fields.ts";
+import { isJsonObject } from "../lib/json.ts";
+import { areSentFields, type GivenFields, type SentFields } from "./request-fields.ts";
 
 /**
  * The body of a submit, field for field as it goes on the wire (section 2.2 of the service's document).
@@ -8,6 +9,11 @@ import type { GivenFields, SentFields } from "./request-fields.ts";
 export interface GenerationRequest extends SentFields {
   prompt: string;
   model: string;
+}
+
+/** Whether a value is a request as it is sent. Fields that this release does not know are not judged. */
+export function isRequest(value: unknown): value is GenerationRequest {
+  return isJsonObject(value) && "prompt" in value && "model" in value && areSentFields(value);
 }
 
 /**

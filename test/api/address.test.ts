@@ -1,50 +1,25 @@
 import type { LookupAddress } from "node:dns";
 import { describe, expect, it } from "vitest";
 import { BlockedAddressError, guardedLookup, isLoopbackHost, looksPublic } from "../../src/api/address.ts";
+import { words } from "../support/words.ts";
 
 /** A host as a URL's parser shows it: `127.1` and `0x7f000001` are `127.0.0.1` there. */
 const hostOf = (host: string) => new URL(`http://${host}/`).hostname;
 
 describe("a host that looks public", () => {
-  it.each([
-    "example.com",
-    "cdn.example",
-    "8.8.8.8",
-    "1.1.1.1",
-    "172.15.255.255",
-    "172.32.0.1",
-    "192.167.1.1",
-    "[2606:4700::1111]",
-    "[::ffff:8.8.8.8]",
-  ])("is %s", async (host) => {
+  it.each(
+    words(`example.com cdn.example 8.8.8.8 1.1.1.1 172.15.255.255 172.32.0.1 192.167.1.1
+    [2606:4700::1111] [::ffff:8.8.8.8]`),
+  )("is %s", async (host) => {
     expect(await looksPublic(hostOf(host))).toBe(true);
   });
 
-  it.each([
-    "localhost",
-    "api.localhost",
-    "127.0.0.1",
-    "0.0.0.0",
-    "0",
-    "10.1.2.3",
-    "100.64.0.1",
-    "169.254.169.254",
-    "172.16.0.1",
-    "172.31.255.255",
-    "192.168.0.1",
-    "192.0.0.8",
-    "198.18.0.1",
-    "224.0.0.1",
-    "255.255.255.255",
-    "[::]",
-    "[::1]",
-    "[fc00::1]",
-    "[fd12:3456::1]",
-    "[fe80::1]",
-    "[ff02::1]",
-    "[::ffff:10.0.0.1]",
-    "[::ffff:169.254.169.254]",
-  ])("is not %s", async (host) => {
+  // Which addresses are none: public-address.test.ts.
+  it.each(
+    words(
+      "localhost api.localhost 127.0.0.1 0 10.1.2.3 169.254.169.254 [::1] [fd12:3456::1] [::ffff:10.0.0.1]",
+    ),
+  )("is not %s", async (host) => {
     expect(await looksPublic(hostOf(host))).toBe(false);
   });
 });
@@ -88,33 +63,16 @@ describe("looking up a download's host", () => {
 });
 
 describe("a host of this machine", () => {
-  it.each([
-    "127.0.0.1",
-    "127.1",
-    "2130706433",
-    "0x7f000001",
-    "127.255.255.254",
-    "[::1]",
-    "[0:0:0:0:0:0:0:1]",
-    "[::ffff:127.0.0.1]",
-    "localhost",
-    "LOCALHOST",
-    "localhost.",
-    "api.localhost",
-  ])("is %s", (host) => {
+  it.each(
+    words(`127.0.0.1 127.1 2130706433 0x7f000001 127.255.255.254 [::1] [0:0:0:0:0:0:0:1]
+    [::ffff:127.0.0.1] localhost LOCALHOST localhost. api.localhost`),
+  )("is %s", (host) => {
     expect(isLoopbackHost(hostOf(host))).toBe(true);
   });
 
-  it.each([
-    "128.0.0.1",
-    "10.0.0.1",
-    "0.0.0.0",
-    "[::2]",
-    "[fe80::1]",
-    "localhost.example",
-    "mylocalhost",
-    "127.0.0.1.example",
-  ])("is not %s", (host) => {
+  it.each(
+    words(`128.0.0.1 10.0.0.1 0.0.0.0 [::2] [fe80::1] localhost.example mylocalhost 127.0.0.1.example`),
+  )("is not %s", (host) => {
     expect(isLoopbackHost(hostOf(host))).toBe(false);
   });
 });

@@ -6,6 +6,7 @@ import {
 } from "../../src/api/connection-errors.ts";
 import { ProxyError } from "../../src/api/proxies.ts";
 import { TransportError } from "../../src/api/transport.ts";
+import { words } from "../support/words.ts";
 
 const SERVICE = new URL("https://api.example:8443/api");
 
@@ -29,13 +30,10 @@ describe("a connection error in words", () => {
     expect(hint).toContain("Nothing was sent");
   });
 
-  it.each([
-    "DEPTH_ZERO_SELF_SIGNED_CERT",
-    "SELF_SIGNED_CERT_IN_CHAIN",
-    "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
-    "CERT_HAS_EXPIRED",
-    "ERR_TLS_CERT_ALTNAME_INVALID",
-  ])("names NODE_EXTRA_CA_CERTS for %s, and no insecure way", (code) => {
+  it.each(
+    words(`DEPTH_ZERO_SELF_SIGNED_CERT SELF_SIGNED_CERT_IN_CHAIN UNABLE_TO_VERIFY_LEAF_SIGNATURE
+    CERT_HAS_EXPIRED ERR_TLS_CERT_ALTNAME_INVALID`),
+  )("names NODE_EXTRA_CA_CERTS for %s, and no insecure way", (code) => {
     const { message, hint } = describeConnectionError(broken(code), SERVICE);
     expect(message).toContain(code);
     expect(hint).toContain("NODE_EXTRA_CA_CERTS");

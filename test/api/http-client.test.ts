@@ -3,6 +3,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { type HttpRequest, TransportError } from "../../src/api/transport.ts";
 import { deadPort, listenForTest, liveServer, liveSockets } from "../support/live-server.ts";
 import { json, response } from "../support/scripted-server.ts";
+import { pause } from "../support/scripts.ts";
 import { testClient } from "../support/task-world.ts";
 import { tunnelProxy } from "../support/tunnel-proxy.ts";
 import { untrustedServer } from "../support/untrusted-server.ts";
@@ -79,12 +80,14 @@ describe.each([
 
     it("was withdrawn before it had a connection, and does not leave when there is one", async () => {
       const server = await liveServer((_request, socket) => void socket.write(json({})));
+      let found = () => {};
       const lookup: LookupFunction = (_host, _options, callback) => {
-        setTimeout(callback, 100, null, [{ address: "127.0.0.1", family: 4 }]);
+        found = () => callback(null, [{ address: "127.0.0.1", family: 4 }]);
       };
       const url = `http://api.example:${server.port}/`;
       const answer = await exchange({ ...ask(url), timeoutMs: 30 }, testClient({ lookup }));
-      await new Promise((resolve) => setTimeout(resolve, 250));
+      found();
+      await pause(50);
       expect(answer).toMatchObject({ sent: false, timedOut: true });
       expect(server.requests).toEqual([]);
     });
@@ -93,7 +96,7 @@ describe.each([
       const server = await liveServer((_request, socket) => void socket.write(json({})));
       const request = { ...ask(server.origin), signal: AbortSignal.abort(new Error("stop")) };
       expect(await exchange(request)).toMatchObject({ sent: false });
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await pause(50);
       expect(server.requests).toEqual([]);
     });
   });
@@ -112,7 +115,7 @@ describe.each([
 
     it("got no reply", async () => {
       const server = await liveServer(() => {});
-      expect(await exchange({ ...ask(server.origin), timeoutMs: 100 })).toMatchObject({
+      expect(await exchange({ ...ask(server.origin), timeoutMs: 500 })).toMatchObject({
         sent: true,
         timedOut: true,
       });
@@ -162,7 +165,7 @@ describe.each([
         const drip = setInterval(() => socket.write("x"), 20);
         socket.on("close", () => clearInterval(drip));
       });
-      expect(await exchange({ ...ask(server.origin), timeoutMs: 200 })).toMatchObject({
+      expect(await exchange({ ...ask(server.origin), timeoutMs: 500 })).toMatchObject({
         sent: true,
         timedOut: true,
       });
@@ -295,7 +298,7 @@ describe.each([
       },
     });
     await expect(sending).rejects.toMatchObject({ message: "too much" });
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await pause(20);
     expect(chunks).toBe(1);
   });
 
@@ -346,7 +349,7 @@ describe("a connection that is kept alive", () => {
       const answer = await exchange(get(server.origin), client);
       const arrived = server.requests.length - before;
       expect(arrived).toBeLessThanOrEqual("status" in answer || answer.sent ? 1 : 0);
-      await new Promise((resolve) => setTimeout(resolve, Math.random() * 3));
+      await pause(Math.random() * 3);
     }
   });
 });
@@ -369,7 +372,7 @@ describe("a connection of a request's own", () => {
     const client = testClient();
     for (const ask of [get, post, post, get, post, get]) {
       expect(await exchange(ask(server.origin), client)).toMatchObject({ status: 200 });
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await pause(5);
     }
     expect(over).toEqual([0, 1, 2, 0, 3, 0]);
     const said = server.requests.map(({ headers }) => headers.connection);
@@ -387,14 +390,14 @@ describe("a connection of a request's own", () => {
   });
 
   it("is closed at once, even where the service would keep it", async () => {
-    const closed: unknown[] = [];
+    let onClose = () => {};
+    const closed = new Promise<boolean>((resolve) => (onClose = () => resolve(true)));
     const server = await liveServer((_request, socket) => {
-      socket.once("close", () => closed.push(socket));
+      socket.once("close", onClose);
       socket.write(json({}));
     });
     await exchange(post(server.origin), testClient());
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    expect(closed).toHaveLength(1);
+    expect(await Promise.race([closed, pause(1_000)])).toBe(true);
   });
 
   it.each([
@@ -425,7 +428,7 @@ describe("a connection of a request's own", () => {
     for (const ask of [get, post, post, get]) {
       const answer = await exchange(ask(`http://service.example:${server.port}`), client);
       expect(answer).toMatchObject({ status: 200 });
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await pause(5);
     }
     expect(over).toEqual([0, 1, 2, 0]);
     expect(proxy.heads).toHaveLength(3);

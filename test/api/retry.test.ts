@@ -11,6 +11,7 @@ import {
   SUBMIT_RATE_LIMITED,
 } from "../../src/api/retry.ts";
 import { TransportError } from "../../src/api/transport.ts";
+import { words } from "../support/words.ts";
 
 const NOW = Date.UTC(2026, 0, 31, 12, 0, 0);
 
@@ -97,21 +98,12 @@ describe("Retry-After", () => {
   });
 
   it.each([
+    ...words("-1 -0.5 +1 1e3 0x10 NaN Infinity 1,5 soon 2026-01-31T12:00:30Z"),
     undefined,
     "",
     " ",
-    "-1",
-    "-0.5",
-    "+1",
-    "1e3",
-    "0x10",
-    "NaN",
-    "Infinity",
-    "1,5",
     "1 2",
-    "soon",
     "Mon, nonsense",
-    "2026-01-31T12:00:30Z",
     "Sat, 31 Jan 2026 11:59:59 GMT",
     "9".repeat(400),
   ])("%j is ignored", (header) => {

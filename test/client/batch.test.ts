@@ -30,17 +30,6 @@ describe("a client's batch", () => {
     expect(server.submits()).toHaveLength(5);
   });
 
-  it.each([
-    ["an output that is standard output", { output: "-" }, "output - takes one image"],
-    ["an output with a NUL character", { output: "a\0b" }, "output holds a NUL character"],
-    ["a name with a placeholder that there is not", { name: "{colour}" }, 'name "{colour}"'],
-  ])("refuses %s, as the command does", async (_what, options, message) => {
-    const { client, server } = await clientWorld();
-    const { error } = await failureOf(taken(client().batch(foxes(1), { ...PRICED, ...options })));
-    expect(error).toMatchObject({ type: "usage", message: expect.stringContaining(message) });
-    expect(server.requests).toEqual([]);
-  });
-
   it("is the command line's batch of the same rows and folder", async () => {
     const { client, output, server, home } = await clientWorld();
     await taken(client().batch(foxes(3), { ...PRICED, output }));

@@ -6,7 +6,6 @@ import { CANARY } from "../support/canary.ts";
 import { comfyDouble, workflow } from "../support/comfyui.ts";
 import { generatorWorld, makesImage, modelList, refuses } from "../support/generator-world.ts";
 import { png } from "../support/images.ts";
-import { inTurn, pause, silence } from "../support/scripts.ts";
 import { failureOf } from "./client-world.ts";
 
 async function world(...args: Parameters<typeof generatorWorld>) {
@@ -68,13 +67,6 @@ describe("a client of the user's own generator", () => {
     expect(generator.submits()[0]?.headers.authorization).toBe(`Bearer ${CANARY}`);
   });
 
-  it("runs a batch of it", async () => {
-    const { client, output, prompts } = await world();
-    const batch = client().batch([{ prompt: "a fox" }, { prompt: "a bear" }], { output });
-    for await (const row of batch) expect(row).toMatchObject({ ok: true, credits: 0 });
-    expect(prompts().sort()).toEqual(["a bear", "a fox"]);
-  });
-
   it("gives it reference images from files, and knows the request again by their bytes", async () => {
     const { client, output, home, generator } = await world();
     const image = path.join(home, "fox.png");
@@ -111,23 +103,6 @@ describe("a client of the user's own generator", () => {
       expect(failure).toMatchObject({ charged: "unknown", error: { type: "outcome_unknown", exitCode: 9 } });
     }
     expect(generator.submits()).toHaveLength(1);
-  });
-
-  it("only looks at a task by status, and takes it over by waiting for it", async () => {
-    const { client, output, generator } = await world(inTurn(silence, makesImage));
-    // The place of the request that is given up stays taken for a while: the server may still be at work on it.
-    const first = client({ generatorConcurrency: 2 });
-    const call = failureOf(first.generate({ prompt: "a fox", output }));
-    await expect.poll(() => generator.submits().length).toBe(1);
-    await first.close();
-    const { taskId } = await call;
-    const made = client({ generatorConcurrency: 2 });
-    expect(await made.status(String(taskId))).toMatchObject({ status: "running" });
-    await pause(500);
-    expect(await made.status(String(taskId))).toMatchObject({ status: "running" });
-    expect(generator.submits()).toHaveLength(1);
-    expect(await made.status(String(taskId), { wait: true })).toMatchObject({ status: "completed" });
-    expect(generator.submits()).toHaveLength(2);
   });
 
   it("waits for its images", async () => {

@@ -82,12 +82,4 @@ describe("what a failure advises", () => {
       "To try without an account, free of charge, use createClient({ sandbox: true }).",
     );
   });
-
-  it("of an error that knows better is its own, and how the task is resumed", () => {
-    const error = new NetworkError("No connection.", { hint: "Check the cable." });
-    expect(describeFailure(error, FLAG_NAMES, TASK).error.hint).toBe(
-      "Check the cable.\nResume with: imggen resume task-1",
-    );
-    expect(describeFailure(error, FLAG_NAMES).error.hint).toBe("Check the cable.");
-  });
 });

@@ -3,7 +3,7 @@ import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type ClientOptions, createClient } from "../../src/client/index.ts";
 import { keyFingerprint } from "../../src/lib/fingerprint.ts";
-import { type Destination, GENERATOR_KEY_ID, type Intent } from "../../src/task/intent.ts";
+import { GENERATOR_KEY_ID, type Intent } from "../../src/task/intent.ts";
 import { isResumable, type TaskEvent } from "../../src/task/lifecycle.ts";
 import { isUnknown } from "../../src/task/record.ts";
 import { agent } from "../mcp/mcp-world.ts";
@@ -29,6 +29,8 @@ const made: TaskEvent = { ...EVENTS.completed, urls: [] };
 const { accepted, completed, failed, refused, not_sent, unknown, dismissed, rate_limited } = EVENTS;
 const free: TaskEvent = { ...failed, why: "No cats.", charged: "no" };
 
+const IMAGE_URL = "https://cdn.example/1.png";
+
 const savedIn = (folder: string, url: string | null): TaskEvent => ({
   type: "saved",
   at: completed.at,
@@ -45,135 +47,68 @@ const savedIn = (folder: string, url: string | null): TaskEvent => ({
   ],
 });
 
-interface Case {
-  what: string;
-  events: (folder: string) => TaskEvent[];
-  status: string;
-  charged: Record<Kind, string | null>;
+/** A task that was left at these lines, and what is said of it. */
+type Case = [
+  what: string,
+  events: (folder: string) => TaskEvent[],
+  status: string,
+  /** Of each kind of task that can be left so. */
+  charged: Partial<Record<Kind, string>>,
   /** What every view says once `resume` has done what it can. */
-  after: Partial<Record<Kind, Partial<Answer>>>;
-}
+  after?: Partial<Record<Kind, Partial<Answer>>>,
+];
 
-const SERVICE_ONLY = { paid: null, free: null };
-const completedWhere = { status: "completed" } as const;
+const saved = { status: "completed" } as const;
+const NOTHING = { service: "no", paid: "no", free: "no" };
+const LOST = { service: "unknown", paid: "unknown" };
+const PAID = { paid: "yes", free: "no" };
 
 const CASES: Case[] = [
-  {
-    what: "was submitted, as far as is known",
-    events: () => [],
-    status: "unknown",
-    charged: { service: "unknown", ...SERVICE_ONLY },
-    after: {},
-  },
-  {
-    what: "was accepted",
-    events: () => [accepted],
-    status: "running",
-    charged: { service: "yes", ...SERVICE_ONLY },
-    after: {},
-  },
-  {
-    what: "was completed at a URL",
-    events: () => [accepted, completed],
-    status: "completed",
-    charged: { service: "yes", ...SERVICE_ONLY },
-    after: {},
-  },
-  {
-    what: "failed at the service",
-    events: () => [accepted, failed],
-    status: "failed",
-    charged: { service: "unknown", ...SERVICE_ONLY },
-    after: {},
-  },
-  {
-    what: "was killed while it waited out a 429",
-    events: () => [rate_limited],
-    status: "refused",
-    charged: { service: "no", ...SERVICE_ONLY },
-    after: {},
-  },
-  {
-    what: "waits for its turn",
-    events: () => [],
-    status: "running",
-    charged: { service: null, paid: "no", free: "no" },
-    after: { paid: { ...completedWhere, charged: "yes" }, free: completedWhere },
-  },
-  {
-    what: "was sent",
-    events: () => [started],
-    status: "running",
-    charged: { service: null, paid: "unknown", free: "no" },
-    after: { paid: { status: "unknown" }, free: completedWhere },
-  },
-  {
-    what: "was sent, and waits to be sent again",
-    events: () => [started, again],
-    status: "running",
-    charged: { service: null, paid: "unknown", free: "no" },
-    after: { paid: { ...completedWhere, charged: "yes" }, free: completedWhere },
-  },
-  {
-    what: "was made, and is not saved",
-    events: () => [started, made],
-    status: "completed",
-    charged: { service: null, paid: "yes", free: "no" },
-    after: { paid: completedWhere, free: completedWhere },
-  },
-  {
-    what: "failed at no charge",
-    events: () => [started, free],
-    status: "failed",
-    charged: { service: null, paid: "no", free: "no" },
-    after: {},
-  },
-  {
-    what: "was never sent",
-    events: () => [not_sent],
-    status: "refused",
-    charged: { service: "no", paid: "no", free: "no" },
-    after: {},
-  },
-  {
-    what: "was refused",
-    events: () => [refused],
-    status: "refused",
-    charged: { service: "no", paid: "no", free: "no" },
-    after: {},
-  },
-  {
-    what: "has lost its reply",
-    events: () => [unknown],
-    status: "unknown",
-    charged: { service: "unknown", paid: "unknown", free: null },
-    after: {},
-  },
-  {
-    what: "was dismissed",
-    events: () => [unknown, dismissed],
-    status: "unknown",
-    charged: { service: "unknown", paid: "unknown", free: null },
-    after: {},
-  },
-  {
-    what: "is saved",
-    events: (folder) => [accepted, completed, savedIn(folder, "https://cdn.example/1.png")],
-    status: "completed",
-    charged: { service: "yes", ...SERVICE_ONLY },
-    after: {},
-  },
-  {
-    what: "is saved from a reply",
-    events: (folder) => [started, made, savedIn(folder, null)],
-    status: "completed",
-    charged: { service: null, paid: "yes", free: "no" },
-    after: {},
-  },
+  ["was submitted, as far as is known", () => [], "unknown", { service: "unknown" }],
+  ["was accepted", () => [accepted], "running", { service: "yes" }],
+  ["was completed at a URL", () => [accepted, completed], "completed", { service: "yes" }],
+  ["failed at the service", () => [accepted, failed], "failed", { service: "unknown" }],
+  ["was killed while it waited out a 429", () => [rate_limited], "refused", { service: "no" }],
+  [
+    "waits for its turn",
+    () => [],
+    "running",
+    { paid: "no", free: "no" },
+    { paid: { ...saved, charged: "yes" }, free: saved },
+  ],
+  ["was sent", () => [started], "running", { free: "no" }, { free: saved }],
+  ["was sent, and has no reply", () => [started], "unknown", { paid: "unknown" }],
+  [
+    "was sent, and has its reply kept",
+    () => [started],
+    "running",
+    { paid: "unknown", free: "no" },
+    { paid: { ...saved, charged: "yes" }, free: saved },
+  ],
+  [
+    "was sent, and waits to be sent again",
+    () => [started, again],
+    "running",
+    { paid: "unknown", free: "no" },
+    { paid: { ...saved, charged: "yes" }, free: saved },
+  ],
+  ["was made, and is not saved", () => [started, made], "completed", PAID, { paid: saved, free: saved }],
+  ["failed at no charge", () => [started, free], "failed", { paid: "no", free: "no" }],
+  ["was never sent", () => [not_sent], "refused", NOTHING],
+  ["was refused", () => [refused], "refused", NOTHING],
+  ["has lost its reply", () => [unknown], "unknown", LOST],
+  ["was dismissed", () => [unknown, dismissed], "unknown", LOST],
+  [
+    "is saved",
+    (folder) => [accepted, completed, savedIn(folder, IMAGE_URL)],
+    "completed",
+    { service: "yes" },
+  ],
+  ["is saved from a reply", (folder) => [started, made, savedIn(folder, null)], "completed", PAID],
 ];
 
 /** A home with this task, and all that can be asked about it. */
-async function world(kind: Kind, { what, events, status }: Case) {
+async function world(kind: Kind, [what, events, status]: Case) {
   const polls = {
     running: stillRunning,
     completed: completedAt("/1.png"),
@@ -192,21 +127,15 @@ async function world(kind: Kind, { what, events, status }: Case) {
     kind === "service"
       ? { baseUrl: atService.server.baseUrl, keyId: keyFingerprint(TEST_KEY) }
       : { baseUrl: name, keyId: GENERATOR_KEY_ID };
-  const destination: Destination = {
-    kind: "folder",
-    folder: cwd,
-    template: "{slug}.{ext}",
-    overwrite: false,
-  };
   const intent: Intent = {
     request: { prompt: "a fox", model: kind === "service" ? "gamma-image-2" : "flux" },
     service,
     credits: kind === "free" ? 0 : 2,
-    destination,
+    destination: { kind: "folder", folder: cwd, template: "{slug}.{ext}", overwrite: false },
     ...(kind !== "service" && { work: { ...WORK, isPaid: kind === "paid" } }),
   };
   const id = await leaveTask(home, intent, events(cwd));
-  if (what.startsWith("was made")) {
+  if (/^was made|reply kept$/.test(what)) {
     const folder = ledgerOf(home).work.of(id, 0);
     await mkdir(folder, { recursive: true });
     await writeFile(path.join(folder, "reply"), IMAGE_REPLY);
@@ -251,45 +180,41 @@ async function views({ json, home, cwd, id, account, env }: World): Promise<[str
 }
 
 const rows = CASES.flatMap((each) =>
-  (["service", "paid", "free"] as const).flatMap((kind) => {
-    const charged = each.charged[kind];
-    return charged === null ? [] : [{ kind, what: each.what, each, charged }];
-  }),
+  Object.entries(each[3]).map(([kind, charged]) => ({ kind: kind as Kind, what: each[0], each, charged })),
 );
 
 describe("every view of a task says the same", () => {
-  it.each(rows)("of a $kind one that $what: charged $charged", async ({ kind, each, charged }) => {
-    const left = await world(kind, each);
-    const answer: Answer = { status: each.status, charged, credits: kind === "free" ? 0 : 2 };
+  /** What is said of a task before, and after `command`, which says so too. */
+  async function saidAfter(command: string[], left: World, { kind, each, charged }: (typeof rows)[number]) {
+    const [, , status, , after = {}] = each;
+    const answer: Answer = { status, charged, credits: kind === "free" ? 0 : 2 };
+    const changed: Answer = { ...answer, ...after[kind] };
+    const { document } = await left.json([...command, "--timeout", "5s"]);
+    expect([command[0], { ...changed, ...answerOf(document as Partial<Answer>) }]).toEqual([
+      command[0],
+      changed,
+    ]);
     for (const [view, said] of await views(left))
-      expect([view, { ...answer, ...said }]).toEqual([view, answer]);
-    const { document } = await left.json(["resume", left.id, "--timeout", "5s"]);
-    const after = { ...answer, ...each.after[kind] };
-    expect(["resume", { ...after, ...answerOf(document as Partial<Answer>) }]).toEqual(["resume", after]);
-    for (const [view, said] of await views(left))
-      expect([view, { ...after, ...said }]).toEqual([view, after]);
+      expect([view, { ...changed, ...said }]).toEqual([view, changed]);
+    return answer;
+  }
+
+  it.each(rows)("of a $kind one that $what: charged $charged", async (row) => {
+    const left = await world(row.kind, row.each);
+    const before = await views(left);
+    const answer = await saidAfter(["resume", left.id], left, row);
+    for (const [view, said] of before) expect([view, { ...answer, ...said }]).toEqual([view, answer]);
   });
 
   // The same words again are a new task where nothing is left to do for this one.
   const continued = rows.filter(({ kind, each }) => {
-    const record = recordOf(each.events(""), kind === "service" ? undefined : { isPaid: kind === "paid" });
+    const record = recordOf(each[1](""), kind === "service" ? undefined : { isPaid: kind === "paid" });
     return isUnknown(record) || isResumable(record.state.name);
   });
-  it.each(continued)(
-    "as does a generate that continues a $kind one that $what",
-    async ({ kind, each, charged }) => {
-      const left = await world(kind, each);
-      const answer: Answer = { status: each.status, charged, credits: kind === "free" ? 0 : 2 };
-      const model = kind === "service" ? "gamma-image-2" : "flux";
-      const { document } = await left.json(["generate", "a fox", "-m", model, "--timeout", "5s"]);
-      const after = { ...answer, ...each.after[kind] };
-      expect(Object.keys((await left.json(["history"])).document)).toHaveLength(1);
-      expect(["generate", { ...after, ...answerOf(document as Partial<Answer>) }]).toEqual([
-        "generate",
-        after,
-      ]);
-      for (const [view, said] of await views(left))
-        expect([view, { ...after, ...said }]).toEqual([view, after]);
-    },
-  );
+  it.each(continued)("as does a generate that continues a $kind one that $what", async (row) => {
+    const left = await world(row.kind, row.each);
+    const model = row.kind === "service" ? "gamma-image-2" : "flux";
+    await saidAfter(["generate", "a fox", "-m", model], left, row);
+    expect(Object.keys((await left.json(["history"])).document)).toHaveLength(1);
+  });
 });

@@ -2,8 +2,6 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
 import type { Client, TaskFailure } from "../../src/client/index.ts";
-import { CANARY } from "../support/canary.ts";
-import { runCommand } from "../support/in-process.ts";
 import { taskIs } from "../support/scripts.ts";
 import { clientWorld, failureOf } from "./client-world.ts";
 
@@ -46,6 +44,11 @@ it.each<[string, string[], (client: Client, output: string) => Promise<unknown>]
     (c, output) => generateAll(c, [{ ...FOX, model: "gamma-image-3" }], { output }),
   ],
   ["a path in a name", ['name "a/b"', "; output names"], (c) => c.generate({ ...FOX, name: "a/b" })],
+  [
+    "a NUL in a batch's output",
+    ["output holds a NUL character"],
+    (c) => generateAll(c, [FOX], { output: "a\0b" }),
+  ],
   ["a path in a batch's name", ["; output names"], (c) => generateAll(c, [FOX], { name: "a/b" })],
   [
     "a name beside a file",
@@ -92,12 +95,4 @@ it("a failed row of a batch is submitted again with retryFailed: true", async ()
   for await (const row of client().batch([FOX], { output, pollIntervalMs: 100 }))
     hints.push(row.ok ? "" : textOf(row));
   expect(hints).toEqual([expect.stringContaining("use retryFailed: true or")]);
-});
-
-it("the same refusal on the command line names its flags", async () => {
-  const { home, server } = await clientWorld();
-  const args = ["generate", "a fox", "-m", FOX.model, "-q", "1K", "--max-credits", "1", "--json"];
-  const env = { IMGGEN_BASE_URL: server.baseUrl, IMGGEN_API_KEY: CANARY };
-  const { stdout } = await runCommand(args, { home, env });
-  expect(JSON.parse(stdout).error.message).toBe("This request costs 2 credits, and --max-credits is 1.");
 });

@@ -1,7 +1,8 @@
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { EffectiveSettings, type SettingFlags } from "../../src/client/effective-settings.ts";
-import { generatorNamed, ownGenerator, requireKey } from "../../src/client/own-generator.ts";
+import { requireKey } from "../../src/client/generator-key.ts";
+import { generatorNamed, ownGenerator } from "../../src/client/own-generator.ts";
 import type { Settings } from "../../src/store/settings-file.ts";
 
 type Given = { flags?: Record<string, string>; env?: Record<string, string>; config?: Settings };

@@ -13,13 +13,19 @@ import { SHORTEST_BACKOFF } from "../support/program.ts";
 import { response, success } from "../support/scripted-server.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
+const ACTION = path.resolve(import.meta.dirname, "../../.github/actions/imggen");
 let folder = "";
-let tarball = "";
 
+/** Installs the package as the action's first step does; every attempt finds it where that has put it. */
 beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), "imggen-test-"));
-  tarball = await packedInto(folder);
-});
+  const install = { RUNNER_TEMP: folder, GITHUB_PATH: path.join(folder, "path"), npm_config_offline: "true" };
+  const env = { PATH: process.env.PATH, HOME: folder, PACKAGE: await packedInto(folder), ...install };
+  await promisify(execFile)("bash", [path.join(ACTION, "install.sh")], { env });
+  await mkdir(path.join(folder, "bin"));
+  const npm = `#!/bin/sh\nln -s '${path.join(folder, "imggen")}' "$RUNNER_TEMP/imggen"\n`;
+  await writeFile(path.join(folder, "bin/npm"), npm, { mode: 0o755 });
+}, 120_000);
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
@@ -28,8 +34,8 @@ async function job(manifest: string) {
   const root = await temporaryFolder();
   const caches = path.join(root, "caches");
   await mkdir(caches);
-  const { PATH } = process.env;
-  const env = { PATH, HOME: root, npm_config_offline: "true", NODE_OPTIONS: SHORTEST_BACKOFF };
+  const PATH = `${path.join(folder, "bin")}:${process.env.PATH}`;
+  const env = { PATH, HOME: root, NODE_OPTIONS: SHORTEST_BACKOFF };
   let attempts = 0;
   const attempt = async (
     inputs: Record<string, string>,
@@ -43,7 +49,7 @@ async function job(manifest: string) {
       await mkdir(path.dirname(path.join(workspace, name)), { recursive: true });
       await writeFile(path.join(workspace, name), text);
     }
-    const all = { manifest: "products.csv", "max-credits": "100", package: tarball, ...inputs };
+    const all = { manifest: "products.csv", "max-credits": "100", ...inputs };
     return {
       ...(await runAction({ workspace, caches, inputs: all, env, temp: temp && path.join(workspace, temp) })),
       workspace,
@@ -143,8 +149,7 @@ it("a batch that was killed in the middle of a line has a summary and outputs", 
   const line = '{"ok":true,"row":1,"request":{"prompt":"fox"},"files":[],"credits":2}';
   await writeFile(path.join(temp, "imggen-batch.jsonl"), `${line}\n{"ok":true,"row":2,"requ`);
   const files = { GITHUB_STEP_SUMMARY: path.join(temp, "summary"), GITHUB_OUTPUT: path.join(temp, "output") };
-  const script = path.resolve(import.meta.dirname, "../../.github/actions/imggen/summary.mjs");
-  await promisify(execFile)(process.execPath, [script], {
+  await promisify(execFile)(process.execPath, [path.join(ACTION, "summary.mjs")], {
     env: { RUNNER_TEMP: temp, OUTPUT: "pictures", ...files },
   });
   expect(await readFile(files.GITHUB_OUTPUT, "utf8")).toBe("saved=1\ncredits=\n");

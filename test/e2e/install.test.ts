@@ -11,7 +11,7 @@ import { CANARY } from "../support/canary.ts";
 import { PICTURE } from "../support/images.ts";
 import { listenForTest, liveService } from "../support/live-server.ts";
 import { packedInto } from "../support/packed.ts";
-import { finished } from "../support/program.ts";
+import { BIN, finished } from "../support/program.ts";
 import { completedAt } from "../support/scripts.ts";
 import { QUICK } from "../support/shell.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -94,11 +94,11 @@ it("npm installs it from a registry, and npx runs it", async () => {
 });
 
 it("two installs of different releases share one ledger", async () => {
-  const { install, imggen, env, home } = await freshMachine();
-  await install(tarball);
-  const { stdout } = await imggen("generate", "a fox", ...QUICK, "--sandbox", "--json");
-  const list = [nextRelease(), "history", "--sandbox", "--json"];
-  const history = await run(process.execPath, list, { env, cwd: home });
+  const { env, home } = await freshMachine();
+  const imggen = (release: string, ...args: string[]) =>
+    run(process.execPath, [release, ...args], { env, cwd: home });
+  const { stdout } = await imggen(BIN, "generate", "a fox", ...QUICK, "--sandbox", "--json");
+  const history = await imggen(nextRelease(), "history", "--sandbox", "--json");
   const { taskId } = JSON.parse(stdout);
   expect(JSON.parse(history.stdout)).toMatchObject([{ taskId, status: "completed", charged: "yes" }]);
 });

@@ -140,12 +140,8 @@ it.each([
   ["", `/dev/stdin < <(printf '{"prompt":"a fox"}\\n{"prompt":"an owl"}\\n')`],
   ["printf 'a fox\\nan owl\\n' > prompts", "/dev/stdin < prompts"],
   ["mkfifo pipe; printf 'a fox\\nan owl\\n' > pipe &", "pipe"],
-])(
-  "a manifest that is no file of its own is read as standard input is: %s %s",
-  async (before, manifest) => {
-    const { shell } = await shellWorld();
-    const run = await shell(`${before}\nimggen batch ${manifest} --dry-run`);
-    expect([run.code, run.stderr + run.stdout]).toEqual([0, expect.stringContaining("2 rows")]);
-  },
-  20_000,
-);
+])("a manifest that is no file of its own is read as standard input is: %s %s", async (before, manifest) => {
+  const { shell } = await shellWorld();
+  const run = await shell(`${before}\nimggen batch ${manifest} --dry-run`);
+  expect([run.code, run.stderr + run.stdout]).toEqual([0, expect.stringContaining("2 rows")]);
+});

@@ -34,21 +34,23 @@ it.each(Object.keys(RUNTIMES))(
   "%s makes the sandbox's image, from a clone and from the installed package",
   async (name) => {
     const [program = "", ...args] = RUNTIMES[name] ?? [];
-    for (const root of [ROOT, path.join(prefix, "lib/node_modules/imggen")]) {
+    const roots = [ROOT, path.join(prefix, "lib/node_modules/imggen")];
+    const generated = roots.map(async (root) => {
       const folder = await temporaryFolder();
       const env = { PATH: process.env.PATH, HOME: folder, IMGGEN_HOME: folder, DENO_NO_UPDATE_CHECK: "1" };
       const command = [
         path.join(root, "bin/imggen.cjs"),
         "generate",
         "a red fox",
-        ...QUICK,
         "--sandbox",
         "--json",
+        ...QUICK,
       ];
       const { stdout } = await run(program, [...args, ...command], { cwd: folder, env, timeout: 60_000 });
       const { ok, files } = JSON.parse(stdout);
       expect({ ok, files }).toMatchObject({ ok: true, files: [{ mediaType: "image/png" }] });
       expect(await readFile(files[0].path)).toHaveLength(files[0].bytes);
-    }
+    });
+    await Promise.all(generated);
   },
 );

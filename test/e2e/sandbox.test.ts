@@ -1,10 +1,9 @@
-import type { ChildProcess } from "node:child_process";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { NO_ACCOUNT } from "../support/command-world.ts";
-import { finished } from "../support/program.ts";
-import { CANARY, type ProgramWorld, programWorld } from "../support/program-world.ts";
+import { CANARY, programWorld } from "../support/program-world.ts";
 import { QUICK } from "../support/shell.ts";
 import { words } from "../support/words.ts";
+import { servedBy } from "./image-server.ts";
 
 const MODEL = ["-m", "z-image", ...QUICK];
 
@@ -62,7 +61,8 @@ it("the embedded sandbox never sees the real key, needs none, and is found again
 
 it("imggen sandbox prints a base URL and a key that work, until it is stopped", async () => {
   const world = await programWorld(null);
-  const { program, baseUrl, apiKey } = await served(world, ["--latency", "100ms", "--credits", "5"]);
+  const flags = ["--latency", "100ms", "--credits", "5"];
+  const { program, end, baseUrl, apiKey } = await servedBy(world, ["sandbox", ...flags]);
   const env = { IMGGEN_BASE_URL: baseUrl, IMGGEN_API_KEY: apiKey };
   const gamma = ["generate", "a fox", "-m", "gamma-image-2", "-q", "1K", "--json", ...QUICK];
   for (const [exit, type] of [
@@ -79,33 +79,19 @@ it("imggen sandbox prints a base URL and a key that work, until it is stopped", 
     exit: 4,
     type: "subscription_required",
   });
-  const end = finished(program);
   program.kill("SIGTERM");
   expect((await end).code).toBe(143);
 });
 
 it("imggen sandbox keeps tasks between runs: what one served, the next one still has", async () => {
   const world = await programWorld(null);
-  const first = await served(world, []);
+  const first = await servedBy(world, ["sandbox"]);
   const env = { IMGGEN_BASE_URL: first.baseUrl, IMGGEN_API_KEY: first.apiKey };
   const run = await world.run(["generate", "a fox", ...MODEL, "--no-wait", "--json"], { env });
   const { taskId } = JSON.parse(run.stdout);
-  const end = finished(first.program);
   first.program.kill("SIGINT");
-  expect((await end).code).toBe(130);
-  const again = await served(world, ["--port", new URL(first.baseUrl).port]);
+  expect((await first.end).code).toBe(130);
+  const again = await servedBy(world, ["sandbox", "--port", new URL(first.baseUrl).port]);
   expect(again.baseUrl).toBe(first.baseUrl);
   expect(await world.afterResume([taskId], { env })).toMatchObject({ exit: 0, done: ["saved"] });
 });
-
-/** `imggen sandbox --json`, once it serves. */
-async function served(world: ProgramWorld, flags: readonly string[]) {
-  const program: ChildProcess = world.start(["sandbox", "--json", ...flags]);
-  onTestFinished(() => void program.kill("SIGKILL"));
-  const line = await new Promise<string>((resolve) =>
-    program.stdout?.once("data", (data) => resolve(String(data))),
-  );
-  const { ok, baseUrl, apiKey } = JSON.parse(line);
-  expect(ok).toBe(true);
-  return { program, baseUrl: String(baseUrl), apiKey: String(apiKey) };
-}

@@ -3,9 +3,7 @@ import path from "node:path";
 import { expect, it } from "vitest";
 import { sandboxShell } from "../support/sandbox-shell.ts";
 
-it("every command of the skill works, as JSON, and charges what the skill says", {
-  timeout: 60_000,
-}, async () => {
+it("every command of the skill works, as JSON, and charges what the skill says", async () => {
   const { run, folder } = await sandboxShell();
   const skill = await readFile((await run("imggen skill install")).stdout.trim(), "utf8");
   const lines = [...skill.matchAll(/```sh\n([\s\S]*?)```/g)].flatMap(([, block = ""]) =>

@@ -108,6 +108,17 @@ describe("a generator's command", () => {
     expect(await lines()).toEqual(["run"]);
   });
 
+  it("that is paid for and leaves further images has them kept and named", async () => {
+    const { world, env } = await commandWorld(`${COPY}; cp "$picture" more.png`);
+    const run = await world.run(["generate", "a fox", "--json", "--generator-paid"], { env });
+    const [warning] = JSON.parse(run.stdout).warnings;
+    expect(warning).toMatch(
+      /^1 more image was made and not saved\. All is kept in \S+, until you remove it\.$/,
+    );
+    const [, kept = ""] = /kept in (\S+), until/.exec(warning) ?? [];
+    expect(await readdir(path.join(kept, "scratch"))).toContain("more.png");
+  });
+
   it("that talks without end is not stopped by that", async () => {
     const { world, env } = await commandWorld(`seq 300000; seq 300000 >&2; ${COPY}`);
     expect(await world.afterGenerate([], { env })).toMatchObject(SAVED);

@@ -33,21 +33,24 @@ it.each([
   ["escape sequences", '[{"id": "\\u001b]0;pwned\\u0007"}]', "models[0].id must be an id"],
 ])("a model matrix with %s is refused: exit 2 with its path, nothing sent", async (_what, content, why) => {
   const { world, file, env } = await matrixWorld(content);
-  const manifest = await world.manifest(["a fox"]);
-  for (const args of [
-    world.generateArgs(["-m", "gamma-image-2"]),
-    ["batch", manifest, "--output", world.out, "--json"],
-    ["compare", "a fox", "-m", "gamma-image-2", "--output", world.out, "--json"],
-  ]) {
-    const run = await world.run(args, { env });
-    expect(await world.aftermath(run)).toMatchObject(REFUSED);
-    const { message, hint } = JSON.parse(run.stdout).error;
-    expect(message).toContain(`The model matrix ${file} cannot be used: ${why}`);
-    expect(hint).toBe(
-      "Nothing was sent. File format: imggen help json\nTo use the built-in models alone, unset IMGGEN_MATRIX.",
-    );
-    expect(message + hint).not.toMatch(/[\u001b\u0007]/);
-  }
+  const run = await world.generate(["-m", "gamma-image-2"], { env });
+  expect(await world.aftermath(run)).toMatchObject(REFUSED);
+  const { message, hint } = JSON.parse(run.stdout).error;
+  expect(message).toContain(`The model matrix ${file} cannot be used: ${why}`);
+  expect(hint).toBe(
+    "Nothing was sent. File format: imggen help json\nTo use the built-in models alone, unset IMGGEN_MATRIX.",
+  );
+  expect(message + hint).not.toMatch(/[\u001b\u0007]/);
+});
+
+it.each(["batch", "compare"])("%s refuses a damaged model matrix too, nothing sent", async (command) => {
+  const { world, file, env } = await matrixWorld("[");
+  const input = command === "batch" ? await world.manifest(["a fox"]) : "a fox";
+  const run = await world.run([command, input, "-m", "gamma-image-2", "--output", world.out, "--json"], {
+    env,
+  });
+  expect(await world.aftermath(run)).toMatchObject(REFUSED);
+  expect(JSON.parse(run.stdout).error.message).toContain(`The model matrix ${file} cannot be used: `);
 });
 
 it.each(["none", "folder", "pipe"])(

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { BFL } from "../support/doubles/bfl.ts";
 import {
   answers,
+  numberIn,
   type Part,
   type Reply,
   type ServiceForm,
@@ -17,7 +18,7 @@ import { OPENAI, SDAPI } from "../support/doubles/synchronous.ts";
 import { PICTURE } from "../support/images.ts";
 import { SHORTEST_BACKOFF } from "../support/program.ts";
 import { CANARY, programWorld } from "../support/program-world.ts";
-import { type Behaviour, response } from "../support/scripted-server.ts";
+import { type Behaviour, json, response } from "../support/scripted-server.ts";
 import { inTurn, reset, silence } from "../support/scripts.ts";
 import { killed, startedWhen } from "../support/started.ts";
 
@@ -43,7 +44,10 @@ async function paidWorld(form: ServiceForm, script: Partial<Record<Part, Behavio
   };
   return {
     double,
+    world,
+    env,
     generate: async () => result(await world.run(args, { env })),
+    history: async () => JSON.parse((await world.run(["history", "--json"], { env })).stdout),
     resume: async () => result(await world.resume(paid, { env })),
     /** A process of its own, killed once the double has had a request for this part. */
     killedAt: async (part: Part) =>
@@ -60,12 +64,11 @@ async function paidWorld(form: ServiceForm, script: Partial<Record<Part, Behavio
 
 const SAVED = { exit: 0, type: null, files: [expect.stringMatching(/\.png$/)], open: [] };
 const LOST = { exit: 9, type: "outcome_unknown", charged: "unknown", files: [], open: ["unknown"] };
-const REFUSED = { charged: "no", files: [], open: [] };
 
 /** What a form answers to a request for a part when all goes well. */
-function usual(form: ServiceForm, part: Part): Behaviour {
+function usual(form: ServiceForm, part: Part, number = 1): Behaviour {
   const file: Reply = () => response(200, PICTURE, { "content-type": "image/png" });
-  return answers(form.replies[part] ?? file);
+  return answers(form.replies[part] ?? file, number);
 }
 
 /** The beginning of a reply, in which there is nothing of use. The connection stays open, or is closed. */
@@ -89,17 +92,12 @@ describe.each(KINDS.map((form) => [form.kind, form] as const))("a paid request t
     expect(double.hasLeaked()).toBe(false);
   });
 
-  it.each([
-    [401, 3],
-    [402, 4],
-    [403, 3],
-    [404, 2],
-    [422, 2],
-  ])("that is answered with %s costs nothing, and is not sent again", async (status, exit) => {
+  // Which status means what: providers/failed-reply.test.ts.
+  it("that is answered with 402 costs nothing, and is not sent again", async () => {
     const { double, generate, resume } = await paidWorld(form, {
-      submit: answers(() => form.error(status, "the words")),
+      submit: answers(() => form.error(402, "the words")),
     });
-    expect(await generate()).toMatchObject({ ...REFUSED, exit });
+    expect(await generate()).toMatchObject({ charged: "no", files: [], open: [], exit: 4 });
     expect(await resume()).toMatchObject({ exit: 0, files: [], open: [] });
     expect(double.submits()).toHaveLength(1);
   });
@@ -113,7 +111,6 @@ describe.each(KINDS.map((form) => [form.kind, form] as const))("a paid request t
 
   it.each<[string, Behaviour]>([
     ["answered with 500", answers(() => form.error(500, "the words"))],
-    ["answered with 503", answers(() => form.error(503, "the words"))],
     ["cut on the way", reset],
     ["cut while its reply arrives", half(form, "submit", true)],
   ])("that is %s may have been charged, and is never sent again", async (_what, submit) => {
@@ -133,15 +130,7 @@ describe.each(KINDS.map((form) => [form.kind, form] as const))("a paid request t
     );
   });
 
-  it.each<[string, Behaviour]>([
-    ["is on its way", silence],
-    ["has half of its reply", half(form, "submit", false)],
-  ])("whose process is killed while it %s is not sent again", async (_what, submit) => {
-    const { double, killedAt, resume } = await paidWorld(form, { submit });
-    await killedAt("submit");
-    expect(await resume()).toMatchObject({ exit: 9, files: [], open: ["unknown"] });
-    expect(double.submits()).toHaveLength(1);
-  });
+  it("whose process is killed while it is on its way is not sent again", () => expectLost(form, silence));
 
   it("whose process is killed with its whole reply on the disk ends as its image", async () => {
     const { double, killedBefore, resume } = await paidWorld(form);
@@ -151,6 +140,23 @@ describe.each(KINDS.map((form) => [form.kind, form] as const))("a paid request t
     expect(double.submits()).toHaveLength(1);
   });
 });
+
+/** A process that is killed once its request has arrived leaves what no other process may send again. */
+async function expectLost(form: ServiceForm, submit: Behaviour): Promise<void> {
+  const { double, killedAt, history, resume } = await paidWorld(form, { submit });
+  await killedAt("submit");
+  expect(await history()).toMatchObject([
+    { status: submit === silence ? "unknown" : expect.any(String), charged: "unknown" },
+  ]);
+  expect(await resume()).toMatchObject({ exit: 9, files: [], open: ["unknown"] });
+  expect(double.submits()).toHaveLength(1);
+}
+
+// One that gives an id, one that answers with its image, and a package: all others keep their replies as the first two do.
+it.each([REPLICATE, OPENAI, EXAMPLE].map((form) => [form.kind, form] as const))(
+  "a paid request to %s whose process is killed while it has half of its reply is not sent again",
+  (_kind, form) => expectLost(form, half(form, "submit", false)),
+);
 
 it.each([REPLICATE, FAL].map((form) => [form.kind, form] as const))(
   "a paid request to %s whose reply is cut after the id is accepted, and ends as its image",
@@ -165,36 +171,45 @@ it.each([REPLICATE, FAL].map((form) => [form.kind, form] as const))(
   },
 );
 
+it("a paid request to bfl that waits for one of its places is not sent yet, and is sent by the next run", async () => {
+  let isOver = false;
+  const running = answers(() => json({ status: "Pending" }));
+  const { double, world, env, resume } = await paidWorld(BFL, {
+    poll: (request, socket) =>
+      (isOver ? usual(BFL, "poll", numberIn(request.target)) : running)(request, socket),
+  });
+  const prompts = await world.manifest(Array.from({ length: 25 }, (_, at) => `fox ${at}`));
+  const flags = `--model ${BFL.model} --generator-paid --concurrency 25 --generator-concurrency 24 --yes`;
+  const batch = ["batch", prompts, "--output", `${world.out}/`, ...flags.split(" ")];
+  const isFull = async () => double.asked("poll").length > 200 && (await world.ledger()).open.length === 25;
+  await killed(await startedWhen(world, isFull, batch, { env }));
+  expect(double.submits()).toHaveLength(24);
+  const { open } = await world.ledger();
+  expect(open.filter((state) => state !== "accepted")).toHaveLength(1);
+  expect(open).not.toContain("started");
+  isOver = true;
+  expect(await resume()).toMatchObject({ exit: 0, open: [] });
+  expect(double.submits()).toHaveLength(25);
+}, 60_000);
+
 describe.each(WITH_JOBS.map((form) => [form.kind, form] as const))("an accepted job of %s", (_kind, form) => {
   const running = form.ends?.running.poll ?? (() => response(500, ""));
 
-  it.each([404, 408, 422, 429, 500, 503])(
-    "ends as its image after a poll that is answered with %s",
-    async (status) => {
-      const poll = inTurn(
-        answers(() => form.error(status, "wait")),
-        usual(form, "poll"),
-      );
-      const { double, generate } = await paidWorld(form, { poll });
-      expect(await generate()).toMatchObject(SAVED);
-      expect(double.submits()).toHaveLength(1);
-    },
-  );
-
-  it.each([401, 402, 403])("ends as its image after polls that were refused with %s", async (status) => {
-    const poll = inTurn(
-      answers(() => form.error(status, "no")),
-      usual(form, "poll"),
-    );
-    const { double, generate, resume } = await paidWorld(form, { poll });
+  // What each status says of a poll: providers/job-service.test.ts.
+  it("ends as its image after polls that were refused with 401", async () => {
+    const refused = answers(() => form.error(401, "no"));
+    const { double, generate, resume } = await paidWorld(form, {
+      poll: inTurn(refused, usual(form, "poll")),
+    });
     const first = await generate();
     if (first.exit !== 0) expect(await resume()).toMatchObject(SAVED);
     expect(double.submits()).toHaveLength(1);
   });
 
   it("ends as its image after polls and downloads that broke", async () => {
+    const errors = [404, 429, 503].map((status) => answers(() => form.error(status, "wait")));
     const { double, generate } = await paidWorld(form, {
-      poll: inTurn(reset, half(form, "poll", true), answers(running), usual(form, "poll")),
+      poll: inTurn(reset, half(form, "poll", true), ...errors, answers(running), usual(form, "poll")),
       file: inTurn(reset, half(form, "file", true), usual(form, "file")),
     });
     expect(await generate()).toMatchObject(SAVED);

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { mapConcurrent, Slots } from "../../src/lib/concurrency.ts";
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+import { pause } from "../support/scripts.ts";
 
 describe("mapping with several calls at once", () => {
   it("keeps the order of the items, whichever ends first", async () => {

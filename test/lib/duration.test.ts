@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { formatDuration, parseDuration } from "../../src/lib/duration.ts";
+import { words } from "../support/words.ts";
 
 const WEEK_MS = 7 * 24 * 3_600_000;
 
@@ -22,25 +23,10 @@ describe("a duration", () => {
   });
 
   it.each([
+    ...words("s NaN Infinity 1e9 -1 +1 0x10 1,5s .5s 5. 5M 5min 1h30m ٣ 168.001h 604800001ms"),
     "",
     " ",
-    "s",
-    "NaN",
-    "Infinity",
-    "1e9",
-    "-1",
-    "+1",
-    "0x10",
-    "1,5s",
-    ".5s",
-    "5.",
     "5 m",
-    "5M",
-    "5min",
-    "1h30m",
-    "٣",
-    "168.001h",
-    "604800001ms",
     "9".repeat(400),
   ])("%j is none", (text) => {
     expect(parseDuration(text)).toBeNull();

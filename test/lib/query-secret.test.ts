@@ -1,30 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { refuseQuerySecret, withoutQuerySecret } from "../../src/lib/query-secret.ts";
+import { words } from "../support/words.ts";
 
 const refuse = (url: string) => () => refuseQuerySecret(url, "--base-url", "Use a header.");
 
 describe("a key in an address's query", () => {
-  it.each([
-    "key",
-    "api_key",
-    "apikey",
-    "api-key",
-    "apiKey",
-    "token",
-    "access_token",
-    "accessToken",
-    "sig",
-    "signature",
-    "X-Amz-Signature",
-    "secret",
-    "client_secret",
-    "password",
-    "pwd",
-    "subscription-key",
-    "code",
-    "%6Bey",
-    "KEY",
-  ])("is refused, and neither told nor shown: %s", (name) => {
+  it.each(
+    words(`key api_key apikey api-key apiKey token access_token accessToken sig signature
+    X-Amz-Signature secret client_secret password pwd subscription-key code %6Bey KEY`),
+  )("is refused, and neither told nor shown: %s", (name) => {
     for (const url of [
       `https://a.example/api?${name}=hush`,
       `https://a.example/?v=1&${name}=hush#x`,
@@ -37,13 +21,11 @@ describe("a key in an address's query", () => {
     }
   });
 
-  it.each([
-    "https://a.example/api",
-    "https://a.example/v1?api-version=2025-04-01",
-    "https://a.example/v1?keyboard=1&design=2",
-    "https://a.example/key=1/v1",
-    "openai:https://a.example/v1?api-version=1",
-  ])("is not what %s holds", (url) => {
+  it.each(
+    words(`https://a.example/api https://a.example/v1?api-version=2025-04-01
+    https://a.example/v1?keyboard=1&design=2 https://a.example/key=1/v1
+    openai:https://a.example/v1?api-version=1`),
+  )("is not what %s holds", (url) => {
     expect(refuse(url)).not.toThrow();
     expect(withoutQuerySecret(url)).toBe(url);
   });

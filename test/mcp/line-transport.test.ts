@@ -32,6 +32,9 @@ async function afterInput(...pieces: (string | Buffer)[]) {
   return seen;
 }
 
+/** Waits until what was written has been read. */
+const read = () => new Promise((resolve) => setImmediate(resolve));
+
 /** Whether a promise is fulfilled by now. */
 const isFulfilled = (promise: Promise<unknown>) =>
   Promise.race([promise.then(() => true), new Promise((resolve) => setImmediate(resolve, false))]);
@@ -111,7 +114,7 @@ describe("the end of a connection", () => {
     transport.onclose = () => closed++;
     await transport.close();
     input.destroy(new Error("gone"));
-    await new Promise((resolve) => setImmediate(resolve));
+    await read();
     expect({ closed, errors }).toEqual({ closed: 1, errors: [] });
   });
 
@@ -119,7 +122,7 @@ describe("the end of a connection", () => {
     const { input, transport } = await started();
     expect(await isFulfilled(transport.answered())).toBe(true);
     for (const id of [1, "two"]) input.write(`${JSON.stringify(request(id))}\n`);
-    await new Promise((resolve) => setImmediate(resolve));
+    await read();
     const answered = transport.answered();
     await transport.send(reply(1));
     expect(await isFulfilled(answered)).toBe(false);
@@ -135,7 +138,8 @@ describe("a batch", () => {
     input.write(
       `${JSON.stringify([request(1), { jsonrpc: "2.0", method: "notifications/x" }, request("b")])}\n`,
     );
-    await expect.poll(() => messages).toHaveLength(3);
+    await read();
+    expect(messages).toHaveLength(3);
     await transport.send(reply("b"));
     expect(written).toEqual([]);
     await transport.send(reply(1));
@@ -146,17 +150,20 @@ describe("a batch", () => {
   it("does not wait for a request that was cancelled", async () => {
     const { input, transport, messages, written } = await started();
     input.write(`${JSON.stringify([request(1), request(2)])}\n`);
-    await expect.poll(() => messages).toHaveLength(2);
+    await read();
+    expect(messages).toHaveLength(2);
     await transport.send(reply(1));
     const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 2 } };
     input.write(`${JSON.stringify(cancelled)}\n`);
-    await expect.poll(() => written).toEqual([[reply(1)]]);
+    await read();
+    expect(written).toEqual([[reply(1)]]);
   });
 
   it("does not wait for a request that is no valid message", async () => {
     const { input, transport, messages, written } = await started();
     input.write(`${JSON.stringify([request(1), { id: 2, method: "ping" }])}\n`);
-    await expect.poll(() => messages).toHaveLength(1);
+    await read();
+    expect(messages).toHaveLength(1);
     await transport.send(reply(1));
     expect(written).toEqual([[reply(1)]]);
   });

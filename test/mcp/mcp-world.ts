@@ -3,11 +3,13 @@ import path from "node:path";
 import { PassThrough } from "node:stream";
 import { type CallToolResult, Client, type ClientOptions } from "@modelcontextprotocol/client";
 import { expect, onTestFinished } from "vitest";
+import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import { CANARY, expectNoKeyShown } from "../support/canary.ts";
 import type { Document } from "../support/command-world.ts";
 import { png } from "../support/images.ts";
-import { runAs, runCommand, testContext } from "../support/in-process.ts";
+import { type RunOptions, runAs, runCommand, testContext } from "../support/in-process.ts";
 import { liveService } from "../support/live-server.ts";
+import { quickClock } from "../support/quick-clock.ts";
 import type { ServiceScript } from "../support/scripted-server.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { PipeTransport } from "./pipe-transport.ts";
@@ -25,6 +27,7 @@ export interface Answered {
 /** An agent's end of one `imggen mcp`, which runs in this process. */
 export interface Agent {
   client: Client;
+  /** Calls a tool. Where `args` does not say for how long to wait, it waits as long as it may. */
   call(name: string, args?: Arguments, options?: Parameters<Client["callTool"]>[1]): Promise<Answered>;
   /** Closes the server's standard input, and waits for its exit code. */
   leave(): Promise<number>;
@@ -32,13 +35,9 @@ export interface Agent {
   stderr(): string;
 }
 
-export interface AgentOptions {
-  home: string;
-  cwd?: string;
+export interface AgentOptions extends Pick<RunOptions, "home" | "cwd" | "env" | "signal" | "clock"> {
   /** What follows `imggen mcp`. Default: `--sandbox`. */
   flags?: readonly string[];
-  env?: Record<string, string>;
-  signal?: AbortSignal;
   client?: ClientOptions;
 }
 
@@ -60,13 +59,13 @@ export async function sandboxAgent(flags: readonly string[] = []) {
 }
 
 /** An agent with an account at a scripted service. @param left prompts that were submitted before, and not waited for */
-export async function serviceAgent(script: ServiceScript, left: readonly string[] = []) {
+export async function serviceAgent(script: ServiceScript, left: readonly string[] = [], clock?: Clock) {
   const server = await liveService(png(), script);
   const folders = await mcpFolders();
   const env = { IMGGEN_API_KEY: CANARY, IMGGEN_BASE_URL: server.baseUrl };
   for (const prompt of left)
     await runCommand(["generate", prompt, "-m", "z-image", "--no-wait"], { ...folders, env });
-  return { server, ...folders, ...(await agent({ ...folders, flags: [], env })) };
+  return { server, ...folders, ...(await agent({ ...folders, flags: [], env, ...(clock && { clock }) })) };
 }
 
 /** The tasks that the sandbox has charged. */
@@ -75,6 +74,15 @@ export async function sandboxHistory(folders: { home: string; cwd: string }) {
 }
 
 let lastPid = 1000;
+
+/** The tools that wait. */
+const WAITING = new Set(["generate_image", "get_task", "resume_tasks"]);
+
+/** A clock whose short waits are over soon, and whose long ones no busy machine is too slow for. */
+const patientClock: Clock = {
+  ...systemClock,
+  sleep: (ms, signal) => (ms > 60_000 ? systemClock : quickClock).sleep(ms, signal),
+};
 
 /** Runs `imggen mcp` with an SDK client at its pipes. After the test it is ended, and its output searched for the key. */
 export async function agent({
@@ -87,7 +95,7 @@ export async function agent({
   const toClient = new PassThrough();
   const shown = { stdout: "", stderr: "" };
   const context = {
-    ...testContext(world, pid),
+    ...testContext({ clock: patientClock, ...world }, pid),
     stdin: toServer,
     stdout: writing((text) => {
       shown.stdout += text;
@@ -110,8 +118,11 @@ export async function agent({
     client,
     leave,
     stderr: () => shown.stderr,
-    call: async (name, args = {}, callOptions) =>
-      answered(await client.callTool({ name, arguments: args }, callOptions)),
+    async call(name, args, callOptions) {
+      const patient = WAITING.has(name) ? { waitSeconds: 300, ...args } : args;
+      const request = { name, arguments: patient ?? {} };
+      return answered(await client.callTool(request, { timeout: 110_000, ...callOptions }));
+    },
   };
 }
 

@@ -24,6 +24,12 @@ describe("fields of a generator", () => {
     expect([{ scale: 7 }, { scale: Number.POSITIVE_INFINITY }].map(isProviderFields)).toEqual([true, false]);
   });
 
+  it("are not dropped without a word: a name that cannot be kept is refused", () => {
+    expect(() => providerFields("--field", "__proto__=1")).toThrow(
+      '--field: "__proto__" is not a valid name.',
+    );
+  });
+
   it.each(["n", "num_outputs", "num_images", "max_images", "candidateCount", "candidate_count"])(
     "cannot ask for more images by %s, each of which has its price",
     (name) => {

@@ -28,6 +28,7 @@ describe("a reply", () => {
     [403, "project_spend_limit_exceeded"],
     [429, "billing_not_active"],
     [400, "budget_exceeded"],
+    [403, "insufficient_user_quota"],
   ])("with %i %s is of an account that cannot pay", (status, code) => {
     expect(failed(status, { code }).failure).toEqual(CREDITS);
     expect(failed(status, { type: code, code: null }).failure).toEqual(CREDITS);
@@ -127,9 +128,9 @@ it.each<[string, unknown, string | null]>([
     { error: { message: "Bad size.", type: "invalid_request_error", param: null } },
     "Bad size",
   ],
-  ["a text", { error: "prompt required" }, "prompt required"],
+  ["a text, as of sd-server", { error: "prompt required" }, "prompt required"],
   ["a code beside a message", { error: "server_error", message: "out of memory" }, "out of memory"],
-  ["a detail", { detail: "Not Found" }, "Not Found"],
+  ["a detail, as of vLLM-Omni", { detail: "Not Found" }, "Not Found"],
   [
     "a list of details",
     {
@@ -145,7 +146,7 @@ it.each<[string, unknown, string | null]>([
     { error: "HTTPException", detail: "", body: "", errors: "Sampler not found" },
     "Sampler not found",
   ],
-  ["a list", [{ error: { code: 400, message: "Invalid." } }], "Invalid"],
+  ["a list, as of Gemini", [{ error: { code: 400, message: "Invalid." } }], "Invalid"],
   ["a text alone", "overloaded", "overloaded"],
   ["nothing to read", { error: null }, null],
   ["a message that is empty", { error: { message: "", type: "server_error" } }, null],

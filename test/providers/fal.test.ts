@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { answers } from "../support/doubles/double.ts";
 import { FAL } from "../support/doubles/fal.ts";
 import { PICTURE } from "../support/images.ts";
+import { liveServer } from "../support/live-server.ts";
 import { json, response } from "../support/scripted-server.ts";
 import { KEY, serviceWorld } from "./service-world.ts";
 
@@ -97,17 +98,41 @@ it("takes a job whose address for cancelling is another server's, to which the k
   expect(double.asked("cancel")).toEqual([]);
 });
 
-it.each(["response_url", "status_url"])("asks for no job whose %s is elsewhere", async (name) => {
-  const elsewhere = "https://evil.example/requests/abc";
-  const { submit, double } = await serviceWorld(FAL, {
-    submit: answers((origin) => {
-      const at = `${origin}/a/requests/abc`;
-      const urls = { response_url: at, status_url: `${at}/status`, cancel_url: `${at}/cancel` };
-      return json({ request_id: "abc", ...urls, [name]: elsewhere });
-    }),
+it.each([
+  ["fal-ai/flux/dev", "fal-ai/flux"],
+  ["owner/app", "owner/app"],
+  ["workflows/owner/app/step", "workflows/owner/app"],
+])(
+  "asks for a job of %s whose addresses are another server's by its id, and never there",
+  async (model, app) => {
+    const other = await liveServer((_request, socket) => void socket.write(json({ status: "COMPLETED" })));
+    const elsewhere = `${other.origin}/requests/abc`;
+    const named = { response_url: elsewhere, status_url: `${elsewhere}/status`, cancel_url: 7 };
+    for (const urls of [named, { response_url: null, status_url: "" }, {}]) {
+      const { accepted, state, double } = await serviceWorld(FAL, {
+        submit: answers(() => json({ request_id: "abc", ...urls })),
+      });
+      expect(await state(await accepted({ model }))).toMatchObject({ status: "completed" });
+      expect(double.requests.slice(1).map(({ target }) => target)).toEqual([
+        `/${app}/requests/abc/status`,
+        `/${app}/requests/abc`,
+      ]);
+    }
+    expect(other.requests).toEqual([]);
+  },
+);
+
+it("uses that of two addresses that is its own", async () => {
+  const { accepted } = await serviceWorld(FAL, {
+    submit: answers((origin) =>
+      json({
+        request_id: "abc",
+        response_url: `${origin}/a/requests/abc`,
+        status_url: "https://evil.example/requests/abc/status",
+      }),
+    ),
   });
-  expect((await submit()).what).toBe("unknown");
-  expect(double.requests).toHaveLength(1);
+  expect(await accepted()).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/a\/requests\/abc$/);
 });
 
 it.each([

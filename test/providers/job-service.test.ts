@@ -13,7 +13,7 @@ const NOTHING: Reply = () => json({});
 /** How much of the reply to a submit is needed: its id, the addresses that follow from nothing. */
 const NEEDED: Record<string, (whole: Buffer) => number> = {
   replicate: (whole) => whole.indexOf('"pred-1"') + '"pred-1"'.length,
-  fal: (whole) => whole.indexOf('/status"') + '/status"'.length,
+  fal: (whole) => whole.indexOf('"req-1"') + '"req-1"'.length,
   bfl: (whole) => whole.indexOf(',"cost"'),
 };
 
@@ -87,7 +87,7 @@ describe.each([REPLICATE, FAL, BFL])("$kind", (form) => {
     expect(double.submits()).toHaveLength(1);
   });
 
-  it.each([408, 429, 500, 502, 503, 400])(
+  it.each([400, 402, 408, 422, 429, 500, 502, 503])(
     "ends no job because a poll is answered with %s",
     async (status) => {
       const { accepted, poll } = await serviceWorld(form, {

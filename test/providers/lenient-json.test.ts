@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { lenientJson } from "../../src/providers/lenient-json.ts";
+import { cpuTimeOf } from "../support/cpu-time.ts";
 
 it.each([
   ["[NaN, Infinity, -Infinity, 1]", [null, null, null, 1]],
@@ -11,10 +12,11 @@ it.each([
   expect(lenientJson(text)).toEqual(value);
 });
 
-it("is quick with an image of megabytes, and as many backslashes", () => {
+it("is quick with an image of megabytes, and as many backslashes", async () => {
   const image = "NaN/".repeat(2 ** 20);
   const slashes = "\\\\".repeat(2 ** 20);
-  const start = performance.now();
-  expect(lenientJson(`{"a": NaN, "b": "${image}", "c": "${slashes}"}`)).toMatchObject({ a: null, b: image });
-  expect(performance.now() - start).toBeLessThan(5_000);
+  const text = `{"a": NaN, "b": "${image}", "c": "${slashes}"}`;
+  expect(await cpuTimeOf(() => expect(lenientJson(text)).toMatchObject({ a: null, b: image }))).toBeLessThan(
+    5_000,
+  );
 });

@@ -72,7 +72,7 @@ describe("the body of a request", () => {
       ["fox.png", mediaType],
       ['a"b.png', mediaType],
     ]);
-    for (const each of files) expect(Buffer.from(await each.arrayBuffer())).toEqual(content);
+    for (const each of files) expect(content.equals(Buffer.from(await each.arrayBuffer()))).toBe(true);
     expect(longest).toBeLessThanOrEqual(262_144);
   });
 

@@ -153,11 +153,8 @@ it.each([
     /the time .* over/,
   ],
 ])("%s: nothing has been sent", async (_what, reason, kind, message) => {
-  const server = await liveServer(() => {});
   const stop = new AbortController();
-  const running = filesOf([{ url: `${server.origin}/fox.png` }], { signal: stop.signal });
-  const rejected = rejects(running, kind, message);
-  await expect.poll(() => server.requests.length).toBe(1);
-  stop.abort(reason);
-  await rejected;
+  const server = await liveServer(() => stop.abort(reason));
+  await rejects(filesOf([{ url: `${server.origin}/fox.png` }], { signal: stop.signal }), kind, message);
+  expect(server.requests).toHaveLength(1);
 });

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { answers } from "../support/doubles/double.ts";
 import { FLUX_INPUTS, modelReply, REPLICATE } from "../support/doubles/replicate.ts";
 import { PICTURE } from "../support/images.ts";
+import { liveServer } from "../support/live-server.ts";
 import { json } from "../support/scripted-server.ts";
 import { KEY, serviceWorld } from "./service-world.ts";
 
@@ -160,17 +161,45 @@ describe("a job", () => {
     });
   });
 
+  it.each([
+    ["https://evil.example/v1/predictions/abc"],
+    ["http://127.0.0.1:1/x"],
+    ["file:///etc/passwd"],
+    ["/v1/predictions/abc"],
+    [""],
+    [7],
+    [null],
+  ])("whose address is given as %j is polled by its id, and the key goes to no other host", async (get) => {
+    const { accepted, poll, double } = await serviceWorld(REPLICATE, {
+      submit: answers(() => json({ id: "abc", urls: { get } })),
+    });
+    expect(await accepted()).toBe("abc");
+    await poll("abc");
+    expect(double.requests.at(-1)?.target).toBe("/v1/predictions/abc");
+  });
+
   it.each(["https://evil.example/v1/predictions/abc", "http://127.0.0.1:1/x", "file:///etc/passwd"])(
-    "whose address is %s is not polled, and the key does not go there",
-    async (get) => {
-      const { submit, poll } = await serviceWorld(REPLICATE, {
-        submit: answers(() => json({ id: "abc", urls: { get } })),
-      });
-      const { reply } = await submit();
-      expect(reply).toMatchObject({ outcome: "unknown", kept: expect.stringMatching(/reply$/) });
-      expect(await poll(get)).toMatchObject({ outcome: "refused", error: { type: "invalid_request" } });
+    "is not polled at %s, should its record name that",
+    async (id) => {
+      const { poll, double } = await serviceWorld(REPLICATE);
+      expect(await poll(id)).toMatchObject({ outcome: "refused", error: { type: "invalid_request" } });
+      expect(double.requests).toEqual([]);
     },
   );
+
+  it("whose address is another server's is never asked for there", async () => {
+    const other = await liveServer((_request, socket) => void socket.write(json({ status: "succeeded" })));
+    const get = `${other.origin}/v1/predictions/abc`;
+    const { accepted, state, cancel, double } = await serviceWorld(REPLICATE, {
+      submit: answers(() => json({ id: "abc", urls: { get, cancel: `${get}/cancel` } })),
+      poll: answers(() => json({ id: "abc", status: "processing", urls: { get, cancel: `${get}/cancel` } })),
+    });
+    const id = await accepted();
+    expect(await state(id)).toMatchObject({ status: "running" });
+    expect(await cancel(id)).toBeNull();
+    expect(other.requests).toEqual([]);
+    expect(double.asked("poll").length).toBeGreaterThan(0);
+  });
 
   it.each([
     ["failed", "out of memory"],

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { UsageError } from "../../src/lib/error-types.ts";
 import { isPrivateHost } from "../../src/providers/private-hosts.ts";
 import { mayCarryKey, parseGeneratorSpec, placeOf } from "../../src/providers/spec.ts";
+import { words } from "../support/words.ts";
 
 const parsed = (text: string) => parseGeneratorSpec(text, "--generator");
 
@@ -72,37 +73,20 @@ it.each([
   expect(mayCarryKey({ url })).toBe(may);
 });
 
-it.each([
-  "http://localhost:1234",
-  "http://127.0.0.1",
-  "http://[::1]:8080",
-  "http://10.0.0.7",
-  "http://172.31.255.255",
-  "http://192.168.1.20:7860",
-  "http://169.254.1.1",
-  "http://100.100.1.2",
-  "http://[fd12::1]",
-  "http://[fe80::1]",
-  "http://[::ffff:192.168.1.20]",
-  "http://gpubox:1234",
-  "http://gpubox.local",
-  "http://gpubox.lan.",
-  "http://GPUBOX.home.arpa",
-  "http://gpu.corp.internal",
-])("%s is in a private network", (url) => {
+it.each(
+  words(`http://localhost:1234 http://127.0.0.1 http://[::1]:8080 http://10.0.0.7
+    http://172.31.255.255 http://192.168.1.20:7860 http://169.254.1.1 http://100.100.1.2
+    http://[fd12::1] http://[fe80::1] http://[::ffff:192.168.1.20] http://gpubox:1234
+    http://gpubox.local http://gpubox.lan. http://GPUBOX.home.arpa http://gpu.corp.internal`),
+)("%s is in a private network", (url) => {
   expect(isPrivateHost(new URL(url).hostname)).toBe(true);
 });
 
-it.each([
-  "https://api.openai.com",
-  "http://8.8.8.8",
-  "http://172.32.0.1",
-  "http://100.128.0.1",
-  "http://[2001:4860:4860::8888]",
-  "http://[::ffff:8.8.8.8]",
-  "http://local.example.com",
-  "http://gpubox.local.example",
-])("%s is not, as far as its name or address says", (url) => {
+it.each(
+  words(`https://api.openai.com http://8.8.8.8 http://172.32.0.1 http://100.128.0.1
+    http://[2001:4860:4860::8888] http://[::ffff:8.8.8.8] http://local.example.com
+    http://gpubox.local.example`),
+)("%s is not, as far as its name or address says", (url) => {
   expect(isPrivateHost(new URL(url).hostname)).toBe(false);
 });
 

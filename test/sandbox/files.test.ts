@@ -4,6 +4,7 @@ import { expect, it } from "vitest";
 import { inspectBytes } from "../../src/lib/image/inspect.ts";
 import { pictureDimensions } from "../../src/models/dimensions.ts";
 import { type DrawPicture, drawPicture } from "../../src/painter/draw-picture.ts";
+import type { SandboxOptions } from "../../src/sandbox/server.ts";
 import { png } from "../support/images.ts";
 import { liveSandbox } from "./live.ts";
 
@@ -89,6 +90,13 @@ it("an image's address needs no key, and is good for an hour from the poll", asy
   expect(await late.json()).toEqual({ code: -1, message: "image_generation.error.unknown_error" });
 });
 
+/** Changes the path of an address. */
+function at(change: (path: string) => string) {
+  return (url: URL) => {
+    url.pathname = change(url.pathname);
+  };
+}
+
 it.each<[string, (url: URL) => void]>([
   ["without a signature", (url) => url.searchParams.delete("signature")],
   ["with another signature", (url) => url.searchParams.set("signature", "0".repeat(64))],
@@ -96,30 +104,10 @@ it.each<[string, (url: URL) => void]>([
   ["without its time", (url) => url.searchParams.delete("expires")],
   ["with a later time", (url) => url.searchParams.set("expires", "9999999999")],
   ["with a time that is no number", (url) => url.searchParams.set("expires", "never")],
-  [
-    "of another image",
-    (url) => {
-      url.pathname = url.pathname.replace("0.png", "1.png");
-    },
-  ],
-  [
-    "of another task",
-    (url) => {
-      url.pathname = "/files/task_00000000000000000000/0.png";
-    },
-  ],
-  [
-    "of another type",
-    (url) => {
-      url.pathname = url.pathname.replace(".png", ".jpg");
-    },
-  ],
-  [
-    "that climbs out",
-    (url) => {
-      url.pathname = "/files/..%2f..%2fsecret/0.png";
-    },
-  ],
+  ["of another image", at((path) => path.replace("0.png", "1.png"))],
+  ["of another task", at(() => "/files/task_00000000000000000000/0.png")],
+  ["of another type", at((path) => path.replace(".png", ".jpg"))],
+  ["that climbs out", at(() => "/files/..%2f..%2fsecret/0.png")],
 ])("an address %s is refused", async (_, change) => {
   const { made } = await liveSandbox();
   const url = new URL((await made({ prompt: "a fox" }))[0] ?? "");
@@ -137,14 +125,16 @@ it("the address of a task that is gone from the disk is not found", async () => 
 });
 
 it("a client that hangs up in the middle of an image stops its drawing and affects no other", async () => {
-  const notes: (string | null)[] = [];
-  const { made } = await liveSandbox({ draw: undefined, onRequest: ({ note }) => notes.push(note) });
+  let tell = () => {};
+  const hasHungUp = new Promise<void>((resolve) => (tell = resolve));
+  const onRequest: SandboxOptions["onRequest"] = ({ note }) => note === "the client hung up" && tell();
+  const { made } = await liveSandbox({ draw: undefined, onRequest });
   const [url = ""] = await made({ prompt: "a fox", ratio: "16:9", quality: "4K" });
   const leaving = new AbortController();
   const response = await fetch(url, { signal: leaving.signal });
   await response.body?.getReader().read();
   leaving.abort();
-  await expect.poll(() => notes.at(-1)).toBe("the client hung up");
+  await hasHungUp;
   expect((await fetch(url, { method: "HEAD" })).status).toBe(200);
 });
 

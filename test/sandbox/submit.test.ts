@@ -197,16 +197,6 @@ describe("the price", () => {
     expect(await submit({ ...fox, ratio: "7:5" })).toMatchObject(INVALID);
   });
 
-  it("of submits that come all at once is never more than the balance", async () => {
-    const { submit } = await liveSandbox({ credits: 25 });
-    const replies = await Promise.all(
-      Array.from({ length: 60 }, () => submit({ ...fox, model: "gamma-image-2", quality: "1K" })),
-    );
-    expect(replies.filter(({ body }) => body.code === 0)).toHaveLength(12);
-    const others = replies.filter(({ body }) => body.code !== 0).map(({ body }) => body.message);
-    expect(new Set(others)).toEqual(new Set(["my_credits.no_credits_description"]));
-  });
-
   it("is each account's own: a new key starts with the credits that were set, or 1000", async () => {
     const { as } = await liveSandbox({ credits: 9 });
     expect(await drain(as("sk-one"))).toBe(9);

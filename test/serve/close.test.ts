@@ -3,24 +3,20 @@ import { temporaryFolder } from "../support/temporary-folder.ts";
 import { drawn, endless, scriptedProvider } from "./provider-script.ts";
 import { liveServer } from "./serve-world.ts";
 
-/** A service with one task at the generator and one that waits. */
-async function busy(isPaid: boolean, answer: Parameters<typeof scriptedProvider>[0], graceMs = 60_000) {
+/** A service with one task at the generator, which draws it once it is told to, and one that waits. */
+async function busy(isPaid: boolean, answer?: Parameters<typeof scriptedProvider>[0], graceMs = 60_000) {
   const folder = await temporaryFolder();
-  const provider = scriptedProvider(answer);
+  let draw = () => {};
+  const mayDraw = new Promise<void>((resolve) => (draw = resolve));
+  const provider = scriptedProvider(answer ?? ((job) => mayDraw.then(() => drawn(job))));
   const live = await liveServer({ folder, provider, options: { isPaid }, graceMs });
   const running = await live.accepted({ prompt: "a fox" });
-  await expect.poll(() => provider.jobs).toHaveLength(1);
+  await provider.sent(1);
   const waiting = await live.accepted({ prompt: "a hare" });
   /** Where a task stands, as the disk says. */
   const later = async (taskId: string) => (await live.ledger.find(taskId))?.state.name;
-  return { ...live, folder, provider, running, waiting, later };
+  return { ...live, folder, provider, running, waiting, later, draw };
 }
-
-/** Draws after a moment, whether it is given up or not. */
-const slowly = async (job: Parameters<typeof drawn>[0]) => {
-  await new Promise((resolve) => setTimeout(resolve, 300));
-  return drawn(job);
-};
 
 describe("a service that is closed", () => {
   it("gives a free request up, and leaves all tasks queued, without counting that as a retry", async () => {
@@ -32,9 +28,12 @@ describe("a service that is closed", () => {
   });
 
   it("waits for a paid reply that is on its way, says so, and begins nothing new", async () => {
-    const { close, running, waiting, provider, later } = await busy(true, slowly);
+    const { close, running, waiting, provider, later, draw } = await busy(true);
     const waits: number[] = [];
-    await close((count) => waits.push(count));
+    await close((count) => {
+      waits.push(count);
+      draw();
+    });
     expect(waits).toEqual([1]);
     expect(await later(running)).toBe("saved");
     expect(await later(waiting)).toBe("waiting");
@@ -42,8 +41,10 @@ describe("a service that is closed", () => {
   });
 
   it.each([true, false])("finishes what runs within its grace (paid: %s)", async (isPaid) => {
-    const { close, running, waiting, later } = await busy(isPaid, slowly);
-    await close();
+    const { close, running, waiting, later, draw } = await busy(isPaid);
+    const closing = close();
+    draw();
+    await closing;
     expect(await later(running)).toBe("saved");
     expect(await later(waiting)).toBe("waiting");
   });
@@ -68,9 +69,10 @@ describe("a service that is closed", () => {
   });
 
   it("keeps a task that comes while it closes for other processes", async () => {
-    const { close, submit, folder } = await busy(true, slowly);
+    const { close, submit, folder, draw } = await busy(true);
     const closing = close();
     const { body } = await submit({ prompt: "a late fox" });
+    draw();
     await closing;
     const { ended } = await liveServer({ folder });
     expect(await ended(body.data?.taskId ?? "")).toMatchObject({ status: "completed" });

@@ -28,13 +28,13 @@ async function failure(call: Promise<unknown>) {
 
 describe("OpenAI's client", () => {
   it("gets the images of a request, as many as it asks for, with the usage", async () => {
-    const usage = { total_tokens: 3, input_tokens: 1, output_tokens: 2 };
+    const usage = { total_tokens: 3, output_tokens_details: { image_tokens: 2 } };
     const provider = scriptedProvider((job) => drawn(job, usage));
     const { openai } = await withOpenAi({ provider });
     const result = await openai.images.generate({ prompt: "a fox", model: "sdxl", n: 2, size: "1536x1024" });
     const images = (result.data ?? []).map(({ b64_json }) => Buffer.from(b64_json ?? "", "base64"));
     expect(images.map((image, index) => image.equals(png(index)))).toEqual([true, true]);
-    expect(result.usage).toEqual({ total_tokens: 6, input_tokens: 2, output_tokens: 4 });
+    expect(result.usage).toEqual({ total_tokens: 6, output_tokens_details: { image_tokens: 4 } });
     expect(provider.jobs).toHaveLength(2);
     expect(provider.jobs[0]).toMatchObject({
       request: { prompt: "a fox", model: "sdxl", ratio: "3:2", maxImages: 2 },
@@ -172,7 +172,7 @@ describe("where the generator refuses the account", () => {
       clock: quickClock,
     });
     const call = openai.images.generate({ prompt: "a fox" }, { headers: { "Idempotency-Key": "k" } });
-    await expect.poll(() => provider.jobs).toHaveLength(1);
+    await provider.sent(1);
     isRefused = false;
     await new Promise((resolve) => setTimeout(resolve, 510));
     // A new task is a reason to try again.
@@ -193,7 +193,7 @@ it("a client that hangs up loses nothing: with the same key it finds its task", 
   const headers = { "Idempotency-Key": "one" };
   const gone = new AbortController();
   const first = openai.images.generate({ prompt: "a fox" }, { headers, signal: gone.signal });
-  await expect.poll(() => open).toHaveLength(1);
+  await provider.sent(1);
   gone.abort();
   await expect(first).rejects.toThrow();
   const second = openai.images.generate({ prompt: "a fox" }, { headers });
@@ -227,7 +227,7 @@ it("a server that closes leaves the task to the next, and the connection ends", 
     { headers: { "Idempotency-Key": "k" }, maxRetries: 0 },
   );
   const failed = expect(call).rejects.toThrow();
-  await expect.poll(() => provider.jobs).toHaveLength(1);
+  await provider.sent(1);
   await close();
   await failed;
   const next = await withOpenAi({ folder });

@@ -131,7 +131,7 @@ describe("a request", () => {
     });
     await ended;
     expect(reply).toMatch(/^HTTP\/1\.1 408 /);
-  }, 20_000);
+  });
 });
 
 describe("an image", () => {

@@ -1,7 +1,7 @@
 import { request } from "undici";
 import { describe, expect, it } from "vitest";
 import { png } from "../support/images.ts";
-import { drawn, endless, failing, scriptedProvider } from "./provider-script.ts";
+import { drawn, failing, scriptedProvider } from "./provider-script.ts";
 import { dataOf, liveServer } from "./serve-world.ts";
 
 /** A server whose provider keeps its jobs. */
@@ -46,26 +46,6 @@ describe("a task", () => {
     ]);
   });
 
-  it("of several images is as many requests, and what is said of tokens is added up", async () => {
-    const provider = scriptedProvider((job) => drawn(job, { tokens: 2, by: { image: 1 } }));
-    const { accepted, ended } = await liveServer({ provider });
-    const data = await ended(await accepted({ prompt: "a fox", maxImages: 3 }));
-    expect(data.resultUrl).toHaveLength(3);
-    expect(data.usage).toEqual({ tokens: 6, by: { image: 3 } });
-    expect(provider.jobs.map(({ index }) => index)).toEqual([0, 1, 2]);
-    expect(provider.mostOpen).toBe(1);
-  });
-
-  it("keeps the images that were made where one is refused, and says which words refused it", async () => {
-    const provider = scriptedProvider((job) =>
-      job.index === 1 ? failing("refused", "too red") : drawn(job),
-    );
-    const { accepted, ended } = await liveServer({ provider });
-    const data = await ended(await accepted({ prompt: "a fox", maxImages: 3 }));
-    expect(data).toMatchObject({ status: "completed", detail: "Image 2: too red." });
-    expect(data.resultUrl).toHaveLength(2);
-  });
-
   it("waits while another one has the provider, and says how many are before it", async () => {
     const open: (() => void)[] = [];
     const provider = scriptedProvider(async (job, { onProgress }) => {
@@ -76,7 +56,7 @@ describe("a task", () => {
     const { accepted, poll, ended } = await liveServer({ provider });
     const first = await accepted({ prompt: "a fox" });
     const second = await accepted({ prompt: "a hare" });
-    await expect.poll(() => open.length).toBe(1);
+    await provider.sent(1);
     expect(dataOf(await poll(first))).toEqual({
       taskId: first,
       status: "processing",
@@ -94,7 +74,7 @@ describe("a task", () => {
       });
     open.shift()?.();
     await ended(first);
-    await expect.poll(() => open.length).toBe(1);
+    await provider.sent(2);
     open.shift()?.();
     await ended(second);
     expect(provider.mostOpen).toBe(1);
@@ -152,17 +132,5 @@ describe("a failure", () => {
     await expect.poll(async () => dataOf(await poll(taskId)).detail).toBe("connection refused");
     expect(await ended(taskId)).toMatchObject({ status: "completed" });
     expect(provider.jobs).toHaveLength(2);
-  });
-
-  it("to answer in time fails a free task, and the next one has the generator", async () => {
-    const provider = scriptedProvider((job, how, number) => (number === 1 ? endless(how) : drawn(job)));
-    const { accepted, ended } = await liveServer({ provider, options: { timeoutMs: 500 } });
-    const [first, second] = [await accepted({ prompt: "a fox" }), await accepted({ prompt: "a hare" })];
-    expect(await ended(first)).toMatchObject({
-      status: "failed",
-      outcome: "refused",
-      detail: expect.stringContaining("longer than 500 ms"),
-    });
-    expect(await ended(second)).toMatchObject({ status: "completed" });
   });
 });

@@ -1,28 +1,19 @@
 import { randomBytes } from "node:crypto";
 import { open, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { describe, expect, it, onTestFinished, type TestContext } from "vitest";
+import { describe, expect, it, type TestContext } from "vitest";
 import { systemClock } from "../../src/lib/clock.ts";
 import { Ledger } from "../../src/store/ledger.ts";
-import type { OwnedTask } from "../../src/store/owners.ts";
 import { StateFolderError } from "../../src/store/store-errors.ts";
-import { EVENTS, INTENT } from "../support/records.ts";
+import { begunTask } from "../support/ledger-world.ts";
+import { EVENTS } from "../support/records.ts";
 import { someProcesses } from "../support/some-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { tinyDisk } from "../support/tiny-disk.ts";
 
 const { accepted } = EVENTS;
 
-function ledgerIn(folder: string): Ledger {
-  return new Ledger(folder, systemClock, someProcesses(1).as(1));
-}
-
-/** Begins a task; its file is closed after the test. */
-async function beginIn(folder: string): Promise<OwnedTask> {
-  const task = await ledgerIn(folder).begin(INTENT);
-  onTestFinished(() => task.file.close());
-  return task;
-}
+const beginIn = (folder: string) => begunTask(new Ledger(folder, systemClock, someProcesses(1).as(1)));
 
 /** Skips the test where no disk can be mounted. */
 function disk(kibibytes: number, { skip }: TestContext): string {

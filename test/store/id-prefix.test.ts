@@ -1,29 +1,19 @@
 import { describe, expect, it } from "vitest";
-import { Ledger } from "../../src/store/ledger.ts";
 import type { TaskEvent } from "../../src/task/lifecycle.ts";
-import { fakeClock } from "../support/fake-clock.ts";
-import { finishTask } from "../support/finish-task.ts";
-import { EVENTS, INTENT } from "../support/records.ts";
-import { someProcesses } from "../support/some-processes.ts";
-import { temporaryFolder } from "../support/temporary-folder.ts";
+import { ledgerWorld, leftTask } from "../support/ledger-world.ts";
+import { EVENTS } from "../support/records.ts";
 
 const { completed, saved, unknown } = EVENTS;
 
 /** A ledger with a task for each of the service's ids, each begun a minute after the one before; null for none. */
 async function ledgerWith(...taskIds: (string | null)[]) {
-  const clock = fakeClock();
-  const ledger = new Ledger(await temporaryFolder(), clock, someProcesses(1).as(1));
+  const { ledger, clock } = await ledgerWorld();
   const ids: string[] = [];
   for (const [at, taskId] of taskIds.entries()) {
     clock.advance(60_000);
-    const task = await ledger.begin(INTENT);
     const accepted: TaskEvent[] = taskId === null ? [unknown] : [{ ...EVENTS.accepted, taskId }];
-    for (const event of accepted) await task.file.record(event);
-    if (at % 2 === 0 && taskId !== null) {
-      for (const event of [completed, saved]) await task.file.record(event);
-      await finishTask(ledger, task);
-    } else await task.release();
-    ids.push(task.record.id);
+    const rest = at % 2 === 0 && taskId !== null ? [completed, saved] : [];
+    ids.push((await leftTask(ledger, {}, ...accepted, ...rest)).record.id);
   }
   return { ledger, ids };
 }

@@ -9,20 +9,13 @@ import type { TaskEvent } from "../../src/task/lifecycle.ts";
 import type { TaskRecord } from "../../src/task/record.ts";
 import { fakeClock } from "../support/fake-clock.ts";
 import { finishTask } from "../support/finish-task.ts";
+import { begunTask, ledgerWorld, leftTask } from "../support/ledger-world.ts";
 import { AT, EVENTS, INTENT, linesOf } from "../support/records.ts";
+import { pause } from "../support/scripts.ts";
 import { identity, someProcesses } from "../support/some-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const { intent, accepted, completed, saved } = EVENTS;
-
-/** A ledger on a disk of its own, as several processes see it. */
-async function newLedger(...pids: number[]) {
-  const state = await temporaryFolder();
-  const clock = fakeClock();
-  const world = someProcesses(1, ...pids);
-  const as = (pid: number) => new Ledger(state, clock, world.as(pid));
-  return { ledger: as(1), as, clock, world, open: path.join(state, "tasks", "open"), state };
-}
 
 /** Puts a file into the folder of tasks. */
 async function plant(folder: string, name: string, content: string): Promise<string> {
@@ -38,13 +31,6 @@ async function all<Entry>(entries: AsyncIterable<Entry>): Promise<Entry[]> {
 }
 
 const idOf = (entry: LedgerEntry | undefined) => (entry?.kind === "task" ? entry.record.id : undefined);
-
-/** Begins a task; its file is closed after the test at the latest. */
-async function begin(ledger: Ledger): Promise<OwnedTask> {
-  const task = await ledger.begin(INTENT);
-  onTestFinished(() => task.file.close());
-  return task;
-}
 
 async function claim(ledger: Ledger, record: TaskRecord) {
   const result = await ledger.claim(record);
@@ -63,18 +49,18 @@ describe("work on one request at a time", () => {
   const SOON = { mostMs: 5_000 };
 
   it("gives up after the time that it is given, and names the process that has it", async () => {
-    const { as, open } = await newLedger(2);
+    const { as, open } = await ledgerWorld(2);
     void as(2).alone(INTENT, () => new Promise<never>(() => {}), SOON);
     while ((await readdir(open).catch(() => [])).length === 0) await new Promise(setImmediate);
     await expect(as(1).alone(INTENT, async () => "done", { mostMs: 50 })).rejects.toThrow("process 2");
   });
 
   it("waits for another caller's, in one process or in several, and takes the work's error as it is", async () => {
-    const { as, open } = await newLedger(2);
+    const { as, open } = await ledgerWorld(2);
     const said: string[] = [];
     const work = (name: string) => async () => {
       said.push(`${name} begins`);
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await pause(20);
       said.push(`${name} ends`);
       throw new Error(name);
     };
@@ -92,18 +78,18 @@ describe("work on one request at a time", () => {
   });
 
   it("does not wait for another request's, nor for that of a process that was killed", async () => {
-    const { as, world, open } = await newLedger(2);
+    const { as, processes, open } = await ledgerWorld(2);
     const forever = new Promise<never>(() => {});
     void as(2).alone(INTENT, () => forever, SOON);
     while ((await readdir(open).catch(() => [])).length === 0) await new Promise(setImmediate);
     const other = { ...INTENT, request: { ...INTENT.request, prompt: "an owl" } };
     expect(await as(1).alone(other, async () => "done", SOON)).toBe("done");
-    world.die(2);
+    processes.die(2);
     expect(await as(1).alone(INTENT, async () => "done", SOON)).toBe("done");
   });
 
   it("is told afterwards that another machine has taken over, which waits until the claim's time is up", async () => {
-    const { as, open } = await newLedger();
+    const { as, open } = await ledgerWorld();
     const ours = as(1);
     const theirs = new Ledger(path.dirname(ours.folder), fakeClock(), {
       self: { ...identity(1), host: "elsewhere" },
@@ -127,7 +113,7 @@ describe("work on one request at a time", () => {
   });
 
   it("says that the state folder cannot be used where that cannot be told", async () => {
-    const { as, open } = await newLedger();
+    const { as, open } = await ledgerWorld();
     const work = async (isKept: () => Promise<boolean>) => {
       await rm(open, { recursive: true });
       return isKept();
@@ -136,7 +122,7 @@ describe("work on one request at a time", () => {
   });
 
   it("waits no longer than the signal allows, and throws its reason", async () => {
-    const { as, open } = await newLedger(2);
+    const { as, open } = await ledgerWorld(2);
     void as(2).alone(INTENT, () => new Promise<never>(() => {}), SOON);
     while ((await readdir(open).catch(() => [])).length === 0) await new Promise(setImmediate);
     const interruption = new AbortController();
@@ -147,10 +133,10 @@ describe("work on one request at a time", () => {
   });
 
   it("leaves nothing that counts as a task, and what a killed process left is swept", async () => {
-    const { as, world, ledger, open } = await newLedger(2);
+    const { as, processes, ledger, open } = await ledgerWorld(2);
     void as(2).alone(INTENT, () => new Promise<never>(() => {}), SOON);
     while ((await readdir(open).catch(() => [])).length === 0) await new Promise(setImmediate);
-    world.die(2);
+    processes.die(2);
     expect(await ledger.unfinished()).toEqual([]);
     await ledger.sweep();
     expect(await readdir(open)).toEqual([]);
@@ -159,8 +145,8 @@ describe("work on one request at a time", () => {
 
 describe("beginning a task", () => {
   it("puts the intent on disk, named by the time, in folders for its owner only", async () => {
-    const { ledger, open, state } = await newLedger();
-    const { record, file } = await begin(ledger);
+    const { ledger, open, state } = await ledgerWorld();
+    const { record, file } = await begunTask(ledger);
     expect(record).toMatchObject({ intent: INTENT, owner: identity(1), state: { name: "intent" } });
     expect(record.id).toMatch(/^20260131T120000000-[0-9a-f]{8}$/);
     expect(await readdir(open)).toEqual([`${record.id}.jsonl`]);
@@ -170,8 +156,8 @@ describe("beginning a task", () => {
   });
 
   it("never gives two tasks of one moment the same file", async () => {
-    const { ledger, open } = await newLedger();
-    await Promise.all(Array.from({ length: 25 }, () => begin(ledger)));
+    const { ledger, open } = await ledgerWorld();
+    await Promise.all(Array.from({ length: 25 }, () => begunTask(ledger)));
     expect(await readdir(open)).toHaveLength(25);
   });
 
@@ -190,54 +176,54 @@ describe("beginning a task", () => {
 
 describe("claiming an unfinished task", () => {
   it("is refused while the process that began it is alive", async () => {
-    const { ledger, as } = await newLedger(2);
-    const { record } = await begin(ledger);
+    const { ledger, as } = await ledgerWorld(2);
+    const { record } = await begunTask(ledger);
     expect(await claim(as(2), record)).toBe("elsewhere");
   });
 
   it("is granted when that process is dead, and goes on in the same file", async () => {
-    const { ledger, as, world } = await newLedger(2);
-    const begun = await begin(ledger);
+    const { ledger, as, processes } = await ledgerWorld(2);
+    const begun = await begunTask(ledger);
     await begun.file.record(accepted);
-    world.die(1);
+    processes.die(1);
     const owned = await claimed(as(2), begun.record.id);
     await owned.file.record(completed);
     expect(await readFile(begun.file.path, "utf8")).toBe(linesOf(intent, accepted, completed));
   });
 
   it("reports how far the task has come by now, not when it was listed", async () => {
-    const { ledger, as, world } = await newLedger(2);
-    const { record, file } = await begin(ledger);
+    const { ledger, as, processes } = await ledgerWorld(2);
+    const { record, file } = await begunTask(ledger);
     await file.record(accepted);
-    world.die(1);
+    processes.die(1);
     expect(await claim(as(2), record)).toMatchObject({ record: { state: { name: "accepted" } } });
   });
 
   it("is granted to one of two that find its process dead", async () => {
     for (let round = 0; round < 10; round++) {
-      const { ledger, as, world } = await newLedger(2, 3);
-      const { record } = await begin(ledger);
-      world.die(1);
+      const { ledger, as, processes } = await ledgerWorld(2, 3);
+      const { record } = await begunTask(ledger);
+      processes.die(1);
       const results = await Promise.all([claim(as(2), record), claim(as(3), record)]);
       expect(results.filter((result) => result === "elsewhere")).toHaveLength(1);
     }
   });
 
   it("is granted again when the claimer has let go of it, or is dead itself", async () => {
-    const { ledger, as, world } = await newLedger(2, 3, 4);
-    const { record } = await begin(ledger);
-    world.die(1);
+    const { ledger, as, processes } = await ledgerWorld(2, 3, 4);
+    const { record } = await begunTask(ledger);
+    processes.die(1);
     await (await claimed(as(2), record.id)).release();
     await claimed(as(3), record.id);
     expect(await claim(as(4), record)).toBe("elsewhere");
-    world.die(3);
+    processes.die(3);
     await claimed(as(4), record.id);
   });
 
   it("is released even if the disk reports an error when the file is closed", async () => {
-    const { ledger, as, world } = await newLedger(2, 3);
-    const { record } = await begin(ledger);
-    world.die(1);
+    const { ledger, as, processes } = await ledgerWorld(2, 3);
+    const { record } = await begunTask(ledger);
+    processes.die(1);
     const task = await claimed(as(2), record.id);
     vi.spyOn(task.file, "close").mockImplementationOnce(() => {
       throw new Error("EDQUOT");
@@ -247,19 +233,19 @@ describe("claiming an unfinished task", () => {
   });
 
   it("says so where another process has finished it meanwhile", async () => {
-    const { ledger, as, world } = await newLedger(2);
-    const task = await begin(ledger);
+    const { ledger, as, processes } = await ledgerWorld(2);
+    const task = await begunTask(ledger);
     await finishTask(ledger, task);
-    world.die(1);
+    processes.die(1);
     expect(await claim(as(2), task.record)).toBe("finished");
   });
 });
 
 describe("finishing a task", () => {
   it("moves its file to its day and minute, and leaves nothing behind", async () => {
-    const { ledger, as, world, open, state } = await newLedger(2);
-    const { record } = await begin(ledger);
-    world.die(1);
+    const { ledger, as, processes, open, state } = await ledgerWorld(2);
+    const { record } = await begunTask(ledger);
+    processes.die(1);
     await finishTask(as(2), await claimed(as(2), record.id));
     expect(await readdir(open)).toEqual([]);
     const minute = path.join(state, "tasks", "done", "2026-01-31", "1200");
@@ -269,11 +255,8 @@ describe("finishing a task", () => {
   });
 
   it("leaves it to be found", async () => {
-    const { ledger } = await newLedger();
-    const task = await begin(ledger);
-    await task.file.record(accepted);
-    await task.file.record(saved);
-    await finishTask(ledger, task);
+    const { ledger } = await ledgerWorld();
+    await leftTask(ledger, {}, accepted, saved);
     expect(await ledger.find("task-1")).toMatchObject({ state: { name: "saved" } });
     expect(await ledger.unfinished()).toEqual([]);
   });
@@ -281,19 +264,19 @@ describe("finishing a task", () => {
 
 describe("finishing a task that another machine has finished meanwhile", () => {
   it("leaves it where that machine has put it", async () => {
-    const { ledger, as, world, open } = await newLedger(2);
-    const task = await begin(ledger);
+    const { ledger, as, processes, open } = await ledgerWorld(2);
+    const task = await begunTask(ledger);
     await task.file.record(accepted);
     // To the other machine this process looks as if it were gone.
-    world.die(1);
+    processes.die(1);
     await finishTask(as(2), await claimed(as(2), task.record.id));
     await expect(ledger.finish(task, task.record)).resolves.toBeUndefined();
     expect(await readdir(open)).toEqual([]);
   });
 
   it("is an error where the file is in neither place", async () => {
-    const { ledger } = await newLedger();
-    const task = await begin(ledger);
+    const { ledger } = await ledgerWorld();
+    const task = await begunTask(ledger);
     await rm(task.file.path);
     await expect(ledger.finish(task, task.record)).rejects.toThrow("ENOENT");
   });
@@ -301,22 +284,22 @@ describe("finishing a task that another machine has finished meanwhile", () => {
 
 describe("the unfinished tasks", () => {
   it("are none before the first", async () => {
-    const { ledger } = await newLedger();
+    const { ledger } = await ledgerWorld();
     expect(await ledger.unfinished()).toEqual([]);
   });
 
   it("come oldest first, without the claims on them", async () => {
-    const { ledger, as, clock, world } = await newLedger(2);
-    const first = await begin(ledger);
+    const { ledger, as, clock, processes } = await ledgerWorld(2);
+    const first = await begunTask(ledger);
     clock.advance(1);
-    const second = await begin(ledger);
-    world.die(1);
+    const second = await begunTask(ledger);
+    processes.die(1);
     await claimed(as(2), first.record.id);
     expect((await ledger.unfinished()).map(idOf)).toEqual([first.record.id, second.record.id]);
   });
 
   it("are listed with what else lies there, each as what it is", async () => {
-    const { ledger, open } = await newLedger();
+    const { ledger, open } = await ledgerWorld();
     const id = (digit: number) => `2026013${digit}T120000000-0123abcd`;
     await plant(open, `${id(0)}.jsonl`, '{"type":"int');
     await plant(open, `${id(1)}.jsonl`, "garbage\n");
@@ -340,13 +323,11 @@ describe("the unfinished tasks", () => {
 
 describe("tasks by their ids", () => {
   it("are found in one pass, unfinished and finished, by either id; the newest counts", async () => {
-    const { ledger, clock } = await newLedger();
+    const { ledger, clock } = await ledgerWorld();
     const tasks = [];
     for (const taskId of ["task-1", "task-2", "task-1"]) {
-      const task = await begin(ledger);
-      await task.file.record({ ...EVENTS.accepted, taskId });
+      tasks.push(await begunTask(ledger, {}, { ...EVENTS.accepted, taskId }));
       clock.advance(1000);
-      tasks.push(task);
     }
     const [first, second, third] = tasks.map(({ record }) => record.id);
     if (tasks[1]) await finishTask(ledger, tasks[1]);
@@ -363,10 +344,10 @@ describe("tasks by their ids", () => {
 
 describe("all tasks, newest first,", () => {
   it("are the unfinished and the finished in one order", async () => {
-    const { ledger, clock } = await newLedger();
+    const { ledger, clock } = await ledgerWorld();
     const ids: string[] = [];
     for (let at = 0; at < 8; at++) {
-      const task = await begin(ledger);
+      const task = await begunTask(ledger);
       ids.unshift(task.record.id);
       if (at % 3 !== 0) await finishTask(ledger, task);
       clock.advance(9 * 3_600_000);
@@ -375,9 +356,9 @@ describe("all tasks, newest first,", () => {
   });
 
   it("are read only as far as they are asked for", async () => {
-    const { ledger, clock } = await newLedger();
+    const { ledger, clock } = await ledgerWorld();
     for (let at = 0; at < 3; at++) {
-      await finishTask(ledger, await begin(ledger));
+      await finishTask(ledger, await begunTask(ledger));
       clock.advance(1000);
     }
     const files = (await all(ledger.newestFirst())).map(({ file }) => file);
@@ -389,15 +370,15 @@ describe("all tasks, newest first,", () => {
   });
 
   it("are none where there is no ledger, or a file in its place", async () => {
-    const { ledger, state } = await newLedger();
+    const { ledger, state } = await ledgerWorld();
     expect(await all(ledger.newestFirst())).toEqual([]);
     await plant(state, "tasks", "");
     expect(await all(ledger.newestFirst())).toEqual([]);
   });
 
   it("are not disturbed by strange files among the finished", async () => {
-    const { ledger } = await newLedger();
-    const task = await begin(ledger);
+    const { ledger } = await ledgerWorld();
+    const task = await begunTask(ledger);
     await finishTask(ledger, task);
     await plant(path.join(ledger.folder, "done"), ".DS_Store", "");
     await plant(path.join(ledger.folder, "done", "2026-01-31"), ".DS_Store", "");
@@ -419,26 +400,17 @@ const FILE = {
 };
 
 describe("finding a task", () => {
-  const taskWith = async (ledger: Ledger, ...events: TaskEvent[]) => {
-    const task = await begin(ledger);
-    for (const event of events) await task.file.record(event);
-    return task;
-  };
-
   it("finds nothing for an id that is not there, a part of one, or a path", async () => {
-    const { ledger } = await newLedger();
-    await taskWith(ledger, accepted);
+    const { ledger } = await ledgerWorld();
+    await begunTask(ledger, {}, accepted);
     for (const id of ["task-2", "task", "", "../open"]) expect(await ledger.find(id)).toBeNull();
   });
 
-  const finishedWith = async (ledger: Ledger, ...events: TaskEvent[]) => {
-    const task = await taskWith(ledger, ...events);
-    await finishTask(ledger, task);
-    return task.record.id;
-  };
+  const finishedWith = async (ledger: Ledger, ...events: TaskEvent[]) =>
+    (await leftTask(ledger, {}, ...events)).record.id;
 
   it("opens no finished task's file but the one that it finds", async () => {
-    const { ledger, clock } = await newLedger();
+    const { ledger, clock } = await ledgerWorld();
     await finishedWith(ledger, accepted, completed, saved);
     clock.advance(60_000);
     await finishedWith(ledger, { ...accepted, taskId: "task-2" }, completed, saved);
@@ -449,20 +421,20 @@ describe("finding a task", () => {
   });
 
   it("finds the task that a file's bytes came from", async () => {
-    const { ledger } = await newLedger();
+    const { ledger } = await ledgerWorld();
     const id = await finishedWith(ledger, accepted, completed, { ...saved, files: [FILE] });
     expect(await ledger.findByFile(FILE.sha256)).toMatchObject({ id });
     expect(await ledger.findByFile(`${FILE.sha256.slice(0, 62)}00`)).toBeNull();
   });
 
   it("finds every task for the very same request of the same account, newest first", async () => {
-    const { ledger, clock, state } = await newLedger();
+    const { ledger, clock, state } = await ledgerWorld();
     const older = await finishedWith(ledger, accepted, completed, saved);
     clock.advance(60_000);
     const other = await ledger.begin({ ...INTENT, request: { ...INTENT.request, prompt: "a hare" } });
     await finishTask(ledger, other);
     clock.advance(60_000);
-    const { record } = await taskWith(ledger, accepted);
+    const { record } = await begunTask(ledger, {}, accepted);
     const found = ledger.sameRequest({ ...INTENT, request: { model: "gamma-image-2", prompt: "a fox" } });
     expect((await all(found)).map(({ id }) => id)).toEqual([record.id, older]);
     const recent = ledger.sameRequest(INTENT, clock.now() - 30_000);

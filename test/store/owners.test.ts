@@ -6,7 +6,7 @@ import type { Processes, ProcessIdentity } from "../../src/lib/processes.ts";
 import { Ledger } from "../../src/store/ledger.ts";
 import type { TaskEvent } from "../../src/task/lifecycle.ts";
 import { type FakeClock, fakeClock } from "../support/fake-clock.ts";
-import { AT, EVENTS, INTENT, linesOf } from "../support/records.ts";
+import { AT, EVENTS, INTENT, linesOf, WORK } from "../support/records.ts";
 import { identity, someProcesses } from "../support/some-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -126,5 +126,54 @@ describe("a task that waits out a 429", () => {
     const state = path.dirname(ledger.folder);
     const [entry] = await new Ledger(state, fakeClock(), { ...processes, isAlive }).unfinished();
     expect(entry).toMatchObject({ record: { state: { name: "intent" } } });
+  });
+});
+
+describe("a paid request that was sent", () => {
+  const started = { ...EVENTS.started, by: identity(9), until: msLater(600_000) };
+
+  /** A task of two requests of a process that has left these lines. */
+  async function sentTask(processes: Processes, ...events: TaskEvent[]) {
+    const ledger = new Ledger(await temporaryFolder(), fakeClock(), processes);
+    const { record, file } = await ledger.begin({ ...INTENT, work: { ...WORK, requests: 2 } });
+    for (const event of events) await file.record(event);
+    const found = async () => (await ledger.find(record.id)) ?? record;
+    const stands = async () => {
+      const { state, requests } = await ledger.asItStands(await found());
+      return [state.name, ...requests.map(({ name }) => name)];
+    };
+    return { ledger, file, stands, id: record.id };
+  }
+
+  it("is on its way while its process lives", async () => {
+    const { stands } = await sentTask(someProcesses(1, 9).as(1), { ...started, request: 0 });
+    expect(await stands()).toEqual(["started", "started", "waiting"]);
+  });
+
+  it("is lost once its process has ended, and the others of its task stand as they did", async () => {
+    const { stands } = await sentTask(here.as(1), { ...started, request: 0 });
+    expect(await stands()).toEqual(["waiting", "unknown", "waiting"]);
+    const made = { ...EVENTS.completed, urls: [], request: 0 };
+    const last = await sentTask(here.as(1), { ...started, request: 0 }, made, { ...started, request: 1 });
+    expect(await last.stands()).toEqual(["completed", "completed", "unknown"]);
+  });
+
+  it.each(["reply", ".job"])("can be continued where there is a %s of it on the disk", async (name) => {
+    const { ledger, stands, id } = await sentTask(here.as(1), { ...started, request: 0 });
+    await ledger.work.begin(id, 0);
+    expect(await stands()).toEqual(["waiting", "unknown", "waiting"]);
+    await writeFile(path.join(ledger.work.of(id, 0), name), "something");
+    expect(await stands()).toEqual(["started", "started", "waiting"]);
+    expect(ledger.work.isKept(id, 0)).toBe(name === "reply");
+  });
+
+  it("is known by what its process wrote last, had that gone on before it ended", async () => {
+    const processes = here.as(1);
+    const isAlive = () => {
+      appendFileSync(file.path, linesOf({ ...EVENTS.refused, request: 0 }));
+      return false;
+    };
+    const { file, stands } = await sentTask({ ...processes, isAlive }, { ...started, request: 0 });
+    expect(await stands()).toEqual(["waiting", "refused", "waiting"]);
   });
 });

@@ -5,6 +5,7 @@ import { takeLease } from "../../src/lib/lease-files.ts";
 import { SettingsStore } from "../../src/store/settings-store.ts";
 import { SETTING_NAMES } from "../../src/store/settings-table.ts";
 import { SettingsError } from "../../src/store/store-errors.ts";
+import { pause } from "../support/scripts.ts";
 import { someProcesses } from "../support/some-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { tinyDisk } from "../support/tiny-disk.ts";
@@ -147,7 +148,7 @@ describe("changing settings", () => {
     if (turn.isTaken) throw new Error("nobody else can have it");
     await writeFile(path.join(folder, "config.json.tmp-1234567890abcdef"), "sk-1");
     const removal = new SettingsStore(folder, second).removeLeftovers();
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await pause(100);
     expect(await readdir(folder)).toContain("config.json.tmp-1234567890abcdef");
     await turn.claim.release();
     expect(await removal).toBe(true);

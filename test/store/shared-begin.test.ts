@@ -7,16 +7,10 @@ import type { OwnedTask, TaskClaim } from "../../src/store/owners.ts";
 import { StateFolderError } from "../../src/store/store-errors.ts";
 import { fakeClock } from "../support/fake-clock.ts";
 import { finishTask } from "../support/finish-task.ts";
+import { ledgerWorld } from "../support/ledger-world.ts";
 import { EVENTS, INTENT, linesOf } from "../support/records.ts";
 import { identity, someProcesses } from "../support/some-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-
-async function newLedger(...pids: number[]) {
-  const state = await temporaryFolder();
-  const world = someProcesses(1, ...pids);
-  const as = (pid: number) => new Ledger(state, fakeClock(), world.as(pid));
-  return { as, world, open: path.join(state, "tasks", "open"), state };
-}
 
 /** Begins a task under a name that others know too; its file is closed after the test at the latest. */
 async function beginAs(ledger: Ledger, id: string): Promise<OwnedTask | "taken"> {
@@ -31,9 +25,16 @@ const begun = async (ledger: Ledger, id: string): Promise<OwnedTask> => {
   return task;
 };
 
+/** A process begins it, and takes it to its end. */
+async function saved(ledger: Ledger, id: string): Promise<void> {
+  const task = await begun(ledger, id);
+  for (const event of [EVENTS.accepted, EVENTS.completed, EVENTS.saved]) await task.file.record(event);
+  await finishTask(ledger, task);
+}
+
 describe("beginning a task under a name that several processes know", () => {
   it("puts the intent on disk, as beginning any other task does", async () => {
-    const { as, open } = await newLedger();
+    const { as, open } = await ledgerWorld();
     const id = as(1).newId();
     const { record, file } = await begun(as(1), id);
     expect(record).toMatchObject({
@@ -47,7 +48,7 @@ describe("beginning a task under a name that several processes know", () => {
   });
 
   it("holds it from the moment its file is seen, for other ledgers of the same process too", async () => {
-    const { as } = await newLedger();
+    const { as } = await ledgerWorld();
     const [one, other] = [as(1), as(1)];
     const id = one.newId();
     const beginning = begun(one, id);
@@ -63,7 +64,7 @@ describe("beginning a task under a name that several processes know", () => {
 
   it("is for exactly one of them, however many come at once, and leaves nothing of the others", async () => {
     for (let round = 0; round < 20; round++) {
-      const { as, open } = await newLedger(2, 3, 4);
+      const { as, open } = await ledgerWorld(2, 3, 4);
       const id = as(1).newId();
       const tasks = await Promise.all([1, 2, 3, 4].map((pid) => beginAs(as(pid), id)));
       const owned = tasks.filter((task) => task !== "taken");
@@ -75,30 +76,26 @@ describe("beginning a task under a name that several processes know", () => {
   });
 
   it("is taken where another has begun it, even if that one is dead by now: what it sent is not known", async () => {
-    const { as, world } = await newLedger(2);
+    const { as, processes } = await ledgerWorld(2);
     const id = as(1).newId();
     await begun(as(2), id);
     expect(await beginAs(as(1), id)).toBe("taken");
-    world.die(2);
+    processes.die(2);
     expect(await beginAs(as(1), id)).toBe("taken");
   });
 
   it("is taken where another has begun and finished it since it was read, and stays finished", async () => {
-    const { as, open } = await newLedger(2);
+    const { as, open } = await ledgerWorld(2);
     const id = as(1).newId();
     expect(await as(1).read(id)).toBeNull();
-    const other = await begun(as(2), id);
-    await other.file.record(EVENTS.accepted);
-    await other.file.record(EVENTS.completed);
-    await other.file.record(EVENTS.saved);
-    await finishTask(as(2), other);
+    await saved(as(2), id);
     expect(await beginAs(as(1), id)).toBe("taken");
     expect(await readdir(open)).toEqual([]);
     expect(await as(1).read(id)).toMatchObject({ record: { state: { name: "saved" } } });
   });
 
   it("is noticed as taken even by a process that has listed the finished tasks before", async () => {
-    const { as } = await newLedger(2);
+    const { as } = await ledgerWorld(2);
     const ledger = as(1);
     const [id, before] = [ledger.newId(), ledger.newId()];
     await finishTask(ledger, await begun(ledger, before));
@@ -109,13 +106,9 @@ describe("beginning a task under a name that several processes know", () => {
   });
 
   it("leaves nothing unfinished where a process was killed as it began what another had finished", async () => {
-    const { as, open } = await newLedger(2);
+    const { as, open } = await ledgerWorld(2);
     const id = as(1).newId();
-    const other = await begun(as(2), id);
-    await other.file.record(EVENTS.accepted);
-    await other.file.record(EVENTS.completed);
-    await other.file.record(EVENTS.saved);
-    await finishTask(as(2), other);
+    await saved(as(2), id);
     await writeFile(path.join(open, `${id}.jsonl`), linesOf(EVENTS.intent));
     expect(await as(1).unfinished()).toEqual([]);
     expect(await as(1).read(id)).toMatchObject({ record: { state: { name: "saved" } } });
@@ -125,7 +118,7 @@ describe("beginning a task under a name that several processes know", () => {
   });
 
   it("takes no notice of what a process left that was killed while it began", async () => {
-    const { as, open } = await newLedger();
+    const { as, open } = await ledgerWorld();
     const id = as(1).newId();
     await mkdir(open, { recursive: true });
     await writeFile(path.join(open, `${id}.jsonl.draft-0a1b2c3d`), linesOf(EVENTS.intent).slice(0, 40));
@@ -147,7 +140,7 @@ describe("beginning the task of a claim", () => {
   const ROW = `${"a".repeat(32)}-1`;
 
   async function newBatch(...pids: number[]) {
-    const { as, open, state } = await newLedger(...pids);
+    const { as, open, state } = await ledgerWorld(...pids);
     const claims = () => new BatchClaims(path.join(state, "tasks"), "0123456789abcdef", fakeClock());
     return { as, open, claims, folder: path.join(state, "tasks", "batches", "0123456789abcdef") };
   }
@@ -156,11 +149,7 @@ describe("beginning the task of a claim", () => {
   async function finishedBy(ledger: Ledger, claims: BatchClaims): Promise<void> {
     const id = await claims.owner(ROW, 1);
     await claims.share(ROW, 1);
-    const task = await begun(ledger, id);
-    await task.file.record(EVENTS.accepted);
-    await task.file.record(EVENTS.completed);
-    await task.file.record(EVENTS.saved);
-    await finishTask(ledger, task);
+    await saved(ledger, id);
   }
 
   it("says once what keeps a claim from being made, and why", async () => {

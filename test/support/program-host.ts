@@ -15,7 +15,8 @@ interface Answer {
   stderr: Buffer;
 }
 
-const PATIENCE_MS = 30_000;
+/** As long as a test may take, on a busy machine. */
+const PATIENCE_MS = 110_000;
 
 /** A process that runs the built program's commands one after the other, each as if it were alone. */
 export class ProgramHost {

@@ -96,13 +96,12 @@ export class Screen {
   }
 
   /** Waits until the screen shows this. @returns its lines then */
-  async shows(what: RegExp, patienceMs = 15_000): Promise<string[]> {
+  async shows(what: RegExp): Promise<string[]> {
     return until(
       async () => {
         const lines = await this.lines();
         return what.test(lines.join("\n")) ? lines : null;
       },
-      patienceMs,
       async () => `${what} does not come up on the screen:\n${(await this.lines()).join("\n")}`,
     );
   }
@@ -131,7 +130,6 @@ export class Screen {
         const isDead = (await this.#tmux("display-message", "-p", "#{pane_dead}")).trim() === "1";
         return isDead ? Number(code) : null;
       },
-      20_000,
       async () => `the program does not end:\n${(await this.lines()).join("\n")}`,
     );
   }
@@ -164,13 +162,14 @@ function textLines(screen: string): string[] {
 }
 
 const PAUSE_MS = 50;
+/** A busy machine takes a while to start a program. */
+const PATIENCE_MS = 60_000;
 
 async function until<Value>(
   read: () => Promise<Value | null>,
-  patienceMs: number,
   complaint: () => Promise<string>,
 ): Promise<Value> {
-  const latestMs = performance.now() + patienceMs;
+  const latestMs = performance.now() + PATIENCE_MS;
   while (performance.now() < latestMs) {
     const value = await read();
     if (value !== null) return value;

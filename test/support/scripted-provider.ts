@@ -3,6 +3,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { ImggenError } from "../../src/lib/error-types.ts";
 import type { Job, Provider, SubmitHow, SubmitReply, UnknownReply } from "../../src/providers/provider.ts";
+import { counted } from "./counted.ts";
 import { png } from "./images.ts";
 
 /** What becomes of a request: `number` counts all requests, from 1. */
@@ -11,6 +12,8 @@ export type Answer = (job: Job, how: SubmitHow, number: number) => Promise<Submi
 export interface ScriptedProvider extends Provider {
   /** The requests that it was sent, in their order. */
   readonly jobs: readonly Job[];
+  /** Resolves once it was sent so many requests. */
+  sent(count: number): Promise<void>;
   /** The most requests that were open at once. */
   readonly mostOpen: number;
   recover: NonNullable<Provider["recover"]>;
@@ -22,11 +25,13 @@ export interface ScriptedProvider extends Provider {
  */
 export function scriptedProvider(answer: Answer = (job) => drawn(job), sends = true): ScriptedProvider {
   const jobs: Job[] = [];
+  const requests = counted();
   let [open, mostOpen] = [0, 0];
   return {
     version: 1,
     limits: { concurrency: 1, submitMs: 600_000 },
     jobs,
+    sent: requests.reached,
     get mostOpen() {
       return mostOpen;
     },
@@ -35,7 +40,7 @@ export function scriptedProvider(answer: Answer = (job) => drawn(job), sends = t
       open += 1;
       mostOpen = Math.max(mostOpen, open);
       if (sends) how.onSent();
-      return answer(job, how, jobs.length).finally(() => {
+      return answer(job, how, requests.add()).finally(() => {
         open -= 1;
       });
     },

@@ -1,4 +1,4 @@
-/** The words of a command line that quotes with " alone. */
+/** The words of a command line, or of a list, that quotes with " alone. */
 export function words(line: string): string[] {
   return [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? "");
 }

@@ -6,7 +6,9 @@ import { hasScreen, Screen } from "../support/screen.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { words } from "../support/words.ts";
 
-const FLAGS = words("-m gamma-image-2 -q 1K -o out --sandbox --max-credits 50 --poll-interval 100ms");
+const FLAGS = words(
+  "-m gamma-image-2 -q 1K -o out --sandbox --max-credits 50 --concurrency 6 --poll-interval 100ms",
+);
 
 /** A folder with a manifest of five rows, which take a while where the bar is looked at, and one that fails. */
 async function manifest(

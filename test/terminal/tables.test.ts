@@ -39,7 +39,9 @@ describe.skipIf(!hasScreen)("a table on a real terminal", () => {
       const [headings, ...rows] = await Screen.after(["history", "--sandbox"], { columns, env });
       expect(headings).toMatch(/TASK/);
       const row =
-        columns === 40 ? /^\w{8} {2}completed {2}(?:an owl|a red fox in the s…)$/ : /^now .*[-…]\w{8}\.png$/;
+        columns === 40
+          ? /^\w{8} {2}completed {2}(?:an owl|a red fox in the s…)$/
+          : /^(?:now|\d+ min ago) .*[-…]\w{8}\.png$/;
       expect(rows.filter((line) => row.test(line))).toHaveLength(2);
     }
     const lines = await Screen.after(["history", "--summary", "--sandbox"], { columns: 40, env });

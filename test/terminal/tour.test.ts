@@ -44,29 +44,25 @@ function comparable(lines: readonly string[], folder: string): string[] {
   return same.sort();
 }
 
-it.skipIf(!hasScreen)(
-  "README's tour shows what its commands leave on a terminal",
-  { timeout: 120_000 },
-  async () => {
-    const folder = await temporaryFolder();
-    const sandbox = await startSandbox({ folder: path.join(folder, "service"), latencyMs: 200 });
-    onTestFinished(() => sandbox.close());
-    const tour = await readTour();
-    expect(tour.length).toBeGreaterThan(7);
-    for (const { command, lines } of tour) {
-      if (!command.startsWith("imggen ")) {
-        await promisify(execFile)("sh", ["-c", command], { cwd: folder });
-        continue;
-      }
-      const real = command.replace("https://example.com/api", sandbox.baseUrl);
-      const env = { IMGGEN_HOME: path.join(folder, "home") };
-      const screen = await Screen.start(words(real).slice(1), { columns: 300, rows: 40, cwd: folder, env });
-      if (real.startsWith("imggen login")) {
-        await screen.shows(/^API key for /m);
-        await screen.type(SANDBOX_KEY, "Enter");
-      }
-      await screen.end();
-      expect(comparable(await screen.lines(), folder), command).toEqual(comparable(lines, folder));
+it.skipIf(!hasScreen)("README's tour shows what its commands leave on a terminal", async () => {
+  const folder = await temporaryFolder();
+  const sandbox = await startSandbox({ folder: path.join(folder, "service"), latencyMs: 200 });
+  onTestFinished(() => sandbox.close());
+  const tour = await readTour();
+  expect(tour.length).toBeGreaterThan(7);
+  for (const { command, lines } of tour) {
+    if (!command.startsWith("imggen ")) {
+      await promisify(execFile)("sh", ["-c", command], { cwd: folder });
+      continue;
     }
-  },
-);
+    const real = command.replace("https://example.com/api", sandbox.baseUrl);
+    const env = { IMGGEN_HOME: path.join(folder, "home") };
+    const screen = await Screen.start(words(real).slice(1), { columns: 300, rows: 40, cwd: folder, env });
+    if (real.startsWith("imggen login")) {
+      await screen.shows(/^API key for /m);
+      await screen.type(SANDBOX_KEY, "Enter");
+    }
+    await screen.end();
+    expect(comparable(await screen.lines(), folder), command).toEqual(comparable(lines, folder));
+  }
+});

@@ -30,7 +30,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
   rerun: {
     group: "Create",
     summary: "submit the request of an image or task again (charged again, unless free)",
-    load: () => import("../commands/rerun.ts"),
+    load: () => import("../commands/rerun/rerun.ts"),
   },
   status: {
     group: "Tasks",
@@ -40,7 +40,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
   resume: {
     group: "Tasks",
     summary: "finish tasks that were not saved",
-    load: () => import("../commands/resume.ts"),
+    load: () => import("../commands/resume/resume.ts"),
   },
   cancel: {
     group: "Tasks",

@@ -1,9 +1,9 @@
 import { resumeCommand } from "../../client/resume-command.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
-import type { RunProgress } from "../../core/use-cases/run-progress.ts";
 import { stepText } from "../../core/use-cases/run-text.ts";
 import type { Console } from "../text/console.ts";
 import { noteText } from "../text/phrases.ts";
+import type { RunProgress } from "./run-progress.ts";
 
 /** The lines of a run that stay on standard error. */
 export interface RunNotes {

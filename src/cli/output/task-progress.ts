@@ -3,11 +3,11 @@ import type { UseCaseDeps } from "../../core/deps.ts";
 import { InterruptedError } from "../../core/errors.ts";
 import { AcceptedTasks } from "../../core/task/accepted-tasks.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
-import { fold, newRun, type RunProgress } from "../../core/use-cases/run-progress.ts";
 import type { Session } from "../session/session.ts";
 import type { Console } from "../text/console.ts";
 import { stoppedText } from "../text/phrases.ts";
 import { eventLines } from "./event-lines.ts";
+import { fold, newRun, type RunProgress } from "./run-progress.ts";
 import { createStatusLine, type StatusLineOptions } from "./status-line.ts";
 import type { RunNotes } from "./task-notes.ts";
 

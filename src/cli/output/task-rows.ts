@@ -1,5 +1,5 @@
-import type { RunProgress, Stage } from "../../core/use-cases/run-progress.ts";
 import { shortTaskIds } from "../../task/short-task-id.ts";
+import type { RunProgress, Stage } from "./run-progress.ts";
 import { notesOfSeveral } from "./task-notes.ts";
 import type { RunView } from "./task-progress.ts";
 

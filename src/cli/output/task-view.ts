@@ -1,8 +1,8 @@
-import type { TaskProgress } from "../../core/use-cases/run-progress.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { FreeAt } from "../../task/intent.ts";
 import type { CheckedRequest } from "../../task/request.ts";
 import { creditsText } from "../text/phrases.ts";
+import type { TaskProgress } from "./run-progress.ts";
 import { taskNotes } from "./task-notes.ts";
 import type { RunView } from "./task-progress.ts";
 

@@ -1,6 +1,6 @@
 import type { ClientSession } from "../../client/client-session.ts";
 import { EffectiveSettings } from "../../client/effective-settings.ts";
-import type { OwnGenerator } from "../../client/own-generator.ts";
+import type { OwnGenerator } from "../../client/generator-settings.ts";
 import { profileFolder, requireProfile } from "../../client/profiles.ts";
 import { type Folders, foldersOf } from "../../client/user-folders.ts";
 import { formatDuration } from "../../lib/duration.ts";

@@ -3,11 +3,10 @@ import path from "node:path";
 import { mapConcurrent } from "../../lib/concurrency.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { isBelow, realFolder } from "../../lib/real-folder.ts";
-import { worded } from "../../lib/wording.ts";
 import type { Destination, SaveOptions } from "../../task/intent.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { ManifestProblem } from "../errors.ts";
-import { DEFAULT_TEMPLATE, templateProblem } from "../images/file-name.ts";
+import { DEFAULT_TEMPLATE, requireTemplate } from "../images/file-name.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import type { CheckedRow } from "./batch-row.ts";
 import { type BatchPlan, type PlanDeps, type PlannedRow, planBatch } from "./plan.ts";
@@ -37,9 +36,7 @@ export async function outputFolder(options: GivenFolder): Promise<OutputFolder> 
   const { output, label, name, template = DEFAULT_TEMPLATE, takesColumns = false } = options;
   if (output === "-") throw new UsageError(`${label} - takes one image; many images need a folder.`);
   if (output?.includes("\0")) throw new UsageError(`${label} holds a NUL character.`);
-  const problem = name === undefined ? null : templateProblem(name, takesColumns);
-  if (problem !== null)
-    throw new UsageError((names) => `${names.name} ${JSON.stringify(name)}: ${worded(problem, names)}.`);
+  requireTemplate(name, takesColumns);
   const folder = await realFolder(options.resolvePath(output ?? "."));
   const { overwrite, sidecar } = options;
   return { folder, template: name ?? template, overwrite, ...(sidecar && { sidecar }) };

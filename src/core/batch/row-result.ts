@@ -37,21 +37,23 @@ function cameIn(mismatch: string): string {
 }
 
 /**
- * A row's task failed. Running the same batch again does not submit it again; running `generate` would. It ends that row
- * alone; `hint` says how to submit it again, and `cause` is the task's own error.
+ * A row's task failed. Running the same batch again submits only a refused one again; running `generate` would submit
+ * any. It ends that row alone; `hint` says how to submit it again, and `cause` is the task's own error.
  */
 class RowFailedError extends GenerationFailedError {
-  constructor({ error, charged, free }: TaskReport) {
+  constructor({ state, error, charged, free }: TaskReport) {
     super(error?.message ?? "", {
       key: error?.key ?? undefined,
       charged,
       cause: error,
-      hint: ({ retryFailed }) =>
-        free === "sandbox"
-          ? `The sandbox is free. To submit it again, use ${retryFailed} or imggen rerun <task id>.`
-          : charged === "no"
-            ? `Nothing was charged. To submit it again, use ${retryFailed} or imggen rerun <task id>.`
-            : `It may have been charged. To submit it again, at a new charge, use ${retryFailed} or imggen rerun <task id>.`,
+      hint: ({ retryFailed }) => {
+        if (state === "refused") return "Nothing was charged. The next run of this batch submits it again.";
+        const again = `use ${retryFailed} or imggen rerun <task id>.`;
+        if (free === "sandbox") return `The sandbox is free. To submit it again, ${again}`;
+        return charged === "no"
+          ? `Nothing was charged. To submit it again, ${again}`
+          : `It may have been charged. To submit it again, at a new charge, ${again}`;
+      },
     });
   }
 }

@@ -4,9 +4,9 @@ import path from "node:path";
 import { UsageError } from "../../lib/error-types.ts";
 import { LONGEST_EXTENSION } from "../../lib/image/format.ts";
 import { isFolder } from "../../lib/read-file.ts";
-import { type Wording, worded } from "../../lib/wording.ts";
+import type { Wording } from "../../lib/wording.ts";
 import type { Destination, SaveOptions } from "../../task/intent.ts";
-import { DEFAULT_TEMPLATE, LONGEST_NAME_BYTES, pathProblem, templateProblem } from "./file-name.ts";
+import { DEFAULT_TEMPLATE, LONGEST_NAME_BYTES, pathProblem, requireTemplate } from "./file-name.ts";
 
 interface DestinationOptions extends SaveOptions {
   /** `-`, a folder, or an exact path. Default: the current folder. */
@@ -32,9 +32,7 @@ export async function resolveDestination(
 ): Promise<Destination> {
   const { output, name, overwrite, sidecar, mayExist = false, resolvePath } = options;
   const how: SaveOptions = { overwrite, ...(sidecar && { sidecar }) };
-  const problem = name === undefined ? null : templateProblem(name);
-  if (problem !== null)
-    throw new UsageError((names) => `${names.name} ${JSON.stringify(name)}: ${worded(problem, names)}.`);
+  requireTemplate(name);
   const template = name ?? DEFAULT_TEMPLATE;
   if (output === undefined) return { kind: "folder", folder: resolvePath("."), template, ...how };
   if (output === "-") return { kind: "stdout", folder: resolvePath("."), template, ...how };

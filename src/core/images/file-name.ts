@@ -1,7 +1,8 @@
 import path from "node:path";
+import { UsageError } from "../../lib/error-types.ts";
 import { withoutInvisible } from "../../lib/escape.ts";
 import { ANY_EXTENSION } from "../../lib/image/format.ts";
-import type { Wording } from "../../lib/wording.ts";
+import { type Wording, worded } from "../../lib/wording.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { shortTaskId } from "../../task/short-task-id.ts";
 
@@ -42,6 +43,13 @@ export function templateProblem(template: string, takesColumns = false): Wording
   const unknown = [...template.matchAll(/\{([^{}]*)\}/g)].find(([, name]) => !isPlaceholder(name ?? ""));
   if (unknown && !takesColumns) return `${unknown[0]} is unknown; the placeholders are ${PLACEHOLDER_LIST}`;
   return template.trim() === "" ? "it is empty" : null;
+}
+
+/** @param takesColumns as of `templateProblem` @throws UsageError for a template that is wrong */
+export function requireTemplate(template: string | undefined, takesColumns = false): void {
+  const problem = template === undefined ? null : templateProblem(template, takesColumns);
+  if (problem !== null)
+    throw new UsageError((names) => `${names.name} ${JSON.stringify(template)}: ${worded(problem, names)}.`);
 }
 
 export function isPlaceholder(name: string): name is Placeholder {

@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { promises } from "node:fs";
 import path from "node:path";
-import { sweepLeases, takeLease } from "../../lib/lease-files.ts";
+import { sweepLeases } from "../../lib/claim-files.ts";
+import { takeLease } from "../../lib/lease-files.ts";
 import type { Processes } from "../../lib/processes.ts";
 
 /**

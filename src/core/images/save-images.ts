@@ -156,6 +156,7 @@ async function opened(
 }
 
 function isUsable(image: MadeImage): boolean {
+  if (image.kind === "file") return image.isExtra !== true;
   return image.kind !== "bytes" || inspectBytes(image.bytes).ok;
 }
 

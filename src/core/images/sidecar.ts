@@ -3,15 +3,14 @@ import path from "node:path";
 import { isoTime } from "../../lib/clock.ts";
 import { removeIfPossible, syncFolder, whileInUse } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
-import { fieldsOf, isJsonObject, jsonOrNull } from "../../lib/json.ts";
+import { fieldsOf, jsonOrNull } from "../../lib/json.ts";
 import { publish } from "../../lib/publish.ts";
 import { readText } from "../../lib/read-file.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import { VERSION } from "../../lib/version.ts";
 import { writeSynced } from "../../lib/write-whole.ts";
 import { isTaskId } from "../../providers/service/schema.ts";
-import type { GenerationRequest } from "../../task/request.ts";
-import { areSentFields } from "../../task/request-fields.ts";
+import { type GenerationRequest, isRequest } from "../../task/request.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import type { TaskDeps } from "../deps.ts";
 import { reserveName } from "./published-names.ts";
@@ -32,7 +31,7 @@ export interface Sidecar extends SidecarFacts {
 }
 
 /** Where an image's sidecar is. */
-export function sidecarPath(image: string): string {
+function sidecarPath(image: string): string {
   return `${image}.json`;
 }
 
@@ -102,7 +101,7 @@ export async function readSidecar(image: string): Promise<Sidecar | null> {
 }
 
 /** Reads a sidecar, which may come from anywhere. What it lacks is null or zero. */
-export function parseSidecar(text: string): Sidecar | null {
+function parseSidecar(text: string): Sidecar | null {
   const json = fieldsOf(jsonOrNull(text));
   if (!isRequest(json.request)) return null;
   const { taskId, service, sha256, credits } = json;
@@ -122,10 +121,6 @@ export function parseSidecar(text: string): Sidecar | null {
     height: numberIn(json.height) ?? 0,
     ...(typeof json.seed === "number" && { seed: json.seed }),
   };
-}
-
-function isRequest(value: unknown): value is GenerationRequest {
-  return isJsonObject(value) && "prompt" in value && "model" in value && areSentFields(value);
 }
 
 const textIn = (value: unknown) => (typeof value === "string" ? value : null);

@@ -18,6 +18,7 @@ import { isLasting } from "../task/submit-once.ts";
 import { CircuitBreaker, type CircuitBreakerDeps, type Ticket } from "./circuit-breaker.ts";
 import { pollWithinLimit, RateLimiter, type RateLimiterDeps } from "./rate-limiter.ts";
 
+/** How long the service may ask all rows to wait before a batch gives up. */
 const PATIENCE_MS = 180_000;
 
 /**
@@ -35,11 +36,10 @@ export class Admission {
   readonly #patienceMs: number;
   #stopped: ImggenError | null = null;
 
-  /** @param deps `patienceMs`: how long the service may ask all rows to wait before the batch gives up */
-  constructor(provider: Provider, deps: RateLimiterDeps & CircuitBreakerDeps & { patienceMs?: number }) {
+  constructor(provider: Provider, deps: RateLimiterDeps & CircuitBreakerDeps) {
     this.provider = provider;
     this.keepsTrying = deps.waits !== undefined;
-    this.#patienceMs = deps.patienceMs ?? (this.keepsTrying ? Number.POSITIVE_INFINITY : PATIENCE_MS);
+    this.#patienceMs = this.keepsTrying ? Number.POSITIVE_INFINITY : PATIENCE_MS;
     this.rateLimiter = new RateLimiter(deps);
     this.breaker = new CircuitBreaker(deps);
   }
@@ -94,6 +94,7 @@ export class AdmittedRequests implements AdmittedProvider {
   readonly version = 1;
   /** Absent where the provider has none: that says that it cannot stop what it has accepted. */
   readonly cancel?: NonNullable<Provider["cancel"]>;
+  readonly place?: NonNullable<Provider["place"]>;
   readonly #admission: Admission;
   /** The ticket of its next submit; null if it must wait for admission first. */
   #ticket: Ticket | null;
@@ -106,6 +107,7 @@ export class AdmittedRequests implements AdmittedProvider {
     this.#ticket = ticket;
     const { provider } = admission;
     if (provider.cancel) this.cancel = provider.cancel.bind(provider);
+    if (provider.place) this.place = provider.place.bind(provider);
   }
 
   get limits(): Provider["limits"] {

@@ -94,6 +94,7 @@ export function withLimitedPolls(provider: Provider, deps: RateLimiterDeps): Pro
     version: 1,
     limits: provider.limits,
     downloadHeaders: provider.downloadHeaders ?? {},
+    ...(provider.place && { place: provider.place.bind(provider) }),
     submit: (...args) => provider.submit(...args),
     recover: async (...args) => (await provider.recover?.(...args)) ?? null,
     images: async (job) => (await provider.images?.(job)) ?? [],

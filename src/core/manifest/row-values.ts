@@ -40,6 +40,7 @@ export function checkValues(
 
 /** How a value is read, and what messages say that the column takes. */
 interface Reader<Value> {
+  /** @throws UsageError that says more of what is wrong than `takes` */
   as: (value: unknown) => Value | undefined;
   takes: string;
 }
@@ -69,13 +70,8 @@ const WHOLE_NUMBER: Reader<number> = {
 /** An object, or the words of a CSV cell: `steps=20 cfg_scale=7`. */
 const PAIRS: Reader<ProviderFields> = {
   as: (value) => {
-    if (typeof value !== "string") return isProviderFields(value) ? value : undefined;
-    try {
-      return providerFields("fields", value);
-    } catch (error) {
-      if (error instanceof UsageError) return undefined;
-      throw error;
-    }
+    if (typeof value === "string") return providerFields("fields", value);
+    return isProviderFields(value) ? value : undefined;
   },
   takes: "fields such as steps=20",
 };
@@ -101,9 +97,15 @@ class ValueReader {
   read<Value>(column: ManifestColumn, { as, takes }: Reader<Value>): Value | undefined {
     const raw = this.#raw[column] ?? undefined;
     if (raw === undefined) return undefined;
-    const value = as(raw);
-    if (value === undefined) this.problems.push(`${column} is ${described(raw)}, not ${takes}`);
-    return value;
+    try {
+      const value = as(raw);
+      if (value === undefined) this.problems.push(`${column} is ${described(raw)}, not ${takes}`);
+      return value;
+    } catch (error) {
+      if (!(error instanceof UsageError)) throw error;
+      this.problems.push(error.message.replace(/\.$/, ""));
+      return undefined;
+    }
   }
 
   prompt(): string {

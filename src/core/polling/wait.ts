@@ -109,12 +109,16 @@ function conclude(reply: PollReply, ageMs: number, pendingMs: number | null): Wa
     case "retry":
       return null;
     case "refused":
-      if (reply.error.key === NOT_YET_KNOWN && ageMs < NOT_YET_KNOWN_FOR_MS) return null;
-      return { outcome: "refused", error: reply.error };
+      return isNotYetKnown(reply.error, ageMs) ? null : { outcome: "refused", error: reply.error };
     case "state":
       if (reply.task.status === "running") return null;
       return { outcome: "ended", task: reply.task, seenMs: ageMs, pendingMs };
   }
+}
+
+/** Whether the service may not know a task of this age yet. */
+export function isNotYetKnown({ key }: ImggenError, ageMs: number): boolean {
+  return key === NOT_YET_KNOWN && ageMs < NOT_YET_KNOWN_FOR_MS;
 }
 
 function noteAhead(reply: PollReply, { onAhead }: WaitDeps): void {

@@ -5,7 +5,7 @@ import { keepResult } from "../../providers/kept-result.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
 import type { TaskState } from "../../task/lifecycle.ts";
 import { type TaskRecord, taskIdOf, withEvent } from "../../task/record.ts";
-import type { TaskDeps } from "../deps.ts";
+import { providerName, type TaskDeps } from "../deps.ts";
 import { interruptedError, PendingError } from "../errors.ts";
 import {
   type EndedState,
@@ -99,7 +99,7 @@ function listed(
   providersId: string,
   { accepted, connection }: TaskDeps,
 ): () => void {
-  const name = connection.generator?.name ?? "its provider";
+  const name = providerName(connection);
   const task = { taskId: intent.work?.taskId ?? id, name };
   return accepted?.add(task, providersId, connection.provider) ?? (() => {});
 }
@@ -118,10 +118,10 @@ async function recordWait(
 ): Promise<ImggenError | null> {
   switch (waited.outcome) {
     case "ended": {
-      const { task, seenMs, pendingMs } = waited;
+      const { task } = waited;
       const unkept = await keepUnread(writer, request, task, deps);
       if (unkept !== null) return unkept;
-      await writer.write(endEvent(task, request, isoTime(deps.clock.now()), { seenMs, pendingMs }));
+      await writer.write(endEvent(task, request, isoTime(deps.clock.now()), waited));
       if (task.status === "completed") await deps.schedules.learn(writer.record.intent.request, waited);
       return null;
     }
@@ -154,7 +154,7 @@ async function keepUnread(
 
 function stillRunning(writer: TaskWriter, why: string | null, { connection }: TaskDeps): PendingError {
   const taskId = writer.record.intent.work?.taskId;
-  const name = connection.generator?.name ?? "its provider";
+  const name = providerName(connection);
   const seen = why === null ? "still running" : `not seen to finish: ${why}`;
   return new PendingError(`Task ${taskId} is accepted by ${name}, ${seen}.`, { charged: writer.charged });
 }
@@ -167,7 +167,7 @@ export async function polledRecord(record: TaskRecord, deps: TaskDeps): Promise<
     const reply = await pollOnce(state.taskId, undefined, deps);
     if (reply.outcome === "refused") throw reply.error;
     if (reply.outcome === "retry" || reply.task.status === "running") continue;
-    polled = withEvent(polled, endEvent(reply.task, index, at, { seenMs: null, pendingMs: null }));
+    polled = withEvent(polled, endEvent(reply.task, index, at));
   }
   return polled;
 }

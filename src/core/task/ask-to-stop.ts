@@ -1,10 +1,11 @@
 import { isoTime } from "../../lib/clock.ts";
-import type { TaskDeps } from "../deps.ts";
+import { isPaid } from "../../task/intent.ts";
+import { providerName, type TaskDeps } from "../deps.ts";
 import { isOfAccount } from "../errors.ts";
 import { fixedSchedule } from "../polling/fixed-schedules.ts";
 import { waitForTask } from "../polling/wait.ts";
 import { endEvent } from "./record-end.ts";
-import { CANCELLED } from "./report.ts";
+import { CANCELLED } from "./task-error.ts";
 import type { TaskWriter } from "./task-writer.ts";
 import { withinLimit } from "./time-limit.ts";
 
@@ -22,8 +23,8 @@ const POLL_EVERY_MS = 500;
 export async function askToStop(writer: TaskWriter, request: number, deps: TaskDeps): Promise<string | null> {
   const state = writer.record.requests[request];
   if (state?.name !== "accepted") return null;
-  const { provider, generator } = deps.connection;
-  const name = generator?.name ?? "its provider";
+  const { provider } = deps.connection;
+  const name = providerName(deps.connection);
   if (!provider.cancel) return `${name} has accepted it, and cannot cancel`;
   const { taskId } = state;
   const answer = await withinLimit(ANSWER_MS, deps, async (limited) => provider.cancel?.(taskId, limited));
@@ -43,12 +44,12 @@ async function recordStop(
   const spec = { schedule, timeoutMs: STOP_MS, ageMs: Number.POSITIVE_INFINITY, pollAtOnce: true };
   const waited = await waitForTask(taskId, spec, deps);
   const at = isoTime(deps.clock.now());
-  const free = writer.record.intent.work?.isPaid === false ? { charged: "no" as const } : {};
+  const free = isPaid(writer.record.intent) ? {} : { charged: "no" as const };
   const stopped = { errorCode: null, why: `${CANCELLED}.`, ...free };
   if (waited.outcome === "ended") {
     const { task } = waited;
     const ended = task.status === "failed" ? { ...stopped, ...task } : task;
-    await writer.write(endEvent(ended, request, at, { seenMs: null, pendingMs: null }));
+    await writer.write(endEvent(ended, request, at));
     return null;
   }
   // A refusal of the account says nothing of the task.

@@ -1,6 +1,6 @@
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { OwnedTask } from "../../store/owners.ts";
-import { STATES } from "../../task/lifecycle.ts";
+import { isPaid } from "../../task/intent.ts";
 import { isUnknown, type TaskRecord } from "../../task/record.ts";
 import type { TaskDeps, UseCaseDeps } from "../deps.ts";
 import { interruptedError, PendingError } from "../errors.ts";
@@ -11,7 +11,8 @@ import { jobOf } from "./jobs.ts";
 import { endWaiting, recordGivenUp } from "./obey-cancel.ts";
 import { recordEnd } from "./record-end.ts";
 import { recoverRequest } from "./recover-request.ts";
-import { CANCELLED, errorOf, factsOf, type TaskReport } from "./report.ts";
+import { factsOf, type TaskReport } from "./report.ts";
+import { CANCELLED, errorOf } from "./task-error.ts";
 import { TaskWriter } from "./task-writer.ts";
 import { abortedAfter } from "./time-limit.ts";
 
@@ -43,18 +44,24 @@ export async function cancelOwned(
     // What had never left after all waits again.
     await endWaiting(writer, deps);
   } finally {
-    if (STATES[writer.record.state.name].isOpen) await writer.release();
-    else await writer.finish();
+    await writer.leave();
   }
-  const error = stillOpen(writer, left, deps);
-  return { ...factsOf(writer.record), warnings, error, ...cancelledSince(before, writer.record) };
+  const counts = cancelledSince(before, writer.record);
+  const error = stillOpen(writer, counts, left, deps);
+  return { ...factsOf(writer.record), warnings, error, ...counts };
+}
+
+type Counts = Pick<CancelReport, "cancelled" | "requests">;
+
+/** What was done about a task that is not over yet. */
+export function wasCancelled({ cancelled, requests }: Counts): string {
+  return cancelled === 0
+    ? "was not cancelled"
+    : `was cancelled in part (${cancelled} of ${requests} requests)`;
 }
 
 /** How many of a task's requests were ended since it was read. */
-export function cancelledSince(
-  before: TaskRecord,
-  { requests }: TaskRecord,
-): Pick<CancelReport, "cancelled" | "requests"> {
+export function cancelledSince(before: TaskRecord, { requests }: TaskRecord): Counts {
   const cancelled = requests.filter((state, at) => {
     const isOver = state.name === "not_sent" || state.name === "failed";
     return isOver && state.name !== before.requests[at]?.name;
@@ -73,13 +80,12 @@ async function endUnderWay(
   deps: UseCaseDeps,
 ): Promise<string | null> {
   const { intent } = writer.record;
-  const isPaid = intent.work?.isPaid !== false;
   let taskDeps: TaskDeps;
   try {
     taskDeps = await deps.depsFor(intent, intent.work?.taskId ?? writer.id);
   } catch (error) {
     // What is free can be given up without asking its provider.
-    if (isPaid || hasAccepted(writer.record)) throw error;
+    if (isPaid(intent) || hasAccepted(writer.record)) throw error;
     for (const [index, { name }] of writer.record.requests.entries())
       if (name === "started") await recordGivenUp(writer, index, deps);
     return null;
@@ -88,7 +94,7 @@ async function endUnderWay(
   for (const [index, { name }] of writer.record.requests.entries()) {
     if (name === "accepted") left = (await askToStop(writer, index, taskDeps)) ?? left;
     if (name !== "started") continue;
-    if (!isPaid) await giveUp(writer, index, taskDeps);
+    if (!isPaid(intent)) await giveUp(writer, index, taskDeps);
     else if (wait) await patiently(wait, taskDeps, (limited) => recoverRequest(writer, index, limited));
     else left = "its request is on its way, and may be paid for";
   }
@@ -125,15 +131,15 @@ async function giveUp(writer: TaskWriter, index: number, deps: TaskDeps): Promis
 /** Why the task is not over; null where it is, or only its images are to be saved. */
 function stillOpen(
   { record, charged }: TaskWriter,
+  counts: Counts,
   left: string | null,
   { signal }: UseCaseDeps,
 ): ImggenError | null {
   if (isUnderWay(record)) {
     if (signal.aborted) return interruptedError(signal, charged);
     const why = left ?? "it is still at work";
-    return new PendingError(`Task ${record.intent.work?.taskId ?? record.id} was not cancelled: ${why}.`, {
-      charged,
-    });
+    const id = record.intent.work?.taskId ?? record.id;
+    return new PendingError(`Task ${id} ${wasCancelled(counts)}: ${why}.`, { charged });
   }
   return isUnknown(record) ? errorOf(record) : null;
 }

@@ -8,9 +8,10 @@ import { ofOneAccount, type TaskDeps } from "../deps.ts";
 import { ClaimedError } from "../errors.ts";
 import { requireFree } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
-import { mentionedTaskId, reportOf, type TaskReport } from "./report.ts";
+import { reportOf, type TaskReport } from "./report.ts";
 import { type IdenticalTask, unfinishedFor } from "./same-request.ts";
 import type { ResultSpec } from "./submit-and-finish.ts";
+import { mentionedTaskId } from "./task-error.ts";
 
 /**
  * Continues the newest task for the very same request of the same account that is charged, unfinished and in no living

@@ -3,12 +3,13 @@ import { UsageError } from "../../lib/error-types.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import { type OwnedTask, releaseIfPossible } from "../../store/owners.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
-import { STATES, type TaskEvent } from "../../task/lifecycle.ts";
-import { isUnknown, isUnsaved, type TaskRecord } from "../../task/record.ts";
+import type { TaskEvent } from "../../task/lifecycle.ts";
+import { isUnknown, isUnsaved, type TaskRecord, withEvent } from "../../task/record.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import { ClaimedError } from "../errors.ts";
 import { describeWorker } from "../turns/describe-holder.ts";
-import { ENDED_WHILE_BUSY, reportOf, type TaskReport } from "./report.ts";
+import { reportOf, type TaskReport } from "./report.ts";
+import { ENDED_WHILE_BUSY } from "./task-error.ts";
 import { TaskWriter } from "./task-writer.ts";
 
 interface DismissReason {
@@ -26,14 +27,15 @@ export async function dismissTask(
   reason: DismissReason,
   ledger: Ledger,
 ): Promise<TaskReport> {
-  const owned = isUnknown(record) ? await ledger.claim(record) : "finished";
+  const isOver = isUnknown(await ledger.asItStands(record));
+  const owned = isOver ? await ledger.claim(record) : "finished";
   if (owned === "elsewhere")
     throw new ClaimedError(
       `${describeWorker(await ledger.workerOn(record), ledger.processes.self)} is working on ${record.id}.`,
       { charged: "unknown" },
     );
   if (owned === "finished") throw outcomeIsKnown(record);
-  if (!isUnknown(owned.record)) {
+  if (!isUnknown(ledger.linesOfLost(owned.record).reduce(withEvent, owned.record))) {
     await releaseIfPossible(owned);
     throw outcomeIsKnown(owned.record);
   }
@@ -57,11 +59,11 @@ export function recordNotSent(owned: OwnedTask, ledger: Ledger): Promise<TaskRep
 /** @throws StateFolderError if its last line cannot be recorded, because then every resume would find it again */
 async function finishWith(event: TaskEvent, owned: OwnedTask, ledger: Ledger): Promise<TaskReport> {
   const writer = new TaskWriter(ledger, owned, () => {});
+  for (const line of ledger.linesOfLost(owned.record)) await writer.write(line);
   const isWritten = await writer.write(event);
   const files = filesOfAll(writer.record);
   if (files !== null) await writer.write({ type: "saved", at: event.at, files });
-  if (STATES[writer.record.state.name].isOpen) await writer.release();
-  else await writer.finish();
+  await writer.leave();
   if (!isWritten) throw new StateFolderError(ledger.folder, "the disk refused a record");
   return reportOf(writer.record);
 }

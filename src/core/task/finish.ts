@@ -13,8 +13,10 @@ import {
   waitForTask,
   waitTimeoutMs,
 } from "../polling/wait.ts";
-import { type TaskReport, taskFailed } from "./report.ts";
+import { endEvent } from "./record-end.ts";
+import type { TaskReport } from "./report.ts";
 import { type AcceptedTask, saveTask } from "./save-task.ts";
+import { taskFailed } from "./task-error.ts";
 
 /**
  * Waits for a task and saves its images. Never throws: errors are in the report.
@@ -34,17 +36,14 @@ export async function finishTask(
   }
   const state = withImages(waited.task);
   const ended = endedReport(task.taskId, state, report);
-  const at = isoTime(deps.clock.now());
   switch (state.status) {
     case "completed":
       await deps.schedules.learn(report.request, waited);
       return saveTask(task, { ...waited, task: state }, ended, deps);
-    case "failed": {
-      const { status: _, ...facts } = state;
-      await task.writer?.write({ type: "failed", at, ...facts });
+    case "failed":
+      await task.writer?.write(endEvent(state, null, isoTime(deps.clock.now())));
       await task.writer?.finish();
       return ended;
-    }
   }
 }
 
@@ -78,13 +77,18 @@ export async function awaitTask(
   wait: WaitSettings,
   deps: TaskDeps,
 ): Promise<WaitResult> {
-  const ageMs = acceptedAtMs === null ? Number.POSITIVE_INFINITY : deps.clock.now() - acceptedAtMs;
+  const ageMs = ageOf(acceptedAtMs, deps);
   const schedule = wait.schedule ?? (await deps.schedules.of(request));
   const usualMs = wait.schedule ? null : await deps.schedules.usualMs(request);
   deps.onProgress({ type: "waiting", taskId, usualMs });
   const timeoutMs = waitTimeoutMs(wait, request);
   const options = { schedule, timeoutMs, ageMs, pollAtOnce: recovering };
   return waitForTask(taskId, options, deps);
+}
+
+/** How old a task is, milliseconds; one of unknown age counts as old. */
+export function ageOf(acceptedAtMs: number | null, { clock }: Pick<TaskDeps, "clock">): number {
+  return acceptedAtMs === null ? Number.POSITIVE_INFINITY : clock.now() - acceptedAtMs;
 }
 
 /** A wait that ended before the task did. */

@@ -4,6 +4,7 @@ import { typeNamed } from "../../lib/image/format.ts";
 import { InvalidRequestError } from "../../models/invalid-request.ts";
 import type { Job, Reference } from "../../providers/provider.ts";
 import type { WorkFolders } from "../../store/work-folders.ts";
+import { isPaid } from "../../task/intent.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { WorkOptions } from "../../task/work.ts";
@@ -22,7 +23,7 @@ export function jobOf(
     request: intent.request,
     taskId: intent.work?.taskId ?? id,
     index,
-    isPaid: intent.work?.isPaid ?? true,
+    isPaid: isPaid(intent),
     options: withSeedOf(index, intent.work?.options ?? NO_OPTIONS),
     references: referencesOf(intent.request),
     folder: work.of(id, index),

@@ -1,9 +1,10 @@
 import { isoTime } from "../../lib/clock.ts";
+import { isPaid } from "../../task/intent.ts";
 import { workOf } from "../../task/record.ts";
 import type { TaskDeps, UseCaseDeps } from "../deps.ts";
 import { CancelledError } from "../errors.ts";
-import { CANCELLED } from "./report.ts";
 import type { SubmitResult } from "./submit-once.ts";
+import { CANCELLED } from "./task-error.ts";
 import type { TaskWriter } from "./task-writer.ts";
 
 /**
@@ -56,10 +57,9 @@ export async function endCancelled(
 
 /** Ends the requests that wait, at no charge. One that was paid for may have been sent before: that is not known. */
 export async function endWaiting(writer: TaskWriter, { ledger }: Pick<UseCaseDeps, "ledger">): Promise<void> {
-  const isPaid = writer.record.intent.work?.isPaid !== false;
   for (const [request, state] of writer.record.requests.entries()) {
     if (state.name !== "waiting") continue;
-    const type = isPaid && state.tries > 0 ? "unknown" : "not_sent";
+    const type = isPaid(writer.record.intent) && state.tries > 0 ? "unknown" : "not_sent";
     await writer.write({ type, at: isoTime(ledger.clock.now()), why: CANCELLED, request });
   }
 }

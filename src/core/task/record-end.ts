@@ -1,10 +1,10 @@
 import { isoTime } from "../../lib/clock.ts";
 import { formatDuration } from "../../lib/duration.ts";
-import type { PolledState } from "../../providers/provider.ts";
-import type { TaskEvent } from "../../task/lifecycle.ts";
+import { type CompletionTimes, NEVER_SEEN, type OfRequest, type TaskEvent } from "../../task/lifecycle.ts";
 import { workOf } from "../../task/record.ts";
 import type { Work } from "../../task/work.ts";
 import type { TaskDeps } from "../deps.ts";
+import type { EndedState } from "../polling/wait.ts";
 import type { SubmitResult } from "./submit-once.ts";
 import type { TaskWriter } from "./task-writer.ts";
 
@@ -74,22 +74,27 @@ function whyFailed({ gaveUp, reply }: Extract<SubmitResult, { outcome: "unknown"
   return reply.isStopped ? limit : `${limit} It may still be at work on it for a while.`;
 }
 
-/** What a task's file says of a request whose end was polled. */
+/**
+ * What a task's file says of a request whose end was polled.
+ * @param request null at the hosted service, whose tasks have one
+ */
 export function endEvent(
-  task: Exclude<PolledState, { status: "running" }>,
-  request: number,
+  task: EndedState,
+  request: number | null,
   at: string,
-  times: { seenMs: number | null; pendingMs: number | null },
+  times: CompletionTimes = NEVER_SEEN,
 ): TaskEvent {
+  const ofRequest: OfRequest = request === null ? {} : { request };
   if (task.status === "failed") {
     const { status: _, ...facts } = task;
-    return { type: "failed", at, ...facts, request };
+    return { type: "failed", at, ...facts, ...ofRequest };
   }
   const { urls, usage } = task;
   const seen = { seenMs: whole(times.seenMs), pendingMs: whole(times.pendingMs) };
-  return { type: "completed", at, urls, ...seen, ...(usage && { usage }), request };
+  return { type: "completed", at, urls, ...seen, ...(usage && { usage }), ...ofRequest };
 }
 
+/** Whole milliseconds for the record; null if the task's age was not known. */
 function whole(ms: number | null): number | null {
   return ms !== null && Number.isFinite(ms) ? Math.round(ms) : null;
 }

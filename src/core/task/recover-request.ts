@@ -1,9 +1,9 @@
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { Job, SubmitReply, UnknownReply } from "../../providers/provider.ts";
 import type { WorkFolders } from "../../store/work-folders.ts";
-import { triesOf, workOf } from "../../task/record.ts";
+import { ENDED_MEANWHILE, triesOf, workOf } from "../../task/record.ts";
 import type { Work } from "../../task/work.ts";
-import type { TaskDeps } from "../deps.ts";
+import { providerName, type TaskDeps } from "../deps.ts";
 import { interruptedError, PendingError } from "../errors.ts";
 import { jobOf } from "./jobs.ts";
 import { recordEnd } from "./record-end.ts";
@@ -49,7 +49,7 @@ export async function recoverRequest(
 export function askedLater(writer: TaskWriter, { why }: UnknownReply, deps: TaskDeps): ImggenError {
   if (deps.signal.aborted) return interruptedError(deps.signal, writer.charged);
   const { taskId } = workOf(writer.record);
-  const name = deps.connection.generator?.name ?? "its provider";
+  const name = providerName(deps.connection);
   const message = `Whether ${name} has task ${taskId} could not be asked: ${why}.`;
   return new PendingError(message, { charged: writer.charged });
 }
@@ -64,15 +64,11 @@ async function takeOver(writer: TaskWriter, index: number, work: Work): Promise<
   if (state?.name === "started") await writer.takeOver(index, work.requestMs);
 }
 
-const ENDED_MEANWHILE: UnknownReply = {
-  outcome: "unknown",
-  why: "the process that had sent it ended before the reply had come",
-  excerpt: null,
-};
+const LOST: UnknownReply = { outcome: "unknown", why: ENDED_MEANWHILE, excerpt: null };
 
 /** What had arrived until its process ended is named: it may hold what was paid for. */
 function endedMeanwhile({ index, folder }: Job, id: string, work: WorkFolders): UnknownReply {
-  return { ...ENDED_MEANWHILE, kept: work.isKept(id, index) ? folder : null };
+  return { ...LOST, kept: work.isKept(id, index) ? folder : null };
 }
 
 /** The end of a submit from the one reply that there will be. */
@@ -83,7 +79,7 @@ function resultOf(reply: SubmitReply): SubmitResult {
     case "rate_limited":
       return { outcome: "not_sent", error: reply.error };
     case "not_sent":
-      return { outcome: "not_sent", error: reply.error ?? outcomeUnknown(ENDED_MEANWHILE) };
+      return { outcome: "not_sent", error: reply.error ?? outcomeUnknown(LOST) };
     default:
       return reply;
   }

@@ -1,4 +1,5 @@
 import { ImggenError } from "../../lib/error-types.ts";
+import type { Provider, WaitHow } from "../../providers/provider.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
 import { workOf } from "../../task/record.ts";
 import type { TaskDeps } from "../deps.ts";
@@ -29,13 +30,29 @@ export async function inTurn(writer: TaskWriter, index: number, deps: TaskDeps):
   try {
     const order = `${writer.id}-${String(index).padStart(2, "0")}`;
     const onWait = (waiting: Waiting) => deps.onProgress({ type: "progress", taskId, share: null, waiting });
-    return await line.take(order, { signal, onWait });
+    return await placeAndTurn(connection.provider, (how) => line.take(order, how), { signal, onWait });
   } catch (error) {
     if (error instanceof ImggenError || signal.aborted) throw error;
     throw new StateFolderError(ledger.folder, error, { hint: NOT_SENT });
   } finally {
     over.abort();
     await renewing;
+  }
+}
+
+/** Waits for a place at the provider first: a turn would run out meanwhile. */
+async function placeAndTurn(
+  provider: Provider,
+  take: (how: WaitHow) => Promise<Turn>,
+  how: WaitHow,
+): Promise<Turn> {
+  const leave = (await provider.place?.(how)) ?? (() => {});
+  try {
+    const turn = await take(how);
+    return { release: (keepMs) => turn.release(keepMs).finally(leave) };
+  } catch (error) {
+    leave();
+    throw error;
   }
 }
 

@@ -1,7 +1,8 @@
 import { isoTime } from "../../lib/clock.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import type { Provider } from "../../providers/provider.ts";
-import { isUnknown, type TaskRecord } from "../../task/record.ts";
+import { isPaid } from "../../task/intent.ts";
+import { isUnknown } from "../../task/record.ts";
 import type { TaskDeps } from "../deps.ts";
 import { interruptedError } from "../errors.ts";
 import { diskFailure } from "../images/download-image.ts";
@@ -12,7 +13,9 @@ import type { SaveResult, SaveSpec, SidecarFacts } from "../images/save-spec.ts"
 import type { CompletionInterval } from "../polling/estimate.ts";
 import type { EndedState } from "../polling/wait.ts";
 import { jobOf } from "./jobs.ts";
-import { elapsedMs, errorOf, factsOf, type TaskReport } from "./report.ts";
+import { endEvent } from "./record-end.ts";
+import { elapsedMs, factsOf, type TaskReport } from "./report.ts";
+import { errorOf } from "./task-error.ts";
 import type { TaskWriter } from "./task-writer.ts";
 
 /** A task that exists at a provider, and what is known about it. */
@@ -36,16 +39,7 @@ export async function saveTask(
 ): Promise<TaskReport> {
   // A task that was saved before, or whose saving failed, was completed then.
   const completedAt = report.completedAt ?? isoTime(deps.clock.now());
-  const { urls, usage } = seen.task;
-  const [seenMs, pendingMs] = [finiteMs(seen.seenMs), finiteMs(seen.pendingMs)];
-  await task.writer?.write({
-    type: "completed",
-    at: completedAt,
-    urls,
-    seenMs,
-    pendingMs,
-    ...(usage && { usage }),
-  });
+  await task.writer?.write(endEvent(seen.task, null, completedAt, seen));
   const completed: TaskReport = {
     ...report,
     completedAt,
@@ -55,7 +49,7 @@ export async function saveTask(
     const reply = await deps.connection.provider.poll?.(task.taskId, undefined, deps.signal);
     return reply?.outcome === "state" && reply.task.status === "completed" ? reply.task.urls : null;
   };
-  const { result, failure } = await saved(task, atUrls(urls, poll), completed, deps);
+  const { result, failure } = await saved(task, atUrls(seen.task.urls, poll), completed, deps);
   const files = result.files.filter((file) => file !== null);
   const warnings = [...completed.warnings, ...result.warnings];
   if (failure === null) return recordSaved(task, { ...completed, files, warnings }, deps);
@@ -102,7 +96,7 @@ function sourcesOf(
     if (state.name !== "completed") return { kind: "none" };
     const [first, ...more] = state.urls.map((url, at) => atProvider(url, at, state.taskId, provider));
     if (first !== undefined) {
-      if (isPaid(record)) others.push(...more);
+      if (isPaid(record.intent)) others.push(...more);
       else if (more.length > 0) said.push(severalMade(more.length));
       return first;
     }
@@ -110,10 +104,6 @@ function sourcesOf(
     return { kind: "here", request, read: async () => (await provider.images?.(job)) ?? [] };
   });
   return { sources: [...sources, ...others], said };
-}
-
-function isPaid({ intent }: Pick<TaskRecord, "intent">): boolean {
-  return intent.work?.isPaid !== false;
 }
 
 /** An image of a request at its provider's URL. @param at which of those that it has made, from 0 */
@@ -139,10 +129,8 @@ async function keepRest(
     } catch (error) {
       throw diskFailure(ledger.work.of(id, request), error);
     }
-    const what = count === 1 ? "1 more image" : `${count} more images`;
-    warnings.push(
-      `The reply has ${what} that could not be saved; it is kept in ${folder}, until you remove it.`,
-    );
+    const what = count === 1 ? "1 more image was" : `${count} more images were`;
+    warnings.push(`${what} made and not saved. All is kept in ${folder}, until you remove it.`);
   }
 }
 
@@ -186,7 +174,7 @@ async function saved(
     keepsSinceMs: task.replacesNewer ? Number.POSITIVE_INFINITY : date.getTime(),
     owned: writer !== null,
     mostImages: Math.max(MOST_IMAGES * requests, copies.length),
-    savesAll: writer === null || isPaid(writer.record),
+    savesAll: writer === null || isPaid(writer.record.intent),
   };
   try {
     await saveImages(spec, result, deps);
@@ -217,9 +205,4 @@ async function recordSaved(task: AcceptedTask, report: TaskReport, deps: TaskDep
   await task.writer?.write({ type: "saved", at: isoTime(deps.clock.now()), files: report.files });
   await task.writer?.finish();
   return { ...report, state: "saved" };
-}
-
-/** Whole milliseconds for the record; null if the task's age was not known. */
-function finiteMs(ms: number | null): number | null {
-  return ms !== null && Number.isFinite(ms) ? Math.round(ms) : null;
 }

@@ -5,7 +5,7 @@ import type { Ledger } from "../../store/ledger.ts";
 import type { OwnedTask } from "../../store/owners.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
 import { mayUseReserve } from "../../store/task-file.ts";
-import type { TaskEvent, TaskState } from "../../task/lifecycle.ts";
+import { STATES, type TaskEvent, type TaskState } from "../../task/lifecycle.ts";
 import { chargedOf, type TaskRecord, taskIdOf, withEvent } from "../../task/record.ts";
 import { TakenOverError } from "../errors.ts";
 
@@ -180,6 +180,12 @@ export class TaskWriter {
       await this.#task.file.record(next);
       this.#unwritten.shift();
     }
+  }
+
+  /** Leaves the task as it is: filed under the finished ones, or released where there is something left to do. */
+  async leave(): Promise<void> {
+    if (STATES[this.#record.state.name].isOpen) await this.release();
+    else await this.finish();
   }
 
   /** Files the task under the finished ones. */

@@ -1,13 +1,13 @@
 import type { ImggenError } from "../../lib/error-types.ts";
-import { STATES } from "../../task/lifecycle.ts";
 import type { TaskDeps } from "../deps.ts";
 import { InheritedError, InterruptedError, interruptedError } from "../errors.ts";
 import type { WaitSettings } from "../polling/wait.ts";
 import { awaitAccepted } from "./accepted.ts";
 import { endAll } from "./record-end.ts";
-import { errorOf, factsOf, type TaskReport } from "./report.ts";
+import { factsOf, type TaskReport } from "./report.ts";
 import { type RunSpec, runRequests } from "./requests.ts";
 import { type AcceptedTask, saveMade } from "./save-task.ts";
+import { errorOf } from "./task-error.ts";
 import type { TaskWriter } from "./task-writer.ts";
 
 /** Without a wait, how long a provider may ask to wait with Retry-After, in milliseconds. */
@@ -40,10 +40,9 @@ export async function workOff(
     (wait === null ? null : await awaitAccepted(writer, wait, deps));
   if (kept) await endAll(writer, { outcome: "not_sent", error: kept }, deps);
   const report = { ...factsOf(writer.record), warnings: [...warnings, ...said] };
-  const { name } = writer.record.state;
-  if (name === "completed" && stop === null && wait !== null) return saveMade(task, report, deps);
-  if (STATES[name].isOpen) await writer.release();
-  else await writer.finish();
+  if (writer.record.state.name === "completed" && stop === null && wait !== null)
+    return saveMade(task, report, deps);
+  await writer.leave();
   const error = stop === null ? errorOf(writer.record) : ofTask(stop, writer, deps);
   return { ...report, isAwaited: wait !== null, error };
 }

@@ -3,7 +3,8 @@ import { Tickets } from "./tickets.ts";
 import type { LineDeps, LineLimits, Turn, WaitOptions } from "./turn.ts";
 import { waitersIn } from "./waiters.ts";
 
-export type { Turn, Waiting } from "./turn.ts";
+export type { Waiting } from "../../providers/provider.ts";
+export type { Turn } from "./turn.ts";
 
 /**
  * A line in which requests wait for their turn, over all processes that share a folder. Each has a ticket there, a file

@@ -1,13 +1,6 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { Processes } from "../../lib/processes.ts";
-
-/** What a waiter waits for. */
-export interface Waiting {
-  /** How many are before it. */
-  ahead: number;
-  /** For whom it waits: "another imggen process, pid 4711", "a request that was given up, for 3 minutes at most". */
-  holder: string;
-}
+import type { WaitHow } from "../../providers/provider.ts";
 
 export interface Turn {
   /**
@@ -30,8 +23,4 @@ export interface LineDeps {
   clock: Pick<Clock, "now" | "sleep" | "monotonicMs">;
 }
 
-export interface WaitOptions {
-  signal: AbortSignal;
-  /** Is called whenever what it waits for changes. */
-  onWait?: (waiting: Waiting) => void;
-}
+export type WaitOptions = Pick<WaitHow, "signal"> & Partial<WaitHow>;

@@ -2,12 +2,13 @@ import { inOrder } from "../../lib/concurrency.ts";
 import { type ErrorFacts, UsageError } from "../../lib/error-types.ts";
 import { isSameMachine } from "../../lib/processes.ts";
 import type { OwnedTask } from "../../store/owners.ts";
+import { isPaid } from "../../task/intent.ts";
 import { STATES } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { UseCaseDeps } from "../deps.ts";
 import { ClaimedError } from "../errors.ts";
 import type { WaitSettings } from "../polling/wait.ts";
-import { type CancelReport, cancelledSince, cancelOwned } from "../task/cancel-task.ts";
+import { type CancelReport, cancelledSince, cancelOwned, wasCancelled } from "../task/cancel-task.ts";
 import { findNamed } from "../task/named-tasks.ts";
 import { factsOf, reportOfId } from "../task/report.ts";
 import { reported } from "../task/resume-task.ts";
@@ -74,7 +75,9 @@ async function cancelOne(
     if (owned === null) {
       counts = cancelledSince(record, latest);
       const facts = factsOf(latest);
-      return STATES[facts.state].isOpen ? { ...facts, error: await inOtherHands(latest, deps) } : facts;
+      return STATES[facts.state].isOpen
+        ? { ...facts, error: await inOtherHands(latest, counts, deps) }
+        : facts;
     }
     const { cancelled, requests, ...ended } = await cancelOwned(owned, wait, deps);
     counts = { cancelled, requests };
@@ -114,9 +117,8 @@ async function claimed(
 
 /** Whether the process that has a task can end any of its requests. */
 function canBeEnded({ requests, intent }: TaskRecord): boolean {
-  const isFree = intent.work?.isPaid === false;
   return requests.some(
-    ({ name }) => name === "waiting" || name === "accepted" || (isFree && name === "started"),
+    ({ name }) => name === "waiting" || name === "accepted" || (name === "started" && !isPaid(intent)),
   );
 }
 
@@ -135,7 +137,11 @@ function atService(record: TaskRecord): UsageError {
 }
 
 /** Another process still has the task. */
-async function inOtherHands(record: TaskRecord, { ledger }: UseCaseDeps): Promise<ClaimedError> {
+async function inOtherHands(
+  record: TaskRecord,
+  counts: { cancelled: number; requests: number },
+  { ledger }: UseCaseDeps,
+): Promise<ClaimedError> {
   const worker = await ledger.workerOn(record);
   const { self } = ledger.processes;
   const { taskId, ledgerId, charged } = factsOf(record);
@@ -147,5 +153,5 @@ async function inOtherHands(record: TaskRecord, { ledger }: UseCaseDeps): Promis
     return new ClaimedError(`${name}, and has not cancelled it yet: it was told to.`, facts);
   const isSent = record.requests.some(({ name: state }) => state === "started");
   const why = isSent ? ": its request is on its way, and may be paid for." : ".";
-  return new ClaimedError(`${name}, so it was not cancelled${why}`, facts);
+  return new ClaimedError(`${name}, so it ${wasCancelled(counts)}${why}`, facts);
 }

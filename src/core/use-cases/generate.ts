@@ -66,7 +66,8 @@ export async function generate(
   const final = { ...spec, checked: { ...checked, request, warnings } };
   if (reusing !== null) return reusing.generateOrReuse(final, deps);
   const report = await submitNew(final, deps);
-  return repeated && isUnknown(repeated) ? settled(repeated, report, deps) : report;
+  const isSettled = repeated !== null && isUnknown(await deps.ledger.asItStands(repeated));
+  return isSettled ? settled(repeated, report, deps) : report;
 }
 
 /** A generator that answers with the image itself has nothing to come back to after the command has ended. */

@@ -69,9 +69,9 @@ export async function* chargedTasks(
       yield entry;
       continue;
     }
-    const { record } = entry;
     // All that follow are older still.
-    if (Date.parse(record.submittedAt) < sinceMs) return;
+    if (Date.parse(entry.record.submittedAt) < sinceMs) return;
+    const record = await ledger.asItStands(entry.record);
     if (!isInHistory(record) || !matches(record, filter)) continue;
     yield isOfService(record.intent.service) ? record : "elsewhere";
   }

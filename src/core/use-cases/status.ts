@@ -7,9 +7,9 @@ import type { TaskRecord } from "../../task/record.ts";
 import type { TaskDeps, UseCaseDeps } from "../deps.ts";
 import { requireFolderForSeveral } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
-import { pollOnce as pollTask, type WaitSettings } from "../polling/wait.ts";
+import { isNotYetKnown, pollOnce as pollTask, type WaitSettings } from "../polling/wait.ts";
 import { polledRecord } from "../task/accepted.ts";
-import { awaitTask, endedReport, leftUnfinished, unseen } from "../task/finish.ts";
+import { ageOf, awaitTask, endedReport, leftUnfinished, unseen } from "../task/finish.ts";
 import { distinct, type NamedTask } from "../task/named-tasks.ts";
 import { originOfFile } from "../task/origin.ts";
 import { reportOf, reportOfId, type TaskReport } from "../task/report.ts";
@@ -124,11 +124,12 @@ async function statusOfWork(
   { wait, destination }: StatusSpec,
   deps: UseCaseDeps,
 ): Promise<TaskReport> {
-  const before = reportOf(record);
   if (wait === null && destination === null) {
-    if (!record.requests.some(({ name }) => name === "accepted")) return before;
+    const standing = await deps.ledger.asItStands(record);
+    const before = reportOf(standing);
+    if (!standing.requests.some(({ name }) => name === "accepted")) return before;
     return reported(before, async () =>
-      reportOf(await polledRecord(record, await deps.depsFor(record.intent, before.taskId ?? record.id))),
+      reportOf(await polledRecord(standing, await deps.depsFor(record.intent, before.taskId ?? record.id))),
     );
   }
   return resumeFound(record, { wait: wait ?? { timeoutMs: null, schedule: null }, destination }, deps);
@@ -142,7 +143,7 @@ async function pollOrWait(
 ): Promise<TaskReport> {
   const { taskId } = task;
   if (wait === null) {
-    const state = await pollOnce(taskId, before.charged, deps);
+    const state = await pollOnce(task, before.charged, deps);
     return state.status === "running" ? running(before) : endedReport(taskId, state, before);
   }
   const waited = await awaitTask(task, before, wait, deps);
@@ -164,12 +165,14 @@ function running(before: TaskReport): TaskReport {
 
 /** Polls a task once, without a retry. @throws if there is no usable answer, with what is known of the charge */
 async function pollOnce(
-  taskId: string,
+  { taskId, acceptedAtMs }: Pick<AcceptedTask, "taskId" | "acceptedAtMs">,
   charged: Charged,
-  deps: Pick<TaskDeps, "connection" | "signal">,
+  deps: Pick<TaskDeps, "connection" | "signal" | "clock">,
 ): Promise<PolledState> {
   const reply = await pollTask(taskId, undefined, deps);
   deps.signal.throwIfAborted();
   if (reply.outcome === "state") return reply.task;
+  if (reply.outcome === "refused" && isNotYetKnown(reply.error, ageOf(acceptedAtMs, deps)))
+    return { status: "running", word: null };
   throw reply.outcome === "refused" ? reply.error : unseen(reply, charged, deps.connection.serviceUrl);
 }

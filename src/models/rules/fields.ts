@@ -85,7 +85,7 @@ const OF_A_NODE = /^[^\p{Cc}=]+\.[A-Za-z_]\w*$/u;
 /** Why no field can have this name, as a sentence without its full stop; null if one can. */
 export function wrongFieldName(name: string): string | null {
   if (SET_BY_IMGGEN.has(name)) return `${name} is set by imggen`;
-  return /^[A-Za-z_][\w.-]*$/.test(name) || OF_A_NODE.test(name)
-    ? null
-    : `${JSON.stringify(name)} is not a valid name`;
+  const isValid = /^[A-Za-z_][\w.-]*$/.test(name) || OF_A_NODE.test(name);
+  // The ledger's reader drops it.
+  return isValid && name !== "__proto__" ? null : `${JSON.stringify(name)} is not a valid name`;
 }

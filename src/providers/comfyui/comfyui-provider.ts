@@ -19,7 +19,7 @@ import { checkpointNamed } from "./checkpoint.ts";
 import { ComfyServer } from "./comfy-server.ts";
 import { followJob } from "./follow.ts";
 import { type Graph, graphJson } from "./graph.ts";
-import { jobIdOf } from "./job-id.ts";
+import { jobIdOf, noteJob } from "./job-id.ts";
 import { factsOf, requireOneOutput } from "./node-facts.ts";
 import { type Placement, placed, placementLines, placementsIn } from "./placements.ts";
 import { pollJob } from "./poll-job.ts";
@@ -131,6 +131,7 @@ async function sent(job: Job, how: SubmitHow, context: Context): Promise<SubmitR
     placementsFor(template, { ...job, options: { ...job.options, model } }, images),
   );
   const body = { prompt: graphJson(graph), prompt_id: id, client_id: id };
+  noteJob(id, job);
   const reply = await http.post("/prompt", jsonBody(body), job, how);
   if (!isSuccess(reply)) throw workflowRefusal(reply, graph, http.asked(job.isPaid));
   const { prompt_id } = fieldsOf(jsonIn(reply));

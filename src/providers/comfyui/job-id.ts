@@ -1,4 +1,6 @@
 import { createHash } from "node:crypto";
+import path from "node:path";
+import { replaceUnsynced } from "../../lib/write-whole.ts";
 import type { Job } from "../provider.ts";
 
 /** Version 8 of a UUID is for ids that are made by a rule of one's own (RFC 9562, section 5.8). */
@@ -15,4 +17,13 @@ export function jobIdOf({ taskId, index }: Pick<Job, "taskId" | "index">): strin
   bytes[8] = VARIANT | ((bytes[8] ?? 0) & 0x3f);
   const hex = bytes.toString("hex");
   return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
+}
+
+/** Notes in a job's folder that the server can be asked for it, whatever arrives. Never throws. */
+export function noteJob(id: string, { folder }: Pick<Job, "folder">): void {
+  try {
+    replaceUnsynced(path.join(folder, ".job"), id, 0o600);
+  } catch {
+    // Only the history calls it lost meanwhile: `resume` asks all the same.
+  }
 }

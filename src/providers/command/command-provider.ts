@@ -19,6 +19,8 @@ import { filledCommand, missingPlace, shownCommand } from "./command-words.ts";
 import { recoverCommand } from "./left-command.ts";
 import { failureOf, hasEndedWell, runCommand } from "./run-command.ts";
 import {
+  clearScratch,
+  extraImages,
   hasImage,
   imageOf,
   keepImage,
@@ -56,7 +58,8 @@ export function commandProvider(
       }),
     async images(job) {
       if (!hasImage(job)) throw new Error("the image that was kept is gone");
-      return [{ kind: "file", file: imageOf(job) }];
+      const extra = (await extraImages(job)).map((file) => ({ kind: "file", file, isExtra: true }) as const);
+      return [{ kind: "file", file: imageOf(job) }, ...extra];
     },
     models: () => noModels(words, deps.env.PATH),
     close: async () => closing.abort(),
@@ -83,7 +86,7 @@ async function submitted(
     const filled = await wordsFor(words, job, how.signal, deps);
     isKept = job.isPaid;
     await run(filled, job, how, deps);
-    isKept = false;
+    await clearScratch(job);
     return { outcome: "made", usage: null };
   } catch (error) {
     if (error instanceof ProviderError && error.failure.kind !== "lost") isKept = false;

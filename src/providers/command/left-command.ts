@@ -6,7 +6,7 @@ import { inspectFileAt } from "../../lib/image/inspect.ts";
 import { jsonOrNull } from "../../lib/json.ts";
 import { identityOf, type ProcessIdentity, signalGroup, systemProcesses } from "../../lib/processes.ts";
 import { type Job, ProviderError, type SubmitReply, TimeLimitError } from "../provider.ts";
-import { hasImage, keepImage, removeScratch, scratchOf, writtenFile } from "./scratch.ts";
+import { clearScratch, hasImage, keepImage, removeScratch, scratchOf, writtenFile } from "./scratch.ts";
 
 // A command whose imggen was killed: it may run on, or have ended meanwhile.
 
@@ -50,7 +50,8 @@ export async function recoverCommand(
   const written = isKilled ? null : await writtenFile(scratch);
   const isImage = written !== null && inspectFileAt(written).ok;
   if (isImage) await keepImage(written, job);
-  if (isImage || !job.isPaid) await removeScratch(scratch);
+  if (isImage) await clearScratch(job);
+  else if (!job.isPaid) await removeScratch(scratch);
   if (isImage) return made;
   if (!job.isPaid || left === null) return null;
   throw lost("The command has ended, and left no whole image", { kept: scratch, isStopped: true });

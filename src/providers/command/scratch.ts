@@ -50,6 +50,23 @@ export async function writtenFile(scratch: string): Promise<string | null> {
   return others.length === 0 ? only : null;
 }
 
+/** What a command is given in its scratch folder. */
+const GIVEN = /^(?:prompt\.txt|reference-\d+\.\w+)$/;
+
+/** The whole images that a paid command has left in its scratch folder, once its own is in its place. */
+export async function extraImages(job: Pick<Job, "folder" | "isPaid">): Promise<string[]> {
+  if (!job.isPaid) return [];
+  const entries = await readdir(scratchOf(job), { recursive: true, withFileTypes: true }).catch(() => []);
+  const left = entries.filter((entry) => entry.isFile() && !GIVEN.test(entry.name));
+  const files = left.map(({ parentPath, name }) => path.join(parentPath, name)).sort();
+  return files.filter((file) => inspectFileAt(file).ok);
+}
+
+/** Removes the scratch folder of a command whose image is in its place, unless other images are there that are paid for. */
+export async function clearScratch(job: Pick<Job, "folder" | "isPaid">): Promise<void> {
+  if ((await extraImages(job)).length === 0) await removeScratch(scratchOf(job));
+}
+
 async function isFilled(file: string): Promise<boolean> {
   const stats = await lstat(file).catch(() => null);
   return stats?.isFile() === true && stats.size > 0;

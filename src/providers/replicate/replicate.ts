@@ -19,9 +19,9 @@ function formOf(server: ProviderServer, deps: ProviderDeps): JobForm {
   const urlOf = (id: string) => server.ownUrl(isJobId(id) ? server.urlBelow(`/predictions/${id}`) : id);
   const idIn = ({ id, urls }: Fields) => {
     if (!isJobId(id)) return null;
-    const { get = server.urlBelow(`/predictions/${id}`) } = fieldsOf(urls);
-    const url = server.ownUrl(get);
-    return url && (url.href === urlOf(id)?.href ? id : url.href);
+    // The key does not go to another host. The id is enough.
+    const url = server.ownUrl(fieldsOf(urls).get);
+    return url === null || url.href === urlOf(id)?.href ? id : url.href;
   };
   return {
     check: modelNamed(MODEL_NAME, "Replicate is named owner/name or owner/name:version"),

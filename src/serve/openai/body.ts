@@ -1,6 +1,6 @@
-import type { Readable } from "node:stream";
 import { isJsonObject, jsonOrNull } from "../../lib/json.ts";
 import type { ServiceRequest } from "../../server/http.ts";
+import { bytesOf } from "../../server/json-body.ts";
 import { type OpenAiError, wrongRequest } from "./openai-error.ts";
 
 /** What a request says: its fields, and the files of its reference images. */
@@ -19,28 +19,14 @@ export async function readBody({
   headers,
   body,
 }: ServiceRequest): Promise<ImagesBody | { refused: OpenAiError }> {
-  const bytes = await bytesOf(body);
-  if (bytes === null) return { refused: wrongRequest("The body is larger than 64 MiB, or was cut off.") };
+  const bytes = await bytesOf(body, LARGEST_BODY_BYTES);
+  if (bytes === null || bytes === "too large")
+    return { refused: wrongRequest("The body is larger than 64 MiB, or was cut off.") };
   const type = headers["content-type"] ?? "";
   if (/^multipart\/form-data/i.test(type)) return formBody(bytes, type);
   const fields = jsonOrNull(bytes.toString("utf8"));
   if (!isJsonObject(fields)) return { refused: wrongRequest("The body is not a JSON object.") };
   return { fields, files: [] };
-}
-
-async function bytesOf(body: Readable): Promise<Buffer | null> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  try {
-    for await (const chunk of body.iterator({ destroyOnReturn: false })) {
-      bytes += chunk.length;
-      if (bytes > LARGEST_BODY_BYTES) return null;
-      chunks.push(chunk);
-    }
-    return Buffer.concat(chunks);
-  } catch {
-    return null;
-  }
 }
 
 async function formBody(bytes: Buffer, type: string): Promise<ImagesBody | { refused: OpenAiError }> {

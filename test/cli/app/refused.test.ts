@@ -2,6 +2,8 @@ import { expect, it } from "vitest";
 import { batchWorld } from "../../support/batch-world.ts";
 import { words } from "../../support/words.ts";
 
+const PAINT = '"command:/bin/paint {promptFile} {output}"';
+
 /** A command line that nothing can be meant by, and what is said of it. */
 const REFUSED: readonly [line: string, said: RegExp][] = [
   ["generate fox -n x", /1 to 15/],
@@ -19,6 +21,45 @@ const REFUSED: readonly [line: string, said: RegExp][] = [
   ["generate fox -m vendor2/beta-v4 -o -", /takes one image/],
   ["generate fox -m gamma-image-2 -q 1K --max-credits 1 --dry-run", /costs 2 credits/],
   ["generate a red fox", /quote/],
+  ["generate", /No prompt was given\./],
+  ["generate fox --prompt-file p.txt", /The prompt was given twice/],
+  ["generate - --prompt-file p.txt", /The prompt was given twice/],
+  ["generate --prompt-file missing.txt", /missing\.txt/],
+  ["generate --prompt-file .", /it is a folder/],
+  ...["", "--sandbox", "--no-validate"].flatMap((where): [string, RegExp][] => [
+    [
+      `generate fox --seed 7 ${where}`,
+      /: --seed cannot be used: the service's document has no place for a seed/,
+    ],
+    [
+      `generate fox --negative x ${where}`,
+      /: --negative cannot be used: the service's document has no place/,
+    ],
+  ]),
+  ["generate fox -f steps=20", /^error: --field is for a generator/],
+  ["generate fox -f steps=20 --sandbox", /^error: --field is for a generator/],
+  // What each generator has no field for.
+  ...[
+    ["openai", "--seed 7"],
+    ["https://fox.openai.azure.com/openai/v1", "--seed 7"],
+    ["https://api.x.ai/v1", "--negative x"],
+    ["gemini", "--seed 7"],
+    ["bfl", "--negative x"],
+  ].map(([spec, flag]): [string, RegExp] => [
+    `generate fox --generator ${spec} -m any --dry-run ${flag}`,
+    /: --(seed|negative) cannot be used: this generator has no field for a/,
+  ]),
+  ["generate fox --generator http://127.0.0.1:9 -m flux --no-wait", /imggen serve --generator/],
+  ["generate fox --generator bfl --dry-run", /Add --model <name>/],
+  [`generate fox --generator ${PAINT} --model flux --dry-run`, /no place for a model/],
+  // What other programs call it.
+  ["generate fox --steps 20", /--field steps=20/],
+  ["generate fox --cfg 20", /--field cfg_scale=7/],
+  ["generate fox --size 20", /--ratio and --quality/],
+  ["generate fox --width 20", /--generator-side/],
+  ["generate fox --n 20", /--max-images/],
+  ["generate fox --negative-prompt 20", /--negative <text>/],
+  ["generate fox --generator-field 20", /--field <name=value>/],
   ["batch p.docx", /p\.docx/],
   ["batch .", /\. is a folder, not a manifest\./],
   ["batch missing.txt", /missing\.txt/],
@@ -33,6 +74,7 @@ const REFUSED: readonly [line: string, said: RegExp][] = [
   ["compare fox -m z-image -r 1:1,wide", /wide is neither/],
   ["compare fox -m gamma-image-2 -q 1K,5K", /5K is not a quality of the service/],
   ["compare fox -m z-image -r 21:9", /z-image takes only/],
+  ["compare fox -m z-image --seed 1,2", /--field seed=1,2/],
   ...["", " , "].flatMap((empty): [string, RegExp][] => [
     [`compare fox -m "${empty}"`, /--model is empty\./],
     [`compare fox -r "${empty}"`, /--ratio is empty\./],
@@ -42,6 +84,7 @@ const REFUSED: readonly [line: string, said: RegExp][] = [
   ["resume task-1 -o -", /--output - is for generate/],
   ["gallery -o -", /--output - is for generate/],
   ["resume --dismiss", /needs the ids/],
+  ["cancel task-9", /The ledger has no task "task-9"\./],
   ["show p.txt --size wide", /--size "wide" is neither a number of columns/],
   ["show p.txt --size 0", /--size "0" is neither/],
   ['status ""', /A task id is empty/],
@@ -77,6 +120,11 @@ const REFUSED: readonly [line: string, said: RegExp][] = [
   ['config set model " "', /not a known model/],
   ["config set model gama", /^(?!.*--no-validate).*the nearest are gamma-image-2,/s],
   ["config set uploadCommand upload", /has no \{file\}/],
+  ["config set generator comfyui", /"comfyui" is not a generator/],
+  ["config set generatorSide huge", /not a whole number \(64 to 8192\)/],
+  ["config set field steps", /"steps" must be like steps=20/],
+  ["config set generatorHeader api-key", /must be like api-key=AZURE_OPENAI_KEY/],
+  ["config set generatorPaid yes", /must be true or false/],
   ["config set", /See imggen config set --help\./],
   ["config set ratio", /See imggen config set --help\./],
   ["config get", /See imggen config get --help\./],
@@ -86,6 +134,13 @@ const REFUSED: readonly [line: string, said: RegExp][] = [
     /^(?!.*given-as-a-word).*The API key is never an argument, because other users can/s,
   ],
   ["login --key sk-canary-x", /Unknown option '--key'/],
+  ...["=Work", "=../work", ' "a b"', "=-", "=con/fig", "="].map((name): [string, RegExp] => [
+    `login --no-verify --profile${name}`,
+    /is not the name of a profile/,
+  ]),
+  ["serve", /No generator is given\.\n.*--generator/],
+  [`serve --generator ${PAINT} --port 65536`, /0 to 65535/],
+  [`serve --generator ${PAINT} --grace soon`, /not a duration/],
   ["sandbox --port 65536", /0 to 65535/],
   ["sandbox --latency soon", /not a duration/],
   ["sandbox --credits -1", /0 or more/],

@@ -3,7 +3,6 @@ import { jsonLines } from "../../support/batch-world.ts";
 import { commandWorld, NO_ACCOUNT } from "../../support/command-world.ts";
 import { leaveAtGenerator } from "../../support/generator-task.ts";
 import { EVENTS } from "../../support/records.ts";
-import { stillRunning } from "../../support/scripts.ts";
 
 const { started, accepted, unknown, completed } = EVENTS;
 const FREE = { isPaid: false };
@@ -80,26 +79,5 @@ describe("imggen cancel", () => {
       stdout: "task_fox  cancelled (2 of 3 requests), what was made is charged\n",
       stderr: "To save what is made: imggen resume task_fox\n",
     });
-  });
-
-  it("refuses a task of the hosted service, and one that nobody knows, and sends nothing", async () => {
-    const world = await commandWorld({ poll: stillRunning });
-    await world.run(["generate", "a fox", "--no-wait"]);
-    const asked = world.server.requests.length;
-    for (const [id, said] of [
-      ["task-1", /Task task-1 cannot be cancelled: the service has no operation for that\./],
-      ["task-9", /The ledger has no task "task-9"\./],
-    ] as const) {
-      const { code, stderr } = await world.run(["cancel", id]);
-      expect([code, stderr]).toEqual([2, expect.stringMatching(said)]);
-    }
-    expect((await world.json(["cancel", "task-9"])).document).toMatchObject({
-      status: "unknown",
-      charged: "no",
-      resume: null,
-      cancelled: 0,
-    });
-    expect(world.server.requests).toHaveLength(asked);
-    expect((await world.json(["history", "--unfinished"])).document).toMatchObject([{ taskId: "task-1" }]);
   });
 });

@@ -33,20 +33,3 @@ it("--dry-run shows the words of a command", async () => {
   expect(code).toBe(0);
   expect(stdout).toContain("/bin/paint '<file with the prompt>' 1024 '<file for the image>'");
 });
-
-it("--dry-run refuses what the generator has no place for", async () => {
-  const { run } = await generatorWorld();
-  const line = "command:/bin/paint {promptFile} {output}";
-  const args = ["generate", "a fox", "--dry-run", "--generator", line, "--model", "flux"];
-  const { code, stderr } = await run(args);
-  expect(code).toBe(2);
-  expect(stderr).toContain("no place for a model");
-});
-
-it("a service needs a model to be named", async () => {
-  const { run } = await generatorWorld();
-  const env = { BFL_API_KEY: "secret-key-1" };
-  const { code, stderr } = await run(["generate", "a fox", "--dry-run", "--generator", "bfl"], { env });
-  expect(code).toBe(2);
-  expect(stderr).toContain("Add --model <name>");
-});

@@ -59,53 +59,6 @@ describe("--seed, --negative and --field", () => {
     expect(generator.requests).toEqual([]);
   });
 
-  it.each([
-    ["--seed", "7", "--seed cannot be used: the service's document has no place for a seed."],
-    [
-      "--negative",
-      "x",
-      "--negative cannot be used: the service's document has no place for a negative prompt.",
-    ],
-  ])(
-    "%s is refused at the service and the sandbox, also without validation",
-    async (flag, value, message) => {
-      const { json, server } = await commandWorld();
-      for (const where of [[], ["--sandbox"], ["--no-validate"]]) {
-        const { code, document } = await json(["generate", "a fox", flag, value, ...where]);
-        expect({ code, message: document.error?.message }).toEqual({ code: 2, message });
-      }
-      expect(server.requests).toEqual([]);
-    },
-  );
-
-  it("--field is refused at the service and the sandbox", async () => {
-    const { json, server } = await commandWorld();
-    for (const where of [[], ["--sandbox"]]) {
-      const { code, document } = await json(["generate", "a fox", "-f", "steps=20", ...where]);
-      expect([code, document.error?.message]).toEqual([
-        2,
-        expect.stringMatching(/^--field is for a generator/),
-      ]);
-    }
-    expect(server.requests).toEqual([]);
-  });
-
-  it.each([
-    ["openai", "--seed", "7"],
-    ["https://fox.openai.azure.com/openai/v1", "--seed", "7"],
-    ["https://api.x.ai/v1", "--negative", "x"],
-    ["gemini", "--seed", "7"],
-    ["bfl", "--negative", "x"],
-  ])("at %s, which has no field for %s, they are refused before anything is sent", async (spec, ...flags) => {
-    const { json } = await commandWorld();
-    const given = ["--generator", spec, "-m", "some-model", "--dry-run", ...flags];
-    const { code, document } = await json(["generate", "a fox", ...given]);
-    expect([code, document.error?.type]).toEqual([2, "invalid_request"]);
-    expect(document.error?.message).toContain(
-      `${flags[0]} cannot be used: this generator has no field for a`,
-    );
-  });
-
   it("are refused for a model of OpenAI's at any other server", async () => {
     const { json, generator } = await generatorWorld();
     const flags = ["-m", "openai/gpt-image-2", "--no-validate", "--seed", "7"];
@@ -142,6 +95,17 @@ describe("--seed, --negative and --field", () => {
     expect(await reused("--seed", "8", "-f", "a=1", "-f", "b=2")).toBe(false);
     expect(await reused("--seed", "7", "-f", "a=1", "-f", "b=3")).toBe(false);
     expect(generator.submits()).toHaveLength(3);
+  });
+
+  it("are the same request by --seed and by the field's own name, but where several images count it up", async () => {
+    const { json, generator } = await generatorWorld();
+    const reused = async (...flags: string[]) =>
+      String((await json(["generate", "a fox", "--reuse", ...flags])).document.reused) === "true";
+    expect(await reused("--seed", "2")).toBe(false);
+    expect(await reused("-f", "seed=2")).toBe(true);
+    expect(await reused("-n", "2", "--seed", "2")).toBe(false);
+    expect(await reused("-n", "2", "-f", "seed=2")).toBe(false);
+    expect(bodiesOf(generator).map(({ seed }) => seed)).toEqual([2, 2, 2, 2, 3]);
   });
 
   it("are kept by rerun but for what its flags change, whatever is set since", async () => {
@@ -210,28 +174,5 @@ describe("compare --field", () => {
     };
     expect(await cells('style="a, b"')).toEqual([{ style: "a, b" }]);
     expect(await cells("style=a, b", "style=c")).toEqual([{ style: "a, b" }, { style: "c" }]);
-  });
-});
-
-it("compare --seed with several says how seeds are compared", async () => {
-  const { json } = await generatorWorld();
-  const { code, document } = await json(["compare", "a fox", "--seed", "1,2"]);
-  expect([code, document.error?.hint]).toEqual([2, expect.stringContaining("--field seed=1,2")]);
-});
-
-describe("options that other programs have", () => {
-  it.each([
-    ["--steps", "--field steps=20"],
-    ["--cfg", "--field cfg_scale=7"],
-    ["--size", "--ratio and --quality"],
-    ["--width", "--generator-side"],
-    ["--n", "--max-images"],
-    ["--negative-prompt", "--negative <text>"],
-    ["--generator-field", "--field <name=value>"],
-  ])("%s are answered with how it is said here", async (flag, how) => {
-    const { json } = await commandWorld();
-    const { code, document } = await json(["generate", "a fox", flag, "20"]);
-    expect([code, document.error?.type]).toEqual([2, "usage"]);
-    expect(document.error?.hint).toContain(how);
   });
 });

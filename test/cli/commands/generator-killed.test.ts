@@ -1,7 +1,6 @@
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import type { ProcessIdentity } from "../../../src/lib/processes.ts";
 import { formatLine } from "../../../src/store/task-file.ts";
 import type { TaskEvent } from "../../../src/task/lifecycle.ts";
 import { generatorWorld, IMAGE_REPLY, makesImage, refuses } from "../../support/generator-world.ts";
@@ -9,22 +8,8 @@ import { GONE, ledgerOf, openTasks } from "../../support/left-task.ts";
 import { inTurn } from "../../support/scripts.ts";
 import { withConfig } from "../../support/settings-file.ts";
 
-interface Killed {
-  command?: string[];
-  isFree?: boolean;
-  /** The process that had it, and until when it says so. */
-  by?: ProcessIdentity;
-  until?: string;
-}
-
-const LONG_AGO = "2020-01-01T00:00:00.000Z";
-const inAMinute = () => new Date(Date.now() + 60_000).toISOString();
-
-/** A world with a task of `a fox` that a process has begun, and left at these lines when it was killed. */
-async function killed(
-  types: readonly ("started" | "waiting")[],
-  { command = ["generate", "a fox"], isFree = false, by = GONE, until = inAMinute() }: Killed = {},
-) {
+/** A world with a paid task of `a fox` that a process has begun, and left at these lines when it was killed. */
+async function killed(types: readonly "started"[], { command = ["generate", "a fox"], by = GONE } = {}) {
   const world = await generatorWorld(inTurn(refuses(524, "timeout"), makesImage));
   await writeFile(path.join(world.cwd, "foxes.txt"), "a fox\n");
   // The task is one whose reply was lost, without its end.
@@ -36,17 +21,15 @@ async function killed(
   const intent = JSON.parse(line);
   await rm(ledger.work.folder, { recursive: true });
   const at = new Date().toISOString();
-  const events = types.map(
-    (type): TaskEvent => (type === "started" ? { type, at, by, until } : { type, at, sent: true }),
-  );
-  const work = { ...intent.work, isPaid: !isFree };
-  await writeFile(file, [{ ...intent, owner: by, until, work }, ...events].map(formatLine).join(""));
+  const until = new Date(Date.now() + 60_000).toISOString();
+  const events = types.map((type): TaskEvent => ({ type, at, by, until }));
+  await writeFile(file, [{ ...intent, owner: by, until }, ...events].map(formatLine).join(""));
   const keep = async (reply: Buffer) => {
     const folder = ledger.work.of(id, 0);
     await mkdir(folder, { recursive: true });
     await writeFile(path.join(folder, "reply"), reply);
   };
-  return { ...world, id, taskId: work.taskId, keep, prompts: () => world.prompts().slice(1) };
+  return { ...world, id, taskId: intent.work.taskId, keep, prompts: () => world.prompts().slice(1) };
 }
 
 describe("a task at a generator whose process was killed", () => {
@@ -89,6 +72,41 @@ describe("a task at a generator whose process was killed", () => {
     },
   );
 
+  it("after a paid request was sent is of unknown outcome wherever it is shown, and nothing is written for that", async () => {
+    const { json, run, home, id, taskId } = await killed(["started"]);
+    const file = path.join(ledgerOf(home).folder, "open", `${id}.jsonl`);
+    const before = await readFile(file, "utf8");
+    const unknown = { taskId, status: "unknown", state: "unknown", charged: "unknown" };
+    expect((await json(["history"])).document).toMatchObject([unknown]);
+    expect((await json(["history", "--unfinished"])).document).toMatchObject([unknown]);
+    expect((await json(["history", "--status", "unknown"])).document).toMatchObject([unknown]);
+    expect((await json(["history", "--status", "running"])).document).toEqual([]);
+    expect(await json(["status", taskId])).toMatchObject({
+      code: 9,
+      document: { ok: false, state: "unknown", charged: "unknown", error: { type: "outcome_unknown" } },
+    });
+    expect((await run(["doctor"])).stdout).toContain("The outcome of 1 request is unknown.");
+    expect(await readFile(file, "utf8")).toBe(before);
+  });
+
+  it("after a paid request was sent can be dismissed at once", async () => {
+    const { json, home, taskId } = await killed(["started"]);
+    expect(await json(["resume", taskId, "--dismiss"])).toMatchObject({ code: 0 });
+    expect(await openTasks(home)).toEqual([]);
+    expect((await json(["history"])).document).toMatchObject([{ taskId, status: "unknown" }]);
+  });
+
+  it("with its reply on the disk, or a living process, cannot be dismissed", async () => {
+    const kept = await killed(["started"]);
+    await kept.keep(IMAGE_REPLY);
+    const alive = await killed(["started"], { by: { ...GONE, host: "another" } });
+    for (const { json, taskId, home } of [kept, alive]) {
+      expect((await json(["history"])).document).toMatchObject([{ status: "running" }]);
+      expect(await json(["resume", taskId, "--dismiss"])).toMatchObject({ code: 2 });
+      expect(await openTasks(home)).toHaveLength(1);
+    }
+  });
+
   it("while its reply arrived may have been charged, and what there is of it is kept", async () => {
     const { json, keep, prompts } = await killed(["started"]);
     await keep(IMAGE_REPLY.subarray(0, -20));
@@ -96,25 +114,6 @@ describe("a task at a generator whose process was killed", () => {
     expect({ code, task: document.tasks?.[0] }).toMatchObject({
       code: 9,
       task: { charged: "unknown", error: { message: expect.stringMatching(/kept in .*work/) } },
-    });
-    expect(prompts()).toEqual([]);
-  });
-
-  it("after a free request was sent is sent again", async () => {
-    const { json, taskId, prompts } = await killed(["started"], { isFree: true });
-    expect(await json(["resume"])).toMatchObject({
-      code: 0,
-      document: { tasks: [{ taskId, charged: "no" }] },
-    });
-    expect(prompts()).toEqual(["a fox"]);
-  });
-
-  it("after a free request was sent three times has failed, at no charge", async () => {
-    const types = ["started", "waiting", "started", "waiting", "started"] as const;
-    const { json, prompts } = await killed(types, { isFree: true });
-    expect(await json(["resume"])).toMatchObject({
-      code: 5,
-      document: { tasks: [{ charged: "no", error: { type: "generation_failed" } }] },
     });
     expect(prompts()).toEqual([]);
   });
@@ -131,18 +130,6 @@ describe("a task at a generator whose process was killed", () => {
     expect(await run(["batch", "foxes.txt", "--generator-paid"])).toMatchObject({ code: 10 });
     expect(prompts()).toEqual([]);
   });
-
-  it("on another machine is left alone until its time is over", async () => {
-    const by = { ...GONE, host: "another" };
-    const alive = await killed(["started"], { by });
-    expect(await alive.json(["resume"])).toMatchObject({
-      code: 6,
-      document: { tasks: [{ charged: "unknown" }] },
-    });
-    const over = await killed(["started"], { by, until: LONG_AGO });
-    expect(await over.json(["resume"])).toMatchObject({ code: 9 });
-    expect([...alive.prompts(), ...over.prompts()]).toEqual([]);
-  });
 });
 
 describe("resume of a task at a generator", () => {
@@ -153,8 +140,8 @@ describe("resume of a task at a generator", () => {
     ["--generator-field", "steps"],
     ["--generator-concurrency", "0"],
   ])("refuses %s %s as a usage error, before it looks at any task", async (...flags) => {
-    for (const types of [[], ["started"]] as const) {
-      const { json, prompts } = await killed(types);
+    for (const isSent of [false, true]) {
+      const { json, prompts } = await killed(isSent ? ["started"] : []);
       const { code, document } = await json(["resume", ...flags]);
       expect({ code, document }).toMatchObject({
         code: 2,

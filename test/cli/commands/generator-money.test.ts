@@ -3,8 +3,9 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { agent } from "../../mcp/mcp-world.ts";
 import { leaveAtGenerator } from "../../support/generator-task.ts";
-import { type GeneratorWorld, generatorWorld } from "../../support/generator-world.ts";
+import { type GeneratorWorld, generatorWorld, makesImage } from "../../support/generator-world.ts";
 import { EVENTS, WORK } from "../../support/records.ts";
+import { inTurn, reset } from "../../support/scripts.ts";
 
 const { started } = EVENTS;
 const PAID = "--generator-paid";
@@ -159,6 +160,23 @@ describe("an earlier request", () => {
     expect(fields).toEqual({ steps: 8 });
     const continued = await world.run(steps(8));
     expect(continued.stderr).toMatch(/^Continuing task_\w+, begun earlier; --again submits a new one\.$/m);
+  });
+});
+
+describe("rerun of what was paid for", () => {
+  it("is paid too, and sent once where its reply is lost", async () => {
+    const { json, generator } = await generatorWorld(inTurn(makesImage, reset));
+    const { document } = await json(["generate", "a fox", PAID]);
+    const again = await json(["rerun", String(document.taskId)]);
+    expect([again.code, again.document.charged]).toEqual([9, "unknown"]);
+    expect(generator.submits()).toHaveLength(2);
+  });
+
+  it("is free with --generator-free", async () => {
+    const { json } = await generatorWorld();
+    const { document } = await json(["generate", "a fox", PAID]);
+    const again = await json(["rerun", String(document.taskId), "--generator-free"]);
+    expect(again.document).toMatchObject({ ok: true, charged: "no", credits: 0 });
   });
 });
 

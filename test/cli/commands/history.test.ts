@@ -121,12 +121,6 @@ describe("history finds", () => {
     expect(await taskIds(await threeTasks(), ...args)).toEqual(expected);
   });
 
-  it("nothing, and says so", async () => {
-    const world = await threeTasks();
-    const { stderr } = await world.run(["history", "--search", "a whale"]);
-    expect(stderr).toBe("No task at a real service matches.\n");
-  });
-
   it("totals by day and model", async () => {
     const world = await threeTasks();
     const day = localDay(new Date());

@@ -90,14 +90,6 @@ describe("a profile", () => {
     expect(world.server.submits()).toEqual([]);
   });
 
-  it.each(["Work", "../work", "a b", "-", "con/fig", ""])("has no name like %j", async (name) => {
-    const { run } = await commandWorld();
-    const { code, stderr } = await run(["login", `--profile=${name}`, "--no-verify"], {
-      input: `${WORK_KEY}\n`,
-    });
-    expect([code, stderr]).toEqual([2, expect.stringContaining("is not the name of a profile")]);
-  });
-
   it("with a damaged file is no reason to lose another account's task", async () => {
     const world = await commandWorld();
     const folder = path.join(world.home, "config", "profiles", "broken");

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { commandWorld, submitted } from "../../support/command-world.ts";
 import { PICTURE } from "../../support/images.ts";
 import { failure, response, success } from "../../support/scripted-server.ts";
-import { completedAt, inTurn, late, pause, replies } from "../../support/scripts.ts";
+import { completedAt, inTurn, pause, replies } from "../../support/scripts.ts";
 
 const FOX = ["generate", "a fox", "-m", "gamma-image-2", "-r", "16:9", "-q", "2K"];
 const FOX_REQUEST = { prompt: "a fox", model: "gamma-image-2", ratio: "16:9", quality: "2K" };
@@ -232,13 +232,6 @@ describe("generate --reuse", () => {
     expect(world.server.submits()).toHaveLength(1);
   });
 
-  it("finishes what is charged and unfinished", async () => {
-    const world = await commandWorld();
-    await world.json([...FOX, "--no-wait"]);
-    expect(await world.json(reuse)).toMatchObject({ code: 0, document: { taskId: "task-1", reused: true } });
-    expect(world.server.submits()).toHaveLength(1);
-  });
-
   it("says so where the outcome is unknown, exits 9, and spends nothing", async () => {
     const world = await lostReply();
     await world.json(FOX);
@@ -252,15 +245,9 @@ describe("generate --reuse", () => {
     expect(world.server.submits()).toHaveLength(1);
   });
 
-  it("what failed, or was refused, is submitted again", async () => {
-    const world = await commandWorld({
-      submit: inTurn(
-        (_request, socket) => void socket.write(failure("my_credits.no_credits_description")),
-        (_request, socket) =>
-          void socket.write(response(200, '{"code":0,"message":"ok","data":{"taskId":"task-1"}}')),
-      ),
-      poll: completedAt("/1.png"),
-    });
+  it("submits again what was refused", async () => {
+    const refused = replies(failure("my_credits.no_credits_description"));
+    const world = await commandWorld({ submit: inTurn(refused, replies(success({ taskId: "task-1" }))) });
     expect((await world.json(reuse)).code).toBe(4);
     expect((await world.json(reuse)).code).toBe(0);
   });
@@ -328,23 +315,22 @@ describe("generate of a request that is unfinished", () => {
 });
 
 describe("resume --dismiss", () => {
-  it("dismisses a request of unknown outcome, and submits nothing", async () => {
-    const world = await lostReply();
-    await world.json(FOX);
-    const id = await newestId(world);
-    expect(await world.json(["resume", id, "--dismiss"])).toMatchObject({ code: 0, document: { ok: true } });
-    expect(await world.json(["resume"])).toMatchObject({ code: 0, document: { ok: true, tasks: [] } });
-    expect(world.server.submits()).toHaveLength(1);
-  });
-
   it("of a submit that is on its way is refused, and says that it may be charged", async () => {
-    const world = await commandWorld({ submit: late(2_000, replies(success({ taskId: "task-1" }))) });
+    let [reply, arrive] = [() => {}, () => {}];
+    const hasArrived = new Promise<void>((resolve) => (arrive = resolve));
+    const world = await commandWorld({
+      submit(_request, socket) {
+        reply = () => void socket.write(success({ taskId: "task-1" }));
+        arrive();
+      },
+    });
     const running = world.json(FOX);
-    while (world.server.submits().length === 0) await pause(10);
+    await hasArrived;
     expect(await world.json(["resume", await newestId(world), "--dismiss"])).toMatchObject({
       code: 6,
       document: { charged: "unknown", error: { type: "pending" } },
     });
+    reply();
     expect((await running).code).toBe(0);
   });
 

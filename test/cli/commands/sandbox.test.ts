@@ -6,6 +6,7 @@ import { InterruptedError } from "../../../src/core/errors.ts";
 import { type Clock, systemClock } from "../../../src/lib/clock.ts";
 import { commandWorld } from "../../support/command-world.ts";
 import { runCommand } from "../../support/in-process.ts";
+import { deadPort } from "../../support/live-server.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 it("a first image of the embedded sandbox is polled for once, when it is ready", async () => {
@@ -83,19 +84,18 @@ it.each([
 it("sandbox's lines set up a shell, and its log shows time, task, model, prompt and credits left", async () => {
   const world = await commandWorld();
   const stop = new AbortController();
-  const running = runCommand(["sandbox", "--port", "18991"], {
-    home: world.home,
-    signal: stop.signal,
-    env: { SHELL: "/bin/sh" },
-  });
-  const env = { IMGGEN_BASE_URL: "http://127.0.0.1:18991/api", IMGGEN_API_KEY: "sk-sandbox" };
-  const args = ["generate", "a red fox", "-m", "gamma-image-2", "-q", "1K"];
-  await expect.poll(async () => (await world.run(args, { env })).code).toBe(0);
-  stop.abort(new InterruptedError("SIGINT"));
-  const { stdout, stderr } = await running;
-  expect(stdout).toBe(
-    "export IMGGEN_BASE_URL=http://127.0.0.1:18991/api\nexport IMGGEN_API_KEY=sk-sandbox\n",
-  );
+  const port = await deadPort();
+  const baseUrl = `http://127.0.0.1:${port}/api`;
+  const onStderr = async (text: string) => {
+    if (!text.includes("Serving until Ctrl-C")) return;
+    const env = { IMGGEN_BASE_URL: baseUrl, IMGGEN_API_KEY: "sk-sandbox" };
+    const args = ["generate", "a red fox", "-m", "gamma-image-2", "-q", "1K"];
+    expect((await world.run(args, { env })).code).toBe(0);
+    stop.abort(new InterruptedError("SIGINT"));
+  };
+  const options = { signal: stop.signal, env: { SHELL: "/bin/sh" }, onStderr };
+  const { stdout, stderr } = await world.run(["sandbox", "--port", String(port)], options);
+  expect(stdout).toBe(`export IMGGEN_BASE_URL=${baseUrl}\nexport IMGGEN_API_KEY=sk-sandbox\n`);
   expect(stderr).toMatch(
     /^\d\d:\d\d:\d\d POST \/api\/generate-image 200 task_\w+ gamma-image-2 "a red fox", cost 2, 998 left$/m,
   );

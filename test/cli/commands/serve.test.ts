@@ -1,6 +1,3 @@
-import { existsSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
-import path from "node:path";
 import { expect, it } from "vitest";
 import { eventLine } from "../../../src/cli/commands/serve.ts";
 import { InterruptedError } from "../../../src/core/errors.ts";
@@ -8,103 +5,67 @@ import { systemClock } from "../../../src/lib/clock.ts";
 import type { ServeEvent } from "../../../src/serve/start.ts";
 import { begunTask } from "../../../src/task/record.ts";
 import { clientOf } from "../../sandbox/live.ts";
-import { commandWorld } from "../../support/command-world.ts";
-import { png } from "../../support/images.ts";
-import { runCommand } from "../../support/in-process.ts";
+import { generatorWorld, makesImage } from "../../support/generator-world.ts";
+import type { RunResult } from "../../support/in-process.ts";
+import type { Behaviour } from "../../support/scripted-server.ts";
+import { silence } from "../../support/scripts.ts";
 import { identity } from "../../support/some-processes.ts";
 
-/** A folder with a generator that copies a picture after so many seconds, and what its spec is. */
-async function copyingGenerator(folder: string, seconds = 0): Promise<string> {
-  const picture = path.join(folder, "picture.png");
-  const script = path.join(folder, "paint");
-  await writeFile(picture, png());
-  await writeFile(script, `#!/bin/sh\n: > '${begunIn(folder)}'\nsleep ${seconds}\ncp '${picture}' "$1"\n`, {
-    mode: 0o755,
-  });
-  return `command:${script} {output} {promptFile} {model}`;
-}
-
-/** A file that is there once the generator works. */
-function begunIn(folder: string): string {
-  return path.join(folder, "begun");
-}
-
 /** `imggen serve`, once it serves, and what stops it. */
-async function serving(seconds: number, flags: readonly string[] = []) {
-  const world = await commandWorld();
-  const generator = await copyingGenerator(world.cwd, seconds);
-  const stop = new AbortController();
-  let said = "";
-  const run = runCommand(["serve", "--generator", generator, "--json", ...flags], {
-    home: world.home,
-    clock: systemClock,
-    signal: stop.signal,
-    onStdout: (text: string) => {
-      said += text;
-    },
+async function serving(generate: Behaviour, flags: readonly string[] = [], onStderr = (_text: string) => {}) {
+  let begin = () => {};
+  const begun = new Promise<void>((resolve) => (begin = resolve));
+  const world = await generatorWorld((...request) => {
+    begin();
+    return generate(...request);
   });
-  await expect.poll(() => said).toContain("\n");
+  const stop = new AbortController();
+  let run: Promise<RunResult> | undefined;
+  const said = await new Promise<string>((onStdout) => {
+    const options = { clock: systemClock, signal: stop.signal, onStdout, onStderr };
+    run = world.run(["serve", "--json", ...flags], options);
+  });
   const { baseUrl, apiKey } = JSON.parse(said);
   const end = async () => {
     stop.abort(new InterruptedError("SIGTERM"));
     return run;
   };
-  const hasBegun = () => existsSync(begunIn(world.cwd));
-  return { ...clientOf(baseUrl, apiKey), end, hasBegun };
+  return { ...clientOf(baseUrl, apiKey), begun, end };
 }
 
 it("serves the generator until it is stopped, finishes what runs, and says a line for each task", async () => {
-  const { accepted, end, hasBegun } = await serving(1, ["--generator-concurrency", "1"]);
-  const running = await accepted({ prompt: "a fox", model: "sdxl" });
-  // Its state says so a moment earlier, and what a signal finds before the program has begun is not sent.
-  await expect.poll(hasBegun).toBe(true);
+  let reply = () => {};
+  const isTold = new Promise<void>((resolve) => (reply = resolve));
+  const generate: Behaviour = (...request) => isTold.then(() => makesImage(...request));
+  const onStderr = (text: string) => text.includes("A second signal ends at once.") && reply();
+  const { accepted, begun, end } = await serving(generate, ["--generator-concurrency", "1"], onStderr);
+  const running = await accepted({ prompt: "a fox", model: "flux" });
+  await begun;
   await accepted({ prompt: "a hare" });
-  const { code, stderr } = await end();
+  const { code, stderr = "" } = (await end()) ?? {};
   expect(code).toBe(143);
   expect(stderr).toContain("1 task runs, and may take up to 30s more. A second signal ends at once.");
   expect(stderr).toMatch(
-    new RegExp(`^\\d\\d:\\d\\d:\\d\\d ${running} completed, sdxl, 8x6, \\d(\\.\\d)? s, 1 waiting$`, "m"),
+    new RegExp(`^\\d\\d:\\d\\d:\\d\\d ${running} completed, flux, 8x6, [\\d.]+ m?s, 1 waiting$`, "m"),
   );
   expect(stderr.match(/ completed, /g)).toHaveLength(1);
 });
 
 it("gives up what still runs after its grace, and leaves it queued where it is free", async () => {
-  const { accepted, poll, end } = await serving(30, ["--grace", "200ms"]);
-  const running = await accepted({ prompt: "a fox" });
-  await expect
-    .poll(async () => (await poll(running)).body.data?.status, { timeout: 10_000 })
-    .toBe("processing");
+  const { accepted, begun, end } = await serving(silence, ["--grace", "200ms"]);
+  await accepted({ prompt: "a fox" });
+  await begun;
   const before = performance.now();
-  const { code, stderr } = await end();
+  const { code, stderr } = (await end()) ?? {};
   expect(performance.now() - before).toBeLessThan(5_000);
   expect(code).toBe(143);
   expect(stderr).not.toMatch(/completed|failed|unknown/);
 });
 
 it("logs requests with --verbose, and no key", async () => {
-  const { accepted, end } = await serving(0, ["--verbose"]);
+  const { accepted, end } = await serving(makesImage, ["--verbose"]);
   const taskId = await accepted({ prompt: "a fox" });
-  expect((await end()).stderr).toContain(` POST /api/generate-image 200 ${taskId}\n`);
-});
-
-it("without a generator says how to name one, and that --sandbox is another thing", async () => {
-  const world = await commandWorld();
-  const { code, document } = await world.json(["serve"]);
-  expect([code, document.error]).toMatchObject([
-    2,
-    { type: "usage", message: "No generator is given.", hint: expect.stringContaining("--generator") },
-  ]);
-  expect((await world.json(["serve", "--sandbox"])).code).toBe(2);
-});
-
-it.each([
-  ["--port", "65536"],
-  ["--grace", "soon"],
-])("%s %s is a usage error", async (flag, value) => {
-  const world = await commandWorld();
-  const generator = await copyingGenerator(world.cwd);
-  const { code, document } = await world.json(["serve", "--generator", generator, flag, value]);
-  expect([code, document.error]).toMatchObject([2, { type: "usage" }]);
+  expect((await end())?.stderr).toContain(` POST /api/generate-image 200 ${taskId} flux\n`);
 });
 
 const WORK = {

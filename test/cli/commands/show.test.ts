@@ -16,6 +16,13 @@ const TERMINAL = {
 } as const;
 const HALF_BLOCKS = /(?:▀.*\n)+/;
 
+/** The lines of a picture, without their colours. */
+const linesOf = (picture: string) =>
+  picture
+    .replaceAll(/\u001b\[[\d;]*m/g, "")
+    .trimEnd()
+    .split("\n");
+
 async function worldWithFox(): Promise<CommandWorld> {
   const world = await commandWorld();
   await world.run(FOX);
@@ -58,10 +65,7 @@ describe("show", () => {
     await copyFile(path.join(world.cwd, "fox.png"), path.join(world.cwd, "copy.png"));
     const { stdout, stderr } = await world.run(["show", "fox.png", "copy.png"], TERMINAL);
     // One picture, as wide as the terminal: the one alone has 64 columns.
-    const lines = stdout
-      .replaceAll(/\u001b\[[\d;]*m/g, "")
-      .trimEnd()
-      .split("\n");
+    const lines = linesOf(stdout);
     expect(new Set(lines.map(({ length }) => length))).toEqual(new Set([80]));
     expect(stderr).toMatch(/^fox\.png \(64×48\)\n(?:.*\n){2}copy\.png \(64×48\)\n/);
     const { document } = await world.json(["show", "fox.png", "task-1"]);
@@ -73,10 +77,7 @@ describe("show", () => {
     ["40x3", 8, 3],
   ])("--size %s draws no wider and no higher", async (size, columns, rows) => {
     const { stdout } = await (await worldWithFox()).run(["show", "fox.png", "--size", size], TERMINAL);
-    const lines = stdout
-      .replaceAll(/\u001b\[[\d;]*m/g, "")
-      .trimEnd()
-      .split("\n");
+    const lines = linesOf(stdout);
     expect([lines[0]?.length, lines.length]).toEqual([columns, rows]);
   });
 
@@ -86,10 +87,7 @@ describe("show", () => {
       await photo.withMetadata({ orientation: 6 }).jpeg().toBuffer(),
       "a.jpg",
     );
-    const lines = stdout
-      .replaceAll(/\u001b\[[\d;]*m/g, "")
-      .trimEnd()
-      .split("\n");
+    const lines = linesOf(stdout);
     expect(stderr).toContain("a.jpg (20×60)");
     // Half as high in characters, and fitted to 20 rows of the terminal's 24.
     expect(lines.length / (lines[0]?.length ?? 1)).toBeCloseTo(1.5, 0);

@@ -1,7 +1,10 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
 import { describe, expect, it } from "vitest";
 import type { TaskEvent } from "../../../src/task/lifecycle.ts";
 import { commandWorld, NO_ACCOUNT } from "../../support/command-world.ts";
 import { leaveAtGenerator } from "../../support/generator-task.ts";
+import { ledgerOf } from "../../support/left-task.ts";
 import { EVENTS } from "../../support/records.ts";
 
 const { started, accepted, completed, unknown, failed, saved } = EVENTS;
@@ -23,8 +26,12 @@ async function everyState() {
     ["saved", [started, { ...completed, urls: [] }, saved]],
     ["unsent", [EVENTS.not_sent]],
   ];
-  for (const [name, events] of [...OPEN, ...ends])
-    await leaveAtGenerator(world, events, { prompt: name, work: { taskId: `task_${name}` } });
+  for (const [name, events] of [...OPEN, ...ends]) {
+    const id = await leaveAtGenerator(world, events, { prompt: name, work: { taskId: `task_${name}` } });
+    const { work } = ledgerOf(world.home);
+    await work.begin(id, 0);
+    if (name === "running") await writeFile(path.join(work.of(id, 0), "reply"), "a reply");
+  }
   return world;
 }
 

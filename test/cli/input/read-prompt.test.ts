@@ -28,24 +28,6 @@ it("loses one newline at the end of a file or of standard input, and nothing els
   expect(await promptOf(world, ["an argument\n"])).toBe("an argument\n");
 });
 
-it.each([
-  ["an argument and a file", ["a fox", "--prompt-file", "prompt.txt"], undefined],
-  ["- and a file", ["-", "--prompt-file", "prompt.txt"], "a fox"],
-  ["none at all", [], undefined],
-  ["nothing piped in", [], ""],
-  ["a file that is not there", ["--prompt-file", "missing.txt"], undefined],
-  ["a folder in place of a file", ["--prompt-file", "."], undefined],
-])("%s is a usage error, and nothing is sent", async (_name, args, input) => {
-  const world = await commandWorld();
-  await writeFile(path.join(world.cwd, "prompt.txt"), "a fox");
-  const { code, document } = await world.json(["generate", ...args], input === undefined ? {} : { input });
-  expect([code, document]).toMatchObject([
-    2,
-    { ok: false, error: { type: "usage", exitCode: 2 }, charged: "no" },
-  ]);
-  expect(world.server.requests).toEqual([]);
-});
-
 it("is asked for on a terminal, where none is given and nothing is piped in", async () => {
   const world = await commandWorld();
   const terminal = { terminal: true, env: { NO_COLOR: "1" } };

@@ -43,35 +43,6 @@ it.each([
   expect([code, stderr]).toEqual([0, ""]);
 });
 
-it.each([
-  "generate",
-  "status",
-  "resume",
-  "history",
-  "models",
-  "login",
-  "logout",
-  "config",
-  "sandbox",
-  "serve",
-  "mcp",
-])("imggen %s --help is written for people, on standard output", async (command) => {
-  const world = await commandWorld();
-  const { code, stdout, stderr } = await world.run([command, "--help"]);
-  expect([code, stderr]).toEqual([0, ""]);
-  expect(stdout).toContain("Usage: imggen");
-  expect(stdout).toContain("Examples:");
-  expect(stdout).not.toContain("\u001b");
-  for (const line of stdout.split("\n")) expect(line.length, line).toBeLessThanOrEqual(110);
-});
-
-it("without --json a usage error is on standard error alone, with the next step", async () => {
-  const world = await commandWorld();
-  const { code, stdout, stderr } = await world.run(["genrate", "a fox"]);
-  expect([code, stdout]).toEqual([2, ""]);
-  expect(stderr).toContain("imggen generate");
-});
-
 it("no base URL is exit 2 with both next steps, no key exit 3", async () => {
   const world = await commandWorld();
   const noUrl = await world.json(["generate", "a fox"], { env: { IMGGEN_BASE_URL: undefined } });

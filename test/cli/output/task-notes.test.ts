@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { fold, newRun } from "../../../src/cli/output/run-progress.ts";
 import { taskNotes } from "../../../src/cli/output/task-notes.ts";
 import { Console } from "../../../src/cli/text/console.ts";
 import type { RunEvent } from "../../../src/core/use-cases/run-events.ts";
-import { fold, newRun } from "../../../src/core/use-cases/run-progress.ts";
 
 /** The notes on a task, and the lines that are written. */
 function notes(isLive: boolean) {

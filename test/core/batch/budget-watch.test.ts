@@ -2,19 +2,15 @@ import { expect, it } from "vitest";
 import { BudgetWatch } from "../../../src/core/batch/budget-watch.ts";
 import { planBatch } from "../../../src/core/batch/plan.ts";
 import { BatchClaims } from "../../../src/store/batch-claims.ts";
-import { Ledger } from "../../../src/store/ledger.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
+import { ledgerWorld } from "../../support/ledger-world.ts";
 import { EVENTS, INTENT } from "../../support/records.ts";
-import { someProcesses } from "../../support/some-processes.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { rowsOf } from "./some-rows.ts";
 
 /** A batch whose budget is 3 credits, and two rows of it that cost 2 each, claimed by a process that has not begun them. */
 async function twoClaimedRows() {
-  const processes = someProcesses(1, 2);
-  const folder = await temporaryFolder();
-  const [ledger, other] = [1, 2].map((pid) => new Ledger(folder, fakeClock(), processes.as(pid)));
-  if (ledger === undefined || other === undefined) throw new Error("no ledger");
+  const { ledger, as, processes } = await ledgerWorld(2);
+  const other = as(2);
   const claims = new BatchClaims(ledger.folder, "0123456789abcdef", fakeClock());
   const deps = { claims, ledger, resubmitUnknown: false, retryFailed: false, countsKey: () => true };
   const budget = new BudgetWatch(await planBatch([], deps), 3, deps);

@@ -4,23 +4,20 @@ import { describe, expect, it } from "vitest";
 import type { CheckedRow } from "../../../src/core/batch/batch-row.ts";
 import { planBatch } from "../../../src/core/batch/plan.ts";
 import { BatchClaims } from "../../../src/store/batch-claims.ts";
-import { Ledger } from "../../../src/store/ledger.ts";
 import type { Intent } from "../../../src/task/intent.ts";
 import type { TaskEvent } from "../../../src/task/lifecycle.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
 import { finishTask } from "../../support/finish-task.ts";
+import { ledgerWorld, leftTask } from "../../support/ledger-world.ts";
 import { EVENTS, INTENT } from "../../support/records.ts";
-import { identity, someProcesses } from "../../support/some-processes.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { identity } from "../../support/some-processes.ts";
 import { claimedOnly } from "./batch-run.ts";
 import { rowsOf } from "./some-rows.ts";
 
 const { accepted, completed, saved, failed, refused, not_sent, unknown } = EVENTS;
 
 async function newBatch() {
-  const state = await temporaryFolder();
-  const processes = someProcesses(1, 2, 3);
-  const ledger = new Ledger(state, fakeClock(), processes.as(1));
+  const { ledger, as, processes, state } = await ledgerWorld(2, 3);
   const claims = new BatchClaims(ledger.folder, "0123456789abcdef", fakeClock());
   /** An attempt at a row that has come so far. */
   const attempt = async (
@@ -41,7 +38,7 @@ async function newBatch() {
   };
   const plan = (rows: readonly CheckedRow[], resubmitUnknown = false, retryFailed = false) =>
     planBatch(rows, { claims, ledger, resubmitUnknown, retryFailed, countsKey: () => true });
-  return { ledger, claims, attempt, plan, processes, state };
+  return { ledger, as, claims, attempt, plan, processes, state };
 }
 
 describe("a row whose prompt has blanks around it", () => {
@@ -78,9 +75,7 @@ describe("a batch's plan", () => {
   it("uses what the user submitted in place of a row of unknown outcome, and counts both", async () => {
     const { attempt, plan, ledger } = await newBatch();
     const rows = rowsOf("a fox");
-    const bought = await ledger.begin(INTENT);
-    for (const event of [accepted, completed, saved]) await bought.file.record(event);
-    await finishTask(ledger, bought);
+    const bought = await leftTask(ledger, {}, accepted, completed, saved);
     await attempt(rows[0], 1, {}, unknown, { ...EVENTS.dismissed, replacement: bought.record.id });
     for (const resubmitUnknown of [false, true])
       expect(await plan(rows, resubmitUnknown)).toMatchObject({
@@ -191,16 +186,15 @@ describe("a batch's plan", () => {
   });
 
   it("submits again at the user's request what is unknown, and not what a process is still at", async () => {
-    const { attempt, claims, ledger, plan, processes, state } = await newBatch();
+    const { attempt, claims, ledger, as, plan, processes } = await newBatch();
     const rows = rowsOf("lost", "under way", "of the dead");
     await attempt(rows[0], 1, {}, unknown);
     for (const [at, pid] of [
       [1, 2],
       [2, 3],
     ] as const) {
-      const other = new Ledger(state, fakeClock(), processes.as(pid));
       const id = await claims.claim(rows[at]?.key ?? "", 1, ledger.newId());
-      const task = await other.beginAs(id, INTENT, null);
+      const task = await as(pid).beginAs(id, INTENT, null);
       if (task === "taken") throw new Error("taken");
       task.file.close();
     }

@@ -10,11 +10,9 @@ import {
 } from "../../../src/core/batch/row-files.ts";
 import { SaveFailedError } from "../../../src/core/errors.ts";
 import { BatchClaims } from "../../../src/store/batch-claims.ts";
-import { Ledger } from "../../../src/store/ledger.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
-import { finishTask } from "../../support/finish-task.ts";
-import { EVENTS, INTENT } from "../../support/records.ts";
-import { someProcesses } from "../../support/some-processes.ts";
+import { ledgerWorld, leftTask } from "../../support/ledger-world.ts";
+import { EVENTS } from "../../support/records.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { newRow, newRows } from "./some-rows.ts";
 
@@ -33,15 +31,14 @@ const named = (...outputs: (string | null)[]): PlannedRow[] =>
 
 describe("a file that another process saves for a row just as the batch is planned", () => {
   it("blocks no other row", async () => {
-    const { root, place } = await newPlace();
-    const ledger = new Ledger(root, fakeClock(), someProcesses(1).as(1));
+    const { place } = await newPlace();
+    const { ledger } = await ledgerWorld();
     const claims = new BatchClaims(ledger.folder, "0123456789abcdef", fakeClock());
     const rows = named("fox.png");
     const saveElsewhere = async (key: string) => {
-      const task = await ledger.begin(INTENT);
-      await claims.claim(key, 1, task.record.id);
-      for (const event of [EVENTS.accepted, EVENTS.completed, EVENTS.saved]) await task.file.record(event);
-      await finishTask(ledger, task);
+      const { accepted, completed, saved } = EVENTS;
+      const { record } = await leftTask(ledger, {}, accepted, completed, saved);
+      await claims.claim(key, 1, record.id);
       await writeFile(path.join(place.folder, "fox.png"), "");
     };
     let loads = 0;

@@ -11,10 +11,13 @@ import type { TaskEvent } from "../../../src/task/lifecycle.ts";
 import { accepts } from "../../support/batch-world.ts";
 import { finishTask } from "../../support/finish-task.ts";
 import { EVENTS } from "../../support/records.ts";
-import { failure } from "../../support/scripted-server.ts";
+import { failure, type ServiceScript } from "../../support/scripted-server.ts";
 import { completedAt, inTurn, replies, reset, stillRunning, taskIs } from "../../support/scripts.ts";
 import { begunByOther, claimedOnly, newRun } from "./batch-run.ts";
 import { newRow } from "./some-rows.ts";
+
+/** A run, and a row of it that is new. */
+const newBatch = async (script?: ServiceScript) => ({ ...(await newRun(script)), row: newRow() });
 
 async function ended(row: PlannedRow, run: BatchContext): Promise<RowResult> {
   const end = await runRow(row, run);
@@ -33,8 +36,7 @@ const resubmitted = (row: PlannedRow): PlannedRow => ({
 
 describe("a row that is new", () => {
   it("is claimed, submitted and saved, and reported as submitted by this run", async () => {
-    const { run, claims } = await newRun();
-    const row = newRow();
+    const { run, claims, row } = await newBatch();
     expect(await ended(row, run)).toMatchObject({
       state: "saved",
       isSubmitted: true,
@@ -45,8 +47,7 @@ describe("a row that is new", () => {
   });
 
   it("is begun in the place of whoever claimed it and never did, who is told by a mark", async () => {
-    const { run, server, claims, other, processes } = await newRun();
-    const row = newRow();
+    const { run, server, claims, other, processes, row } = await newBatch();
     const id = await claimedOnly(claims, other.deps.ledger, row, processes.as(2).self);
     expect(claims.attempt(row.key, 1).isShared()).toBe(false);
     expect(await ended(row, run)).toMatchObject({ state: "saved", report: { ledgerId: id } });
@@ -55,8 +56,7 @@ describe("a row that is new", () => {
   });
 
   it("is unknown, and not submitted again, where its claim was damaged, with its task in it", async () => {
-    const { run, server, claims } = await newRun();
-    const row = newRow();
+    const { run, server, claims, row } = await newBatch();
     await ended(row, run);
     const [file = ""] = (await readdir(run.deps.ledger.folder, { recursive: true })).filter((name) =>
       name.endsWith(`${row.key}.1`),
@@ -71,28 +71,21 @@ describe("a row that is new", () => {
   });
 
   it("is pending where the wait ends before the task does, and another run finishes it", async () => {
-    const { run, server } = await newRun({ poll: inTurn(stillRunning, stillRunning, completedAt("/1.png")) });
-    const row = newRow();
-    const hurried = { ...run, wait: { ...run.wait, timeoutMs: 1000 } };
-    expect(await ended(row, hurried)).toMatchObject({
-      state: "unfinished",
-      isSubmitted: true,
-      report: { charged: "yes" },
+    const { run, server, row } = await newBatch({
+      poll: inTurn(stillRunning, stillRunning, completedAt("/1.png")),
     });
+    const hurried = { ...run, wait: { ...run.wait, timeoutMs: 1000 } };
+    const end = await ended(row, hurried);
+    expect(end).toMatchObject({ state: "unfinished", isSubmitted: true, report: { charged: "yes" } });
     expect(await ended(again(row), run)).toMatchObject({ state: "saved", isSubmitted: false });
     expect(server.submits()).toHaveLength(1);
   });
 
   it("is failed where the service refuses it, and new to the next run", async () => {
-    const { run, server, claims } = await newRun({
-      submit: inTurn(replies(failure("image_generation.error.busy")), accepts),
-    });
-    const row = newRow();
-    expect(await ended(row, run)).toMatchObject({
-      state: "failed",
-      isSubmitted: true,
-      report: { charged: "no" },
-    });
+    const busy = replies(failure("image_generation.error.busy"));
+    const { run, server, claims, row } = await newBatch({ submit: inTurn(busy, accepts) });
+    const end = await ended(row, run);
+    expect(end).toMatchObject({ state: "failed", isSubmitted: true, report: { charged: "no" } });
     expect(run.admission.stopped).toBeNull();
     expect(await ended(again(row), run)).toMatchObject({ state: "saved" });
     expect(server.submits()).toHaveLength(2);
@@ -100,9 +93,8 @@ describe("a row that is new", () => {
   });
 
   it("is not sent, rather than failed, where the day's limit comes between", async () => {
-    const { run, server } = await newRun();
+    const { run, server, row } = await newBatch();
     const limited = { ...run, deps: { ...run.deps, dailyCredits: 1 } };
-    const row = newRow();
     expect(await ended(row, limited)).toMatchObject({
       state: "new",
       report: { charged: "no" },
@@ -113,8 +105,7 @@ describe("a row that is new", () => {
   });
 
   it("is not sent where a signal ends the wait for a service that is down", async () => {
-    const { run, world } = await newRun();
-    const row = newRow();
+    const { run, world, row } = await newBatch();
     const { provider } = run.deps.connection;
     const pass = await run.admission.admit(run.deps.signal);
     pass?.release();
@@ -126,8 +117,7 @@ describe("a row that is new", () => {
   });
 
   it("reports where its images differ from what was asked", async () => {
-    const { run } = await newRun();
-    const row = newRow();
+    const { run, row } = await newBatch();
     row.checked.request.ratio = "21:9";
     const { report } = await ended(row, run);
     expect(report?.warnings).toEqual([expect.stringContaining("21:9")]);
@@ -136,11 +126,10 @@ describe("a row that is new", () => {
 
 describe("a row that an earlier run has saved", () => {
   async function saved() {
-    const batch = await newRun();
-    const row = newRow();
-    await ended(row, batch.run);
+    const batch = await newBatch();
+    await ended(batch.row, batch.run);
     const file = path.join(batch.world.output, "a-fox.png");
-    return { ...batch, row, file, requests: batch.server.requests.length };
+    return { ...batch, file, requests: batch.server.requests.length };
   }
 
   it("is skipped without a word to the service", async () => {
@@ -172,10 +161,10 @@ describe("a row that an earlier run has saved", () => {
 
 describe("a row of unknown outcome", () => {
   async function lost() {
-    const batch = await newRun({ submit: inTurn(reset, accepts) });
-    const row = newRow();
-    expect(await ended(row, batch.run)).toMatchObject({ state: "unknown", report: { charged: "unknown" } });
-    return { ...batch, row };
+    const batch = await newBatch({ submit: inTurn(reset, accepts) });
+    const end = await ended(batch.row, batch.run);
+    expect(end).toMatchObject({ state: "unknown", report: { charged: "unknown" } });
+    return batch;
   }
 
   it("is left, with what is known of it", async () => {
@@ -193,10 +182,7 @@ describe("a row of unknown outcome", () => {
   it("is dismissed and submitted again at the user's request", async () => {
     const { run, row, server, world } = await lost();
     const second = resubmitted(row);
-    expect(await ended(second, run)).toMatchObject({
-      state: "saved",
-      isSubmitted: true,
-    });
+    expect(await ended(second, run)).toMatchObject({ state: "saved", isSubmitted: true });
     expect(second.attempts).toHaveLength(2);
     expect(server.submits()).toHaveLength(2);
     expect(await readdir(path.join(world.stateFolder, "tasks", "open"))).toEqual([]);
@@ -224,8 +210,7 @@ describe("a row of unknown outcome", () => {
     const elsewhere = { ...run, deps: other.deps };
     const ends = await Promise.all([runRow(resubmitted(row), run), runRow(resubmitted(row), elsewhere)]);
     expect(server.submits()).toHaveLength(2);
-    for (const end of ends)
-      expect(["saved", undefined]).toContain(end === "elsewhere" ? undefined : end.state);
+    for (const end of ends) expect(["elsewhere", "saved"]).toContain(end === "elsewhere" ? end : end.state);
   });
 
   it("that the user has dismissed is still none that was saved", async () => {
@@ -244,8 +229,7 @@ describe("a row of unknown outcome", () => {
   });
 
   it("whose finished file has lost its last lines is left to the user", async () => {
-    const { run, world, other, processes } = await newRun();
-    const row = newRow();
+    const { run, world, other, processes, row } = await newBatch();
     await ended(row, run);
     processes.die(1);
     const done = path.join(world.stateFolder, "tasks", "done");
@@ -276,8 +260,8 @@ describe("a row of unknown outcome", () => {
 
 describe("a row whose claim was damaged", () => {
   async function damaged(content: string) {
-    const batch = await newRun();
-    const row = newRow();
+    const batch = await newBatch();
+    const { row } = batch;
     await ended(row, batch.run);
     const claim = batch.claims.fileOf(row.key, 1);
     // As it may be where there are no hard links: the task's own file is another.
@@ -313,10 +297,9 @@ describe("a row whose claim was damaged", () => {
 
 describe("a row whose task was removed from the ledger", () => {
   it("is finished from its claim", async () => {
-    const { run, server, world } = await newRun({
+    const { run, server, world, row } = await newBatch({
       poll: inTurn(stillRunning, stillRunning, completedAt("/1.png")),
     });
-    const row = newRow();
     const hurried = { ...run, wait: { ...run.wait, timeoutMs: 1000 } };
     expect(await ended(row, hurried)).toMatchObject({ state: "unfinished" });
     await rm(path.join(world.stateFolder, "tasks", "open"), { recursive: true });
@@ -336,9 +319,8 @@ describe("a row whose task was removed from the ledger", () => {
 
   /** A saved row whose claim knows nothing but what was to be sent. */
   async function copied() {
-    const batch = await newRun();
-    const { world, run, processes } = batch;
-    const row = newRow();
+    const batch = await newBatch();
+    const { world, run, processes, row } = batch;
     await ended(row, run);
     const claim = batch.claims.fileOf(row.key, 1);
     const intent = (await readFile(claim, "utf8")).split("\n", 1)[0];
@@ -346,16 +328,15 @@ describe("a row whose task was removed from the ledger", () => {
     await writeFile(claim, `${intent}\n{"type":"copy"}\n`);
     await rm(path.join(world.stateFolder, "tasks", "done"), { recursive: true });
     processes.die(1);
-    return { ...batch, row, claim };
+    return { ...batch, claim };
   }
 });
 
 describe("a row that was turned away with 429", () => {
   /** Another process has begun it, and recorded what came of it. */
   async function turnedAway(...events: TaskEvent[]) {
-    const batch = await newRun();
-    const { other, claims, run } = batch;
-    const row = newRow();
+    const batch = await newBatch();
+    const { other, claims, run, row } = batch;
     const spec = {
       checked: row.checked,
       destination: { kind: "folder", ...run.output },
@@ -410,8 +391,7 @@ describe("a row that was turned away with 429", () => {
 
 describe("a row that was submitted", () => {
   it("and failed is not submitted again", async () => {
-    const { run, server } = await newRun({ poll: taskIs({ status: "failed", errorCode: 7 }) });
-    const row = newRow();
+    const { run, server, row } = await newBatch({ poll: taskIs({ status: "failed", errorCode: 7 }) });
     expect(await ended(row, run)).toMatchObject({
       state: "failed",
       report: { charged: "unknown" },
@@ -425,8 +405,8 @@ describe("a row that was submitted", () => {
   });
 
   it("with another key says what is needed, and stops no other row", async () => {
-    const batch = await newRun();
-    const row = newRow();
+    const batch = await newBatch();
+    const { row } = batch;
     const task = await begunByOther(batch, row);
     await task.file.record(EVENTS.accepted);
     await task.release();
@@ -443,8 +423,8 @@ describe("a row that was submitted", () => {
   });
 
   it("by a process that is still at it is held", async () => {
-    const batch = await newRun();
-    const row = newRow();
+    const batch = await newBatch();
+    const { row } = batch;
     const task = await begunByOther(batch, row);
     expect(await runRow(row, batch.run)).toBe("elsewhere");
     expect(row.attempts).toEqual([task.record.id]);

@@ -12,6 +12,7 @@ import { UsageError } from "../../../src/lib/error-types.ts";
 import { identity, someProcesses } from "../../support/some-processes.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { tinyDisk } from "../../support/tiny-disk.ts";
+import { words } from "../../support/words.ts";
 
 let pipes: string;
 
@@ -196,41 +197,20 @@ describe("on Windows", () => {
   };
 
   it.each([
-    "what?.png",
-    "NUL.png",
-    "nul",
-    "a:b.png",
-    "C:fox.png",
-    "a|b.png",
+    ...words(`what?.png NUL.png nul a:b.png C:fox.png a|b.png pictures/<fox>/ COM1/fox.png fox.png.
+    C:\\pictures\\fox*.png \\\\?\\C:\\aux.png LPT².png conout$`),
     'a"b.png',
-    "pictures/<fox>/",
-    "COM1/fox.png",
-    "fox.png.",
     "fox.png ",
     "a\tb.png",
-    "C:\\pictures\\fox*.png",
-    "\\\\?\\C:\\aux.png",
-    "LPT².png",
-    "conout$",
   ])("an output %j that no file can have there is refused before anything is sent", async (output) => {
     await expect(onWindows(output)).rejects.toThrow(UsageError);
     await expect(onWindows(output)).rejects.toThrow(/Windows/);
   });
 
-  it.each([
-    "fox.png",
-    "C:\\pictures\\fox.png",
-    "c:/pictures/",
-    "D:\\",
-    "..\\fox.png",
-    "./pictures/../fox.png",
-    "\\\\server\\share\\fox.png",
-    "\\\\?\\C:\\fox.png",
-    "null.png",
-    "console.png",
-    "com.png",
-    ".fox.png",
-  ])("an output %j is taken", async (output) => {
+  it.each(
+    words(`fox.png C:\\pictures\\fox.png c:/pictures/ D:\\ ..\\fox.png ./pictures/../fox.png
+    \\\\server\\share\\fox.png \\\\?\\C:\\fox.png null.png console.png com.png .fox.png`),
+  )("an output %j is taken", async (output) => {
     expect(await onWindows(output)).toBeTruthy();
   });
 

@@ -4,6 +4,7 @@ import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { FileSink } from "../../../src/core/images/file-sink.ts";
 import { DiskFile } from "../../../src/lib/disk-file.ts";
+import { pause } from "../../support/scripts.ts";
 import { replaceCall } from "../../support/system-calls.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -97,7 +98,7 @@ describe("a download on its way to the disk", () => {
     let writing = 0;
     const writeChunks = async (chunks: readonly Uint8Array[]) => {
       writing += 1;
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await pause(50);
       writing -= 1;
       await disk.writeChunks(chunks);
     };

@@ -32,6 +32,20 @@ interface Saving extends Partial<Omit<SaveSpec, "destination" | "sources">> {
   deps?: Partial<TaskDeps>;
 }
 
+const SPEC = {
+  taskId: "task-1",
+  request: { prompt: "a fox", model: "gamma-image-2" },
+  copies: [],
+  facts: null,
+  stem: "stem",
+  date: new Date(2026, 0, 31),
+  keepsSinceMs: new Date(2026, 0, 31).getTime(),
+  recovering: false,
+  owned: true,
+  mostImages: MOST_IMAGES,
+  savesAll: true,
+};
+
 const newResult = (): SaveResult => ({ files: [], warnings: [], bad: [], rest: [] });
 
 /** Saves a task's images, `/0`, `/1`, …, into a folder of its own. */
@@ -54,29 +68,15 @@ async function saving({
     // Older than anything in a world whose clock is a fake one.
     await utimes(path.join(folder, name), EARLIER, EARLIER);
   }
-  await saveImages(
-    {
-      taskId: "task-1",
-      request: { prompt: "a fox", model: "gamma-image-2" },
-      sources: atUrls(urls ?? images.map((_, at) => `${server.origin}/${at}`), async () => null),
-      copies: [],
-      saved: before.map(
-        (file) => file && { ...file, url: file.url?.replace("PORT", `${server.port}`) ?? null },
-      ),
-      facts: null,
-      stem: "stem",
-      date: new Date(2026, 0, 31),
-      keepsSinceMs: new Date(2026, 0, 31).getTime(),
-      recovering: false,
-      owned: true,
-      mostImages: MOST_IMAGES,
-      savesAll: true,
-      ...spec,
-      destination: { ...world.destination, folder, ...destination } as Destination,
-    },
-    result,
-    { ...world.deps, ...deps },
+  const sources = atUrls(urls ?? images.map((_, at) => `${server.origin}/${at}`), async () => null);
+  const kept = before.map(
+    (file) => file && { ...file, url: file.url?.replace("PORT", `${server.port}`) ?? null },
   );
+  const to = { ...world.destination, folder, ...destination } as Destination;
+  await saveImages({ ...SPEC, ...spec, sources, saved: kept, destination: to }, result, {
+    ...world.deps,
+    ...deps,
+  });
   const names = (await readdir(folder)).sort();
   const files = result.files.filter((file) => file !== null);
   const saved = files.map((file) => (file.path === null ? null : path.relative(folder, file.path)));
@@ -325,61 +325,51 @@ describe("an image for standard output", () => {
 });
 
 describe("after a crash", () => {
-  it("a file that was published just before is recognised, not saved twice", async () => {
-    const { saved, names } = await saving({ recovering: true, existing: { "a-fox.png": png() } });
-    expect(saved).toEqual(["a-fox.png"]);
-    expect(names).toEqual(["a-fox.png"]);
+  const theirs = "somebody else's";
+  const twin = Buffer.from(png());
+  twin[20] = (twin[20] ?? 0) ^ 1;
+
+  it.each<[string, Record<string, string | Buffer>, Buffer[], string[]]>([
+    ["a file that was published just before is recognised", { "a-fox.png": png() }, [png()], ["a-fox.png"]],
+    [
+      "it is recognised under the number that it was given",
+      { "a-fox.png": theirs, "a-fox-2.png": png() },
+      [png()],
+      ["a-fox-2.png"],
+    ],
+    ["another file of the same length is not taken for it", { "a-fox.png": twin }, [png()], ["a-fox-2.png"]],
+    [
+      "several images find their own files again",
+      { "a-fox.png": png(0), "a-fox-2.png": png(1) },
+      [png(0), png(1)],
+      ["a-fox.png", "a-fox-2.png"],
+    ],
+    [
+      "two images that are equal are still two files",
+      { "a-fox.png": png() },
+      [png(), png()],
+      ["a-fox.png", "a-fox-2.png"],
+    ],
+    [
+      "so they are where the first had to give way to a file of the user's",
+      { "a-fox.png": theirs },
+      [png(), png()],
+      ["a-fox-2.png", "a-fox-3.png"],
+    ],
+  ])("%s", async (_what, existing, images, files) => {
+    const { saved, names } = await saving({ recovering: true, existing, images });
+    expect(saved).toEqual(files);
+    expect(names).toEqual([...new Set([...Object.keys(existing), ...files])].sort());
   });
 
-  it("it is recognised under the number that it was given", async () => {
-    const existing = { "a-fox.png": "somebody else's", "a-fox-2.png": png() };
-    const { saved, names } = await saving({ recovering: true, existing });
-    expect(saved).toEqual(["a-fox-2.png"]);
-    expect(names).toEqual(["a-fox-2.png", "a-fox.png"]);
-  });
-
-  it("another file of the same length is not taken for it", async () => {
-    const other = Buffer.from(png());
-    other[20] = (other[20] ?? 0) ^ 1;
-    const { saved } = await saving({ recovering: true, existing: { "a-fox.png": other } });
-    expect(saved).toEqual(["a-fox-2.png"]);
-  });
-
-  it("several images find their own files again", async () => {
-    const existing = { "a-fox.png": png(0), "a-fox-2.png": png(1) };
-    const { saved, names } = await saving({ images: [png(0), png(1)], recovering: true, existing });
-    expect(saved).toEqual(["a-fox.png", "a-fox-2.png"]);
-    expect(names).toHaveLength(2);
-  });
-
-  it("two images that are equal are still two files", async () => {
-    const existing = { "a-fox.png": png() };
-    const { saved, names } = await saving({ images: [png(), png()], recovering: true, existing });
-    expect(saved).toEqual(["a-fox.png", "a-fox-2.png"]);
-    expect(names).toHaveLength(2);
-  });
-
-  it("two equal images are still two files where the first had to give way to a file of the user's", async () => {
-    const existing = { "a-fox.png": "somebody else's" };
-    const { saved } = await saving({ images: [png(), png()], recovering: true, existing });
-    expect(saved).toEqual(["a-fox-2.png", "a-fox-3.png"]);
-  });
-
-  it("what was left half done is taken away", async () => {
-    const existing = { [partOf(hostname())]: "half" };
-    expect((await saving({ recovering: true, existing })).names).toEqual(["a-fox.png"]);
-  });
-
-  it("what a process of another machine may be at is left alone", async () => {
-    const existing = { [partOf("elsewhere")]: "half" };
-    const { names } = await saving({ recovering: true, existing });
-    expect(names).toEqual([...Object.keys(existing), "a-fox.png"]);
-  });
-
-  it("what another process may be at is left alone by one that does not own the task", async () => {
-    const existing = { [partOf(hostname())]: "half" };
-    const { names } = await saving({ recovering: true, owned: false, existing });
-    expect(names).toEqual([...Object.keys(existing), "a-fox.png"]);
+  it.each([
+    ["was left half done is taken away", hostname(), true, false],
+    ["a process of another machine may be at is left alone", "elsewhere", true, true],
+    ["another may be at is left alone by one that does not own the task", hostname(), false, true],
+  ])("what %s", async (_what, host, owned, isLeft) => {
+    const part = partOf(host);
+    const { names } = await saving({ recovering: true, owned, existing: { [part]: "half" } });
+    expect(names).toEqual([...(isLeft ? [part] : []), "a-fox.png"]);
   });
 
   it("without one, an equal file of the user's own is not taken for the image", async () => {
@@ -398,19 +388,12 @@ it("two that save one task at once, neither owning it, never write into each oth
   const save = async () => {
     const result = newResult();
     const spec = {
-      taskId: "task-1",
+      ...SPEC,
       request: null,
       sources: atUrls([`${server.origin}/0`], async () => null),
       saved: [],
-      copies: [],
-      facts: null,
-      stem: "stem",
-      date: new Date(2026, 0, 31),
-      keepsSinceMs: new Date(2026, 0, 31).getTime(),
       recovering: true,
       owned: false,
-      mostImages: MOST_IMAGES,
-      savesAll: true,
       destination: { ...world.destination, folder } as Destination,
     };
     await saveImages(spec, result, world.deps);

@@ -114,6 +114,17 @@ describe("a pass through the admission", () => {
     expect(await new AdmittedRequests(own, null).cancel?.("task-1", never())).toBe(true);
   });
 
+  it("has a row wait for its place at a provider that has only so many", async () => {
+    const { admission } = newGate([TAKEN]);
+    expect((await admitted(admission)).place).toBeUndefined();
+    const leave = () => {};
+    const own = new Admission(
+      { ...admission.provider, place: async () => leave },
+      { clock: fakeClock(), random: () => 0, onOutage: () => {} },
+    );
+    expect(await new AdmittedRequests(own, null).place?.({ signal: never(), onWait: () => {} })).toBe(leave);
+  });
+
   it("never sends again what may have arrived", async () => {
     const { admission, sentAtMs } = newGate([LOST, TAKEN]);
     expect(await (await admitted(admission)).submit(JOB, HOW)).toEqual(LOST);

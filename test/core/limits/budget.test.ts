@@ -23,7 +23,11 @@ const STRICT = { matrix: MODELS, allowUndocumented: false };
 const LAX = { ...STRICT, allowUndocumented: true };
 const NAMES_COSTS = expect.stringContaining("Documented costs: gamma-image-2 (2 to 8 credits), ");
 const cost = (credits: number, undocumented = 0): TotalCost => ({ rows: 3, credits, undocumented });
-const chargedForOthers = cost(0);
+const batch = (toSubmit: TotalCost, charged = cost(0), chargedForOthers = cost(0)) => ({
+  toSubmit,
+  charged,
+  chargedForOthers,
+});
 
 describe("a batch's budget", () => {
   it.each([
@@ -32,9 +36,7 @@ describe("a batch's budget", () => {
     [0, 10, 10],
     [0, 0, 0],
   ])("takes %i credits still to submit and %i charged before under a cap of %i", (toSubmit, charged, cap) => {
-    expect(() =>
-      checkBatchBudget({ toSubmit: cost(toSubmit), charged: cost(charged), chargedForOthers }, cap, STRICT),
-    ).not.toThrow();
+    expect(() => checkBatchBudget(batch(cost(toSubmit), cost(charged)), cap, STRICT)).not.toThrow();
   });
 
   it.each([
@@ -45,8 +47,7 @@ describe("a batch's budget", () => {
   ])(
     "refuses %i still to submit and %i charged before under a cap of %i, with the figures",
     (toSubmit, charged, cap) => {
-      const check = () =>
-        checkBatchBudget({ toSubmit: cost(toSubmit), charged: cost(charged), chargedForOthers }, cap, STRICT);
+      const check = () => checkBatchBudget(batch(cost(toSubmit), cost(charged)), cap, STRICT);
       expect(check).toThrow(BudgetExceededError);
       expect(check).toThrow(
         charged === 0
@@ -67,32 +68,26 @@ describe("a batch's budget", () => {
   ])(
     "cannot be kept where a cost is not documented, %j to submit and %j before: says of which rows",
     (toSubmit, charged, what, hint) => {
-      expect(() => checkBatchBudget({ toSubmit, charged, chargedForOthers }, 1000, STRICT)).toThrow(
+      expect(() => checkBatchBudget(batch(toSubmit, charged), 1000, STRICT)).toThrow(
         expect.objectContaining({
           message: `What ${what} is not documented, so --max-credits cannot be enforced.`,
           hint,
         }),
       );
-      expect(() => checkBatchBudget({ toSubmit, charged, chargedForOthers }, 1000, LAX)).not.toThrow();
+      expect(() => checkBatchBudget(batch(toSubmit, charged), 1000, LAX)).not.toThrow();
     },
   );
 
   it("is kept for what is documented even where the rest may pass", () => {
-    expect(() =>
-      checkBatchBudget({ toSubmit: cost(11, 1), charged: cost(0), chargedForOthers }, 10, LAX),
-    ).toThrow(BudgetExceededError);
+    expect(() => checkBatchBudget(batch(cost(11, 1)), 10, LAX)).toThrow(BudgetExceededError);
   });
 
   it("counts what rows have cost that were edited out of the manifest", () => {
-    const batch = { toSubmit: cost(2), charged: cost(4), chargedForOthers: cost(5) };
-    expect(() => checkBatchBudget(batch, 11, STRICT)).not.toThrow();
-    expect(() => checkBatchBudget(batch, 10, STRICT)).toThrow(
-      /still costs 2 credits, 9 may have been charged/,
-    );
-    const unpriced = { ...batch, chargedForOthers: cost(0, 1) };
-    expect(() => checkBatchBudget(unpriced, 100, STRICT)).toThrow(
-      /1 row of an earlier run costs is not documented/,
-    );
+    const check = (cap: number, others = cost(5)) =>
+      checkBatchBudget(batch(cost(2), cost(4), others), cap, STRICT);
+    expect(() => check(11)).not.toThrow();
+    expect(() => check(10)).toThrow(/still costs 2 credits, 9 may have been charged/);
+    expect(() => check(100, cost(0, 1))).toThrow(/1 row of an earlier run costs is not documented/);
   });
 });
 
@@ -102,10 +97,9 @@ it.each([
 ])(
   "%i credits to submit and %i charged before over a cap of 10: taking rows out is named where it helps",
   (toSubmit, charged, hint) => {
-    const plan = { toSubmit: cost(toSubmit), charged: cost(0), chargedForOthers: cost(charged) };
-    expect(() => checkBatchBudget(plan, 10, STRICT)).toThrow(
-      expect.objectContaining({ hint: expect.stringMatching(hint) }),
-    );
+    const plan = batch(cost(toSubmit), cost(0), cost(charged));
+    const error = expect.objectContaining({ hint: expect.stringMatching(hint) });
+    expect(() => checkBatchBudget(plan, 10, STRICT)).toThrow(error);
   },
 );
 

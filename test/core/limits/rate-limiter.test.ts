@@ -166,7 +166,9 @@ function limited() {
   return { open, clock, polls: { poll } };
 }
 
-it("leaves a provider able to stop what it has accepted, and to say how far it is", async () => {
+const leave = () => {};
+
+it("leaves a provider able to stop what it has accepted, to say how far it is, and to have requests wait for a place", async () => {
   const provider: Provider = {
     version: 1,
     limits: { concurrency: null, submitMs: 1 },
@@ -175,10 +177,12 @@ it("leaves a provider able to stop what it has accepted, and to say how far it i
     poll: async () => RUNNING,
     cancel: async (taskId) => taskId === "task-1",
     follow: async (taskId) => taskId === "task-1",
+    place: async () => leave,
   };
-  const { cancel, follow } = withLimitedPolls(provider, { clock: steppedClock(), random: () => 0 });
+  const { cancel, follow, place } = withLimitedPolls(provider, { clock: steppedClock(), random: () => 0 });
   expect(await cancel?.("task-1", signal)).toBe(true);
   expect(await follow?.("task-1", { signal, onProgress: () => {} })).toBe(true);
+  expect(await place?.({ signal, onWait: () => {} })).toBe(leave);
 });
 
 const ids = (count: number) => Array.from({ length: count }, (_, at) => `task-${at}`);

@@ -3,25 +3,15 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { OutputNames, outputNameProblem } from "../../../src/core/manifest/output-name.ts";
 import { anyCharacter } from "../../support/any-character.ts";
+import { cpuTimeOf } from "../../support/cpu-time.ts";
 import { share } from "../../support/holds.ts";
+import { words } from "../../support/words.ts";
 
 describe("a row's output name", () => {
   it.each([
-    "fox",
-    "fox.png",
+    ...words(`fox fox.png a/b/c/d .hidden ..fox ~fox a~/fox fox..png -rf con-man.png console 狐/雪.webp
+    👩‍🚀.png v1.5`),
     "foxes/red fox.png",
-    "a/b/c/d",
-    ".hidden",
-    "..fox",
-    "~fox",
-    "a~/fox",
-    "fox..png",
-    "-rf",
-    "con-man.png",
-    "console",
-    "狐/雪.webp",
-    "👩‍🚀.png",
-    "v1.5",
     `${"x".repeat(251)}.png`,
     "x".repeat(250),
   ])("may be %j", (name) => {
@@ -151,11 +141,12 @@ describe("the output names of a batch", () => {
     expect(next).toContain("line 2");
   });
 
-  it("take a hundred thousand names at once", () => {
+  it("take twenty thousand names at once", async () => {
     const all = new OutputNames();
-    const names = Array.from({ length: 100_000 }, (_, index) => `foxes/fox-${index}`);
-    const started = performance.now();
-    expect(names.filter((name, index) => all.add(index + 1, name) !== null)).toEqual([]);
-    expect(performance.now() - started).toBeLessThan(20_000);
+    const names = Array.from({ length: 20_000 }, (_, index) => `foxes/fox-${index}`);
+    const cost = await cpuTimeOf(() =>
+      expect(names.filter((name, index) => all.add(index + 1, name) !== null)).toEqual([]),
+    );
+    expect(cost).toBeLessThan(4_000);
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ManifestEntry } from "../../../src/core/manifest/entry.ts";
-import { readManifest } from "../../../src/core/manifest/read-manifest.ts";
+import { readManifest, readRows } from "../../../src/core/manifest/read-manifest.ts";
+import { cpuTimeOf } from "../../support/cpu-time.ts";
 import { share } from "../../support/holds.ts";
 import { read } from "./entries.ts";
 
@@ -13,12 +14,13 @@ describe("a manifest", () => {
   });
 });
 
-it("a manifest without an end has a million rows, and then a problem", async () => {
-  async function* endless() {
-    for (;;) yield Buffer.from("y\n".repeat(10_000));
+it("rows without an end are a million, and then a problem", async () => {
+  // What is no row is counted too, and costs the least to read.
+  function* endless() {
+    for (;;) yield null;
   }
   let last: ManifestEntry | undefined;
-  for await (const entry of readManifest(endless(), "txt")) last = entry;
+  for await (const entry of readRows(endless())) last = entry;
   expect(last).toEqual({
     line: 1_000_001,
     message: "more than 1,000,000 rows; split the manifest. Nothing below is read",
@@ -71,15 +73,16 @@ describe("a large manifest", () => {
         yield Buffer.from(LINES[format].repeat(rows));
       }
     }
-    const started = performance.now();
     let rows = 0;
-    for await (const entry of readManifest(source(), format)) {
-      if (!("message" in entry)) rows += 1;
-      ahead -= 1;
-    }
+    const cost = await cpuTimeOf(async () => {
+      for await (const entry of readManifest(source(), format)) {
+        if (!("message" in entry)) rows += 1;
+        ahead -= 1;
+      }
+    });
     expect(rows).toBe(ROWS);
     expect(mostAhead).toBeLessThanOrEqual(5000);
-    expect(performance.now() - started).toBeLessThan(20_000);
+    expect(cost).toBeLessThan(20_000);
   });
 });
 

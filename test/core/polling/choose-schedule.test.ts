@@ -9,30 +9,24 @@ import { learnedSchedule } from "../../../src/core/polling/learned-schedule.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
 import type { GenerationRequest } from "../../../src/task/request.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
-import { finishTask } from "../../support/finish-task.ts";
+import { ledgerWorld, leftTask } from "../../support/ledger-world.ts";
 import { EVENTS, INTENT } from "../../support/records.ts";
 import { mean, pollTimes } from "../../support/simulated-tasks.ts";
 import { someProcesses } from "../../support/some-processes.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const FOX: GenerationRequest = { prompt: "a fox", model: "gamma-image-2" };
 const SEEN = { seenMs: 41_000, pendingMs: 40_000 };
 const { accepted, completed, saved } = EVENTS;
 
 async function newLedger() {
-  const state = await temporaryFolder();
-  const clock = fakeClock();
-  const ledger = new Ledger(state, clock, someProcesses(1).as(1));
+  const { ledger, clock, state } = await ledgerWorld();
   /** Finished tasks, seen to complete at these times. */
   const remember = async (
     request: GenerationRequest,
     ...sightings: { seenMs: number | null; pendingMs: number | null }[]
   ) => {
-    for (const sighting of sightings) {
-      const task = await ledger.begin({ ...INTENT, request });
-      for (const event of [accepted, { ...completed, ...sighting }, saved]) await task.file.record(event);
-      await finishTask(ledger, task);
-    }
+    for (const sighting of sightings)
+      await leftTask(ledger, { request }, accepted, { ...completed, ...sighting }, saved);
   };
   return { ledger, clock, remember, schedules: new PollingSchedules(ledger, INTENT.service), state };
 }

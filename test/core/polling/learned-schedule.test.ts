@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { defaultSchedule } from "../../../src/core/polling/fixed-schedules.ts";
 import { learnedSchedule } from "../../../src/core/polling/learned-schedule.ts";
+import { holds } from "../../support/holds.ts";
 import {
   type Durations,
   draw,
@@ -137,16 +138,17 @@ describe("whatever the history, the learned schedule", () => {
   const histories = fc.array(interval, { maxLength: 60 });
 
   it("polls no more than 58 times in any 180 s, from any age on, and never stops", () => {
-    fc.assert(
+    holds(
       fc.property(histories, age, (history, ageMs) => {
         const times = pollTimes(learnedSchedule(history), ageMs + 900_000, ageMs);
         expect(mostWithin(times, 180_000)).toBeLessThanOrEqual(58);
       }),
+      500,
     );
   });
 
   it("never polls at once, and never pauses for more than 15 s", () => {
-    fc.assert(
+    holds(
       fc.property(histories, fc.oneof(fc.constant(0), age), (history, ageMs) => {
         const times = pollTimes(learnedSchedule(history), ageMs + 900_000, ageMs);
         for (const [i, at] of times.entries()) {
@@ -155,15 +157,17 @@ describe("whatever the history, the learned schedule", () => {
           expect(at - (times[i - 1] ?? ageMs)).toBeLessThan(15_001);
         }
       }),
+      500,
     );
   });
 
   it("polls a task as the automatic one does: one of unknown age", () => {
-    fc.assert(
+    holds(
       fc.property(histories, (history) => {
         const delayMs = learnedSchedule(history).nextDelayMs(Number.POSITIVE_INFINITY);
         expect(delayMs).toBe(defaultSchedule.nextDelayMs(Number.POSITIVE_INFINITY));
       }),
+      500,
     );
   });
 });

@@ -149,7 +149,7 @@ describe("the deadline of a wait", () => {
   });
 });
 
-// Which replies are errors: test/api/service.test.ts.
+// Which replies are errors: test/providers/service/http-service.test.ts.
 describe("errors while waiting", () => {
   it.each<[string, Buffer | Behaviour]>([
     ["a cut connection", (_request, socket) => void socket.resetAndDestroy()],

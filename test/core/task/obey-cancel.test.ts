@@ -6,6 +6,7 @@ import { continueEarlier } from "../../../src/core/task/continue.ts";
 import type { PollReply, SubmitReply } from "../../../src/providers/provider.ts";
 import { EVENTS } from "../../support/records.ts";
 import { type Answer, drawn, endless, lost } from "../../support/scripted-provider.ts";
+import { pause } from "../../support/scripts.ts";
 import { identity } from "../../support/some-processes.ts";
 import { linesIn, type WorkOptions, workWorld } from "./work-world.ts";
 
@@ -157,7 +158,7 @@ describe("a task that its provider has accepted", () => {
       for (const entry of await world.deps.ledger.unfinished())
         if (entry.kind === "task") await world.deps.ledger.markCancelled(entry.record);
       // Its process looks for marks now and then.
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await pause(50);
       return asked.length > 0 ? then : ofPoll({ status: "running", word: null });
     };
     Object.assign(world.provider, { cancel, poll });

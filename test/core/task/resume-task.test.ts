@@ -16,11 +16,12 @@ import { png, sha256 } from "../../support/images.ts";
 import { liveService } from "../../support/live-server.ts";
 import { AT, EVENTS } from "../../support/records.ts";
 import { refuseReleases } from "../../support/refused-release.ts";
-import { failure, type ServiceScript, success } from "../../support/scripted-server.ts";
-import { completedAt, inTurn, taskIs } from "../../support/scripts.ts";
+import { type Behaviour, failure, type ServiceScript, success } from "../../support/scripted-server.ts";
+import { completedAt, inTurn, replies, stillRunning, taskIs } from "../../support/scripts.ts";
 import { someProcesses } from "../../support/some-processes.ts";
 import { type TaskWorldOptions, taskWorld, testIdentity } from "../../support/task-world.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { linesIn } from "./work-world.ts";
 
 const { not_sent, refused, unknown, accepted, completed, failed } = EVENTS;
 const WAIT = { timeoutMs: 5000, schedule: fixedSchedule(1000) };
@@ -73,18 +74,7 @@ async function leftBehind({
   };
   const resume = (id = owned.record.id, override: Destination | null = null) =>
     resumeById(id, override, fallback, deps);
-  const lines = async () => {
-    const files = await readdir(path.join(stateFolder, "tasks"), { recursive: true });
-    const file =
-      files.find((name) => path.basename(name).startsWith(owned.record.id) && name.endsWith(".jsonl")) ?? "";
-    const text = await readFile(path.join(stateFolder, "tasks", file), "utf8");
-    const types = text
-      .trimEnd()
-      .split("\n")
-      .map((line) => /"type":"(\w+)"/.exec(line)?.[1]);
-    return { folder: file.split("/")[0], types };
-  };
-  return { resume, lines, server, id: owned.record.id, fallback, ...world };
+  return { resume, lines: () => linesIn(world), server, id: owned.record.id, fallback, ...world };
 }
 
 async function resumeById(
@@ -122,7 +112,7 @@ describe("resuming a task of which only the intent is on disk", () => {
       });
     }
     expect(server.requests).toEqual([]);
-    expect(await lines()).toEqual({ folder: "open", types: ["intent", ...events.map(({ type }) => type)] });
+    expect(lines()).toEqual({ folder: "open", types: ["intent", ...events.map(({ type }) => type)] });
   });
 
   it.each([
@@ -136,7 +126,7 @@ describe("resuming a task of which only the intent is on disk", () => {
       error: { type },
     });
     expect(server.requests).toEqual([]);
-    expect((await lines()).folder).toBe("done");
+    expect(lines().folder).toBe("done");
   });
 });
 
@@ -152,7 +142,7 @@ describe("resuming a task that was accepted", () => {
     });
     expect(clock.waits).toEqual([0]);
     expect(server.submits()).toEqual([]);
-    expect(await lines()).toEqual({ folder: "done", types: ["intent", "accepted", "completed", "saved"] });
+    expect(lines()).toEqual({ folder: "done", types: ["intent", "accepted", "completed", "saved"] });
   });
 
   it("takes the service's id as well as the ledger's", async () => {
@@ -168,46 +158,40 @@ describe("resuming a task that was accepted", () => {
     await expect(readdir(output)).rejects.toMatchObject({ code: "ENOENT" });
   });
 
-  it("leaves it for another time where it is still running", async () => {
-    const { resume, lines } = await leftBehind({
-      events: [accepted],
-      script: { poll: (_request, socket) => void socket.write(success({ status: "processing" })) },
-    });
-    expect(await resume()).toMatchObject({ state: "accepted", error: { type: "pending" } });
-    expect(await lines()).toEqual({ folder: "open", types: ["intent", "accepted"] });
-    expect(await resume()).toMatchObject({ state: "accepted", error: { type: "pending" } });
-  });
-
-  it("ends it where it has failed", async () => {
-    const { resume, lines } = await leftBehind({
-      events: [accepted],
-      script: { poll: (_request, socket) => void socket.write(success({ status: "failed", errorCode: 3 })) },
-    });
-    expect(await resume()).toMatchObject({
-      state: "failed",
-      charged: "unknown",
-      error: { type: "generation_failed" },
-    });
-    expect(await lines()).toEqual({ folder: "done", types: ["intent", "accepted", "failed"] });
-  });
-
-  it("leaves it where the service refuses the key", async () => {
-    const { resume, lines } = await leftBehind({
-      events: [accepted],
-      script: { poll: (_request, socket) => void socket.write(failure("login_required", 401)) },
-    });
-    expect(await resume()).toMatchObject({
-      state: "accepted",
-      charged: "yes",
-      error: { type: "auth_required" },
-    });
-    expect((await lines()).folder).toBe("open");
+  it.each<[string, object, Behaviour, "open" | "done", string[]]>([
+    [
+      "leaves it for another time where it is still running",
+      { state: "accepted", error: { type: "pending" } },
+      stillRunning,
+      "open",
+      ["intent", "accepted"],
+    ],
+    [
+      "ends it where it has failed",
+      { state: "failed", charged: "unknown", error: { type: "generation_failed" } },
+      taskIs({ status: "failed", errorCode: 3 }),
+      "done",
+      ["intent", "accepted", "failed"],
+    ],
+    [
+      "leaves it where the service refuses the key",
+      { state: "accepted", charged: "yes", error: { type: "auth_required" } },
+      replies(failure("login_required", 401)),
+      "open",
+      ["intent", "accepted"],
+    ],
+  ])("%s", async (_what, report, poll, folder, types) => {
+    const { resume, lines } = await leftBehind({ events: [accepted], script: { poll } });
+    for (let time = 0; time < 2; time++) {
+      expect(await resume()).toMatchObject(report);
+      expect(lines()).toEqual({ folder, types });
+    }
   });
 
   it("goes on on a fresh line after a torn one", async () => {
     const { resume, lines } = await leftBehind({ events: [accepted], torn: '{"type":"completed","at":"20' });
     expect(await resume()).toMatchObject({ state: "saved", error: null });
-    expect(await lines()).toEqual({
+    expect(lines()).toEqual({
       folder: "done",
       types: ["intent", "accepted", "completed", "completed", "saved"],
     });
@@ -228,12 +212,8 @@ describe("resuming a task that was accepted", () => {
     await writeFile(file, png());
     const events: TaskEvent[] = [accepted, completed, { type: "saved", at: AT, files: [savedAt(file)] }];
     const { resume, server } = await leftBehind({ events, alive: true });
-    expect(await resume()).toMatchObject({
-      state: "saved",
-      charged: "yes",
-      files: [{ path: file }],
-      error: null,
-    });
+    const files = [{ path: file }];
+    expect(await resume()).toMatchObject({ state: "saved", charged: "yes", files, error: null });
     expect(server.requests).toEqual([]);
   });
 
@@ -276,10 +256,10 @@ describe("resuming a task that was completed", () => {
   ])("leaves it to be resumed where it %s", async (_what, answer) => {
     const { resume, lines } = await leftBehind({
       events: [accepted, completed],
-      script: { poll: (_request, socket) => void socket.write(answer) },
+      script: { poll: replies(answer) },
     });
     expect(await resume()).toMatchObject({ charged: "yes", state: "accepted", error: expect.anything() });
-    expect((await lines()).folder).toBe("open");
+    expect(lines().folder).toBe("open");
   });
 });
 
@@ -287,10 +267,10 @@ describe("resuming a task that was finished", () => {
   it("puts a failed one's file away, and polls it: it may have been completed since", async () => {
     const { resume, lines, server } = await leftBehind({
       events: [accepted, failed],
-      script: { poll: (_request, socket) => void socket.write(success({ status: "failed", errorCode: 3 })) },
+      script: { poll: taskIs({ status: "failed", errorCode: 3 }) },
     });
     expect(await resume()).toMatchObject({ state: "failed", error: { type: "generation_failed" } });
-    expect((await lines()).folder).toBe("done");
+    expect(lines().folder).toBe("done");
     expect(server.requests).toHaveLength(1);
   });
 
@@ -305,7 +285,7 @@ describe("resuming a task that was finished", () => {
     const reports = await Promise.all([resume("task-1"), resume("task-1")]);
     for (const report of reports) expect(report).toMatchObject({ state: "saved", error: null });
     expect(await readdir(output)).toEqual(["a-fox.png"]);
-    const { folder, types } = await lines();
+    const { folder, types } = lines();
     expect(folder).toBe("done");
     expect([...new Set(types)]).toEqual(["intent", "accepted", "failed", "saved"]);
     expect(await deps.ledger.read(id)).toMatchObject({ record: { state: { name: "saved" } } });
@@ -347,56 +327,34 @@ describe("resuming a task that was finished", () => {
     const saved: TaskEvent = { type: "saved", at: AT, files: [savedAt(file)] };
     const { resume, lines, server } = await leftBehind({ events: [accepted, completed, saved] });
     expect(await resume()).toMatchObject({ state: "saved", error: null, files: [{ path: file }] });
-    expect((await lines()).folder).toBe("done");
+    expect(lines().folder).toBe("done");
     expect(server.requests).toEqual([]);
   });
 });
 
-describe("resuming a task of another account", () => {
-  it("is refused with what is needed, and the task is left as it is", async () => {
-    const { lines, id, deps, clock, server, fallback } = await leftBehind({ events: [accepted] });
-    const elsewhere = { baseUrl: "https://other.example/api", keyId: "0" };
-    const refusing: UseCaseDeps = {
-      ...ofOneAccount(deps),
-      async depsFor({ service }, taskId) {
-        requireSameAccount(service, elsewhere, taskId);
-        return deps;
-      },
-    };
-    const report = await resumeById(id, null, fallback, refusing);
-    expect(report).toMatchObject({
-      taskId: "task-1",
-      error: { type: "usage", charged: "yes", hint: expect.stringContaining(server.baseUrl) },
-    });
-    expect(server.requests).toEqual([]);
-    expect(clock.waits).toEqual([]);
-    expect(await lines()).toEqual({ folder: "open", types: ["intent", "accepted"] });
-  });
-
-  it("leaves it free to be resumed with the right one", async () => {
-    const { resume, id, deps, fallback } = await leftBehind({ events: [accepted] });
-    const refusing: UseCaseDeps = {
-      ...ofOneAccount(deps),
-      async depsFor({ service }, taskId) {
-        requireSameAccount(service, testIdentity("https://other.example/api"), taskId);
-        return deps;
-      },
-    };
-    await resumeById(id, null, fallback, refusing);
-    expect(await resume()).toMatchObject({ state: "saved", error: null });
-  });
+it("resuming a task of another account is refused with what is needed, and it can be resumed with the right one", async () => {
+  const { resume, lines, id, deps, clock, server, fallback } = await leftBehind({ events: [accepted] });
+  const elsewhere = testIdentity("https://other.example/api");
+  const refusing: UseCaseDeps = {
+    ...ofOneAccount(deps),
+    async depsFor({ service }, taskId) {
+      requireSameAccount(service, elsewhere, taskId);
+      return deps;
+    },
+  };
+  const report = await resumeById(id, null, fallback, refusing);
+  const error = { type: "usage", charged: "yes", hint: expect.stringContaining(server.baseUrl) };
+  expect(report).toMatchObject({ taskId: "task-1", error });
+  expect([server.requests, clock.waits]).toEqual([[], []]);
+  expect(lines()).toEqual({ folder: "open", types: ["intent", "accepted"] });
+  expect(await resume()).toMatchObject({ state: "saved", error: null });
 });
 
 describe("resuming a task that the ledger does not hold", () => {
   it("polls it at the service, and saves it", async () => {
     const { resume, fallback, server } = await leftBehind({});
     const report = await resume("elsewhere-42");
-    expect(report).toMatchObject({
-      ledgerId: null,
-      taskId: "elsewhere-42",
-      state: "saved",
-      error: null,
-    });
+    expect(report).toMatchObject({ ledgerId: null, taskId: "elsewhere-42", state: "saved", error: null });
     expect(await readdir((fallback as { folder: string }).folder)).toEqual(["image.png"]);
     expect(server.requests[0]?.target).toBe("/api/generate-image?taskId=elsewhere-42");
     expect(server.submits()).toEqual([]);
@@ -405,7 +363,7 @@ describe("resuming a task that the ledger does not hold", () => {
   it("says so at once where the service does not know it either", async () => {
     const { resume, clock } = await leftBehind({
       script: {
-        poll: (_request, socket) => void socket.write(failure("image_generation.error.unknown_error")),
+        poll: replies(failure("image_generation.error.unknown_error")),
       },
     });
     expect(await resume("nobody-7")).toMatchObject({ taskId: "nobody-7", error: { type: "service_error" } });

@@ -1,13 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { classify, type IdenticalTask } from "../../../src/core/task/same-request.ts";
-import { Ledger } from "../../../src/store/ledger.ts";
 import type { TaskEvent } from "../../../src/task/lifecycle.ts";
 import { begunTask, withEvent } from "../../../src/task/record.ts";
 import type { Work } from "../../../src/task/work.ts";
-import { fakeClock } from "../../support/fake-clock.ts";
+import { ledgerWorld } from "../../support/ledger-world.ts";
 import { AT, EVENTS, UNTIL, WORK } from "../../support/records.ts";
-import { identity, someProcesses } from "../../support/some-processes.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { identity } from "../../support/some-processes.ts";
 
 const { accepted, completed, failed, not_sent, partly_saved, rate_limited, refused, saved, unknown } = EVENTS;
 const LIVING = identity(1);
@@ -26,9 +24,9 @@ interface Left {
 
 /** What a task is to its request whose process has left it at these events. */
 async function kindOf(events: readonly TaskEvent[], { by = GONE, work, isCancelled, agoMs = 1000 }: Left) {
-  const clock = fakeClock();
+  const { as, clock } = await ledgerWorld(4);
   clock.advance(Date.parse(AT) + agoMs - clock.now());
-  const ledger = new Ledger(await temporaryFolder(), clock, someProcesses(1, 4).as(4));
+  const ledger = as(4);
   const asked = work && { work: { ...WORK, ...work } };
   const begun = begunTask("x", { ...EVENTS.intent, owner: by, until: UNTIL, ...asked });
   const record = events.reduce(withEvent, begun);
@@ -108,8 +106,7 @@ describe("a task for a request that is asked for again", () => {
 });
 
 it("a request whose process waits out a 429 is none once that has ended", async () => {
-  const clock = fakeClock();
-  const ledger = new Ledger(await temporaryFolder(), clock, someProcesses(4).as(4));
+  const { ledger } = await ledgerWorld();
   const record = withEvent(begunTask("x", EVENTS.intent), rate_limited);
   const left = { ...record, state: { ...record.state, isOwnerGone: true } } as typeof record;
   expect(classify(left, ledger).kind).toBe("none");

@@ -1,15 +1,19 @@
-import { appendFileSync, readdirSync, readFileSync, statSync, unlinkSync } from "node:fs";
+import { appendFileSync, readdirSync, statSync, unlinkSync } from "node:fs";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
 import type { TaskProgressEvent } from "../../../src/core/task/progress-events.ts";
 import { submitNew, type TaskSpec } from "../../../src/core/task/submit-and-finish.ts";
+import { filesWithKey } from "../../support/canary.ts";
 import { png, sha256 } from "../../support/images.ts";
 import { deadPort, liveService } from "../../support/live-server.ts";
 import { failure, response, type ServiceScript, success } from "../../support/scripted-server.ts";
+import { completedAt, inTurn, replies, reset, taskIs } from "../../support/scripts.ts";
 import { type TaskWorldOptions, TEST_KEY, taskWorld } from "../../support/task-world.ts";
 import { tinyDisk } from "../../support/tiny-disk.ts";
+import { words } from "../../support/words.ts";
+import { linesIn } from "./work-world.ts";
 
 const CHECKED = {
   request: { prompt: "a fox", model: "gamma-image-2" },
@@ -17,20 +21,6 @@ const CHECKED = {
   warnings: ["The cost is an estimate."],
 };
 const WAIT = { timeoutMs: 10_000, schedule: fixedSchedule(1000) };
-
-/** The types of the events in each task file of the ledger, and where it lies. */
-function ledgerOf(stateFolder: string): Record<string, string[]> {
-  const files = readdirSync(path.join(stateFolder, "tasks"), { recursive: true, encoding: "utf8" });
-  const tasks = files.filter((name) => name.endsWith(".jsonl"));
-  return Object.fromEntries(
-    tasks.map((name) => {
-      const lines = readFileSync(path.join(stateFolder, "tasks", name), "utf8")
-        .trimEnd()
-        .split("\n");
-      return [path.dirname(name), lines.map((line) => JSON.parse(line).type)];
-    }),
-  );
-}
 
 async function generating(
   script: ServiceScript = {},
@@ -64,44 +54,30 @@ describe("generating an image", () => {
     expect((await readFile(path.join(output, "a-fox.png"))).equals(png())).toBe(true);
     expect(await readdir(output)).toEqual(["a-fox.png"]);
     expect(destination.overwrite).toBe(false);
-    expect(ledgerOf(stateFolder)).toEqual({
-      "done/2026-01-31/1200": ["intent", "accepted", "completed", "saved"],
-    });
+    const types = ["intent", "accepted", "completed", "saved"];
+    expect(linesIn({ stateFolder })).toEqual({ folder: "done", types });
   });
 
   it("reports each step once it is done", async () => {
     const { run, events } = await generating();
     await run();
-    expect(events.map(({ type }) => type)).toEqual([
-      "submitting",
-      "accepted",
-      "waiting",
-      "downloading",
-      "saved",
-    ]);
+    expect(events.map(({ type }) => type)).toEqual(words("submitting accepted waiting downloading saved"));
   });
 
   it("never writes the key to the disk, nor shows it to the host of the image", async () => {
     const { run, stateFolder, server } = await generating();
     await run();
-    const files = await readdir(stateFolder, { recursive: true, withFileTypes: true });
-    for (const each of files.filter((entry) => entry.isFile())) {
-      expect(await readFile(path.join(each.parentPath, each.name), "latin1")).not.toContain(TEST_KEY);
-    }
+    expect(filesWithKey(stateFolder)).toEqual([]);
     const download = server.requests.find(({ target }) => target.startsWith("/files"));
     expect(JSON.stringify(download)).not.toContain(TEST_KEY);
   });
 
   it("returns at once where it is not to wait, with the task left to be resumed", async () => {
     const { run, server, stateFolder } = await generating({}, { wait: null });
-    expect(await run()).toMatchObject({
-      state: "accepted",
-      isAwaited: false,
-      taskId: "task-1",
-      charged: "yes",
-    });
+    const report = { state: "accepted", isAwaited: false, taskId: "task-1", charged: "yes" };
+    expect(await run()).toMatchObject(report);
     expect(server.requests).toHaveLength(1);
-    expect(ledgerOf(stateFolder)).toEqual({ open: ["intent", "accepted", "released"] });
+    expect(linesIn({ stateFolder })).toEqual({ folder: "open", types: ["intent", "accepted", "released"] });
   });
 });
 
@@ -110,26 +86,24 @@ describe("the order of writes", () => {
     let seen: unknown;
     const { run, stateFolder } = await generating({
       submit(_request, socket) {
-        seen = ledgerOf(stateFolder);
+        seen = linesIn({ stateFolder });
         socket.write(success({ taskId: "task-1" }));
       },
     });
     await run();
-    expect(seen).toEqual({ open: ["intent"] });
+    expect(seen).toEqual({ folder: "open", types: ["intent"] });
   });
 
   it("has each further step on disk before it is reported or acted on", async () => {
     const seen: Record<string, string[] | undefined> = {};
     const see = (moment: string) => {
-      seen[moment] ??= Object.values(ledgerOf(world.stateFolder))[0];
+      seen[moment] ??= linesIn(world).types;
     };
     const world = await generating(
       {
         poll(request, socket) {
           see("first poll");
-          socket.write(
-            success({ status: "completed", resultUrl: `http://${request.headers.host}/files/1.png` }),
-          );
+          return completedAt("/files/1.png")(request, socket);
         },
         file(_request, socket) {
           see("download");
@@ -149,33 +123,26 @@ describe("the order of writes", () => {
   });
 
   it("has the refusal, or the unknown outcome, on disk when it is reported", async () => {
-    const refused = await generating({
-      submit: (_request, socket) => void socket.write(failure("login_required")),
-    });
-    expect(await refused.run()).toMatchObject({
-      state: "refused",
-      charged: "no",
-      error: { type: "auth_required" },
-    });
-    expect(ledgerOf(refused.stateFolder)).toEqual({ "done/2026-01-31/1200": ["intent", "refused"] });
-    const lost = await generating({ submit: (_request, socket) => void socket.resetAndDestroy() });
-    expect(await lost.run()).toMatchObject({
+    const refused = await generating({ submit: replies(failure("login_required")) });
+    const no = { state: "refused", charged: "no", error: { type: "auth_required" } };
+    expect(await refused.run()).toMatchObject(no);
+    expect(linesIn(refused)).toEqual({ folder: "done", types: ["intent", "refused"] });
+    const lost = await generating({ submit: reset });
+    const unknown = {
       state: "unknown",
       charged: "unknown",
       taskId: null,
       error: { type: "outcome_unknown" },
-    });
-    expect(ledgerOf(lost.stateFolder)).toEqual({ open: ["intent", "unknown", "released"] });
+    };
+    expect(await lost.run()).toMatchObject(unknown);
+    expect(linesIn(lost)).toEqual({ folder: "open", types: ["intent", "unknown", "released"] });
   });
 
   it("has on disk that nothing was sent", async () => {
-    const { run, stateFolder } = await generating(
-      {},
-      {},
-      { baseUrl: `http://127.0.0.1:${await deadPort()}/api` },
-    );
+    const nobody = { baseUrl: `http://127.0.0.1:${await deadPort()}/api` };
+    const { run, stateFolder } = await generating({}, {}, nobody);
     expect(await run()).toMatchObject({ state: "not_sent", charged: "no", error: { type: "network" } });
-    expect(ledgerOf(stateFolder)).toEqual({ "done/2026-01-31/1200": ["intent", "not_sent"] });
+    expect(linesIn({ stateFolder })).toEqual({ folder: "done", types: ["intent", "not_sent"] });
   });
 });
 
@@ -204,55 +171,44 @@ describe("nothing is submitted", () => {
 });
 
 describe("a charged task stays to be resumed", () => {
-  const open = { open: ["intent", "accepted", "released"] };
+  const open = { folder: "open", types: ["intent", "accepted", "released"] };
 
-  it("when the wait is over before it is", async () => {
-    const { run, stateFolder } = await generating({
-      poll: (_request, socket) => void socket.write(success({ status: "processing" })),
-    });
-    const report = await run();
-    expect(report).toMatchObject({
-      state: "accepted",
-      charged: "yes",
-      error: { type: "pending", charged: "yes", message: expect.stringContaining("task-1") },
-    });
-    expect(ledgerOf(stateFolder)).toEqual(open);
-  });
-
-  it("when a signal comes while it is awaited", async () => {
-    const world = await generating({
-      poll: () => world.interrupt("SIGTERM"),
-    });
-    expect(await world.run()).toMatchObject({
-      state: "accepted",
-      error: { type: "interrupted", signal: "SIGTERM", charged: "yes" },
-    });
-    expect(ledgerOf(world.stateFolder)).toEqual(open);
-  });
-
-  it("when the key is refused while it is awaited", async () => {
-    const { run, stateFolder } = await generating({
-      poll: (_request, socket) => void socket.write(failure("login_required", 401)),
-    });
+  it.each<[string, Buffer, object]>([
+    [
+      "the wait is over before it is",
+      success({ status: "processing" }),
+      { type: "pending", message: /task-1/ },
+    ],
+    ["the key is refused while it is awaited", failure("login_required", 401), { type: "auth_required" }],
+  ])("when %s", async (_when, reply, { message = /./, ...error }: { message?: RegExp }) => {
+    const { run, stateFolder } = await generating({ poll: replies(reply) });
     expect(await run()).toMatchObject({
       state: "accepted",
       charged: "yes",
-      error: { type: "auth_required", charged: "yes" },
+      error: { ...error, charged: "yes", message: expect.stringMatching(message) },
     });
-    expect(ledgerOf(stateFolder)).toEqual(open);
+    expect(linesIn({ stateFolder })).toEqual(open);
+  });
+
+  it("when a signal comes while it is awaited", async () => {
+    const world = await generating({ poll: () => world.interrupt("SIGTERM") });
+    const error = { type: "interrupted", signal: "SIGTERM", charged: "yes" };
+    expect(await world.run()).toMatchObject({ state: "accepted", error });
+    expect(linesIn(world)).toEqual(open);
   });
 
   it("when its image cannot be fetched", async () => {
-    const { run, stateFolder, output } = await generating({
-      file: (_request, socket) => void socket.write(response(404, "")),
-    });
+    const { run, stateFolder, output } = await generating({ file: replies(response(404, "")) });
     expect(await run()).toMatchObject({
       state: "completed",
       charged: "yes",
       files: [],
       error: { type: "save_failed", charged: "yes" },
     });
-    expect(ledgerOf(stateFolder)).toEqual({ open: ["intent", "accepted", "completed", "released"] });
+    expect(linesIn({ stateFolder })).toEqual({
+      folder: "open",
+      types: ["intent", "accepted", "completed", "released"],
+    });
     expect(await readdir(output)).toEqual([]);
   });
 
@@ -260,36 +216,28 @@ describe("a charged task stays to be resumed", () => {
     const output = tinyDisk(16);
     if (output === null) return skip("needs permission to mount");
     const big = Buffer.concat([png().subarray(0, 40), Buffer.alloc(2_000_000)]);
-    const { run, stateFolder } = await generating(
-      { file: (_request, socket) => void socket.write(response(200, big)) },
-      {},
-      { output },
-    );
+    const { run, stateFolder } = await generating({ file: replies(response(200, big)) }, {}, { output });
     expect(await run()).toMatchObject({ state: "completed", error: { type: "save_failed", charged: "yes" } });
-    expect(ledgerOf(stateFolder)).toEqual({ open: ["intent", "accepted", "completed", "released"] });
+    expect(linesIn({ stateFolder })).toEqual({
+      folder: "open",
+      types: ["intent", "accepted", "completed", "released"],
+    });
   });
 });
 
 it("a task that failed is at its end, and whether it was charged is not known", async () => {
-  const { run, stateFolder } = await generating({
-    poll: (_request, socket) => void socket.write(success({ status: "failed", errorCode: 17 })),
-  });
+  const { run, stateFolder } = await generating({ poll: taskIs({ status: "failed", errorCode: 17 }) });
   expect(await run()).toMatchObject({
     state: "failed",
     charged: "unknown",
     error: { type: "generation_failed", charged: "unknown", message: expect.stringContaining("17") },
   });
-  expect(ledgerOf(stateFolder)).toEqual({ "done/2026-01-31/1200": ["intent", "accepted", "failed"] });
+  expect(linesIn({ stateFolder })).toEqual({ folder: "done", types: ["intent", "accepted", "failed"] });
 });
 
 it("an image whose first URL is gone is fetched from the fresh one", async () => {
-  let polls = 0;
   const { run } = await generating({
-    poll(request, socket) {
-      polls += 1;
-      const resultUrl = `http://${request.headers.host}/files/${polls}.png`;
-      socket.write(success({ status: "completed", resultUrl }));
-    },
+    poll: inTurn(completedAt("/files/1.png"), completedAt("/files/2.png")),
     file({ target }, socket) {
       socket.write(target === "/files/1.png" ? response(403, "expired") : response(200, png()));
     },

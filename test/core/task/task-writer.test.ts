@@ -1,16 +1,13 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { coverMs, TaskWriter } from "../../../src/core/task/task-writer.ts";
-import { Ledger } from "../../../src/store/ledger.ts";
-import { fakeClock } from "../../support/fake-clock.ts";
+import { ledgerWorld } from "../../support/ledger-world.ts";
 import { AT, EVENTS, INTENT, linesOf } from "../../support/records.ts";
-import { someProcesses } from "../../support/some-processes.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const { intent, accepted, completed, saved } = EVENTS;
 
 async function newJournal() {
-  const ledger = new Ledger(await temporaryFolder(), fakeClock(), someProcesses(1).as(1));
+  const { ledger } = await ledgerWorld();
   const task = await ledger.begin(INTENT);
   const troubles: string[] = [];
   const writer = new TaskWriter(ledger, task, (message) => void troubles.push(message));
@@ -85,8 +82,7 @@ describe("a task's writer", () => {
 const SUBMIT_MS = 120_000;
 
 async function newAttempt() {
-  const clock = fakeClock();
-  const ledger = new Ledger(await temporaryFolder(), clock, someProcesses(1).as(1));
+  const { ledger, clock } = await ledgerWorld();
   const task = await ledger.begin(INTENT, coverMs(SUBMIT_MS));
   onTestFinished(() => task.file.closeIfPossible());
   const troubles: string[] = [];

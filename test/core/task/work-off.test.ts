@@ -17,6 +17,8 @@ const NO_KEY = new AuthRequiredError("No key is set.");
 const NO_CATS = new GenerationFailedError("No cats.", { charged: "no" });
 const BUSY = new ServiceError("It is busy.", { charged: "no" });
 
+type WorkWorld = Awaited<ReturnType<typeof workWorld>>;
+
 /** Answers in turn; the last answer again and again. */
 const inTurn =
   (...answers: Answer[]): Answer =>
@@ -228,14 +230,17 @@ describe("a reply that holds no image", () => {
   });
 });
 
-describe("a signal while a request runs", () => {
+describe.each<[string, number | null, (world: WorkWorld) => void, string]>([
+  ["a signal while a request runs", null, ({ interrupt }) => interrupt(), "interrupted"],
+  ["a wait that is over before its request", 90_000, ({ clock }) => clock.advance(90_000), "pending"],
+])("%s", (_what, timeoutMs, end, type) => {
   it("gives a free one up, which waits for the next run", async () => {
-    const world = await workWorld({ work: FREE, answer: inTurn(endless, makes) });
+    const world = await workWorld({ work: FREE, answer: inTurn(endless, makes), timeoutMs });
     const generating = world.generate();
     while (world.provider.jobs.length === 0) await turn();
-    world.interrupt();
+    end(world);
     const report = await generating;
-    expect(report).toMatchObject({ state: "waiting", charged: "no", error: { type: "interrupted" } });
+    expect(report).toMatchObject({ state: "waiting", charged: "no", error: { type } });
     expect(linesIn(world).folder).toBe("open");
     expect(await world.resume(report.ledgerId ?? "")).toMatchObject({ state: "saved", error: null });
     expect(world.provider.jobs).toHaveLength(2);
@@ -243,55 +248,32 @@ describe("a signal while a request runs", () => {
 
   it("waits for the reply to a paid one, which the next run saves", async () => {
     const { answer, open } = held();
-    const world = await workWorld({ answer });
+    const world = await workWorld({ answer, timeoutMs });
     const generating = world.generate();
     while (world.provider.jobs.length === 0) await turn();
-    world.interrupt();
+    end(world);
     await turn();
-    expect(world.events).toContainEqual({ type: "submit_interrupted", taskId: "task_1", waitMs: null });
+    const told = { type: "submit_interrupted", taskId: "task_1", waitMs: null };
+    expect(world.events.filter((event) => event.type === "submit_interrupted")).toEqual(
+      type === "interrupted" ? [told] : [],
+    );
     open();
     const report = await generating;
-    expect(report).toMatchObject({ state: "completed", charged: "yes", error: { type: "interrupted" } });
+    expect(report).toMatchObject({ state: "completed", charged: "yes", error: { type } });
     expect(await readdir(world.output)).toEqual([]);
     expect(await world.resume(report.ledgerId ?? "")).toMatchObject({ state: "saved", error: null });
     expect(world.provider.jobs).toHaveLength(1);
   });
-
-  it("before it is sent leaves nothing behind", async () => {
-    const world = await workWorld();
-    world.provider.submit = async () => {
-      world.interrupt();
-      return { outcome: "not_sent", cause: null, error: BUSY };
-    };
-    expect(await world.generate()).toMatchObject({ charged: "no", error: { type: "interrupted" } });
-    expect(linesIn(world).folder).toBe("done");
-  });
 });
 
-describe("a wait that is over before its request", () => {
-  it("gives a free one up, which waits for the next run", async () => {
-    const world = await workWorld({ work: FREE, answer: inTurn(endless, makes), timeoutMs: 90_000 });
-    const generating = world.generate();
-    while (world.provider.jobs.length === 0) await turn();
-    world.clock.advance(90_000);
-    const report = await generating;
-    expect(report).toMatchObject({ state: "waiting", charged: "no", error: { type: "pending" } });
-    expect(await world.resume(report.ledgerId ?? "")).toMatchObject({ state: "saved" });
-  });
-
-  it("waits for the reply to a paid one, which the next run saves", async () => {
-    const { answer, open } = held();
-    const world = await workWorld({ answer, timeoutMs: 90_000 });
-    const generating = world.generate();
-    while (world.provider.jobs.length === 0) await turn();
-    world.clock.advance(90_000);
-    await turn();
-    open();
-    const report = await generating;
-    expect(report).toMatchObject({ state: "completed", charged: "yes", error: { type: "pending" } });
-    expect(await world.resume(report.ledgerId ?? "")).toMatchObject({ state: "saved" });
-    expect(world.provider.jobs).toHaveLength(1);
-  });
+it("a signal before a request is sent leaves nothing behind", async () => {
+  const world = await workWorld();
+  world.provider.submit = async () => {
+    world.interrupt();
+    return { outcome: "not_sent", cause: null, error: BUSY };
+  };
+  expect(await world.generate()).toMatchObject({ charged: "no", error: { type: "interrupted" } });
+  expect(linesIn(world).folder).toBe("done");
 });
 
 describe("a request that takes longer than it may", () => {

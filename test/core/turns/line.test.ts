@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { Line, type Turn, type Waiting } from "../../../src/core/turns/line.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { type Processes, type ProcessIdentity, systemProcesses } from "../../../src/lib/processes.ts";
+import { cpuTimeOf } from "../../support/cpu-time.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
 import { quickClock } from "../../support/quick-clock.ts";
 import { identity, someProcesses } from "../../support/some-processes.ts";
@@ -366,10 +367,8 @@ it("sixty waiters take less than a tenth of a processor", async () => {
     line.take(`1${String(index).padStart(2, "0")}`, { signal: SIGNAL }),
   );
   await moment();
-  const before = process.cpuUsage();
-  await moment(2_500);
-  const { user, system } = process.cpuUsage(before);
+  const cost = await cpuTimeOf(() => moment(2_500));
   await held.release();
   for (const waiter of waiters) await (await waiter).release();
-  expect((user + system) / 1000).toBeLessThan(250);
+  expect(cost).toBeLessThan(250);
 });

@@ -48,6 +48,7 @@ function answering(
   return asked;
 }
 
+const NO_KEY = new AuthRequiredError("No.");
 const RUNNING: PollReply = { outcome: "state", task: { status: "running", word: null } };
 const failed = (facts = {}): PollReply => ({
   outcome: "state",
@@ -57,12 +58,7 @@ const failed = (facts = {}): PollReply => ({
 describe("to cancel a task that waits", () => {
   it("ends it at no charge, and nothing is sent", async () => {
     const world = await leftTask([]);
-    expect(await world.run()).toMatchObject({
-      state: "not_sent",
-      charged: "no",
-      cancelled: 1,
-      error: null,
-    });
+    expect(await world.run()).toMatchObject({ state: "not_sent", charged: "no", cancelled: 1, error: null });
     expect(linesIn(world)).toEqual({ folder: "done", types: ["intent", "not_sent"] });
     expect(await world.resume(world.id)).toMatchObject({ state: "not_sent" });
     expect(world.provider.jobs).toEqual([]);
@@ -79,6 +75,20 @@ describe("to cancel a task that waits", () => {
     });
     expect(await world.resume(world.id)).toMatchObject({ state: "saved", files: [{ width: 8 }] });
     expect(world.provider.jobs).toEqual([]);
+  });
+
+  it("says that it did so in part where another of its requests is on its way", async () => {
+    const world = await leftTask([at(0, started)], { images: 3 });
+    expect(await world.run()).toMatchObject({
+      state: "started",
+      cancelled: 2,
+      error: {
+        type: "pending",
+        message: expect.stringMatching(
+          /^Task \S+ was cancelled in part \(2 of 3 requests\): its request is on its way/,
+        ),
+      },
+    });
   });
 
   it("leaves it to the process that has it, which is named with its id", async () => {
@@ -127,12 +137,8 @@ describe("to cancel a task whose process ended while its request was on its way"
     await leaveImage(made.id, made, png());
     expect(await made.run(true)).toMatchObject({ state: "completed", charged: "yes", error: null });
     expect(keptIn(made)).toEqual(["0/image.png"]);
-    const lost = await leftTask([started]);
-    expect(await lost.run(true)).toMatchObject({
-      state: "unknown",
-      charged: "unknown",
-      error: { type: "outcome_unknown" },
-    });
+    const lost = await (await leftTask([started])).run(true);
+    expect(lost).toMatchObject({ state: "unknown", charged: "unknown", error: { type: "outcome_unknown" } });
   });
 });
 
@@ -140,12 +146,8 @@ describe("to cancel a task that its provider has accepted", () => {
   it("asks it to stop, and never counts it as not charged without its word", async () => {
     const world = await leftTask([started, accepted]);
     const asked = answering(world, true, failed());
-    expect(await world.run()).toMatchObject({
-      state: "failed",
-      charged: "unknown",
-      cancelled: 1,
-      error: null,
-    });
+    const report = await world.run();
+    expect(report).toMatchObject({ state: "failed", charged: "unknown", cancelled: 1, error: null });
     expect(asked).toEqual(["task-1"]);
     expect(linesIn(world)).toEqual({ folder: "done", types: ["intent", "started", "accepted", "failed"] });
   });
@@ -158,10 +160,8 @@ describe("to cancel a task that its provider has accepted", () => {
 
   it("counts it as ended where the provider no longer knows it", async () => {
     const world = await leftTask([started, accepted]);
-    answering(world, true, {
-      outcome: "refused",
-      error: new ServiceError("There is no such task.", { charged: "unknown" }),
-    });
+    const error = new ServiceError("There is no such task.", { charged: "unknown" });
+    answering(world, true, { outcome: "refused", error });
     expect(await world.run()).toMatchObject({ state: "failed", charged: "unknown", error: null });
   });
 
@@ -176,12 +176,7 @@ describe("to cancel a task that its provider has accepted", () => {
     ["does not stop it", false, [], /did not stop it/],
     ["does not answer", null, [], /did not answer/],
     ["goes on", true, [], /has not said yet/],
-    [
-      "refuses the key",
-      true,
-      [{ outcome: "refused", error: new AuthRequiredError("No.") } as const],
-      /has not said yet/,
-    ],
+    ["refuses the key", true, [{ outcome: "refused", error: NO_KEY } as const], /has not said yet/],
   ])("leaves it accepted where the provider %s", async (_what, answer, polls, why) => {
     const world = await leftTask([started, accepted]);
     answering(world, answer, ...polls);
@@ -196,10 +191,8 @@ describe("to cancel a task that its provider has accepted", () => {
 
   it("leaves it accepted at a provider that cannot cancel", async () => {
     const world = await leftTask([started, accepted]);
-    expect(await world.run()).toMatchObject({
-      state: "accepted",
-      error: { message: expect.stringContaining("cannot cancel") },
-    });
+    const error = { message: expect.stringContaining("cannot cancel") };
+    expect(await world.run()).toMatchObject({ state: "accepted", error });
   });
 
   it("ends the requests that wait, and asks only about those it has accepted", async () => {
@@ -228,15 +221,10 @@ describe("to cancel a task", () => {
 
   it("that the ledger lacks is refused, at no charge and with nothing to resume", async () => {
     const { deps } = await workWorld();
-    expect(await cancel({ ids: ["nothing", ""], wait: null }, ofOneAccount(deps))).toMatchObject([
-      {
-        state: "unknown",
-        charged: "no",
-        error: { type: "usage", message: 'The ledger has no task "nothing".' },
-        cancelled: 0,
-      },
-      { state: "unknown", charged: "no", error: { type: "usage", message: "A task id is empty." } },
-    ]);
+    const reports = await cancel({ ids: ["nothing", ""], wait: null }, ofOneAccount(deps));
+    const messages = ['The ledger has no task "nothing".', "A task id is empty."];
+    const no = { state: "unknown", charged: "no", cancelled: 0 };
+    expect(reports).toMatchObject(messages.map((message) => ({ ...no, error: { type: "usage", message } })));
   });
 
   it("of the hosted service is refused, because there is no operation for that", async () => {
@@ -244,12 +232,9 @@ describe("to cancel a task", () => {
     const owned = await deps.ledger.begin(INTENT);
     await owned.file.record(accepted);
     await owned.release();
+    const error = { type: "usage", message: expect.stringMatching(/cannot be cancelled/) };
     expect(await cancel({ ids: ["task-1"], wait: null }, ofOneAccount(deps))).toMatchObject([
-      {
-        state: "accepted",
-        charged: "yes",
-        error: { type: "usage", message: expect.stringMatching(/cannot be cancelled/) },
-      },
+      { state: "accepted", charged: "yes", error },
     ]);
   });
 

@@ -3,28 +3,19 @@ import path from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { chargedTasks, recentTasks } from "../../../src/core/use-cases/history.ts";
 import { DiskFile } from "../../../src/lib/disk-file.ts";
-import { Ledger } from "../../../src/store/ledger.ts";
 import type { Intent } from "../../../src/task/intent.ts";
 import type { TaskEvent } from "../../../src/task/lifecycle.ts";
-import { fakeClock } from "../../support/fake-clock.ts";
-import { finishTask } from "../../support/finish-task.ts";
+import { ledgerWorld, leftTask } from "../../support/ledger-world.ts";
 import { EVENTS, INTENT } from "../../support/records.ts";
-import { someProcesses } from "../../support/some-processes.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const { accepted, refused, not_sent, unknown, failed, saved } = EVENTS;
 
 async function newLedger() {
-  const clock = fakeClock();
-  const ledger = new Ledger(await temporaryFolder(), clock, someProcesses(1).as(1));
+  const { ledger, clock } = await ledgerWorld();
   /** Puts a task in the ledger, a second after the one before. */
-  const put = async (events: TaskEvent[], intent: Partial<Intent> = {}, finish = false) => {
+  const put = async (events: TaskEvent[], intent: Partial<Intent> = {}) => {
     clock.advance(1000);
-    const task = await ledger.begin({ ...INTENT, ...intent });
-    onTestFinished(() => task.file.close());
-    for (const event of events) await task.file.record(event);
-    if (finish) await finishTask(ledger, task);
-    return task.record.id;
+    return (await leftTask(ledger, intent, ...events)).record.id;
   };
   return { ledger, put };
 }
@@ -33,14 +24,14 @@ describe("the recent tasks", () => {
   it("are those that were or may have been charged, newest first", async () => {
     const { ledger, put } = await newLedger();
     const ids = [
-      await put([accepted, saved], {}, true),
+      await put([accepted, saved]),
       await put([]),
       await put([unknown]),
-      await put([accepted, failed], {}, true),
+      await put([accepted, failed]),
       await put([accepted]),
     ];
-    await put([refused], {}, true);
-    await put([not_sent], {}, true);
+    await put([refused]);
+    await put([not_sent]);
     const { records, unreadable } = await recentTasks(ledger, 20);
     expect(records.map(({ id }) => id)).toEqual(ids.reverse());
     expect(unreadable).toEqual([]);
@@ -56,9 +47,9 @@ describe("the recent tasks", () => {
 
   it("end at the first that is older than asked for, and what lies before it is not read", async () => {
     const { ledger, put } = await newLedger();
-    await put([accepted, saved], {}, true);
+    await put([accepted, saved]);
     const since = ledger.clock.now() + 500;
-    const id = await put([accepted, saved], {}, true);
+    const id = await put([accepted, saved]);
     const read = vi.spyOn(DiskFile, "openToRead");
     onTestFinished(() => read.mockRestore());
     const { records } = await recentTasks(ledger, 20, { sinceMs: since, search: "FOX" });

@@ -9,14 +9,15 @@ import { png } from "../../support/images.ts";
 import { deadPort, liveService } from "../../support/live-server.ts";
 import { AT, EVENTS, INTENT } from "../../support/records.ts";
 import { failure, response, type ServiceScript, success } from "../../support/scripted-server.ts";
+import { completedAt, inTurn, replies, stillRunning } from "../../support/scripts.ts";
 import { someProcesses } from "../../support/some-processes.ts";
 import { taskWorld, testIdentity } from "../../support/task-world.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const { accepted, completed, failed, unknown, saved } = EVENTS;
 const WAIT = { timeoutMs: 5000, schedule: fixedSchedule(1000) };
-const answering = (bytes: Buffer): ServiceScript => ({
-  poll: (_request, socket) => void socket.write(bytes),
-});
+const UNKNOWN_ERROR = "image_generation.error.unknown_error";
+const answering = (bytes: Buffer): ServiceScript => ({ poll: replies(bytes) });
 
 async function statusOf(id: string, deps: TaskDeps, options: Partial<StatusSpec> = {}) {
   const named = { id, record: await deps.ledger.find(id) };
@@ -30,6 +31,7 @@ async function looking(
   options: Partial<StatusSpec> = {},
   events: TaskEvent[] = [],
   baseUrl?: string,
+  ageMs = 0,
 ) {
   const server = await liveService(png(), script);
   const processes = someProcesses(1);
@@ -42,6 +44,7 @@ async function looking(
     for (const event of events) await owned.file.record(event);
     await owned.release();
   }
+  world.clock.advance(ageMs);
   const report = await statusOf("task-1", world.deps, options);
   return { report, server, ...world };
 }
@@ -71,18 +74,12 @@ describe("a poll of a task", () => {
     expect(report).toMatchObject({ state: "saved", charged: "yes", error: null });
   });
 
-  it("reports that it is running, and is no error", async () => {
-    const { report } = await looking(answering(success({ status: "queued" })));
-    expect(report).toMatchObject({ state: "accepted", charged: "yes", error: null });
-  });
-
-  it("reports that it has failed", async () => {
-    const { report } = await looking(answering(success({ status: "failed", errorCode: 9 })));
-    expect(report).toMatchObject({
-      state: "failed",
-      charged: "unknown",
-      error: { type: "generation_failed" },
-    });
+  it.each([
+    ["is running, which is no error", { status: "queued" }, ["accepted", "yes", undefined]],
+    ["has failed", { status: "failed", errorCode: 9 }, ["failed", "unknown", "generation_failed"]],
+  ])("reports that it %s", async (_what, task, told) => {
+    const { report } = await looking(answering(success(task)));
+    expect([report.state, report.charged, report.error?.type]).toEqual(told);
   });
 
   it("shows what this machine knows of it too", async () => {
@@ -92,11 +89,22 @@ describe("a poll of a task", () => {
 
   it.each([
     ["login_required", "auth_required"],
-    ["image_generation.error.unknown_error", "service_error"],
+    [UNKNOWN_ERROR, "service_error"],
   ])("that is refused with %s reports that", async (key, type) => {
     const { report } = await looking(answering(failure(key)));
     expect(report).toMatchObject({ error: { type, key } });
   });
+
+  it.each([
+    [29_000, null],
+    [31_000, { type: "service_error" }],
+  ])(
+    "that the service does not know is running for 30 s after its submit: after %d ms",
+    async (ms, error) => {
+      const { report } = await looking(answering(failure(UNKNOWN_ERROR)), {}, [accepted], undefined, ms);
+      expect(report).toMatchObject({ state: "accepted", charged: "yes", error });
+    },
+  );
 
   it("at a failing service reports that, after one poll", async () => {
     const { report, server } = await looking(answering(response(503, "")));
@@ -131,30 +139,16 @@ describe("a task that the ledger has as failed", () => {
   });
 
   it("stays failed where the service says so", async () => {
-    const { report } = await looking(answering(success({ status: "failed", errorCode: 9 })), {}, [
-      accepted,
-      failed,
-    ]);
-    expect(report).toMatchObject({
-      state: "failed",
-      error: { type: "generation_failed" },
-    });
+    const failing = answering(success({ status: "failed", errorCode: 9 }));
+    const { report } = await looking(failing, {}, [accepted, failed]);
+    expect(report).toMatchObject({ state: "failed", error: { type: "generation_failed" } });
   });
 });
 
 describe("a status that waits", () => {
   it("lasts until the task is completed", async () => {
-    let polls = 0;
-    const { report, clock } = await looking(
-      {
-        poll(_request, socket) {
-          polls += 1;
-          const done = { status: "completed", resultUrl: "https://cdn.example/1.png" };
-          socket.write(success(polls < 3 ? { status: "processing" } : done));
-        },
-      },
-      { wait: WAIT },
-    );
+    const poll = inTurn(stillRunning, stillRunning, completedAt("/1.png"));
+    const { report, clock } = await looking({ poll }, { wait: WAIT });
     expect(report).toMatchObject({ state: "completed", error: null });
     expect(clock.waits).toEqual([0, 1000, 1000]);
   });
@@ -173,33 +167,25 @@ describe("a status that waits", () => {
 });
 
 describe("a status that saves", () => {
-  const destination = (folder: string) => ({
-    kind: "folder" as const,
-    folder,
-    template: "{task}",
-    overwrite: false,
-  });
+  async function saving(script: ServiceScript, events: TaskEvent[]) {
+    const folder = await temporaryFolder();
+    const destination = { kind: "folder", folder, template: "{task}", overwrite: false } as const;
+    const { report, deps } = await looking(script, { destination }, events);
+    return { report, names: await readdir(folder), unfinished: await deps.ledger.unfinished() };
+  }
 
-  it("saves a completed task of this machine's own, and files it as finished", async () => {
-    const folder = (await taskWorld("http://127.0.0.1/api")).stateFolder;
-    const { report, deps } = await looking({}, { destination: destination(folder) }, [accepted]);
+  it.each<[string, TaskEvent[]]>([
+    ["this machine's own, and files it as finished", [accepted]],
+    ["which this machine knows nothing", []],
+  ])("saves a completed task of %s", async (_whose, events) => {
+    const { report, names, unfinished } = await saving({}, events);
     expect(report).toMatchObject({ state: "saved", error: null, files: [{ bytes: png().length }] });
-    expect(await readdir(folder)).toEqual(["task1.png"]);
-    expect(await deps.ledger.unfinished()).toEqual([]);
-  });
-
-  it("saves a completed task of which this machine knows nothing", async () => {
-    const folder = (await taskWorld("http://127.0.0.1/api")).stateFolder;
-    const { report } = await looking({}, { destination: destination(folder) });
-    expect(report).toMatchObject({ state: "saved", error: null });
-    expect(await readdir(folder)).toEqual(["task1.png"]);
+    expect([names, unfinished]).toEqual([["task1.png"], []]);
   });
 
   it("saves nothing of a running task", async () => {
-    const folder = (await taskWorld("http://127.0.0.1/api")).stateFolder;
-    const running = answering(success({ status: "processing" }));
-    expect((await looking(running, { destination: destination(folder) })).report.files).toEqual([]);
-    expect(await readdir(folder)).toEqual([]);
+    const { report, names } = await saving(answering(success({ status: "processing" })), []);
+    expect([report.files, names]).toEqual([[], []]);
   });
 });
 
@@ -220,9 +206,7 @@ it.each([
 );
 
 it("a request of unknown outcome has no task to poll: the service is not asked for the ledger's own name", async () => {
-  const { deps, server } = await looking(answering(failure("image_generation.error.unknown_error")), {}, [
-    unknown,
-  ]);
+  const { deps, server } = await looking(answering(failure(UNKNOWN_ERROR)), {}, [unknown]);
   const asked = server.requests.length;
   const [entry] = await deps.ledger.unfinished();
   const id = entry?.kind === "task" ? entry.record.id : "";

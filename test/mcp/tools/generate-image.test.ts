@@ -3,11 +3,14 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { inspect } from "../../lib/image/builders.ts";
 import { CANARY } from "../../support/canary.ts";
+import { hurriedClock } from "../../support/fake-clock.ts";
 import { generatorWorld } from "../../support/generator-world.ts";
 import { png } from "../../support/images.ts";
 import { runCommand } from "../../support/in-process.ts";
 import { liveService } from "../../support/live-server.ts";
-import { agent, FOX, mcpFolders, sandboxAgent, sandboxHistory } from "../mcp-world.ts";
+import { type Behaviour, success } from "../../support/scripted-server.ts";
+import { completedAt, replies, stillRunning } from "../../support/scripts.ts";
+import { agent, FOX, mcpFolders, sandboxAgent, sandboxHistory, serviceAgent } from "../mcp-world.ts";
 
 describe("generate_image", () => {
   it("saves the image and says what it cost, and what the session has spent", async () => {
@@ -117,16 +120,16 @@ describe("generate_image", () => {
   });
 
   it("answers with the task's id before the client gives up; the task goes on, and get_task has it", async () => {
-    const { call } = await sandboxAgent();
-    const { document } = await call("generate_image", {
-      ...FOX,
-      prompt: "an owl [sandbox:slow=4s]",
-      waitSeconds: 20,
-    });
+    let isDone = false;
+    const poll: Behaviour = (...by) => (isDone ? completedAt("/1.png") : stillRunning)(...by);
+    const submit = replies(success({ taskId: "task_3f9c81aa" }));
+    const { call } = await serviceAgent({ submit, poll }, [], hurriedClock());
+    const { document } = await call("generate_image", FOX);
     expect(document).toMatchObject({ ok: true, status: "running", charged: "yes", files: [] });
     const taskId = String(document.taskId);
     expect(document.next).toContain(`get_task with taskId "${taskId}"`);
-    const saved = await call("get_task", { taskId: taskId.slice(0, 10), waitSeconds: 300 });
+    isDone = true;
+    const saved = await call("get_task", { taskId: taskId.slice(0, 10) });
     expect(saved.document).toMatchObject({ status: "completed", taskId, session: { credits: 2 } });
     expect(saved.document.files).toHaveLength(1);
   });

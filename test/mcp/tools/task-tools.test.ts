@@ -1,21 +1,13 @@
-import { once } from "node:events";
 import { readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { PassThrough } from "node:stream";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { type Clock, systemClock } from "../../../src/lib/clock.ts";
+import { hurriedClock } from "../../support/fake-clock.ts";
 import { png } from "../../support/images.ts";
 import { runCommand } from "../../support/in-process.ts";
+import { quickClock } from "../../support/quick-clock.ts";
 import { type Behaviour, response } from "../../support/scripted-server.ts";
-import {
-  byTask,
-  completedAt,
-  inTurn,
-  replies,
-  reset,
-  silence,
-  stillRunning,
-  taskIs,
-} from "../../support/scripts.ts";
+import { byTask, completedAt, replies, reset, silence, stillRunning, taskIs } from "../../support/scripts.ts";
 import { agent, FOX, mcpFolders, sandboxAgent, serviceAgent } from "../mcp-world.ts";
 
 const SLOW = { ...FOX, prompt: "a fox [sandbox:slow=1m]" };
@@ -36,15 +28,13 @@ describe("what costs nothing", () => {
   });
 
   it("is to wait for an image, of which the download too ends with waitSeconds, and goes on", async () => {
-    const arrive = new PassThrough();
-    const file: Behaviour = async (_request, socket) => {
-      await once(arrive, "finish");
-      socket.write(IMAGE);
-    };
+    let arrive = () => {};
+    const hasArrived = new Promise<void>((resolve) => (arrive = resolve));
+    const file: Behaviour = (_request, socket) => hasArrived.then(() => void socket.write(IMAGE));
     const { call, server } = await serviceAgent({ file }, ["a fox"]);
     const early = await call("get_task", { taskId: "task-1", waitSeconds: 3 });
     expect(early.document).toMatchObject({ ok: true, status: "running", charged: "yes" });
-    arrive.end();
+    arrive();
     const late = await call("get_task", { taskId: "task-1" });
     expect(late.document).toMatchObject({ ok: true, status: "completed", files: [{}] });
     expect(server.requests.filter(({ target }) => target.startsWith("/files/"))).toHaveLength(1);
@@ -60,8 +50,18 @@ describe("what costs nothing", () => {
   });
 
   it("is to resume all for waitSeconds at most, where an image takes longer to arrive, and loses nothing", async () => {
-    const { call } = await serviceAgent({ file: inTurn(silence, replies(IMAGE)) }, ["a fox"]);
-    const early = await call("resume_tasks", { waitSeconds: 2 });
+    let [isThere, begin] = [false, () => {}];
+    const isBegun = new Promise<void>((resolve) => (begin = resolve));
+    const file: Behaviour = (...by) => {
+      begin();
+      return (isThere ? replies(IMAGE) : silence)(...by);
+    };
+    // The time of the first call is up once the download has begun.
+    const isLong = (ms: number) => ms > 60_000 && !isThere;
+    const sleep: Clock["sleep"] = (ms, signal) => (isLong(ms) ? isBegun : quickClock.sleep(ms, signal));
+    const { call } = await serviceAgent({ file }, ["a fox"], { ...systemClock, sleep });
+    const early = await call("resume_tasks");
+    isThere = true;
     expect(early).toMatchObject({
       isError: false,
       document: {
@@ -77,8 +77,9 @@ describe("what costs nothing", () => {
 
   it("is to finish what an earlier session has left, where one cannot be downloaded and another runs", async () => {
     const poll = byTask(stillRunning, { "task-1": completedAt("/files/1.png") });
-    const { call } = await serviceAgent({ poll, file: replies(response(404, "")) }, ["a fox", "an owl"]);
-    const { tasks } = (await call("resume_tasks", { waitSeconds: 3 })).document;
+    const script = { poll, file: replies(response(404, "")) };
+    const { call } = await serviceAgent(script, ["a fox", "an owl"], hurriedClock());
+    const { tasks } = (await call("resume_tasks")).document;
     expect(tasks).toEqual(
       expect.arrayContaining([
         expect.objectContaining({ ok: false, taskId: "task-1", charged: "yes" }),

@@ -6,6 +6,7 @@ import { UsageError } from "../../../src/lib/error-types.ts";
 import { type Matrix, MODELS } from "../../../src/models/matrix.ts";
 import { MatrixProblem } from "../../../src/models/matrix-file/matrix-schema.ts";
 import { mergeMatrix, readMatrix } from "../../../src/models/matrix-file/read-matrix.ts";
+import { cpuTimeOf } from "../../support/cpu-time.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 async function fileOf(content: string | Buffer): Promise<string> {
@@ -232,9 +233,10 @@ describe("a matrix file is refused, with the path of what is wrong:", () => {
   });
 });
 
-it("a list of many values is checked at once", () => {
+it("a list of many values is checked at once", async () => {
   const notes = Array.from({ length: 100_000 }, (_, index) => `note ${index}`);
-  const start = performance.now();
-  expect(find(mergeMatrix([{ id: "a", notes }]), "a")?.notes).toHaveLength(notes.length);
-  expect(performance.now() - start).toBeLessThan(2000);
+  const cost = await cpuTimeOf(() =>
+    expect(find(mergeMatrix([{ id: "a", notes }]), "a")?.notes).toHaveLength(notes.length),
+  );
+  expect(cost).toBeLessThan(2000);
 });

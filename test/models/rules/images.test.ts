@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { words } from "../../support/words.ts";
 import { checkRequest } from "../built-in.ts";
 import { DOCUMENT, neededImages } from "../document.ts";
 import { refusalOf } from "../refusal.ts";
@@ -46,14 +47,11 @@ describe("the number of reference images", () => {
 });
 
 describe("a reference image", () => {
-  it.each([
-    "https://images.test/a.png",
-    "HTTP://images.test:8080/a.png?sig=1#x",
-    "https://user:secret@images.test/a.png",
-    "http://[::1]/a.png",
-    "https://例え.test/画像.png",
-    "data:image/png;base64,AAAA",
-  ])("is a URL, and goes out as it was given: %s", (url) => {
+  it.each(
+    words(`https://images.test/a.png HTTP://images.test:8080/a.png?sig=1#x
+    https://user:secret@images.test/a.png http://[::1]/a.png https://例え.test/画像.png
+    data:image/png;base64,AAAA`),
+  )("is a URL, and goes out as it was given: %s", (url) => {
     expect(checkRequest({ prompt: "a fox", image: [url] }).request.image).toBe(url);
   });
 
@@ -64,40 +62,21 @@ describe("a reference image", () => {
   });
 
   it.each([
-    "ftp://images.test/fox.png",
-    "s3://bucket/fox.png",
+    ...words(`ftp://images.test/fox.png s3://bucket/fox.png fox.png ./fox.png /home/me/fox.png ~/fox.png
+    C:\\fox.png c:/fox.png \\\\server\\fox.png file:///home/me/fox.png FILE:fox.png
+    //images.test/fox.png images.test/fox.png localhost:8080/fox.png https://
+    https:images.test/fox.png https:///fox.png -`),
     "",
-    "fox.png",
-    "./fox.png",
-    "/home/me/fox.png",
-    "~/fox.png",
-    "C:\\fox.png",
-    "c:/fox.png",
-    "\\\\server\\fox.png",
-    "file:///home/me/fox.png",
-    "FILE:fox.png",
-    "//images.test/fox.png",
-    "images.test/fox.png",
-    "localhost:8080/fox.png",
-    "https://",
-    "https:images.test/fox.png",
-    "https:///fox.png",
-    "-",
   ])("is no file, no part of a URL, and nothing that the web does not serve: %j", (url) => {
     const { message, hint } = refusalOf({ image: ["https://images.test/a.png", url] });
     expect(message).toContain("is not an http(s) URL");
     expect(hint).toContain("https://");
   });
 
-  it.each([
-    "fox.png",
-    "./a:b.png",
-    "/home/me/fox.png",
-    "C:\\fox.png",
-    "c:/fox.png",
-    "file:///home/me/fox.png",
-    "FILE:fox.png",
-  ])("may be a file where files are uploaded, and stays as it was given: %j", (image) => {
+  it.each(
+    words(`fox.png ./a:b.png /home/me/fox.png C:\\fox.png c:/fox.png file:///home/me/fox.png
+    FILE:fox.png`),
+  )("may be a file where files are uploaded, and stays as it was given: %j", (image) => {
     const input = { prompt: "a fox", model: "gamma-image-2-5-flare-image", image: [image] };
     expect(checkRequest(input, { uploads: true }).request.image).toBe(image);
     expect(() => checkRequest(input, { uploads: false })).toThrow(

@@ -149,6 +149,13 @@ describe("a job whose reply is lost", () => {
     expect(double.submits.length).toBe(1);
   });
 
+  it("has a note on the disk that the server can be asked for it, which is there before it is sent", async () => {
+    const { submit, double } = await comfyWorld();
+    double.cuts = (_method, target) => target === "/prompt";
+    const { job } = await submit({ model: "dream" });
+    expect(await readFile(path.join(job.folder, ".job"), "utf8")).toBe(jobIdOf(job));
+  });
+
   it("is not sent again by a later process that did not read the reply", async () => {
     const { submit, provider, double } = await comfyWorld({ isHeld: true });
     const { job, reply } = await submit({ model: "dream" });

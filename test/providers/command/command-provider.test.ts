@@ -8,7 +8,9 @@ import { identityOf } from "../../../src/lib/processes.ts";
 import { type Job, TimeLimitError } from "../../../src/providers/provider.ts";
 import { PICTURE } from "../../support/images.ts";
 import { liveServer } from "../../support/live-server.ts";
+import { quickClock } from "../../support/quick-clock.ts";
 import { response } from "../../support/scripted-server.ts";
+import { pause } from "../../support/scripts.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { ALONE, type JobParts, jobFor, opened, told } from "../job.ts";
 
@@ -28,7 +30,8 @@ async function script(body: string, args: string[] = ["{output}"]) {
     IMGGEN_HOME: "/x",
     openai_api_key: "sk-2",
   };
-  const generator = await opened({ kind: "command", name: `command:${words.join(" ")}`, words }, {}, env);
+  const spec = { kind: "command", name: `command:${words.join(" ")}`, words } as const;
+  const generator = await opened(spec, {}, env, { clock: quickClock });
   return {
     /** Submits a job. @returns what came of it, and its image's file */
     generate: async (overrides: JobParts = {}, how = ALONE) => {
@@ -187,6 +190,23 @@ it.each([
   expect(paid.reply).toMatchObject({ kept: scratchOf(paid.job), isStopped: true });
 });
 
+const MORE =
+  'mkdir more; cp "$picture" more/b.png; cp "$picture" a.png; echo "no image" > c.png; ln -s a.png d.png';
+
+it("a paid command's further images are kept in its folder, and those of a free one are not", async () => {
+  const { generate } = await script(`${COPY}; ${MORE}`, ["{output}", "{image}"]);
+  const references = [{ url: `data:image/png;base64,${PICTURE.toString("base64")}` }];
+  const paid = await generate({ isPaid: true, references });
+  const scratch = scratchOf(paid.job);
+  expect(paid).toMatchObject({ reply: MADE, left: ["image", "scratch"] });
+  expect(paid.images).toEqual([
+    { kind: "file", file: path.join(paid.job.folder, "image") },
+    { kind: "file", file: path.join(scratch, "a.png"), isExtra: true },
+    { kind: "file", file: path.join(scratch, "more", "b.png"), isExtra: true },
+  ]);
+  expect(await generate({ references })).toMatchObject({ reply: MADE, left: ["image"], images: [{}] });
+});
+
 it("a command that cannot work now is asked again later, paid or not", async () => {
   const { generate } = await script("echo 'the GPU is busy' >&2; exit 75");
   for (const isPaid of [false, true])
@@ -330,6 +350,13 @@ describe.skipIf(!existsSync("/proc/self/stat"))("after its process was killed, a
     expect(await readdir(job.folder)).toEqual(["scratch"]);
   });
 
+  it("that is paid for has its further images kept too", async () => {
+    const { job, recover, generator } = await left(`${PAINTS}; ${MORE}`, { isPaid: true });
+    expect(await recover(job)).toEqual(MADE);
+    expect(await generator.images?.(job)).toHaveLength(3);
+    expect(await readdir(job.folder)).toEqual(["image", "scratch"]);
+  });
+
   it("that is paid for runs on where nobody waits for it any longer", async () => {
     const { job, recover, log } = await left(NEVER_ENDS, { isPaid: true });
     const reply = await recover(job, AbortSignal.timeout(500));
@@ -367,7 +394,7 @@ describe.skipIf(!existsSync("/proc/self/stat"))("after its process was killed, a
     const identity = { ...identityOf(other.pid ?? 0), started: "1" };
     await writeFile(path.join(scratchOf(job), ".process"), JSON.stringify(identity));
     expect(await recover(job)).toBeNull();
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await pause(100);
     expect(other.signalCode).toBeNull();
   });
 

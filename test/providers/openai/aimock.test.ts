@@ -69,26 +69,3 @@ it.each([
   expect(message).toContain(error.message);
   expect(mock.getRequests()).toHaveLength(1);
 });
-
-it("says how long a rate limit asks to wait", async () => {
-  const mock = await openAiMock();
-  mock.prependFixture({
-    match: { endpoint: "image" },
-    response: { error: { message: "Slow down", code: "rate_limit_exceeded" }, status: 429, retryAfter: 7 },
-  });
-  const { reply } = await failing(openAiAt(`${mock.url}/v1`, PAID));
-  expect(reply).toMatchObject({ outcome: "rate_limited", retryAfterMs: 7000 });
-});
-
-it.each([
-  ["the connection is cut", { disconnectRate: 1 }, "unknown"],
-  ["the reply is no whole JSON", { malformedRate: 1 }, "unknown"],
-  ["the reply is an error of the server", { dropRate: 1 }, "unknown"],
-  ["the server limits the rate", { rateLimitRate: 1 }, "rate_limited"],
-])("asks once where %s", async (_what, chaos, kind) => {
-  const mock = await openAiMock();
-  mock.setChaos(chaos);
-  const { what } = await failing(openAiAt(`${mock.url}/v1`, PAID));
-  expect(what).toBe(kind);
-  expect(mock.getRequests()).toHaveLength(1);
-});

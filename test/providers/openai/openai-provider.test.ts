@@ -232,6 +232,20 @@ describe("a refusal", () => {
     expect(hint).toMatch(/^Nothing was charged\. Its models: m0, m1, .*, m11, and 8 more$/);
   });
 
+  it.each([
+    ["cannot be had", response(503, "")],
+    ["is empty", json({ data: [] })],
+  ])("of a model stays as it is where the list of them %s", async (_why, list) => {
+    const no = json({ error: { message: "The model 'flux' does not exist" } }, 404);
+    const { generator } = await scriptedOpenAi(({ method }, socket) => {
+      socket.write(method === "GET" ? list : no);
+    });
+    const { what, message, hint } = await failing(generator, { model: "flux" });
+    expect(what).toBe("invalid_request");
+    expect(message).toContain("The model 'flux' does not exist");
+    expect(hint).not.toContain("Its models");
+  });
+
   it("with 404, where its models are not found either, says that there is no such API", async () => {
     const { server, generator } = await scriptedOpenAi(answering({ detail: "Not Found" }, 404), {
       isPaid: true,

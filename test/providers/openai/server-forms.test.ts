@@ -19,7 +19,7 @@ import {
 } from "./openai-world.ts";
 
 // A double for each OpenAI-compatible server that is known to differ: it takes what the real one takes, and answers as it
-// does. The table of them is in `.github/docs/generators.md`.
+// does. The table of them is in `.github/docs/generators.md`. How each says an error: ../failed-reply.test.ts.
 
 async function references(...names: string[]): Promise<Job["references"]> {
   const folder = await temporaryFolder();
@@ -82,19 +82,6 @@ describe("stable-diffusion.cpp's sd-server", () => {
       answering({ created: 1, output_format: "png", data: [{ b64_json: BASE64 }] }),
     );
     await expectPicture(generator);
-  });
-
-  it("says an error as a text, or as a code beside a message", async () => {
-    const missing = await scriptedOpenAi(answering({ error: "prompt required" }, 400));
-    expect(await failing(missing.generator)).toMatchObject({
-      message: expect.stringContaining("prompt required"),
-      what: "invalid_request",
-    });
-    const broken = await scriptedOpenAi(answering({ error: "server_error", message: "out of memory" }, 500));
-    expect(await failing(broken.generator)).toMatchObject({
-      message: expect.stringContaining("out of memory"),
-      what: "unknown",
-    });
   });
 
   it("gets one reference image as `image`, several as `image[]`, and the fields beside them as text", async () => {
@@ -187,19 +174,6 @@ it("another server without edits makes no picture without the reference images",
   expect(server.submits()).toHaveLength(1);
 });
 
-describe("vLLM-Omni and SGLang", () => {
-  it("say an error as detail, a text or a list", async () => {
-    const text = await scriptedOpenAi(answering({ detail: "Model not loaded" }, 400));
-    expect((await failing(text.generator)).message).toContain("Model not loaded");
-    const list = [{ loc: ["body", "size"], msg: "Input should be a valid string", type: "string_type" }];
-    const { generator } = await scriptedOpenAi(answering({ detail: list }, 422));
-    expect(await failing(generator)).toMatchObject({
-      message: expect.stringContaining("body.size: Input should be a valid string"),
-      what: "invalid_request",
-    });
-  });
-});
-
 describe("Ollama", () => {
   it("gets a model, a prompt, a size and base64 as the format", async () => {
     const { server, generator } = await scriptedOpenAi(
@@ -264,41 +238,6 @@ describe("Together", () => {
       references: [...(await references("1.png")), { url: "https://example.com/1.png" }],
     });
     expect(bodies(server)[2]).toMatchObject({ reference_images: [url, "https://example.com/1.png"] });
-  });
-});
-
-describe("Gemini, as an OpenAI-compatible server", () => {
-  it("says an error in a list, with a code that is a number", async () => {
-    const error = { error: { code: 429, message: "Resource exhausted", status: "RESOURCE_EXHAUSTED" } };
-    const { generator } = await scriptedOpenAi(answering([error], 429));
-    expect(await failing(generator)).toMatchObject({
-      message: expect.stringContaining("Resource exhausted"),
-      what: "rate_limited",
-    });
-  });
-});
-
-describe("a gateway", () => {
-  it("has cut the connection after 100 s: the image may be made and charged", async () => {
-    const page = "<!DOCTYPE html><html><head><title>gpubox | 524: A timeout occurred</title></head></html>";
-    const { server, generator } = await scriptedOpenAi(
-      (_request, socket) => void socket.write(response(524, page, { "content-type": "text/html" })),
-      { isPaid: true },
-    );
-    const { message, what } = await failing(generator);
-    expect(what).toBe("unknown");
-    expect(message).toContain("524: A timeout occurred");
-    expect(server.requests).toHaveLength(1);
-  });
-
-  it("has an account of its own that is empty", async () => {
-    const error = {
-      message: "user quota is not enough",
-      type: "new_api_error",
-      code: "insufficient_user_quota",
-    };
-    const { generator } = await scriptedOpenAi(answering({ error }, 403));
-    expect((await failing(generator)).what).toBe("insufficient_credits");
   });
 });
 

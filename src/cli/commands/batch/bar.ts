@@ -1,5 +1,5 @@
-import type { BatchProgress } from "../../../core/use-cases/run-progress.ts";
 import { formatDuration } from "../../../lib/duration.ts";
+import type { BatchProgress } from "../../output/run-progress.ts";
 
 export type BatchView = Omit<BatchProgress, "creditsBefore" | "startMs"> & { elapsedMs: number };
 

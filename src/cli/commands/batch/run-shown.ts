@@ -1,7 +1,7 @@
 import type { BatchEvents, BatchResult, BatchSpec, Doubt } from "../../../core/batch/batch-spec.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { batch } from "../../../core/use-cases/batch.ts";
-import { canAsk, confirmed } from "../../input/input-stream.ts";
+import { canAsk, readLine } from "../../input/input-stream.ts";
 import { withTasksShown } from "../../output/task-progress.ts";
 import type { Session } from "../../session/session.ts";
 import type { BatchTerms } from "./batch-flags.ts";
@@ -61,4 +61,17 @@ export async function runShown(
 async function agreed(doubt: Doubt, session: Session): Promise<boolean> {
   if (doubt.about === "folder") await session.console.note(doubt.message);
   return confirmed(questionOf(doubt), session);
+}
+
+/** Asks the person at the terminal; anything but `y` or `yes` is no. @throws the signal's reason */
+async function confirmed(question: string, { console, context }: Session): Promise<boolean> {
+  await console.question(`${question} [y/N] `);
+  let isAnswered = false;
+  try {
+    const answer = await readLine(context);
+    isAnswered = context.stdin.readableEnded !== true;
+    return /^\s*y(es)?\s*$/i.test(answer);
+  } finally {
+    if (!isAnswered) await console.endQuestion();
+  }
 }

@@ -1,12 +1,5 @@
 import type { Command } from "commander";
 import type { CheckedRow } from "../../../core/batch/batch-row.ts";
-import {
-  type Cell,
-  type Comparison,
-  compareCells,
-  fieldSets,
-  requireKnownValues,
-} from "../../../core/batch/compare-cells.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { counted } from "../../../lib/whole-number.ts";
@@ -21,6 +14,7 @@ import type { Session } from "../../session/session.ts";
 import { addBatchOptions, type BatchFlags, batchTerms } from "../batch/batch-flags.ts";
 import { runShown } from "../batch/run-shown.ts";
 import { exitCodeOfBatch } from "../batch/summary.ts";
+import { type Cell, type Comparison, compareCells, fieldSets, requireKnownValues } from "./cells.ts";
 import { labelOf, showCompared, showPlan, skippedLines } from "./view.ts";
 
 const SHARED_FLAGS = ["image", "seed", "negative"] as const;

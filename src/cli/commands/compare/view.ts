@@ -1,6 +1,5 @@
 import { rowJson, summaryJson } from "../../../client/batch-json.ts";
 import type { CheckedRow } from "../../../core/batch/batch-row.ts";
-import type { Cell, Comparison, SkippedCell } from "../../../core/batch/compare-cells.ts";
 import { add, documentedTotal, noCost } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { checkBatchBudget } from "../../../core/limits/budget.ts";
@@ -14,6 +13,7 @@ import { showTable, type TableCell, type TableColumn } from "../../text/table.ts
 import type { BatchTerms } from "../batch/batch-flags.ts";
 import { rowWord } from "../batch/row-notes.ts";
 import { costText, type ShownResult, showSummary } from "../batch/summary.ts";
+import type { Cell, Comparison, SkippedCell } from "./cells.ts";
 
 /** @param settings generator fields in which the cells differ */
 const planColumns = (settings: readonly string[]): TableColumn[] => [

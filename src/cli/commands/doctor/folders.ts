@@ -67,7 +67,9 @@ export async function checkTasks(session: Session): Promise<Finding> {
   const ledger = openLedger({ folders: await needed(() => session.folders), context });
   const { targets, served, unreadable: entries } = await tasksToResume([], isSandbox, ledger);
   const records = targets.flatMap(({ record }) => (record !== null && isInHistory(record) ? record : []));
-  const left = records.filter((record) => !ledger.isClaimed(record));
+  const left = await Promise.all(
+    records.filter((record) => !ledger.isClaimed(record)).map((record) => ledger.asItStands(record)),
+  );
   const inProgress = records.length - left.length + served.length;
   const words = left.map(({ state }) => stateWord(effectiveState(state)));
   const byWord = STATE_WORDS.map((word) => ({ word, count: words.filter((each) => each === word).length }));

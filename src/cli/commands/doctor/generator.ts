@@ -1,5 +1,6 @@
+import { lacksKey } from "../../../client/generator-key.ts";
+import type { OwnGenerator } from "../../../client/generator-settings.ts";
 import { asFailure, modelNames } from "../../../client/generator-terms.ts";
-import { lacksKey, type OwnGenerator } from "../../../client/own-generator.ts";
 import { formatDuration } from "../../../lib/duration.ts";
 import { ImggenError } from "../../../lib/error-types.ts";
 import { maskKey, withoutQuery } from "../../../lib/redact.ts";

@@ -110,7 +110,7 @@ async function showDryRun(
 async function sentToGenerator(request: GenerationRequest, session: Session): Promise<SentRequest | null> {
   const generator = await session.ownGenerator();
   if (generator === null) return null;
-  const { describedRequest } = await import("../../../client/described-request.ts");
+  const { describedRequest } = await import("./described-request.ts");
   return describedRequest(request, generator, session);
 }
 

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { OwnGenerator } from "../../../client/own-generator.ts";
+import type { OwnGenerator } from "../../../client/generator-settings.ts";
 import { ImggenError, UsageError } from "../../../lib/error-types.ts";
 import { wholeNumberOption } from "../../../lib/whole-number.ts";
 import { findModels, KIND_WORDS, type ModelFilter, nearestText, resolveModel } from "../../../models/find.ts";

@@ -1,5 +1,4 @@
 import type { Command } from "commander";
-import type { FoundGenerator, FoundServer, FoundService } from "../../../client/find-generators.ts";
 import { withoutQuerySecret } from "../../../lib/query-secret.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
 import { counted } from "../../../lib/whole-number.ts";
@@ -7,6 +6,7 @@ import { canAsk } from "../../input/input-stream.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 import { showTable, type TableColumn } from "../../text/table.ts";
+import type { FoundGenerator, FoundServer, FoundService } from "./find-generators.ts";
 
 const EXAMPLES = `
 Examples:
@@ -37,9 +37,7 @@ async function runSetup(session: Session): Promise<number> {
   const store = await session.settingsStore();
   // A damaged settings file is reported before anything is asked. The profile need not be there yet.
   const { baseUrl, generator: current = null } = await store.read();
-  const { findServers, findServices, KEY_VARIABLES, LOCAL_PORTS } = await import(
-    "../../../client/find-generators.ts"
-  );
+  const { findServers, findServices, KEY_VARIABLES, LOCAL_PORTS } = await import("./find-generators.ts");
   const { context, console, options } = session;
   const ports = context.localPorts ?? LOCAL_PORTS;
   const servers = await findServers(ports, context.signal, session);

@@ -1,28 +1,29 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
-import { openLedger } from "../../client/client-session.ts";
-import { workflowCopy } from "../../client/user-folders.ts";
-import { findEarlierRequest, type ImageOrigin } from "../../core/task/origin.ts";
-import { UsageError } from "../../lib/error-types.ts";
-import { shellWord } from "../../lib/shell-word.ts";
-import { checkRequest } from "../../models/check-request.ts";
-import { providerFields } from "../../models/provider-fields.ts";
-import { FLAG_LABELS } from "../../models/rules/rule.ts";
-import { inputOf } from "../../models/wire.ts";
-import { GENERATOR_KEY_ID, SANDBOX_SERVICE } from "../../task/intent.ts";
-import type { RequestInput } from "../../task/request.ts";
-import { FIELD_NAMES, type FieldNames } from "../../task/request-fields.ts";
-import { addGenerateOptions, type GenerateFlags } from "../flags/generate-flags.ts";
+import { openLedger } from "../../../client/client-session.ts";
+import { workflowCopy } from "../../../client/user-folders.ts";
+import type { ImageOrigin } from "../../../core/task/origin.ts";
+import { UsageError } from "../../../lib/error-types.ts";
+import { shellWord } from "../../../lib/shell-word.ts";
+import { checkRequest } from "../../../models/check-request.ts";
+import { providerFields } from "../../../models/provider-fields.ts";
+import { FLAG_LABELS } from "../../../models/rules/rule.ts";
+import { inputOf } from "../../../models/wire.ts";
+import { GENERATOR_KEY_ID, SANDBOX_SERVICE } from "../../../task/intent.ts";
+import type { RequestInput } from "../../../task/request.ts";
+import { FIELD_NAMES, type FieldNames } from "../../../task/request-fields.ts";
+import { addGenerateOptions, type GenerateFlags } from "../../flags/generate-flags.ts";
 import {
   addRequestOptions,
   canUpload,
   IMAGE_OR_FILE,
   type RequestFlags,
   valuesOf,
-} from "../flags/request-flags.ts";
-import { OPTION_GROUPS, type RunWith } from "../session/command.ts";
-import type { Session } from "../session/session.ts";
-import { runRequest } from "./generate/run-request.ts";
+} from "../../flags/request-flags.ts";
+import { OPTION_GROUPS, type RunWith } from "../../session/command.ts";
+import type { Session } from "../../session/session.ts";
+import { runRequest } from "../generate/run-request.ts";
+import { findEarlierRequest } from "./earlier-request.ts";
 
 const EXAMPLES = `
 Examples:
@@ -55,7 +56,7 @@ async function runRerun(session: Session, what: string, flags: RerunFlags): Prom
   const replacesImages = values.image !== undefined;
   const earlier = await findEarlierRequest(what, session.context.resolvePath(what), ledger, replacesImages);
   if (!flags.yes && !session.options.sandbox) await requireSameService(earlier, session);
-  await preferWorkflow(earlier, session);
+  await preferEarlier(earlier, session);
   const merged = { ...earlierInput(earlier), ...values };
   const terms = await session.generatorTerms({ ...flags, model: merged.model });
   const input = withFieldFlags(merged, values, terms?.fieldNames ?? {}, session);
@@ -102,11 +103,19 @@ function withFieldFlags(
   return { ...input, fields: { ...fields, ...changed } };
 }
 
-/** Takes the workflow that the earlier task was made with, unless a flag names one: its copy, whatever became of the file. */
-async function preferWorkflow({ record }: ImageOrigin, session: Session): Promise<void> {
-  const sha256 = record?.intent.work?.options.workflow;
-  if (sha256 === undefined || record?.intent.service.baseUrl !== (await session.serviceName())) return;
-  session.settings.prefer("workflow", workflowCopy(session.folders, sha256), "The task's workflow");
+/**
+ * Takes what the earlier task was made with at this generator, unless a flag says otherwise: its workflow, as a copy,
+ * whatever became of the file; and that it was paid, because a free request is sent again after a loss.
+ */
+async function preferEarlier({ record }: ImageOrigin, session: Session): Promise<void> {
+  const { settings, folders } = session;
+  const work = record?.intent.work;
+  if (work === undefined || record?.intent.service.baseUrl !== (await session.serviceName())) return;
+  const { workflow } = work.options;
+  if (workflow !== undefined)
+    settings.prefer("workflow", workflowCopy(folders, workflow), "The task's workflow");
+  if (work.isPaid && !settings.isOn("generatorFree"))
+    settings.prefer("generatorPaid", "true", "The task's generatorPaid");
 }
 
 /**
@@ -118,19 +127,22 @@ async function requireSameService(
   session: Session,
 ): Promise<void> {
   const configured = await session.serviceName();
-  if (configured === undefined || configured === chargedAt) return;
-  const other = `To submit it to ${configured}, at a charge there: ${session.commandLine("--yes")}`;
+  const isGenerator = record?.intent.service.keyId === GENERATOR_KEY_ID;
+  if (configured === chargedAt || (configured === undefined && !isGenerator)) return;
+  const other =
+    configured === undefined
+      ? ""
+      : `To submit it to ${configured}, at a charge there: ${session.commandLine("--yes")}`;
   if (chargedAt === SANDBOX_SERVICE) {
     throw new UsageError(`This was made by the sandbox, and ${configured} is configured.`, {
       hint: `To submit it to the sandbox: ${session.commandLine("--sandbox")}\n${other}`,
     });
   }
   // A sidecar may have been written by anyone, so the key is never sent to the address in it.
-  const isGenerator = record?.intent.service.keyId === GENERATOR_KEY_ID;
   const there = isGenerator
     ? `To submit it where it was made, add --generator ${shellWord(chargedAt)}\n`
     : `To submit it where it was charged, set IMGGEN_BASE_URL=${chargedAt} and its key.\n`;
-  throw new UsageError(`This was charged at ${chargedAt}, and ${configured} is configured.`, {
-    hint: record ? there + other : other,
+  throw new UsageError(`This was charged at ${chargedAt}, and ${configured ?? "no service"} is configured.`, {
+    hint: record ? (there + other).trimEnd() : other,
   });
 }

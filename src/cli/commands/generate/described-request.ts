@@ -1,14 +1,14 @@
 import path from "node:path";
-import { proxiesFromEnvironment } from "../api/proxies.ts";
-import { InvalidRequestError } from "../models/invalid-request.ts";
-import { isLocalFile } from "../models/rules/images.ts";
-import { errorOf } from "../providers/failures.ts";
-import { openProvider } from "../providers/kinds.ts";
-import { ProviderError, type SentRequest } from "../providers/provider.ts";
-import type { GenerationRequest } from "../task/request.ts";
-import type { ClientSession } from "./client-session.ts";
-import { workFor } from "./generator-connection.ts";
-import type { OwnGenerator } from "./own-generator.ts";
+import { proxiesFromEnvironment } from "../../../api/proxies.ts";
+import type { ClientSession } from "../../../client/client-session.ts";
+import { workFor } from "../../../client/generator-connection.ts";
+import type { OwnGenerator } from "../../../client/generator-settings.ts";
+import { InvalidRequestError } from "../../../models/invalid-request.ts";
+import { isLocalFile } from "../../../models/rules/images.ts";
+import { errorOf } from "../../../providers/failures.ts";
+import { openProvider } from "../../../providers/kinds.ts";
+import { ProviderError, type SentRequest } from "../../../providers/provider.ts";
+import type { GenerationRequest } from "../../../task/request.ts";
 
 /**
  * What the user's own generator would be sent for a request, for people to read. No connection is opened.

@@ -1,17 +1,24 @@
-import { ImggenError, UsageError } from "../../lib/error-types.ts";
-import { worded } from "../../lib/wording.ts";
-import { InvalidRequestError, type Limit } from "../../models/invalid-request.ts";
-import { DEFAULT_MODEL, type Matrix } from "../../models/matrix.ts";
-import { unknownModel } from "../../models/rules/model.ts";
-import { unknownQuality } from "../../models/rules/quality.ts";
-import { unknownRatio } from "../../models/rules/ratio.ts";
-import { FLAG_LABELS } from "../../models/rules/rule.ts";
-import type { RequestInput } from "../../task/request.ts";
-import type { ProviderFields } from "../../task/request-fields.ts";
-import { type CheckedRow, checkRow, isRepeat, type RowChecks, RowKeys, rowDigest } from "./batch-row.ts";
+import {
+  type CheckedRow,
+  checkRow,
+  isRepeat,
+  type RowChecks,
+  RowKeys,
+  rowDigest,
+} from "../../../core/batch/batch-row.ts";
+import { ImggenError, UsageError } from "../../../lib/error-types.ts";
+import { worded } from "../../../lib/wording.ts";
+import { InvalidRequestError, type Limit } from "../../../models/invalid-request.ts";
+import { DEFAULT_MODEL, type Matrix } from "../../../models/matrix.ts";
+import { unknownModel } from "../../../models/rules/model.ts";
+import { unknownQuality } from "../../../models/rules/quality.ts";
+import { unknownRatio } from "../../../models/rules/ratio.ts";
+import { FLAG_LABELS } from "../../../models/rules/rule.ts";
+import type { RequestInput } from "../../../task/request.ts";
+import type { ProviderFields } from "../../../task/request-fields.ts";
 
 /** The values that are compared: every model with every ratio, quality and set of fields. An empty list: the default. */
-export interface Axes {
+interface Axes {
   models: readonly string[];
   ratios: readonly string[];
   qualities: readonly string[];

@@ -1,13 +1,19 @@
-import { proxiesFromEnvironment } from "../api/proxies.ts";
-import { ImggenError } from "../lib/error-types.ts";
-import { jsonOrNull } from "../lib/json.ts";
-import type { LocalServers } from "../providers/kind.ts";
-import { defaultModelOf, isPaidByDefault, isServerKind, KINDS, type ServerSpec } from "../providers/kinds.ts";
-import { ProviderError } from "../providers/provider.ts";
-import { ProviderServer } from "../providers/provider-http.ts";
-import { parseGeneratorSpec } from "../providers/spec.ts";
-import { type AskingSession, type ModelsOffered, modelsOffered } from "./generator-terms.ts";
-import { unsetOptions } from "./own-generator.ts";
+import { proxiesFromEnvironment } from "../../../api/proxies.ts";
+import { unsetOptions } from "../../../client/generator-settings.ts";
+import { type AskingSession, type ModelsOffered, modelsOffered } from "../../../client/generator-terms.ts";
+import { ImggenError } from "../../../lib/error-types.ts";
+import { jsonOrNull } from "../../../lib/json.ts";
+import type { LocalServers } from "../../../providers/kind.ts";
+import {
+  defaultModelOf,
+  isPaidByDefault,
+  isServerKind,
+  KINDS,
+  type ServerSpec,
+} from "../../../providers/kinds.ts";
+import { ProviderError } from "../../../providers/provider.ts";
+import { ProviderServer } from "../../../providers/provider-http.ts";
+import { parseGeneratorSpec } from "../../../providers/spec.ts";
 
 // Loaded only to look for generators.
 

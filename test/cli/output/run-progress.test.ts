@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { fold, newRun } from "../../../src/cli/output/run-progress.ts";
 import { BatchCounts } from "../../../src/core/batch/counts.ts";
 import type { BatchPlan } from "../../../src/core/batch/plan.ts";
-import { fold, newRun } from "../../../src/core/use-cases/run-progress.ts";
-import { endOf, newRows, REPORT } from "../batch/some-rows.ts";
+import { endOf, newRows, REPORT } from "../../core/batch/some-rows.ts";
 
 const cost = (credits: number) => ({ rows: 0, credits, undocumented: 0 });
 

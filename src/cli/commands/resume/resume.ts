@@ -1,0 +1,84 @@
+import type { Command } from "commander";
+import { openLedger } from "../../../client/client-session.ts";
+import { reportJson } from "../../../client/report-json.ts";
+import { resolveFileDestination } from "../../../core/images/destination.ts";
+import { DEFAULT_TEMPLATE } from "../../../core/images/file-name.ts";
+import { dismissTask } from "../../../core/task/dismiss.ts";
+import { findNamed } from "../../../core/task/named-tasks.ts";
+import type { TaskReport } from "../../../core/task/report.ts";
+import { type ResumeTasksSpec, resume } from "../../../core/use-cases/resume.ts";
+import { UsageError } from "../../../lib/error-types.ts";
+import { FLAG_NAMES } from "../../../lib/wording.ts";
+import { addPreviewOption, type ViewFlags, viewingOf } from "../../flags/view-flags.ts";
+import { addWaitOptions, requestTimeout, type WaitFlags, waitSettings } from "../../flags/wait-flags.ts";
+import { withTasksShown } from "../../output/task-progress.ts";
+import { TasksShown } from "../../output/tasks-shown.ts";
+import type { RunWith } from "../../session/command.ts";
+import type { Session } from "../../session/session.ts";
+import { exitCodeOf, shownEvents, showResumed } from "./show-resumed.ts";
+
+interface ResumeFlags extends WaitFlags, ViewFlags {
+  output?: string;
+  overwrite?: boolean;
+  dismiss?: boolean;
+}
+
+const EXAMPLES = `
+Examples:
+  $ imggen resume
+  $ imggen resume task_3f9c
+  $ imggen resume task_3f9c --output fox.png
+  $ imggen resume 20261121T143052118-9c41d07e --dismiss`;
+
+export function register(command: Command, runWith: RunWith): void {
+  command
+    .argument("[taskId...]", "ids of tasks; none: every unfinished one")
+    .option("-o, --output <path>", "override the saved output path")
+    .option("--overwrite", "replace existing files")
+    .option("--dismiss", "dismiss requests whose outcome is unknown");
+  addPreviewOption(command);
+  addWaitOptions(command, "how long to wait for each task")
+    .addHelpText("after", EXAMPLES)
+    .action(runWith(runResume));
+}
+
+async function runResume(session: Session, ids: string[], flags: ResumeFlags): Promise<number> {
+  if (flags.dismiss) return runDismiss(session, ids);
+  const viewing = viewingOf(flags, session);
+  const spec = { ...(await resumeSpec(flags, session)), ids, isSandbox: session.isSandbox };
+  const tasks = new TasksShown(session);
+  const timeouts = { requestTimeoutMs: requestTimeout(flags) };
+  const resumed = await withTasksShown(session, timeouts, tasks, (deps) =>
+    resume(spec, deps, shownEvents(viewing, tasks, session)),
+  );
+  const exitCode = exitCodeOf(resumed);
+  await showResumed(resumed, ids, exitCode, session);
+  return exitCode;
+}
+
+async function runDismiss(session: Session, ids: string[]): Promise<number> {
+  if (ids.length === 0) throw new UsageError("--dismiss needs the ids of the requests to dismiss.");
+  const ledger = openLedger(session);
+  const reports: TaskReport[] = [];
+  for (const { id, record } of await findNamed(ids, ledger)) {
+    if (record === null) throw new UsageError(`The ledger has no task ${JSON.stringify(id)}.`);
+    reports.push(await dismissTask(record, { why: "dismissed by the user", replacement: null }, ledger));
+    await session.console.note(`${record.id} dismissed. imggen history still shows it.`);
+  }
+  if (session.options.json)
+    await session.console.json({ ok: true, tasks: reports.map((report) => reportJson(report, FLAG_NAMES)) });
+  return 0;
+}
+
+async function resumeSpec(
+  flags: ResumeFlags,
+  session: Session,
+): Promise<Omit<ResumeTasksSpec, "ids" | "isSandbox">> {
+  const { output, overwrite = false } = flags;
+  const sidecar = session.settings.isOn("sidecar");
+  const { resolvePath } = session.context;
+  const destination = await resolveFileDestination({ output, overwrite, sidecar, resolvePath });
+  const fallback = () =>
+    ({ kind: "folder", folder: resolvePath("."), template: DEFAULT_TEMPLATE, overwrite, sidecar }) as const;
+  return { wait: waitSettings(flags, session), destination, fallback, placeOfServed: fallback };
+}

@@ -1,0 +1,112 @@
+import { EXIT_CODES, worstOf } from "../../../client/exit-codes.ts";
+import { describeFailure } from "../../../client/failure.ts";
+import { leftAlone, reportJson } from "../../../client/report-json.ts";
+import { interruptedError } from "../../../core/errors.ts";
+import type { TaskReport } from "../../../core/task/report.ts";
+import type { Resumed, ResumeEvents, ResumeTarget, ResumeTargets } from "../../../core/use-cases/resume.ts";
+import type { Charged } from "../../../lib/error-types.ts";
+import { counted } from "../../../lib/whole-number.ts";
+import { FLAG_NAMES } from "../../../lib/wording.ts";
+import { describeUnreadable } from "../../../store/ledger-entry.ts";
+import { freeAt } from "../../../task/intent.ts";
+import { chargedOf } from "../../../task/record.ts";
+import { previewImages, type Viewing } from "../../flags/view-flags.ts";
+import { exitCodeOfReport, renderReport } from "../../output/render.ts";
+import { isInterrupted, type TasksShown } from "../../output/tasks-shown.ts";
+import type { Session } from "../../session/session.ts";
+
+/** Shows each task as it ends; after a signal, all that are left at once. */
+export function shownEvents(viewing: Viewing, tasks: TasksShown, session: Session): ResumeEvents {
+  // A task's picture, then its lines, then the next one's.
+  let shown = Promise.resolve();
+  return {
+    async onBegin({ targets, served, unreadable }) {
+      for (const entry of unreadable) await session.console.warn(describeUnreadable(entry));
+      if (served.length > 0) await session.console.note(servedText(served));
+      await tasks.begin(targets, areCharged(targets) ? "charged and not saved yet" : "not finished yet");
+    },
+    async onEnd(report, at) {
+      tasks.ended(at);
+      if (session.options.json || tasks.isNamed(report)) return;
+      shown = shown
+        .catch(() => {})
+        .then(async () => {
+          await previewImages(report.files, viewing, session);
+          await renderReport(report, session, tasks.printing(at, report));
+        });
+      await shown;
+    },
+  };
+}
+
+/** Says who finishes tasks that this command leaves alone. */
+function servedText(served: ResumeTargets["served"]): string {
+  const pids = [...new Set(served.map(({ by }) => by.pid))].join(", ");
+  const tasks = counted(served.length, "task is", "tasks are");
+  return `${tasks} left to imggen serve (pid ${pids}), which is running.`;
+}
+
+/** Whether each of some tasks was charged, in more than play money. */
+function areCharged(targets: readonly ResumeTarget[]): boolean {
+  return targets.every(
+    ({ record }) => record === null || (chargedOf(record) !== "no" && freeAt(record.intent) === null),
+  );
+}
+
+/** An unknown outcome outweighs the rest: only the user can decide about it. */
+export function exitCodeOf({ reports, unreadable }: Resumed): number {
+  const codes = reports.map(exitCodeOfReport);
+  const unknown = EXIT_CODES.outcome_unknown;
+  if (reports.some(isInterrupted)) return worstOf(codes);
+  return unreadable.length > 0 || codes.includes(unknown) ? unknown : worstOf(codes);
+}
+
+export async function showResumed(
+  resumed: Resumed,
+  ids: string[],
+  exitCode: number,
+  session: Session,
+): Promise<void> {
+  const { reports, served, unreadable } = resumed;
+  const [only] = reports;
+  if (session.options.json) {
+    return session.console.json(
+      ids.length === 1 && only ? reportJson(only, FLAG_NAMES) : resumedJson(resumed, exitCode, session),
+    );
+  }
+  if (reports.length === 0 && served.length === 0 && unreadable.length === 0)
+    await session.console.note("Nothing to resume: no task is unfinished.");
+}
+
+/** What some tasks have cost together. */
+function mostCharged(reports: readonly TaskReport[]): Charged {
+  const each = reports.map(({ charged }) => charged);
+  if (each.includes("yes")) return "yes";
+  return each.includes("unknown") ? "unknown" : "no";
+}
+
+const MOST_IDS = 100;
+
+/** What a script gets of a `resume` of several tasks. */
+function resumedJson(resumed: Resumed, exitCode: number, session: Session): object {
+  const { reports } = resumed;
+  const rest = leftAlone(resumed);
+  const interrupted = reports.filter(isInterrupted);
+  if (interrupted.length === 0)
+    return { ok: exitCode === 0, tasks: reports.map((report) => reportJson(report, FLAG_NAMES)), ...rest };
+  const shown = interrupted.slice(0, MOST_IDS);
+  const ended = reports.filter((report) => !isInterrupted(report));
+  const resume = session.commandLine();
+  const failure = describeFailure(
+    interruptedError(session.context.signal, mostCharged(interrupted)),
+    FLAG_NAMES,
+  );
+  return {
+    ...failure,
+    error: { ...failure.error, hint: `Resume with: ${resume}` },
+    resume,
+    tasks: [...ended, ...shown].map((report) => reportJson(report, FLAG_NAMES)),
+    pending: { count: interrupted.length, taskIds: shown.map(({ taskId }) => taskId) },
+    ...rest,
+  };
+}
