@@ -99,9 +99,13 @@ export class ProviderServer {
     }
     if (failure?.sent === false) throw this.#unsent(failure, signal);
     const cut = failure && this.#reasonOf(failure, signal);
-    const stored = await readReplyFile(file, cut).catch((error) => {
-      throw this.lost(errorText(error));
-    });
+    const read = () => readReplyFile(file, cut);
+    // What has arrived is not lost with one failure of the disk.
+    const stored = await read()
+      .catch(read)
+      .catch((error) => {
+        throw this.lost(errorText(error));
+      });
     if (stored === null) throw this.lost(cut ?? "it has no head");
     return stored;
   }

@@ -131,8 +131,11 @@ export class ReplyFile implements ReplyReceiver {
       if (this.#isSynced) await this.#file.sync();
     } catch {
       // What is there can still be read.
-    } finally {
+    }
+    try {
       this.#file.close();
+    } catch {
+      // As above.
     }
   }
 }

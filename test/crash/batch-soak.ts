@@ -56,7 +56,7 @@ export async function soakBatch(size: BatchSoakSize, seed: number, program: Prog
     const [again = []] = commandsOf(world, rows, 1, random);
     const finished: BatchScenario = { ...SHARED, rows: everAsked, again: () => again };
     wrong.push(...(await judgeBatchRecovery(world, finished, [], recover)));
-    const charges = world.service.charges.length;
+    const charges = world.double.charges.length;
     const saved = charges - unsavedCharges(world).size;
     return { requests: everAsked.length, kills, charges, saved, wrong };
   });
@@ -93,7 +93,7 @@ async function killedTogether(
 ): Promise<Run[]> {
   let stages = 0;
   const alarms: { at: number; ring: () => void }[] = [];
-  world.service.watch = new StageWatch(
+  world.double.watch = new StageWatch(
     null,
     () => {},
     () => {

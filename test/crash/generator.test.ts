@@ -1,20 +1,13 @@
 import { afterAll, describe, it } from "vitest";
-import { isLongRun } from "../support/holds.ts";
+import { everyNth, isLongRun } from "../support/holds.ts";
 import { ProgramHost } from "../support/program-host.ts";
+import { tryOnAnotherHost } from "./another-host.ts";
 import { BUILT } from "./build-mutant.ts";
-import {
-  COMFYUI,
-  FORGETFUL,
-  generatorPoints,
-  ONE_IMAGE,
-  TWO_IMAGES,
-  tryGenerator,
-  tryOnAnotherHost,
-  tryStruckResumes,
-  WITH_ID,
-} from "./judge-generator.ts";
-import { EVERY_KILL, type Modes } from "./points.ts";
+import { atEach, tryStrikesAfter } from "./pairs.ts";
+import { EVERY_KILL, type Modes, type Point, pointsBetween } from "./points.ts";
 import { expectSound } from "./report.ts";
+import { GENERATORS } from "./scenarios.ts";
+import { trySingles } from "./try-point.ts";
 
 /** Every failure of a disk; a power cut takes more than what this harness knows of folders that are renamed. */
 const EVERY_FAILURE: Modes = {
@@ -26,41 +19,71 @@ const EVERY_FAILURE: Modes = {
 };
 
 const program = { folder: BUILT, recovery: new ProgramHost(BUILT) };
+const timeout = isLongRun ? 3_600_000 : 300_000;
 
 afterAll(() => program.recovery.close());
 
+const isStage = ({ strike }: Point) => strike?.at === null;
+/** What an image of the hosted service does not do as well: the exchange with a generator, and the records of that. */
+const isOfItsOwn = (point: Point) =>
+  isStage(point) || / (write|close) ([^.]*\.jsonl|reply)$/.test(point.name);
+const ofItsOwn = (points: Point[]) => points.filter(isOfItsOwn);
+const others = (points: Point[]) =>
+  pointsBetween(points, / open [^.]*\.jsonl$/, /$/).filter((point) => !isOfItsOwn(point));
+/** What comes before and after is the same as with one image. */
+const ofTheSecond = (points: Point[]) => ofItsOwn(pointsBetween(points, / close reply$/, / link .*-2\.png$/));
+
+/** Each provider of the user's own, and those of its points that a quick run tries. */
+const QUICK_PARTS: Record<keyof typeof GENERATORS, (points: Point[]) => Point[]> = {
+  synchronous: (points) => [...ofItsOwn(points), ...everyNth(others(points), 3)],
+  twoImages: ofTheSecond,
+  withId: ofItsOwn,
+  package: (points) => everyNth(ofItsOwn(points), 4),
+  comfyui: ofItsOwn,
+  forgetful: (points) => everyNth(points.filter(isStage), 2),
+};
+
 describe("wherever a generate was stopped", () => {
-  it.each([ONE_IMAGE, TWO_IMAGES, WITH_ID, COMFYUI, FORGETFUL])(
-    "a generator gets one request for an image, and what is paid for is saved or reported: $name",
-    { timeout: isLongRun ? 3_600_000 : 300_000 },
-    async (scenario) => {
-      const outcomes = await tryGenerator(scenario, isLongRun ? EVERY_FAILURE : EVERY_KILL, program);
-      expectSound(`a ${scenario.name}, stopped once`, outcomes);
+  it.each(Object.keys(QUICK_PARTS) as (keyof typeof GENERATORS)[])(
+    "a generator gets one request for an image, and what is paid for is saved or reported: %s",
+    { timeout },
+    async (key) => {
+      const tried = isLongRun ? { modes: EVERY_FAILURE } : { modes: EVERY_KILL, choose: QUICK_PARTS[key] };
+      const outcomes = await trySingles(GENERATORS[key], program, tried);
+      expectSound(`a ${GENERATORS[key].name}, stopped once`, outcomes);
     },
   );
+});
+
+it("whatever the disk says of a reply that has arrived, or of a turn that ends, its image is saved, and the next", {
+  timeout,
+}, async () => {
+  const choose = (points: Point[]) => {
+    const failures = points.filter(({ name }) => /^EIO .*( (close|stat) reply|unlink .*\.turn)$/.test(name));
+    return failures.slice(0, failures.findIndex(({ name }) => name.endsWith(".turn")) + 1);
+  };
+  const outcomes = await trySingles(GENERATORS.twoImages, program, { modes: EVERY_FAILURE, choose });
+  expectSound("a disk that fails at a reply, or at the end of a turn", outcomes);
 });
 
 /** Where a task is left open, by how far its paid request was. */
 const LEFT = [
   ["before its request", /^kill-after at operation \d+, write [^.]*-[0-9a-f]{8}\.jsonl$/],
-  ["on its way", /^kill at body$/],
-  ["with its reply on the disk", / close reply$/],
+  ["on its way", /^kill at submit: charged$/],
+  ["with its reply on the disk", /^kill-after .* close reply$/],
 ] as const;
 
-describe.each(LEFT)("a paid request that was left %s", (_where, at) => {
-  const left = async () => {
-    const point = (await generatorPoints(ONE_IMAGE, EVERY_KILL, program)).find(({ name }) => at.test(name));
-    if (point === undefined) throw new Error(`no point ${at}`);
-    return point;
-  };
-  const timeout = isLongRun ? 3_600_000 : 300_000;
+/** How many operations a resume takes, at most. */
+const RESUME_OPERATIONS = 90;
 
+describe.each(LEFT)("a paid request that was left %s", (_where, at) => {
   it("is sent once, and saved or reported, when the resume crashes as well", { timeout }, async () => {
-    const outcomes = await tryStruckResumes(ONE_IMAGE, await left(), program);
+    const kills = everyNth(atEach(RESUME_OPERATIONS, "kill-after"), 20);
+    const outcomes = await tryStrikesAfter(GENERATORS.synchronous, at, 0, kills, program);
     expectSound("struck resumes", outcomes);
   });
 
   it("by a process of another host is left alone until its time is up", { timeout }, async () => {
-    expectSound("another host", [await tryOnAnotherHost(ONE_IMAGE, await left(), program)]);
+    expectSound("another host", [await tryOnAnotherHost(GENERATORS.synchronous, at, program)]);
   });
 });

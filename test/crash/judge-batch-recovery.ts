@@ -11,14 +11,8 @@ import {
   type RowJson,
   saidBy,
 } from "./judge-batch-run.ts";
-import {
-  difference,
-  judgeFiles,
-  judgeTasks,
-  type Recover,
-  resumeFromScreens,
-  UNKNOWN,
-} from "./judge-recovery.ts";
+import { judgeFiles } from "./judge-files.ts";
+import { difference, judgeTasks, type Recover, resumeFromScreens, unknownIn } from "./judge-recovery.ts";
 import { RESUME } from "./scenarios.ts";
 import type { CrashWorld, Run } from "./world.ts";
 
@@ -36,28 +30,30 @@ export async function judgeBatchRecovery(
   if (batch.resumeFirst) await recover(RESUME);
   const first = await recover(batch.again(world));
   const wrong = [...judgeBatchRun(world, first), ...judgeSettled(first)];
-  const { posts } = world.service;
+  const { posts } = world.double;
   wrong.push(...(await resumeFromScreens(world, runs, recover)));
   // What no row asks for any more is finished by `resume` alone.
   wrong.push(...judgeResume(world, await recover(RESUME)));
   wrong.push(...judgePurchases(world, batch), ...judgeDisk(world), ...judgeSaved(world, first));
   wrong.push(...runs.flatMap((run) => judgeWord(world, run, first)));
   wrong.push(...(await judgeFurtherRun(world, batch, first, recover)));
-  if (world.service.posts !== posts) wrong.push("a further run has submitted");
+  if (world.double.posts !== posts) wrong.push("a further run has submitted");
   wrong.push(...(await judgeResubmit(world, batch, first, recover)));
   return wrong;
 }
 
 function judgeResume(world: CrashWorld, { code }: Run): string[] {
-  const unknown = ledgerTasks(world).filter(({ last }) => UNKNOWN.has(last)).length;
+  const unknown = ledgerTasks(world).filter((task) => unknownIn(world, task) > 0).length;
   return code === (unknown > 0 ? 9 : 0) ? [] : [`resume ends with ${code}, ${unknown} unknown`];
 }
 
 /** No row is sent twice, but for what a step was told to submit again; what is lost is on record as unknown. */
 function judgePurchases(world: CrashWorld, { rows, boughtAgain }: BatchScenario): string[] {
-  const { posted, charges } = world.service;
+  const { posted, charges } = world.double;
   const unsaved = unsavedCharges(world);
-  const unknown = ledgerTasks(world).filter(({ last }) => UNKNOWN.has(last) || last === "dismissed");
+  const unknown = ledgerTasks(world).filter(
+    (task) => unknownIn(world, task) > 0 || task.last === "dismissed",
+  );
   return [...new Set(posted)].flatMap((prompt) => {
     const of = (each: { prompt: string | null }) => each.prompt === prompt;
     const asked = [...rows, ...boughtAgain].filter(of).length;
@@ -135,11 +131,11 @@ async function judgeResubmit(
 ): Promise<string[]> {
   const unknown = saidBy(first).rows.filter(isUnknownRow).length;
   if (unknown === 0) return [];
-  const { posts } = world.service;
+  const { posts } = world.double;
   const bought = await recover([...withoutBudget(batch.again(world)), "--resubmit-unknown"]);
   const wrong = judgeBatchRun(world, bought);
   if (bought.code !== 0) wrong.push(`--resubmit-unknown ends with ${bought.code}: ${bought.stdout}`);
-  const sent = world.service.posts - posts;
+  const sent = world.double.posts - posts;
   if (sent !== unknown) wrong.push(`--resubmit-unknown has sent ${sent}, with ${unknown} rows unknown`);
   wrong.push(...judgeDisk(world), ...judgeResume(world, await recover(RESUME)));
   return wrong;

@@ -52,7 +52,7 @@ export function isUnknownRow({ ok, charged }: RowJson): boolean {
 /** What is wrong right after a batch was run, whether it was killed or ended by itself. */
 export function judgeBatchRun(world: CrashWorld, run: Run): string[] {
   const said = run.stdout + run.stderr;
-  const wrong = [...judgeScreen(world, said), ...judgeRowsSaid(world, run)];
+  const wrong = [...judgeScreen(world, run), ...judgeRowsSaid(world, run)];
   if (run.signal !== null) wrong.push(...judgeKilled(world, said, ledgerTasks(world)));
   else wrong.push(...judgeBatchEnd(world, run));
   return wrong.map((what) => `${run.argv.slice(0, 2).join(" ")}: ${what}`);
@@ -61,7 +61,7 @@ export function judgeBatchRun(world: CrashWorld, run: Run): string[] {
 /** Every row is reported at most once, with its own task and its own files, which are whole. */
 function judgeRowsSaid(world: CrashWorld, run: Run): string[] {
   const manifest = manifestRows(world, run);
-  const prompts = new Map(world.service.charges.map(({ taskId, prompt }) => [taskId, prompt]));
+  const prompts = new Map(world.double.charges.map(({ taskId, prompt }) => [taskId, prompt]));
   const images = ownImages(world);
   const seen = new Set<unknown>();
   const once = (what: unknown) => !seen.has(what) && seen.add(what);
@@ -113,7 +113,7 @@ function judgeBatchEnd(world: CrashWorld, run: Run): string[] {
 function chargesSaid(world: CrashWorld, prompt: string): number {
   const own = ledgerTasks(world).filter((task) => task.prompt === prompt);
   const putAside = own.filter(({ last }) => last === "dismissed").length;
-  return world.service.charges.filter((charge) => charge.prompt === prompt).length - putAside;
+  return world.double.charges.filter((charge) => charge.prompt === prompt).length - putAside;
 }
 
 function judgeCount(rows: readonly RowJson[], summary: Summary, expected: number): string[] {

@@ -5,9 +5,8 @@ import { judgeRecovery } from "./judge-recovery.ts";
 import { judgeRun } from "./judge-run.ts";
 import type { Point, PowerCut } from "./points.ts";
 import { RESUME, type Scenario } from "./scenarios.ts";
-import type { DiskMode } from "./trial-world.ts";
 import { inWorld, type Outcome, type Program, pointsOf, runScenario, WORKERS } from "./try-point.ts";
-import type { CrashWorld, Strike } from "./world.ts";
+import type { CrashWorld, DiskMode, Strike } from "./world.ts";
 
 const MODES: readonly DiskMode[] = [
   "kill-before",
@@ -78,12 +77,23 @@ export async function tryStrikesAfter(
   strikes: readonly Strike[],
   program: Program,
 ): Promise<Outcome[]> {
-  const first = (await pointsOf(scenario, program)).filter((point) => name.test(point.name)).at(which);
-  if (!first) throw new Error(`"${scenario.name}" has no point ${name}`);
+  const first = await pointNamed(scenario, name, which, program);
   const tried = await mapConcurrent(strikes, WORKERS, (strike) =>
     tryPair(scenario, first, () => strike, program),
   );
   return tried.filter(({ struck, wrong }) => struck || wrong.length > 0);
+}
+
+/** The point of this name. @param which of several @throws where there is none */
+export async function pointNamed(
+  scenario: Scenario,
+  name: RegExp,
+  which: number,
+  program: Program,
+): Promise<Point> {
+  const found = (await pointsOf(scenario, program)).filter((point) => name.test(point.name)).at(which);
+  if (!found) throw new Error(`"${scenario.name}" has no point ${name}`);
+  return found;
 }
 
 /** Of a resume: the power fails at its first operation, at its second, and so on, and while it polls. */

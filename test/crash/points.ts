@@ -2,8 +2,7 @@ import path from "node:path";
 import { everyNth, isLongRun } from "../support/holds.ts";
 import type { Operation, OperationKind } from "./operations.ts";
 import { type Incident, STAGES, type Stage } from "./stages.ts";
-import type { DiskMode } from "./trial-world.ts";
-import type { Strike } from "./world.ts";
+import type { DiskMode, Strike } from "./world.ts";
 
 /** One way for a run to be struck, with its name for messages. */
 export interface Point {
@@ -95,11 +94,11 @@ export function pointsBetween<Place extends { name: string }>(
   return points.slice(first, last + 1);
 }
 
-/** Every stage that a run reached: the program killed there, or the power cut. */
-export function stagePoints(reached: readonly Stage[]): Point[] {
+/** Every stage that a run reached: the program killed there, or the power cut where that is a mode. */
+export function stagePoints(reached: readonly Stage[], modes: Modes): Point[] {
   return reached.flatMap((stage, at) => {
     const nth = reached.slice(0, at + 1).filter((other) => other === stage).length;
-    return (["kill", ...POWER_CUTS] as const).map((mode) => ({
+    return (["kill", ...POWER_CUTS.filter((cut) => modes.sync.includes(cut))] as const).map((mode) => ({
       name: `${mode} at ${stage}${nth === 1 ? "" : `, time ${nth}`}`,
       strike: { at: null, mode, stage, nth, incident: "kill" },
     }));

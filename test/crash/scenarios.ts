@@ -1,5 +1,7 @@
 import path from "node:path";
 import { buildPng } from "../lib/image/builders.ts";
+import { COMFYUI, FORGETFUL, HOSTED, PACKAGE, type Provider, SYNCHRONOUS, WITH_ID } from "./providers.ts";
+import type { Behaviour } from "./service.ts";
 import type { Stage, StageStrike } from "./stages.ts";
 
 /** The folders of a world, as command lines name them. */
@@ -7,6 +9,9 @@ export interface Places {
   home: string;
   out: string;
 }
+
+/** Where an image belongs: its path below the output folder, or what that looks like. */
+export type Place = string | RegExp;
 
 /** A command of a scenario. */
 export interface Step {
@@ -23,19 +28,14 @@ export interface Step {
  * What a user does, as data: commands one after the other, of which one is crashed. Whatever they leave is
  * then finished by `resume`.
  */
-export interface Scenario {
+export interface Scenario extends Behaviour {
   name: string;
+  provider: Provider;
   steps: Step[];
   /** Which step is crashed, from 0; the ones before it run undisturbed. */
   crashed: number;
-  imagesPerTask: number;
-  /** How many polls of a task find it still running. */
-  runningPolls: number;
-  /** So many submits are turned away with 429 before one is accepted, each with this Retry-After in seconds. */
-  turnedAway: number;
-  retryAfter: number;
-  /** Path below the output folder of an image, which counts from 1 within its task. */
-  place: (charge: { taskId: string; prompt: string }, image: number) => string;
+  /** Where an image belongs, which counts from 1 within its task. */
+  place: (charge: { taskId: string; prompt: string }, image: number) => Place;
   /** Whether each saved image has a sidecar. */
   sidecars: boolean;
   /** Files of the user's in the output folder, by name: nothing may change them. */
@@ -59,6 +59,7 @@ const resume: Step = { argv: () => [...RESUME], submits: [] };
 
 export const PLAIN: Scenario = {
   name: "generate",
+  provider: HOSTED,
   steps: [generate("a fox")],
   crashed: 0,
   imagesPerTask: 1,
@@ -123,7 +124,7 @@ export const SCENARIOS = {
 export const IMPATIENT: Scenario = {
   ...PLAIN,
   name: "generate with a short --request-timeout",
-  steps: [generate("a fox", "--request-timeout", "700ms", "--quiet")],
+  steps: [generate("a fox", "--request-timeout", "1500ms", "--quiet")],
 };
 
 export const TIMED_OUT: Scenario = {
@@ -150,4 +151,26 @@ export const TOGETHER = {
     name: "two generations at once",
     steps: [{ ...generate("a fox"), beside: { step: generate("an owl"), when: "download: half" } }],
   },
+} satisfies Record<string, Scenario>;
+
+/** Generates so many images with a provider of the user's own, one request each. */
+function generateWith(provider: Provider, images = 1): Scenario {
+  const { argv } = generate("a fox", ...provider.words, "-n", String(images));
+  return {
+    ...PLAIN,
+    name: `generate with ${provider.name}`,
+    provider,
+    steps: [{ argv, submits: Array.from({ length: images }, () => "a fox") }],
+    place: () => /^a-fox-[0-9a-f]{8}(-\d)?\.png$/,
+  };
+}
+
+/** One scenario for each other provider. */
+export const GENERATORS = {
+  synchronous: generateWith(SYNCHRONOUS),
+  twoImages: { ...generateWith(SYNCHRONOUS, 2), name: "generate of two images with a paid generator" },
+  withId: generateWith(WITH_ID),
+  package: generateWith(PACKAGE),
+  comfyui: generateWith(COMFYUI),
+  forgetful: generateWith(FORGETFUL),
 } satisfies Record<string, Scenario>;

@@ -1,16 +1,21 @@
 import type { Socket } from "node:net";
 import { buildPng } from "../lib/image/builders.ts";
-import { response, success } from "../support/scripted-server.ts";
+import { numberIn, type Reply, type ServiceForm } from "../support/doubles/double.ts";
+import { json, response } from "../support/scripted-server.ts";
+import type { Charge, Double } from "./double.ts";
 import { type RequestHead, readRequests, SocketServer } from "./socket-server.ts";
 import { type Stage, StageWatch } from "./stages.ts";
 
-/** One accepted submit: what the account was charged for. */
-export interface Charge {
-  taskId: string;
-  prompt: string;
+/** A service, as far as this double plays it. */
+export interface PlayedForm extends Pick<ServiceForm, "partOf" | "replies"> {
+  /** How it answers the poll of a job that is still running. */
+  running?: Reply | undefined;
+  /** The name of a job, by the number of its submit; null where the reply is the image. */
+  idOf: ((number: number) => string) | null;
 }
 
-interface ServiceOptions {
+/** How a service behaves in one scenario. */
+export interface Behaviour {
   imagesPerTask: number;
   /** How many polls of a task find it still running. */
   runningPolls: number;
@@ -20,103 +25,121 @@ interface ServiceOptions {
   retryAfter: number;
 }
 
-/** Plays the service for one world, and keeps the truth about what was submitted. */
-export class CrashService extends SocketServer {
+const NONE: Reply = () => json({ detail: "Not Found" }, 404);
+
+/** Plays a service for one world, byte for byte. */
+export class CrashService extends SocketServer implements Double {
   readonly charges: Charge[] = [];
-  /** The prompt of every POST that was not turned away with 429, accepted or not. */
   readonly posted: string[] = [];
-  /** How many POSTs there were, those that were turned away included. */
-  posts = 0;
-  /** Task ids that were asked for. */
   readonly polled = new Set<string>();
-  /** Sees the stages of the run that is under way. */
+  posts = 0;
   watch = new StageWatch(null);
-  readonly #options: ServiceOptions;
-  readonly #polls = new Map<string, number>();
-  readonly #images = new Map<string, Buffer[]>();
+  readonly #form: PlayedForm;
+  readonly #behaviour: Behaviour;
+  readonly #polls = new Map<number, number>();
+  #turnedAway = 0;
 
-  constructor(options: ServiceOptions) {
+  constructor(form: PlayedForm, behaviour: Behaviour) {
     super((socket) => this.#serve(socket));
-    this.#options = options;
+    this.#form = form;
+    this.#behaviour = behaviour;
   }
 
-  /** The images of a task, each unlike any other. */
-  images(taskId: string): Buffer[] {
-    const width = 8 + Number(taskId.slice("task-".length));
-    const { imagesPerTask } = this.#options;
-    const images =
-      this.#images.get(taskId) ?? Array.from({ length: imagesPerTask }, (_, at) => buildPng(width, 6 + at));
-    this.#images.set(taskId, images);
-    return images;
-  }
+  forget(): void {}
 
   #serve(socket: Socket): void {
     if (this.watch.strikes("connected", socket)) return;
-    const isOver = ({ method }: RequestHead) =>
-      method === "POST" && this.watch.strikes("submit: headers", socket);
-    readRequests(socket, isOver, ({ method, target }, body) => {
-      if (method === "POST") this.#submit(body, socket);
-      else if (target.startsWith("/api/")) this.#poll(target, socket);
-      else this.#download(target, socket);
+    let isEnd: boolean | null = null;
+    const isOver = (head: RequestHead) => {
+      isEnd ??= this.#isEndAt(head, socket);
+      return isEnd;
+    };
+    readRequests(socket, isOver, (head, body) => {
+      isEnd = null;
+      this.#answer(head, body, socket);
     });
   }
 
-  #submit(body: string, socket: Socket): void {
-    const { prompt } = JSON.parse(body);
+  #isEndAt(head: RequestHead, socket: Socket): boolean {
+    if (this.#form.partOf(head) !== "submit") return false;
     this.posts += 1;
-    const isTurnedAway = this.posts <= this.#options.turnedAway;
-    if (!isTurnedAway) this.posted.push(prompt);
+    return this.watch.strikes("submit: headers", socket);
+  }
+
+  #answer(head: RequestHead, body: string, socket: Socket): void {
+    const part = this.#form.partOf(head);
+    const number = numberIn(head.target);
+    if (part === "submit") this.#submit(body, socket);
+    else if (part === "poll") this.#poll(number, socket);
+    else if (part === "file") this.#download(number, head.target, socket);
+    else socket.write((this.#form.replies[part] ?? NONE)(this.origin, number));
+  }
+
+  #submit(body: string, socket: Socket): void {
+    const prompt = /"prompt":"([^"]*)"/.exec(body)?.[1] ?? "";
+    const isTurnedAway = this.#turnedAway < this.#behaviour.turnedAway;
+    if (isTurnedAway) this.#turnedAway += 1;
+    else this.posted.push(prompt);
     if (this.watch.strikes("submit: body", socket)) return;
     if (isTurnedAway) this.#turnAway(socket);
     else this.#accept(prompt, socket);
   }
 
   #turnAway(socket: Socket): void {
-    const busy = response(429, "", { "retry-after": String(this.#options.retryAfter) });
+    const busy = response(429, "", { "retry-after": String(this.#behaviour.retryAfter) });
     this.#send(busy, { "submit: turned away": busy.length }, socket);
   }
 
   #accept(prompt: string, socket: Socket): void {
-    const taskId = `task-${String(this.charges.length + 1).padStart(4, "0")}`;
-    this.charges.push({ taskId, prompt });
+    const number = this.charges.length + 1;
+    const taskId = this.#form.idOf?.(number) ?? `image-${number}`;
+    const images = Array.from({ length: this.#behaviour.imagesPerTask }, (_, at) =>
+      buildPng(8 + number, 6 + at),
+    );
+    const reply = (this.#form.replies.submit ?? NONE)(this.origin, number);
+    const head = headOf(reply);
+    this.charges.push({ taskId, prompt, images, reply: reply.subarray(head) });
     if (this.watch.strikes("submit: charged", socket)) return;
-    const reply = success({ taskId });
-    this.#send(reply, { "submit: half a reply": reply.length - 20, "submit: replied": reply.length }, socket);
+    const stages = {
+      "submit: first byte": head + 1,
+      "submit: half a reply": half(head, reply),
+      "submit: replied": reply.length,
+    };
+    this.#send(reply, stages, socket);
   }
 
-  #poll(target: string, socket: Socket): void {
-    const taskId = new URL(target, this.origin).searchParams.get("taskId") ?? "";
-    this.polled.add(taskId);
-    const answer = () => this.#answerPoll(taskId, socket);
+  #poll(number: number, socket: Socket): void {
+    const { idOf } = this.#form;
+    if (idOf !== null) this.polled.add(idOf(number));
+    const answer = () => this.#answerPoll(number, socket);
     if (!this.watch.strikes("poll: arrived", socket, answer)) answer();
   }
 
-  #answerPoll(taskId: string, socket: Socket): void {
-    const polls = (this.#polls.get(taskId) ?? 0) + 1;
-    this.#polls.set(taskId, polls);
-    const urls = this.images(taskId).map((_, at) => `${this.origin}/${taskId}/${at}.png`);
-    const completed = { status: "completed", resultUrl: urls.length === 1 ? urls[0] : urls, errorCode: 0 };
-    const running = { status: "processing", errorCode: 0 };
-    const reply = success(polls <= this.#options.runningPolls ? running : completed);
-    this.#send(reply, { "poll: half a reply": reply.length - 20, "poll: replied": reply.length }, socket);
+  #answerPoll(number: number, socket: Socket): void {
+    const polls = (this.#polls.get(number) ?? 0) + 1;
+    this.#polls.set(number, polls);
+    const { replies, running } = this.#form;
+    const answer = polls <= this.#behaviour.runningPolls ? running : replies.poll;
+    const reply = (answer ?? NONE)(this.origin, number);
+    const stages = { "poll: half a reply": half(headOf(reply), reply), "poll: replied": reply.length };
+    this.#send(reply, stages, socket);
   }
 
-  #download(target: string, socket: Socket): void {
+  #download(number: number, target: string, socket: Socket): void {
     if (this.watch.strikes("download: arrived", socket)) return;
-    const [, taskId = "", name = ""] = target.split("/");
-    const image = this.images(taskId)[Number.parseInt(name, 10)] ?? Buffer.alloc(0);
+    const at = Number(/\/(\d+)\.png$/.exec(target)?.[1] ?? 0);
+    const image = this.charges[number - 1]?.images[at] ?? Buffer.alloc(0);
     let reply = response(200, image, { "content-type": "image/png", connection: "close" });
     // Without a length only the image itself tells whether it is whole.
-    if (this.watch.strike?.incident === "end") {
+    if (this.watch.strike?.incident === "end")
       reply = Buffer.from(reply.toString("latin1").replace(/^content-length:.*\r\n/m, ""), "latin1");
-    }
-    const head = reply.length - image.length;
-    const parts = {
+    const head = headOf(reply);
+    const stages = {
       "download: first byte": head + 1,
-      "download: half": head + (image.length >> 1),
+      "download: half": half(head, reply),
       "download: last byte": reply.length,
     };
-    this.#send(reply, parts, socket, () => socket.end());
+    this.#send(reply, stages, socket, () => socket.end());
   }
 
   /** Sends a reply up to each of its stages in turn; parts that nobody waits for go out together. */
@@ -148,4 +171,13 @@ export class CrashService extends SocketServer {
       if (!this.watch.strikes(stage, socket, goOn)) goOn();
     });
   }
+}
+
+/** How many bytes of a reply come before its body. */
+function headOf(reply: Buffer): number {
+  return reply.indexOf("\r\n\r\n") + 4;
+}
+
+function half(head: number, reply: Buffer): number {
+  return head + ((reply.length - head) >> 1);
 }

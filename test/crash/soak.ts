@@ -44,7 +44,7 @@ export async function soak(
     const wrong = runs.flatMap((run) => judgeRun(world, run, tasks));
     wrong.push(...(await judgeRecovery(world, [], recover)), ...(await judgeHistory(world)));
     const kills = runs.filter(({ signal }) => signal !== null).length;
-    const charges = world.service.charges.length;
+    const charges = world.double.charges.length;
     return { requests: steps.length, kills, charges, saved: charges - unsavedCharges(world).size, wrong };
   });
 }
@@ -96,8 +96,8 @@ async function killed(
 /** Every task that was saved is in the history too. */
 async function judgeHistory(world: CrashWorld): Promise<string[]> {
   const { stdout } = await world.run(["history", "--all", "--json"]);
-  const known = new Set(idsIn(stdout));
+  const known = new Set(idsIn(world, stdout));
   const unsaved = unsavedCharges(world);
-  const saved = world.service.charges.map(({ taskId }) => taskId).filter((id) => !unsaved.has(id));
+  const saved = world.double.charges.map(({ taskId }) => taskId).filter((id) => !unsaved.has(id));
   return saved.filter((id) => !known.has(id)).map((id) => `${id} is saved and not in the history`);
 }

@@ -1,13 +1,14 @@
 import type { Socket } from "node:net";
 import { response } from "../support/scripted-server.ts";
 
-/** The moments in the dealings with the service at which something can happen. */
+/** The moments in the dealings with a provider at which something can happen. */
 export const STAGES = [
   "connected",
   "submit: headers",
   "submit: body",
   "submit: turned away",
   "submit: charged",
+  "submit: first byte",
   "submit: half a reply",
   "submit: replied",
   "poll: arrived",
@@ -61,9 +62,10 @@ export class StageWatch {
 
   /**
    * A stage is reached. Whether its incident has happened now: then nothing else is to be done.
+   * @param socket null where only a kill can happen
    * @param goOn what comes next, should it only come late
    */
-  strikes(stage: Stage, socket: Socket, goOn: () => void = () => {}): boolean {
+  strikes(stage: Stage, socket: Socket | null, goOn: () => void = () => {}): boolean {
     this.reached.push(stage);
     this.#onStage(stage);
     const times = this.reached.filter((other) => other === stage).length;
@@ -78,19 +80,19 @@ export class StageWatch {
     this.#held();
   }
 
-  #happen(incident: Incident, socket: Socket, goOn: () => void): void {
+  #happen(incident: Incident, socket: Socket | null, goOn: () => void): void {
     switch (incident) {
       case "kill":
         this.#kill();
         break;
       case "reset":
-        socket.resetAndDestroy();
+        socket?.resetAndDestroy();
         break;
       case "HTTP 500":
-        socket.write(response(500, "made to fail"));
+        socket?.write(response(500, "made to fail"));
         break;
       case "end":
-        socket.end();
+        socket?.end();
         break;
       case "stall":
         this.#held = goOn;

@@ -57,7 +57,7 @@ export async function pointsOf(scenario: Scenario, program: Program, modes = EVE
     await runScenario(world, null);
     const { operations } = world.log();
     const last = operations.filter(({ pid }) => pid === operations.at(-1)?.pid);
-    return [...diskPoints(last, modes), ...stagePoints(world.service.watch.reached)];
+    return [...diskPoints(last, modes), ...stagePoints(world.double.watch.reached, modes)];
   });
 }
 
@@ -94,17 +94,22 @@ export async function trySingles<Kind extends Scenario>(
   return mapConcurrent(points, WORKERS, (point) => tryHere(scenario, point, program));
 }
 
+/** What happens between a crash and the resume that finishes it. @returns what is wrong, in words */
+type Between = (world: CrashWorld, recover: Recover) => Promise<string[]>;
+
 /** Strikes a scenario at one point, recovers, and judges. */
 export async function tryPoint(
   scenario: Scenario,
   { name, strike }: Point,
   program: Program,
+  between: Between = async () => [],
 ): Promise<Outcome> {
   return inWorld(scenario, program, async (world, recover) => {
     const runs = await runScenario(world, strike);
     const wrong = runs.flatMap((run) => judgeRun(world, run));
     if (strike === null || isMereDelay(strike)) wrong.push(...judgeUndisturbed(runs));
-    wrong.push(...(await judgeRecovery(world, runs, recover)));
+    if (scenario.provider.forgets) world.double.forget();
+    wrong.push(...(await between(world, recover)), ...(await judgeRecovery(world, runs, recover)));
     return {
       scenario: scenario.name,
       point: name,

@@ -56,7 +56,13 @@ export class Tickets {
 
   /** Removes the ticket of a turn. @throws the disk's error */
   end(place: Place): void {
-    removeIfPresent(this.#pathOf(turnName(place)));
+    const file = this.#pathOf(turnName(place));
+    try {
+      removeIfPresent(file);
+    } catch {
+      // All others would wait until its time is up, this very process too.
+      removeIfPresent(file);
+    }
   }
 
   /** Puts a ticket that no process has in place of a turn's. @throws the disk's error */
