@@ -123,8 +123,19 @@ function finder(spec: GeneratorSpec, { settings }: GeneratorSource): Find {
   };
 }
 
-/** Whether images are paid for. A flag goes before the config, whichever of the two it is. @throws UsageError */
+/** Whether images are paid for. @throws UsageError */
 function isPaid(spec: GeneratorSpec, find: Find): boolean {
+  const said = saidOfCost(find);
+  return said === null ? isPaidByDefault(spec) : said === "paid";
+}
+
+/** Whether a flag or a setting says that images are free. @throws UsageError */
+export function isSaidFree(spec: GeneratorSpec, source: GeneratorSource): boolean {
+  return saidOfCost(finder(spec, source)) === "free";
+}
+
+/** What is set about the cost of images. A flag goes before the config, whichever of the two it is. @throws UsageError */
+function saidOfCost(find: Find): "paid" | "free" | null {
   const isOn = (setting: Effective | undefined) =>
     setting !== undefined && switchValue(setting.label, setting.value) === "true";
   for (const source of ["flag", "config"] as const) {
@@ -132,7 +143,7 @@ function isPaid(spec: GeneratorSpec, find: Find): boolean {
       isOn(find(name).find((each) => each.source === source)),
     );
     if (paid && free) throw new UsageError("A generator is either paid or free: both are set.");
-    if (paid || free) return paid === true;
+    if (paid || free) return paid ? "paid" : "free";
   }
-  return isPaidByDefault(spec);
+  return null;
 }

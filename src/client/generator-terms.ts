@@ -9,7 +9,7 @@ import { type Provider, ProviderError } from "../providers/provider.ts";
 import { ANY_MODEL } from "../task/request.ts";
 import type { ClientSession } from "./client-session.ts";
 import { requireKey } from "./generator-key.ts";
-import type { GeneratorSource, OwnGenerator } from "./generator-settings.ts";
+import { type GeneratorSource, isSaidFree, type OwnGenerator } from "./generator-settings.ts";
 import { ownGenerator } from "./own-generator.ts";
 
 // Loaded only where there is a generator.
@@ -17,7 +17,8 @@ import { ownGenerator } from "./own-generator.ts";
 /** The terms of requests to a generator that is not asked for its models. */
 export function termsUnasked(generator: OwnGenerator, source: GeneratorSource): GeneratorTerms {
   const defaultModel = modelSet(generator, source) ?? whereUnknown(generator);
-  return { isFree: !generator.options.isPaid, defaultModel, models: null, ...fieldTerms(generator) };
+  const isFree = !generator.options.isPaid;
+  return { isFree, ...costTerms(generator, source), defaultModel, models: null, ...fieldTerms(generator) };
 }
 
 /** Terms for a client that cannot wait. @returns null without a generator */
@@ -44,7 +45,12 @@ export async function termsAsked(
     (offer instanceof ImggenError ? offer : (current ?? onlyModel(generator, offer)));
   const isListed = loaded === null || names?.includes(loaded);
   const models = names === null ? null : [...names, ...(isListed ? [] : [loaded]), ...ownIds(generator)];
-  return { isFree: !(await isPaid(generator, source)), defaultModel, models, ...fieldTerms(generator) };
+  const isFree = !(await isPaid(generator, source));
+  return { isFree, ...costTerms(generator, source), defaultModel, models, ...fieldTerms(generator) };
+}
+
+function costTerms({ spec }: OwnGenerator, source: GeneratorSource) {
+  return { isFreeByDefault: !isSaidFree(spec, source) };
 }
 
 /** The generator-only fields of requests: their names at the generator, and their defaults. */

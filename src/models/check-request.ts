@@ -34,6 +34,8 @@ export interface CheckOptions extends Pick<RuleInput, "uploads" | "inherited"> {
 export interface GeneratorTerms extends FieldTerms {
   /** Whether its images cost nothing, whatever the matrix says. */
   isFree: boolean;
+  /** Whether it is free only because nobody says otherwise: what was paid for before is still paid. Default false. */
+  isFreeByDefault?: boolean;
   /** What a request gets that names no model; an error says why there is none. */
   defaultModel: string | ImggenError;
   /** Its own names of the models that it has; null where they are not known. */
@@ -115,7 +117,7 @@ function checkedForGenerator(
   terms: GeneratorTerms,
   { validate, inherited }: CheckOptions,
 ): CheckedRequest {
-  const { isFree, defaultModel, models } = terms;
+  const { isFree, isFreeByDefault, defaultModel, models } = terms;
   const fields = ownFields(original, terms, labels);
   if ("kind" in fields) throw refused(fields);
   const { seed: _seed, negative: _negative, fields: _fields, ...rest } = original;
@@ -132,9 +134,11 @@ function checkedForGenerator(
   const requests = input.maxImages ?? 1;
   // It makes one image for each request that it gets, and as many are sent as are wanted.
   const sent = { ...normalizeInput(input, model), maxImages: input.maxImages };
+  const credits = totalOf(estimateCost(model, input.quality).credits, requests);
   return {
     request: toRequest(validate === false ? input : sent, name),
-    credits: isFree ? 0 : totalOf(estimateCost(model, input.quality).credits, requests),
+    credits: isFree ? 0 : credits,
+    ...(isFree && isFreeByDefault && { creditsIfPaid: credits }),
     ...(requests > 1 && { requests }),
     warnings: guess === undefined ? [] : [`${guess.message}.`],
   };

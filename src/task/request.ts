@@ -47,7 +47,17 @@ export interface CheckedRequest {
   credits: number | null;
   /** How many requests it takes, each at the same price; absent: one. */
   requests?: number;
+  /** Its cost where an earlier attempt was paid: it is free here, and nobody says so. Absent: that makes no difference. */
+  creditsIfPaid?: number | null;
+  /** Whether it is paid although it would be free here, because an earlier attempt was. Absent: no. */
+  staysPaid?: true;
   warnings: string[];
+}
+
+/** A request in place of an earlier attempt that was paid: a free one would be sent again after a loss. */
+export function inPlaceOfPaid(checked: CheckedRequest): CheckedRequest {
+  const { creditsIfPaid } = checked;
+  return creditsIfPaid === undefined ? checked : { ...checked, credits: creditsIfPaid, staysPaid: true };
 }
 
 /** The model of a request to the user's own generator that has but one, and no name for it: no model is sent. */

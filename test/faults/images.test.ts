@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { buildPng, pngChunk, pngHeader, pngSignature } from "../lib/image/builders.ts";
 import { jpegBaseline, webpLossy } from "../lib/image/samples.ts";
 import { selfSigned, trusting } from "../support/certificate.ts";
-import { PICTURE } from "../support/images.ts";
+import { heavyPicture, PICTURE } from "../support/images.ts";
 import { liveServer, liveService } from "../support/live-server.ts";
 import { NOT_SAVED, programWorld, SAVED, serviceWorld } from "../support/program-world.ts";
 import { type Behaviour, response } from "../support/scripted-server.ts";
@@ -31,14 +31,25 @@ function withOneBitChanged(image: Buffer): Buffer {
   return changed;
 }
 
-it.each(["file:///etc/passwd", "data:image/png;base64,iVBORw0KGgo=", "javascript:alert(1)", "not a URL"])(
+/** Far larger than what a message has room for. */
+const INLINE = `data:image/png;base64,${heavyPicture(16).toString("base64")}`;
+
+it.each([
+  ["file:///etc/passwd"],
+  ["data:image/png;base64,iVBORw0KGgo="],
+  ["data: and a whole image", INLINE],
+  ["javascript:alert(1)"],
+  ["not a URL"],
+])(
   "a result URL of %j is not downloaded: save_failed, and resume asks the service again",
-  async (url) => {
+  async (name, url = name) => {
     const hostile = taskIs({ status: "completed", resultUrl: url, errorCode: 0 });
     const { world } = await serviceWorld({ poll: inTurn(hostile, completedAt("/1.png")) });
     const run = await world.generate();
     expect(await world.aftermath(run)).toEqual(NOT_SAVED);
-    expect(JSON.parse(run.stdout).resume).toBe("imggen resume task-1");
+    const { resume, error } = JSON.parse(run.stdout);
+    expect(resume).toBe("imggen resume task-1");
+    expect(error.message.length).toBeLessThan(400);
     if (!url.startsWith("file:")) return;
     expect(await world.afterResume(["task-1"])).toEqual(SAVED);
   },

@@ -2,6 +2,7 @@ import { mapConcurrent } from "../../lib/concurrency.ts";
 import { attemptName, type ClaimReader } from "../../store/claim-reader.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import { mayBeCharged } from "../../task/record.ts";
+import { inPlaceOfPaid } from "../../task/request.ts";
 import {
   type Attempt,
   type Attempted,
@@ -75,8 +76,9 @@ export async function planBatch(checked: readonly CheckedRow[], deps: PlanDeps):
     const state = rowStateOf(entry);
     const isLeft = deps.resubmitUnknown && state === "unknown" && isSettled(entry, deps);
     const resubmit = isLeft || (deps.retryFailed && state === "failed") ? id : null;
-    if (state === "new" || resubmit !== null) add(toSubmit, row.checked.credits, row.checked.requests);
-    return { ...row, ...attempted, state, resubmit };
+    const checked = wasPaid(entry) ? inPlaceOfPaid(row.checked) : row.checked;
+    if (state === "new" || resubmit !== null) add(toSubmit, checked.credits, checked.requests);
+    return { ...row, ...attempted, checked, state, resubmit };
   });
   const chargedForOthers = await chargesOfOthers(rows, tasks, claimed, deps);
   const rank = (row: PlannedRow) => (row.state === "unfinished" ? 0 : 1);
@@ -129,6 +131,12 @@ async function addCharges(
 function isSettled(entry: Attempt, { ledger }: PlanDeps): boolean {
   if (entry?.kind === "lost") return entry.record === null || !ledger.isUnderWay(entry.record);
   return entry?.kind === "task" && !ledger.isUnderWay(entry.record);
+}
+
+/** Whether an attempt is known to be a paid one, at the user's own generator. */
+function wasPaid(entry: Attempt): boolean {
+  const record = entry !== null && "record" in entry ? entry.record : null;
+  return record?.intent.work?.isPaid === true;
 }
 
 /** An attempt with its id. */

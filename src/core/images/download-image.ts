@@ -8,6 +8,7 @@ import { removeIfPossible } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { type ImageInfo, inspectImage } from "../../lib/image/inspect.ts";
 import { withoutQuery } from "../../lib/redact.ts";
+import { shortened } from "../../lib/short-text.ts";
 import type { MadeImage } from "../../providers/provider.ts";
 import type { TaskDeps } from "../deps.ts";
 import { BadImageError, DownloadFailedError, SaveFailedError } from "../errors.ts";
@@ -81,8 +82,11 @@ export async function downloadImage(
   }
 }
 
+/** As much of a URL as a message shows: a `data:` URL is as long as its image. */
+const LONGEST_URL = 200;
+
 function notSaved(why: string, url: string): DownloadFailedError {
-  return new DownloadFailedError(`${why} (${withoutQuery(url)})`);
+  return new DownloadFailedError(`${why} (${shortened(withoutQuery(url), LONGEST_URL)})`);
 }
 
 type Attempt = DownloadedImage | Exclude<DownloadReply, { outcome: "done" }>;

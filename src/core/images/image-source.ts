@@ -27,10 +27,18 @@ export function severalMade(others: number): string {
   return `${others + 1} images came for one request; the first one is saved.`;
 }
 
-/** The images at result URLs. @param poll for all URLs anew, in their order */
-export function atUrls(urls: readonly string[], poll: () => Promise<string[] | null>): ImageSource[] {
+/**
+ * The images at result URLs.
+ * @param poll for all URLs anew, in their order
+ * @param areInline whether a `data:` URL is an image as well. The hosted service documents http(s) URLs alone
+ */
+export function atUrls(
+  urls: readonly string[],
+  poll: () => Promise<string[] | null>,
+  areInline: boolean,
+): ImageSource[] {
   return urls.map((url, at) => {
-    const bytes = isInline(url) ? base64Image(url) : null;
+    const bytes = areInline && isInline(url) ? base64Image(url) : null;
     if (bytes !== null) return { kind: "made", image: { kind: "bytes", bytes } };
     return { kind: "url", url, freshUrl: async () => (await poll())?.[at] ?? null };
   });

@@ -39,6 +39,7 @@ export async function cancelOwned(
   const before = owned.record;
   let left: string | null = null;
   try {
+    for (const line of deps.ledger.linesOfLost(before)) await writer.write(line);
     await endWaiting(writer, deps);
     if (isUnderWay(writer.record)) left = await endUnderWay(writer, wait, deps);
     // What had never left after all waits again.

@@ -61,8 +61,16 @@ const STATUSES: Readonly<Record<StateName, ReportStatus>> = {
 };
 
 /** The status of a task, as in the JSON output. */
-export function reportStatus({ state, isAwaited }: Pick<TaskReport, "state" | "isAwaited">): ReportStatus {
-  return isAwaited ? STATUSES[state] : "submitted";
+export function reportStatus({
+  state,
+  isAwaited,
+  ledgerId,
+  charged,
+}: Pick<TaskReport, "state" | "isAwaited"> & Partial<TaskReport>): ReportStatus {
+  if (!isAwaited) return "submitted";
+  // Of a task of which only the id is known, a poll alone can tell, and it says what was charged too.
+  const isUnseen = ledgerId === null && state === "accepted" && charged === "unknown";
+  return isUnseen ? "unknown" : STATUSES[state];
 }
 
 /** A report on a task if only the service's id is known. */

@@ -49,7 +49,8 @@ export async function saveTask(
     const reply = await deps.connection.provider.poll?.(task.taskId, undefined, deps.signal);
     return reply?.outcome === "state" && reply.task.status === "completed" ? reply.task.urls : null;
   };
-  const { result, failure } = await saved(task, atUrls(seen.task.urls, poll), completed, deps);
+  const sources = atUrls(seen.task.urls, poll, deps.connection.generator !== undefined);
+  const { result, failure } = await saved(task, sources, completed, deps);
   const files = result.files.filter((file) => file !== null);
   const warnings = [...completed.warnings, ...result.warnings];
   if (failure === null) return recordSaved(task, { ...completed, files, warnings }, deps);

@@ -44,10 +44,16 @@ export async function submitNew(spec: TaskSpec, deps: TaskDeps): Promise<TaskRep
 
 /** The intent that is recorded before a request is submitted. */
 export function intentOf({ checked, destination }: TaskSpec, { connection }: TaskDeps): Intent {
-  const { request, credits } = checked;
+  const { request, credits, staysPaid } = checked;
   const { identity: service, generator } = connection;
   const work = generator?.workFor(request);
-  return { request, service, credits, destination, ...(work && { work }) };
+  return {
+    request,
+    service,
+    credits,
+    destination,
+    ...(work && { work: { ...work, isPaid: staysPaid ?? work.isPaid } }),
+  };
 }
 
 /** For how long an intent covers the first attempt to submit it, or the wait for its turn. */

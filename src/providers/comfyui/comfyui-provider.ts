@@ -22,7 +22,7 @@ import { type Graph, graphJson } from "./graph.ts";
 import { jobIdOf, noteJob } from "./job-id.ts";
 import { factsOf, requireOneOutput } from "./node-facts.ts";
 import { type Placement, placed, placementLines, placementsIn } from "./placements.ts";
-import { pollJob } from "./poll-job.ts";
+import { pollJob, withoutImage } from "./poll-job.ts";
 import { uploadReferences } from "./references.ts";
 import { workflowRefusal } from "./refusal.ts";
 import { wantedOf } from "./wanted.ts";
@@ -59,7 +59,10 @@ export function comfyUiProvider(setup: ServerSetup, deps: ProviderDeps): Provide
     submit: (job, how) => submitted(job, how, context),
     recover: (job, { signal }) => recovered(job, signal, server),
     poll: (taskId, ms = ASK_MS, signal) =>
-      pollJob(taskId, server, AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(ms))]), http.mask),
+      pollJob(taskId, server, http, AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(ms))])),
+    images: async (job) => {
+      throw await withoutImage(job, http);
+    },
     follow: (taskId, how) => followJob(taskId, how, http, server),
     cancel: (taskId, signal) => cancelJob(taskId, server, signal),
     downloadHeaders: http.downloadHeaders,

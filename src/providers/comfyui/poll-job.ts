@@ -1,7 +1,11 @@
 import { TransportError } from "../../api/transport.ts";
 import { errorText } from "../../lib/error-text.ts";
+import { replyWithoutImage } from "../failed-reply.ts";
 import { clauseOf, errorOf, failedPoll } from "../failures.ts";
-import { type PolledState, type PollReply, ProviderError } from "../provider.ts";
+import { keptResult } from "../kept-result.ts";
+import { Polls } from "../polls.ts";
+import { type Job, type PolledState, type PollReply, ProviderError } from "../provider.ts";
+import type { ProviderServer } from "../provider-http.ts";
 import type { ComfyServer } from "./comfy-server.ts";
 import { failureIn, type HistoryEntry, imagesOf } from "./outputs.ts";
 
@@ -9,11 +13,11 @@ import { failureIn, type HistoryEntry, imagesOf } from "./outputs.ts";
 export async function pollJob(
   jobId: string,
   server: ComfyServer,
+  http: ProviderServer,
   signal: AbortSignal,
-  mask: (text: string) => string,
 ): Promise<PollReply> {
   try {
-    return { outcome: "state", task: await stateOf(jobId, server, signal, mask) };
+    return { outcome: "state", task: await stateOf(jobId, server, http, signal) };
   } catch (error) {
     return unanswered(error);
   }
@@ -22,8 +26,8 @@ export async function pollJob(
 async function stateOf(
   jobId: string,
   server: ComfyServer,
+  http: ProviderServer,
   signal: AbortSignal,
-  mask: (text: string) => string,
 ): Promise<PolledState> {
   // The queue holds the workflows of all its jobs, so the history is asked first.
   const entry = await server.ended(jobId, signal);
@@ -38,17 +42,25 @@ async function stateOf(
     case "running":
       return { status: "running", word: "running", ahead: 0 };
     case "ended":
-      return endOf(found.entry, server, mask);
+      return endOf(found.entry, server, http);
   }
 }
 
-function endOf(entry: HistoryEntry, server: ComfyServer, mask: (text: string) => string): PolledState {
+function endOf(entry: HistoryEntry, server: ComfyServer, http: ProviderServer): PolledState {
   const why = failureIn(entry);
-  if (why !== null) return { status: "failed", errorCode: null, why: mask(why) };
+  if (why !== null) return { status: "failed", errorCode: null, why: http.mask(why) };
   const urls = imagesOf(entry).map((image) => server.urlOf(image));
-  if (urls.length > 0) return { status: "completed", urls };
-  const message = `The workflow ended at ${server.host} without an image of its output node.`;
-  return { status: "failed", errorCode: null, why: message };
+  return new Polls(http).finished(urls, undefined, entry);
+}
+
+/** The error for a finished job without an image, which is known from what was kept of it. */
+export async function withoutImage(
+  { folder, isPaid }: Pick<Job, "folder" | "isPaid">,
+  http: ProviderServer,
+): Promise<ProviderError> {
+  const { said } = await keptResult({ folder });
+  const message = `The workflow ended at ${http.host} without an image of its output node.`;
+  return new ProviderError(message, replyWithoutImage(said, http.asked(isPaid)).failure);
 }
 
 /** What a poll without an answer means: a definite no, or one that may be sent again. */

@@ -1,7 +1,11 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { jsonLines } from "../../support/batch-world.ts";
 import { commandWorld, NO_ACCOUNT } from "../../support/command-world.ts";
 import { leaveAtGenerator } from "../../support/generator-task.ts";
+import { IMAGE_REPLY } from "../../support/generator-world.ts";
+import { ledgerOf } from "../../support/left-task.ts";
 import { EVENTS } from "../../support/records.ts";
 
 const { started, accepted, unknown, completed } = EVENTS;
@@ -56,9 +60,35 @@ describe("imggen cancel", () => {
     expect((await world.run(["cancel", "task_three"])).code).toBe(9);
   });
 
-  it("leaves a paid request that is on its way, and says how it goes on", async () => {
+  it("says of a paid request whose reply can come no more that its outcome is unknown", async () => {
     const world = await generatorWorld();
     await leaveAtGenerator(world, [started], { work: { taskId: "task_fox" } });
+    const { code, document } = await world.json(["cancel", "task_fox"]);
+    expect([code, document]).toMatchObject([
+      9,
+      { ok: false, state: "unknown", charged: "unknown", error: { type: "outcome_unknown" }, cancelled: 0 },
+    ]);
+    const { message, hint } = (await world.json(["status", "task_fox"])).document.error ?? {};
+    expect(document.error).toMatchObject({ message, hint });
+  });
+
+  it("ends what waits of a task one of whose replies can come no more", async () => {
+    const world = await generatorWorld();
+    await leaveAtGenerator(world, [{ ...started, request: 0 }], {
+      work: { taskId: "task_fox", requests: 3 },
+    });
+    expect(await world.json(["cancel", "task_fox"])).toMatchObject({
+      code: 9,
+      document: { state: "unknown", cancelled: 2 },
+    });
+  });
+
+  it("leaves a paid request that is on its way, and says how it goes on", async () => {
+    const world = await generatorWorld();
+    const id = await leaveAtGenerator(world, [started], { work: { taskId: "task_fox" } });
+    const folder = ledgerOf(world.home).work.of(id, 0);
+    await mkdir(folder, { recursive: true });
+    await writeFile(path.join(folder, "reply"), IMAGE_REPLY.subarray(0, -20));
     const { code, stderr, stdout } = await world.run(["cancel", "task_fox"]);
     expect([code, stdout]).toEqual([6, ""]);
     expect(stderr).toContain(

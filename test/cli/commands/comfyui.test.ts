@@ -51,6 +51,23 @@ describe("generate with ComfyUI", () => {
     expect(document.warnings).toEqual(["4 images came for one request; the first one is saved."]);
   });
 
+  it("leaves it unknown what a paid workflow without an image has cost, and keeps the reply", async () => {
+    const graph = workflow({ "12": { class_type: "FluxProNode", inputs: { prompt: "x", seed: 1 } } });
+    const { json } = await comfyWorld({ graph, images: 0, classes: { FluxProNode: { api_node: true } } });
+    const { code, document } = await json(FOX);
+    expect([code, document.error?.type, document.charged]).toEqual([9, "outcome_unknown", "unknown"]);
+    const [, folder = ""] =
+      /without an image of its output node\b.* kept in (\S+)\.$/m.exec(String(document.error?.message)) ?? [];
+    expect(await readFile(path.join(folder, "result"), "utf8")).toContain("success");
+    expect((await json(["resume", String(document.taskId)])).code).toBe(9);
+  });
+
+  it("has failed without an image where the workflow is free", async () => {
+    const { json } = await comfyWorld({ images: 0 });
+    const { code, document } = await json(FOX);
+    expect([code, document.error?.type, document.charged]).toEqual([5, "generation_failed", "no"]);
+  });
+
   it("says how far the image is, and how many are before it, and saves it as soon as it is there", async () => {
     const { run, double } = await comfyWorld({ isHeld: true });
     const said = (id: string) => {

@@ -57,6 +57,13 @@ describe("a task at a generator whose process was killed", () => {
     },
   );
 
+  it("after a paid request was sent is not said to have been charged, which nobody knows", async () => {
+    const { run, taskId } = await killed(["started"]);
+    const { code, stderr } = await run(["generate", "a fox", "--generator-paid"]);
+    expect(stderr).toContain(`Continuing ${taskId}, begun earlier; --again submits a new one.`);
+    expect([code, stderr]).toEqual([9, expect.not.stringMatching(/charged earlier|was charged/)]);
+  });
+
   it.each([["resume"], ["generate", "a fox", "--generator-paid"]])(
     "after its reply had arrived: %s saves it, and sends nothing",
     async (...command) => {

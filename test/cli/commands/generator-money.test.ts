@@ -3,16 +3,17 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { agent } from "../../mcp/mcp-world.ts";
 import { leaveAtGenerator } from "../../support/generator-task.ts";
-import { type GeneratorWorld, generatorWorld, makesImage } from "../../support/generator-world.ts";
+import { type GeneratorWorld, generatorWorld, makesImage, refuses } from "../../support/generator-world.ts";
 import { EVENTS, WORK } from "../../support/records.ts";
+import type { Behaviour } from "../../support/scripted-server.ts";
 import { inTurn, reset } from "../../support/scripts.ts";
 
 const { started } = EVENTS;
 const PAID = "--generator-paid";
 
 /** A world whose generator costs 5 credits an image. */
-async function pricedWorld() {
-  const world = await generatorWorld();
+async function pricedWorld(behave: Behaviour = makesImage) {
+  const world = await generatorWorld(behave);
   const matrix = path.join(world.cwd, "models.json");
   await writeFile(matrix, JSON.stringify([{ id: "flux", credits: { default: 5 } }]));
   await writeFile(path.join(world.cwd, "rows.txt"), "a fox\n");
@@ -188,5 +189,58 @@ describe("what a free generator makes", () => {
     const again = await run(["generate", "a fox", "--reuse"]);
     expect(again.stderr).toMatch(/^Made already as task task_\w+: nothing was sent now\.$/m);
     for (const { stderr } of [first, again]) expect(stderr).not.toMatch(/charge|credits|cost/);
+  });
+});
+
+describe("a row of a batch that was paid for", () => {
+  const BATCH = ["rows.txt", "-m", "flux", "-o", "out"];
+
+  /** A world in which a paid request for a row has ended as the behaviour says. */
+  async function rowPaid(behave: Behaviour) {
+    const world = await pricedWorld(behave);
+    await world.run(["batch", ...BATCH, PAID], world);
+    return world;
+  }
+
+  it.each([
+    ["--resubmit-unknown", inTurn(reset)],
+    ["--retry-failed", inTurn(refuses(400, "content_policy_violation"), reset)],
+  ])("is paid too with %s, and sent once where its reply is lost", async (flag, behave) => {
+    const { run, env, generator } = await rowPaid(behave);
+    const { stdout } = await run(["batch", ...BATCH, flag, "--json"], { env });
+    expect(JSON.parse(stdout.split("\n")[0] ?? "")).toMatchObject({ charged: "unknown" });
+    expect(generator.submits()).toHaveLength(2);
+  });
+
+  it("counts with its price toward every limit before it is sent", async () => {
+    const { run, env, generator } = await rowPaid(reset);
+    const again = ["batch", ...BATCH, "--resubmit-unknown"];
+    const capped = await run([...again, "--max-credits", "9"], { env });
+    expect([capped.code, capped.stderr]).toEqual([
+      2,
+      expect.stringContaining("still costs 5 credits, 5 may"),
+    ]);
+    const dry = await run([...again, "--dry-run", "--json"], { env });
+    const lines = dry.stdout.trim().split("\n");
+    expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+      { credits: 5 },
+      { credits: 5, toSubmit: 1 },
+    ]);
+    await run(["config", "set", "confirmAbove", "4"]);
+    expect((await run(again, { env })).stderr).toContain("costs 5 credits, more than 4");
+    expect(generator.submits()).toHaveLength(1);
+  });
+
+  it.each([["flag"], ["setting"]])("is free where a %s says so", async (place) => {
+    const { run, env, generator } = await rowPaid(inTurn(reset, makesImage));
+    if (place === "setting")
+      for (const [name, value] of [
+        ["generator", generator.origin],
+        ["generatorFree", "true"],
+      ] as const)
+        await run(["config", "set", name, value]);
+    const flags = place === "flag" ? ["--generator-free"] : [];
+    const { stdout } = await run(["batch", ...BATCH, "--resubmit-unknown", ...flags, "--json"], { env });
+    expect(JSON.parse(stdout.split("\n")[0] ?? "")).toMatchObject({ ok: true, charged: "no", credits: 0 });
   });
 });

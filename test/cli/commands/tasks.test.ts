@@ -19,8 +19,8 @@ describe("status", () => {
     ["done", 0, { ok: true, status: "completed" }],
     ["running", 6, { ok: true, status: "running", urls: [], files: [] }],
     ["failed", 5, { ok: false, status: "failed", error: { type: "generation_failed" } }],
-    ["refused", 3, { ok: false, error: { type: "auth_required", key: "login_required" } }],
-    ["broken", 7, { ok: false, error: { type: "network" } }],
+    ["refused", 3, { ok: false, status: "unknown", error: { type: "auth_required", key: "login_required" } }],
+    ["broken", 7, { ok: false, status: "unknown", error: { type: "network" } }],
   ])("of a task that is %s: exit %i", async (id, exit, expected) => {
     const world = await commandWorld({ poll: states });
     const { code, document } = await world.json(["status", id]);
@@ -49,6 +49,17 @@ describe("status", () => {
     const lines = jsonLines(stdout);
     expect(lines.map(({ taskId }) => taskId).sort()).toEqual([...ids].sort());
     expect(code).toBe(exit);
+  });
+
+  it("claims no state of an id that nobody knows, beside a task of the ledger, where the key is refused", async () => {
+    const world = await commandWorld({ poll: replies(failure("login_required")) });
+    await world.run(["generate", "a fox", "--no-wait"]);
+    const { code, stdout } = await world.run(["status", "task-1", "other", "--json"]);
+    expect([code, ...jsonLines(stdout)]).toMatchObject([
+      3,
+      { taskId: "task-1", status: "running", charged: "yes" },
+      { taskId: "other", status: "unknown", charged: "unknown", resume: "imggen resume other" },
+    ]);
   });
 
   it("--wait polls to the end, --output saves", async () => {

@@ -68,7 +68,7 @@ async function saving({
     // Older than anything in a world whose clock is a fake one.
     await utimes(path.join(folder, name), EARLIER, EARLIER);
   }
-  const sources = atUrls(urls ?? images.map((_, at) => `${server.origin}/${at}`), async () => null);
+  const sources = atUrls(urls ?? images.map((_, at) => `${server.origin}/${at}`), async () => null, true);
   const kept = before.map(
     (file) => file && { ...file, url: file.url?.replace("PORT", `${server.port}`) ?? null },
   );
@@ -390,7 +390,7 @@ it("two that save one task at once, neither owning it, never write into each oth
     const spec = {
       ...SPEC,
       request: null,
-      sources: atUrls([`${server.origin}/0`], async () => null),
+      sources: atUrls([`${server.origin}/0`], async () => null, false),
       saved: [],
       recovering: true,
       owned: false,

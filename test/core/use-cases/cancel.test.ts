@@ -79,6 +79,7 @@ describe("to cancel a task that waits", () => {
 
   it("says that it did so in part where another of its requests is on its way", async () => {
     const world = await leftTask([at(0, started)], { images: 3 });
+    await leaveImage(world.id, world, png());
     expect(await world.run()).toMatchObject({
       state: "started",
       cancelled: 2,
@@ -121,8 +122,21 @@ describe("to cancel a task whose process ended while its request was on its way"
     expect(await world.resume(world.id)).toMatchObject({ state: "saved" });
   });
 
-  it("leaves it where it is paid for, and never calls it free", async () => {
+  it("calls it unknown where it is paid for, and its reply can come no more", async () => {
     const world = await leftTask([started]);
+    expect(await world.run()).toMatchObject({
+      state: "unknown",
+      charged: "unknown",
+      cancelled: 0,
+      error: { type: "outcome_unknown", charged: "unknown" },
+    });
+    expect(linesIn(world)).toEqual({ folder: "open", types: ["intent", "started", "unknown"] });
+    expect(world.provider.jobs).toEqual([]);
+  });
+
+  it("leaves it where it is paid for, and something of its reply is here, and never calls it free", async () => {
+    const world = await leftTask([started]);
+    await leaveImage(world.id, world, png());
     expect(await world.run()).toMatchObject({
       state: "started",
       charged: "unknown",

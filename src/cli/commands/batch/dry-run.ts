@@ -32,7 +32,7 @@ export async function dryRun(spec: BatchSpec, session: Session): Promise<number>
     if (estimate !== "") await session.console.note(estimate);
     return 0;
   }
-  for (const { row, line, checked } of spec.rows) {
+  for (const { row, line, checked } of plan.rows.toSorted((a, b) => a.row - b.row)) {
     const { request, credits } = checked;
     await session.console.json({ ok: true, dryRun: true, row, line, request, credits });
   }
