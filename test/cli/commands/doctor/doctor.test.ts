@@ -259,24 +259,27 @@ describe("the settings", () => {
   });
 
   it.each([
-    ["nothing", (file: string) => writeFile(file, "{ nonsense"), "it is not JSON"],
+    ["no JSON", (file: string) => writeFile(file, "{ nonsense"), "it is not JSON"],
     ["a folder", (file: string) => rm(file).then(() => mkdir(file)), "it is a folder"],
-  ])("that hold %s are named once, and the service is asked without a key", async (_what, spoil, why) => {
-    const world = await healthy();
-    const file = await withConfig(world, {});
-    await spoil(file);
-    const before = await readFile(file).catch(() => null);
-    const { code, check } = await examined(world, { env: { IMGGEN_API_KEY: undefined } });
-    expect([code, check("config")?.status, check("service")?.status]).toEqual([2, "failed", "ok"]);
-    const named = expect.stringMatching(new RegExp(`${file}.*${why}`));
-    expect(check("config")?.message).toEqual(named);
-    expect(check("key")).toMatchObject({ status: "skipped", message: named });
-    expect(world.server.requests[0]?.headers).not.toHaveProperty("authorization");
-    const nowhere = await examined(world, { env: NO_ACCOUNT });
-    for (const name of ["service", "key", "clock"]) expect(nowhere.check(name)?.status).toBe("skipped");
-    expect(world.server.requests).toHaveLength(1);
-    expect(await readFile(file).catch(() => null)).toEqual(before);
-  });
+  ])(
+    "that hold %s are named once and kept, and the service is asked without a key",
+    async (_what, spoil, why) => {
+      const world = await healthy();
+      const file = await withConfig(world, {});
+      await spoil(file);
+      const before = await readFile(file).catch(() => null);
+      const { code, check } = await examined(world, { env: { IMGGEN_API_KEY: undefined } });
+      expect([code, check("config")?.status, check("service")?.status]).toEqual([2, "failed", "ok"]);
+      const named = expect.stringMatching(new RegExp(`${file}.*${why}`));
+      expect(check("config")?.message).toEqual(named);
+      expect(check("key")).toMatchObject({ status: "skipped", message: named });
+      expect(world.server.requests[0]?.headers).not.toHaveProperty("authorization");
+      const nowhere = await examined(world, { env: NO_ACCOUNT });
+      for (const name of ["service", "key", "clock"]) expect(nowhere.check(name)?.status).toBe("skipped");
+      expect(world.server.requests).toHaveLength(1);
+      expect(await readFile(file).catch(() => null)).toEqual(before);
+    },
+  );
 
   it("may name a file of models; one that is wrong is named with the next step, and the rest checked", async () => {
     const world = await healthy();
