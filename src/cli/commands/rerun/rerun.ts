@@ -114,7 +114,7 @@ async function preferEarlier({ record }: ImageOrigin, session: Session): Promise
   const { workflow } = work.options;
   if (workflow !== undefined)
     settings.prefer("workflow", workflowCopy(folders, workflow), "The task's workflow");
-  if (work.isPaid && !settings.isOn("generatorFree"))
+  if (work.isPaid && settings.flag("generatorFree") === undefined)
     settings.prefer("generatorPaid", "true", "The task's generatorPaid");
 }
 
