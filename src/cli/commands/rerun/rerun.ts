@@ -140,9 +140,12 @@ async function requireSameService(
   }
   // A sidecar may have been written by anyone, so the key is never sent to the address in it.
   const there = isGenerator
-    ? `To submit it where it was made, add --generator ${shellWord(chargedAt)}\n`
-    : `To submit it where it was charged, set IMGGEN_BASE_URL=${chargedAt} and its key.\n`;
-  throw new UsageError(`This was charged at ${chargedAt}, and ${configured ?? "no service"} is configured.`, {
-    hint: record ? (there + other).trimEnd() : other,
-  });
+    ? `To submit it there again, add --generator ${shellWord(chargedAt)}\n`
+    : `To submit it there again, set IMGGEN_BASE_URL=${chargedAt} and its key.\n`;
+  throw new UsageError(
+    `This was submitted to ${chargedAt}, and ${configured ?? "no service"} is configured.`,
+    {
+      hint: record ? (there + other).trimEnd() : other,
+    },
+  );
 }
