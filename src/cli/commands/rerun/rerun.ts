@@ -132,7 +132,7 @@ async function requireSameService(
   const other =
     configured === undefined
       ? ""
-      : `To submit it to ${configured}, at a charge there: ${session.commandLine("--yes")}`;
+      : `To submit it to ${configured}, which may charge for it: ${session.commandLine("--yes")}`;
   if (chargedAt === SANDBOX_SERVICE) {
     throw new UsageError(`This was made by the sandbox, and ${configured} is configured.`, {
       hint: `To submit it to the sandbox: ${session.commandLine("--sandbox")}\n${other}`,
