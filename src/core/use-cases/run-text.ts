@@ -10,7 +10,7 @@ export function eventText(event: RunEvent): string {
     case "claimed_elsewhere":
       return `Waiting for another process, which is working on ${event.id}.`;
     case "continuing":
-      return `Continuing ${event.taskId}, ${event.charged === "no" ? "begun" : "charged"} earlier.`;
+      return `Continuing ${event.taskId}, ${event.charged === "yes" ? "charged" : "begun"} earlier.`;
     case "submitting":
       return "Submitting the request.";
     case "submit_retry":
