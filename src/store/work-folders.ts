@@ -71,7 +71,9 @@ export class WorkFolders {
 
   #filled(id: string, request: number): string[] {
     const folder = this.of(id, request);
-    return namesIn(folder).filter((name) => statSync(path.join(folder, name)).size > 0);
+    // Another process may be at work in it.
+    const sizeOf = (name: string) => statSync(path.join(folder, name), { throwIfNoEntry: false })?.size ?? 0;
+    return namesIn(folder).filter((name) => sizeOf(name) > 0);
   }
 }
 

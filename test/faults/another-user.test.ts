@@ -80,6 +80,15 @@ describe.skipIf(!CAN_BE_ANOTHER_USER)("on a home that root and its user share,",
     expect([...left, ...notOfUser(world.out)]).toEqual([]);
   });
 
+  it("a file that a paid command has locked does not cost the image beside it", async () => {
+    const { world, asUser } = await worldOfUser();
+    const picture = path.join(world.folder, "picture.png");
+    writeFileSync(picture, PICTURE, { mode: 0o644 });
+    const command = `sh -c 'cp "$1" "$2" && touch key && chmod 0 key' sh ${picture} {output} {promptFile}`;
+    const run = await asUser(world.generateArgs([`--generator=command:${command}`, "--generator-paid"]));
+    expect(JSON.parse(run.stdout)).toMatchObject({ ok: true, warnings: [], files: [{}] });
+  });
+
   it("an unfinished record that the user cannot read stops what rests on the day's sum", async () => {
     const { world, server, asUser } = await worldOfUser();
     await asUser(["config", "set", "dailyCredits", "100"]);

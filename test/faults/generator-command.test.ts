@@ -113,7 +113,7 @@ describe("a generator's command", () => {
     const run = await world.run(["generate", "a fox", "--json", "--generator-paid"], { env });
     const [warning] = JSON.parse(run.stdout).warnings;
     expect(warning).toMatch(
-      /^1 more image was made and not saved\. All is kept in \S+, until you remove it\.$/,
+      /^1 more image was made and not saved\. It is kept in \S+, until you remove that folder\.$/,
     );
     const [, kept = ""] = /kept in (\S+), until/.exec(warning) ?? [];
     expect(await readdir(path.join(kept, "scratch"))).toContain("more.png");

@@ -29,6 +29,7 @@ describe("a call's progress", () => {
     ["Waiting for another process, which is working on t1.", { type: "claimed_elsewhere", id: "t1" }],
     ["Continuing t1, charged earlier.", { type: "continuing", taskId: "t1", charged: "yes" }],
     ["Continuing t1, begun earlier.", { type: "continuing", taskId: "t1", charged: "no" }],
+    ["Continuing t1, begun earlier.", { type: "continuing", taskId: "t1", charged: "unknown" }],
     ["Submitting the request.", { type: "submitting" }],
     ["Not sent yet: busy. Next try in 2 s.", { type: "submit_retry", why: "busy.", delayMs: 2000 }],
     [

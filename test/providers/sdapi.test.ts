@@ -161,6 +161,15 @@ describe("a failure", () => {
   });
 });
 
+it("a reply of no stated length that ends before its image is lost, and not asked for again", async () => {
+  const { generate, server } = await at(
+    (_request, socket) => void socket.end('HTTP/1.1 200 OK\r\n\r\n{"images":["iVBORw0K'),
+  );
+  const message = expect.stringMatching(/it ended before the image did/);
+  expect(await generate()).toMatchObject({ what: "unknown", message });
+  expect(server.submits()).toHaveLength(1);
+});
+
 describe("a request that is given up", () => {
   const givenUp = async (parts: JobParts, interrupted = json({})) => {
     const limit = new AbortController();

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { WorkFolders } from "../../src/store/work-folders.ts";
@@ -20,5 +20,15 @@ describe("a kept reply", () => {
     expect(statSync(path.dirname(kept)).mode & 0o777).toBe(0o700);
     expect(readFileSync(path.join(kept, "reply"), "utf8")).toBe("the reply");
     expect(readFileSync(path.join(kept, "parts", "b.png"), "utf8")).toBe("an image");
+  });
+});
+
+describe("what is kept of a request", () => {
+  it("can be asked for while another process removes a file of it", async () => {
+    const work = new WorkFolders(await temporaryFolder());
+    await work.begin("task", 0);
+    // Listed, and not there any more.
+    symlinkSync("gone", path.join(work.of("task", 0), "reply"));
+    expect([work.isKept("task", 0), work.isTraced("task", 0)]).toEqual([false, false]);
   });
 });

@@ -3,7 +3,7 @@ import { UsageError } from "../../lib/error-types.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import { type OwnedTask, releaseIfPossible } from "../../store/owners.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
-import type { TaskEvent } from "../../task/lifecycle.ts";
+import { stateWord, type TaskEvent } from "../../task/lifecycle.ts";
 import { isUnknown, isUnsaved, type TaskRecord, withEvent } from "../../task/record.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import { ClaimedError } from "../errors.ts";
@@ -27,8 +27,8 @@ export async function dismissTask(
   reason: DismissReason,
   ledger: Ledger,
 ): Promise<TaskReport> {
-  const isOver = isUnknown(await ledger.asItStands(record));
-  const owned = isOver ? await ledger.claim(record) : "finished";
+  const isLost = isUnknown(await ledger.asItStands(record));
+  const owned = isLost ? await ledger.claim(record) : "finished";
   if (owned === "elsewhere")
     throw new ClaimedError(
       `${describeWorker(await ledger.workerOn(record), ledger.processes.self)} is working on ${record.id}.`,
@@ -78,8 +78,8 @@ function filesOfAll(record: TaskRecord): SavedFile[] | null {
 function outcomeIsKnown(record: TaskRecord): UsageError {
   const { taskId, state } = reportOf(record);
   const hint = "Only a request of unknown outcome can be dismissed. imggen history shows the status of each.";
-  return new UsageError(
-    `Task ${taskId ?? record.id} cannot be dismissed: its status is ${state.replace("_", " ")}.`,
-    { hint },
-  );
+  const status = stateWord(state) ?? state.replace("_", " ");
+  return new UsageError(`Task ${taskId ?? record.id} cannot be dismissed: its status is ${status}.`, {
+    hint,
+  });
 }

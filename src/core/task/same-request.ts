@@ -37,7 +37,10 @@ export type IdenticalTask = { record: TaskRecord } & (
 /** A request that is submitted again after this time is hardly meant to continue the earlier task. */
 const OLD_MS = 7 * 24 * 60 * 60_000;
 
-/** Tells what may be done with an earlier task when its request comes again. */
+/**
+ * Tells what may be done with an earlier task when its request comes again.
+ * @param record the task as it stands: one whose reply can come no more is unknown
+ */
 export function classify(
   record: TaskRecord,
   ledger: Pick<Ledger, "isCancelled" | "isUnderWay" | "processes" | "clock">,
@@ -84,11 +87,9 @@ export async function unfinishedFor(
   const identity = identityOf(request, connection);
   const entries = (await ledger.unfinished()).reverse();
   for (const entry of entries) requireRead(entry);
-  return entries.flatMap((entry) =>
-    entry.kind === "task" && isSameRequest(entry.record.intent, identity)
-      ? [classify(entry.record, ledger)]
-      : [],
-  );
+  const records = entries.flatMap((entry) => (entry.kind === "task" ? [entry.record] : []));
+  const same = records.filter(({ intent }) => isSameRequest(intent, identity));
+  return Promise.all(same.map(async (record) => classify(await ledger.asItStands(record), ledger)));
 }
 
 /**
@@ -102,7 +103,7 @@ export async function* everyTaskFor(
   sinceMs?: number,
 ): AsyncGenerator<IdenticalTask> {
   for await (const record of ledger.sameRequest(identityOf(request, connection), sinceMs, requireRead))
-    yield classify(record, ledger);
+    yield classify(await ledger.asItStands(record), ledger);
 }
 
 /**

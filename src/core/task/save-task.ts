@@ -130,8 +130,10 @@ async function keepRest(
     } catch (error) {
       throw diskFailure(ledger.work.of(id, request), error);
     }
-    const what = count === 1 ? "1 more image was" : `${count} more images were`;
-    warnings.push(`${what} made and not saved. All is kept in ${folder}, until you remove it.`);
+    const isOne = count === 1;
+    const what = isOne ? "1 more image was" : `${count} more images were`;
+    const kept = isOne ? "It is" : "They are";
+    warnings.push(`${what} made and not saved. ${kept} kept in ${folder}, until you remove that folder.`);
   }
 }
 

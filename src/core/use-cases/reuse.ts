@@ -51,7 +51,7 @@ export async function reuseEarlier(
     if (!(await pause(Math.min(READ_AGAIN_MS, leftMs), deps)))
       return { ...report, error: interruptedError(deps.signal, report.charged), reused: true };
     const entry = await ledger.read(id);
-    const now = entry?.kind === "task" ? classify(entry.record, ledger) : null;
+    const now = entry?.kind === "task" ? classify(await ledger.asItStands(entry.record), ledger) : null;
     // Whoever waited for a task reports its failure too, instead of submitting the request again.
     const isShared = now !== null && (now.kind === "failed" || ANSWERS[now.kind] !== "no");
     task = isShared ? now : await findReusable(request, deps);

@@ -45,7 +45,7 @@ export async function writtenFile(scratch: string): Promise<string | null> {
   const names = (await readdir(scratch)).filter((name) => name.startsWith("output.") && name !== OUTPUT);
   const images = [];
   for (const file of names.map((name) => path.join(scratch, name)))
-    if ((await isFilled(file)) && inspectFileAt(file).ok) images.push(file);
+    if ((await isFilled(file)) && isWholeImage(file)) images.push(file);
   const [only = null, ...others] = images;
   return others.length === 0 ? only : null;
 }
@@ -59,7 +59,16 @@ export async function extraImages(job: Pick<Job, "folder" | "isPaid">): Promise<
   const entries = await readdir(scratchOf(job), { recursive: true, withFileTypes: true }).catch(() => []);
   const left = entries.filter((entry) => entry.isFile() && !GIVEN.test(entry.name));
   const files = left.map(({ parentPath, name }) => path.join(parentPath, name)).sort();
-  return files.filter((file) => inspectFileAt(file).ok);
+  return files.filter(isWholeImage);
+}
+
+/** Whether a file is a whole image. One that cannot be read must not cost the image that is beside it. */
+function isWholeImage(file: string): boolean {
+  try {
+    return inspectFileAt(file).ok;
+  } catch {
+    return false;
+  }
 }
 
 /** Removes the scratch folder of a command whose image is in its place, unless other images are there that are paid for. */

@@ -109,7 +109,10 @@ describe("a task at a generator whose process was killed", () => {
     const alive = await killed(["started"], { by: { ...GONE, host: "another" } });
     for (const { json, taskId, home } of [kept, alive]) {
       expect((await json(["history"])).document).toMatchObject([{ status: "running" }]);
-      expect(await json(["resume", taskId, "--dismiss"])).toMatchObject({ code: 2 });
+      expect(await json(["resume", taskId, "--dismiss"])).toMatchObject({
+        code: 2,
+        document: { error: { message: `Task ${taskId} cannot be dismissed: its status is running.` } },
+      });
       expect(await openTasks(home)).toHaveLength(1);
     }
   });

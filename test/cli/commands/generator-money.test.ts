@@ -173,6 +173,14 @@ describe("rerun of what was paid for", () => {
     expect(generator.submits()).toHaveLength(2);
   });
 
+  it("is paid too where generatorFree in the config is not for its generator", async () => {
+    const { json, run } = await generatorWorld(inTurn(makesImage, reset));
+    const { document } = await json(["generate", "a fox", PAID]);
+    await run(["config", "set", "generatorFree", "true"]);
+    const again = await json(["rerun", String(document.taskId)]);
+    expect([again.code, again.document.charged]).toEqual([9, "unknown"]);
+  });
+
   it("is free with --generator-free", async () => {
     const { json } = await generatorWorld();
     const { document } = await json(["generate", "a fox", PAID]);

@@ -156,7 +156,7 @@ describe("rerun of an image with a sidecar", () => {
       service: "https://e.example",
     }));
     const { stderr } = await world.run(["rerun", "renamed.png"], elsewhere);
-    expect(stderr).toContain("This was charged at https://e.example");
+    expect(stderr).toContain("This was submitted to https://e.example");
     expect(stderr).not.toContain("IMGGEN_BASE_URL");
   });
 });

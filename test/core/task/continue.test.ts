@@ -149,6 +149,19 @@ describe("a request that is submitted again", () => {
 describe("a request at the user's own generator that is submitted again", () => {
   const elsewhere = { ...identity(2), host: "another" };
 
+  it.each([0, 8])("is not sent where a killed process had sent it %i days ago, for money", async (days) => {
+    const { deps, destination, leave, provider, clock } = await workWorld();
+    const id = await leave([{ ...EVENTS.started, by: identity(2) }]);
+    clock.advance(days * DAY_MS);
+    const spec = { destination, wait: { timeoutMs: null, schedule: null } };
+    const report = await continueEarlier({ prompt: "a fox", model: "flux" }, spec, deps, async () => {});
+    const message = expect.stringMatching(
+      `identical request \\(${id}\\) was sent before, and its reply was lost`,
+    );
+    expect(report).toMatchObject({ charged: "unknown", error: { type: "outcome_unknown", message } });
+    expect(provider.jobs).toEqual([]);
+  });
+
   it.each<[string, TaskEvent[], string, boolean]>([
     ["was sent from there", [{ ...EVENTS.started, by: elsewhere }], "unknown", true],
     ["waits for its turn there", [{ ...EVENTS.waiting, by: elsewhere, until: UNTIL }], "no", true],

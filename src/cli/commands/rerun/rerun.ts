@@ -114,7 +114,7 @@ async function preferEarlier({ record }: ImageOrigin, session: Session): Promise
   const { workflow } = work.options;
   if (workflow !== undefined)
     settings.prefer("workflow", workflowCopy(folders, workflow), "The task's workflow");
-  if (work.isPaid && !settings.isOn("generatorFree"))
+  if (work.isPaid && settings.flag("generatorFree") === undefined)
     settings.prefer("generatorPaid", "true", "The task's generatorPaid");
 }
 
@@ -132,7 +132,7 @@ async function requireSameService(
   const other =
     configured === undefined
       ? ""
-      : `To submit it to ${configured}, at a charge there: ${session.commandLine("--yes")}`;
+      : `To submit it to ${configured}, which may charge for it: ${session.commandLine("--yes")}`;
   if (chargedAt === SANDBOX_SERVICE) {
     throw new UsageError(`This was made by the sandbox, and ${configured} is configured.`, {
       hint: `To submit it to the sandbox: ${session.commandLine("--sandbox")}\n${other}`,
@@ -140,9 +140,12 @@ async function requireSameService(
   }
   // A sidecar may have been written by anyone, so the key is never sent to the address in it.
   const there = isGenerator
-    ? `To submit it where it was made, add --generator ${shellWord(chargedAt)}\n`
-    : `To submit it where it was charged, set IMGGEN_BASE_URL=${chargedAt} and its key.\n`;
-  throw new UsageError(`This was charged at ${chargedAt}, and ${configured ?? "no service"} is configured.`, {
-    hint: record ? (there + other).trimEnd() : other,
-  });
+    ? `To submit it there again, add --generator ${shellWord(chargedAt)}\n`
+    : `To submit it there again, set IMGGEN_BASE_URL=${chargedAt} and its key.\n`;
+  throw new UsageError(
+    `This was submitted to ${chargedAt}, and ${configured ?? "no service"} is configured.`,
+    {
+      hint: record ? (there + other).trimEnd() : other,
+    },
+  );
 }
