@@ -37,9 +37,9 @@ const ofTheSecond = (points: Point[]) => ofItsOwn(pointsBetween(points, / close 
 const QUICK_PARTS: Record<keyof typeof GENERATORS, (points: Point[]) => Point[]> = {
   synchronous: (points) => [...ofItsOwn(points), ...everyNth(others(points), 3)],
   twoImages: ofTheSecond,
-  withId: ofItsOwn,
+  withId: (points) => everyNth(ofItsOwn(points), 2),
   package: (points) => everyNth(ofItsOwn(points), 4),
-  comfyui: ofItsOwn,
+  comfyui: (points) => everyNth(ofItsOwn(points), 2),
   forgetful: (points) => everyNth(points.filter(isStage), 2),
 };
 
