@@ -17,14 +17,14 @@ export function falProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
 }
 
 function formOf(server: ProviderServer): JobForm {
-  const idIn = ({ request_id: id, ...given }: Fields, { options: { model } }: Job) => {
+  const idIn = ({ request_id: id, ...urls }: Fields, { options: { model } }: Job) => {
     if (!isJobId(id) || model === null) return null;
-    const own = (url: unknown) => server.ownUrl(url)?.href;
-    const response = own(given.response_url) ?? server.urlBelow(`/${appOf(model)}/requests/${id}`);
+    const atFal = (url: unknown) => server.ownUrl(url)?.href;
+    const response = atFal(urls.response_url) ?? server.urlBelow(`/${appOf(model)}/requests/${id}`);
     const usual = addressesOf(response);
-    const status = own(given.status_url) ?? usual.status;
+    const status = atFal(urls.status_url) ?? usual.status;
     // With another server's address for it, the job cannot be cancelled, and has its image all the same.
-    const cancel = given.cancel_url === undefined ? usual.cancel : (own(given.cancel_url) ?? "");
+    const cancel = urls.cancel_url === undefined ? usual.cancel : (atFal(urls.cancel_url) ?? "");
     return idOf({ response, status, cancel });
   };
   return {
