@@ -9,7 +9,7 @@ import { replaceUnsynced } from "./write-whole.ts";
 /** The lease that somebody has on the resource, or the claim that this process now has on it. */
 export type LeaseResult = { isTaken: true; by: Lease } | { isTaken: false; claim: Claim };
 
-/** How long a claim is respected that is needed for a moment: much longer than that. */
+/** How long others respect a claim that its owner needs for a moment only, in milliseconds. */
 const TURN_MS = 10_000;
 
 export interface Claim {
@@ -23,8 +23,8 @@ export interface Claim {
 
 export interface LeaseOptions {
   /**
-   * For how long the claim is respected, milliseconds. Default: while its process lives; by other machines, which cannot
-   * ask, for 10 s: by then its process has recorded what it does with the resource.
+   * For how long others respect the claim, milliseconds. Default: while its process lives. Other machines cannot ask, and
+   * respect it for 10 s: by then its process has recorded what it does with the resource.
    */
   forMs?: number;
   /**
@@ -115,7 +115,8 @@ class NumberedClaim implements Claim {
     if (!(await this.#isOurs())) return;
     const { folder, id } = this.#claim;
     const others = claimsOn(folder, id).filter((file) => file !== this.#file);
-    if (await this.#areHeld(others.filter((file) => this.#isLater(file)))) {
+    const later = others.filter((file) => this.#isLater(file));
+    if ((await this.#areHeld(later)) || (await this.#wasTakenElsewhere(later))) {
       replaceUnsynced(this.#file, NOBODY, 0o600);
       return;
     }

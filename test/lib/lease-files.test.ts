@@ -47,9 +47,12 @@ describe("claiming a thing on two machines", () => {
     wait(10_100);
     if (first.isTaken) throw new Error("it was free");
     expect(await first.claim.isKept()).toBe(true);
-    await take("b");
+    const second = await take("b");
     wait(10_100);
     expect(await first.claim.isKept()).toBe(false);
+    if (second.isTaken) throw new Error("its time was up");
+    await first.claim.release();
+    expect(await second.claim.isKept()).toBe(true);
   });
 });
 
