@@ -25,7 +25,7 @@ const LONGEST_MS = 24 * 3_600_000;
  * Whether others must respect a lease: the only rule for that.
  * - A lease that is damaged, or whose times are not plausible, holds nobody.
  * - Its end ends it, even if its process lives: it may be stopped, and a terminated worker leaves its process alive.
- * - On this machine it ends with its process. On another one, where nobody can ask, it needs a time to be respected.
+ * - On this machine it ends with its process. Another machine cannot ask for the process, and goes by the lease's time.
  * @param lease null: it is damaged, or there is none
  */
 export function isHeld(lease: Lease | null, processes: Processes, nowMs: number): boolean {

@@ -34,7 +34,7 @@ export interface CheckOptions extends Pick<RuleInput, "uploads" | "inherited"> {
 export interface GeneratorTerms extends FieldTerms {
   /** Whether its images cost nothing, whatever the matrix says. */
   isFree: boolean;
-  /** Whether it is free only because nobody says otherwise: what was paid for before is still paid. Default false. */
+  /** Whether no flag or setting says that it is free. A request that was paid before then stays paid. Default false. */
   isFreeByDefault?: boolean;
   /** What a request gets that names no model; an error says why there is none. */
   defaultModel: string | ImggenError;

@@ -23,7 +23,7 @@ function formOf(server: ProviderServer): JobForm {
     const response = atFal(urls.response_url) ?? server.urlBelow(`/${appOf(model)}/requests/${id}`);
     const usual = addressesOf(response);
     const status = atFal(urls.status_url) ?? usual.status;
-    // With another server's address for it, the job cannot be cancelled, and has its image all the same.
+    // The job cannot be cancelled at another server's address. Its image can still be had.
     const cancel = urls.cancel_url === undefined ? usual.cancel : (atFal(urls.cancel_url) ?? "");
     return idOf({ response, status, cancel });
   };

@@ -47,7 +47,7 @@ export interface CheckedRequest {
   credits: number | null;
   /** How many requests it takes, each at the same price; absent: one. */
   requests?: number;
-  /** Its cost where an earlier attempt was paid: it is free here, and nobody says so. Absent: that makes no difference. */
+  /** What it costs if an earlier attempt was paid, and no flag or setting says that it is free. Absent: the same. */
   creditsIfPaid?: number | null;
   /** Whether it is paid although it would be free here, because an earlier attempt was. Absent: no. */
   staysPaid?: true;

@@ -36,7 +36,7 @@ describe.skipIf(!hasScreen)("batch on a real terminal", () => {
     expect(end).toMatch(/^To look through the images: imggen gallery out$/m);
   });
 
-  // A frame that is drawn after the window has changed, and before the system says so, may leave a row: rare, and nobody's fault.
+  // A frame that is drawn after the window has changed, and before the system says so, may leave a row. No program can prevent that.
   it("fits 40 columns, and leaves nothing stale when the window changes in the middle", {
     retry: 2,
   }, async () => {

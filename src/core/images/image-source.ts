@@ -29,7 +29,7 @@ export function severalMade(others: number): string {
 
 /**
  * The images at result URLs.
- * @param poll for all URLs anew, in their order
+ * @param poll asks the service for all URLs again, in their order
  * @param areInline whether a `data:` URL is an image as well. The hosted service documents http(s) URLs alone
  */
 export function atUrls(

@@ -90,7 +90,7 @@ async function afterSubmit(
   result: SubmitResult,
   deps: TaskDeps,
 ): Promise<ImggenError | null> {
-  // Whoever has it now may have sent it: a line of this process would say that nobody has.
+  // The process that has the task now may have sent it. A line from this one would say that nobody has.
   if ("error" in result && result.error instanceof TakenOverError) return result.error;
   const work = workOf(writer.record);
   // Nothing is lost, and another run may fare better: it waits, unless it is this run's alone and has made nothing.

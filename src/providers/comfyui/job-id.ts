@@ -24,6 +24,6 @@ export function noteJob(id: string, { folder }: Pick<Job, "folder">): void {
   try {
     replaceUnsynced(path.join(folder, ".job"), id, 0o600);
   } catch {
-    // Only the history calls it lost meanwhile: `resume` asks all the same.
+    // Without the note the history calls the job lost. `resume` still asks the server for it.
   }
 }
