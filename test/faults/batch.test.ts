@@ -55,7 +55,7 @@ it("SIGINT in a batch: nothing more is submitted, what was charged is named, and
   const submits = server.submits().length;
   const { run, elapsedMs } = await stopped(program, end, "SIGINT");
   expect(run.code).toBe(130);
-  expect(elapsedMs).toBeLessThan(5_000);
+  expect(elapsedMs).toBeLessThan(20_000);
   expect(server.submits()).toHaveLength(submits);
   expect(run.stderr).toMatch(/^12 rows: \d+ saved, \d+ charged and unfinished, \d+ not sent\./m);
   expect(run.stderr.match(/Interrupted/g)).toHaveLength(1);
@@ -173,7 +173,7 @@ it("a second SIGINT in a batch --json: the summary line is the last, it counts e
   const secondMs = performance.now();
   program.kill("SIGINT");
   const run = await end;
-  expect(performance.now() - secondMs).toBeLessThan(5_000);
+  expect(performance.now() - secondMs).toBeLessThan(20_000);
   expect(run.code).toBe(130);
   const lines = jsonLines(run.stdout);
   const summary = lines.at(-1) as Record<string, unknown>;

@@ -20,7 +20,7 @@ it("SIGINT while a 429 is waited out: nothing was charged, exit 130, and the led
   const { program, end } = await startedWhen(world, waitsOut(world));
   const { run, elapsedMs } = await stopped(program, end, "SIGINT");
   expect(await world.aftermath(run)).toEqual({ ...NOT_SENT, exit: 130, type: "interrupted", charged: "no" });
-  expect(elapsedMs).toBeLessThan(5_000);
+  expect(elapsedMs).toBeLessThan(20_000);
 });
 
 it("SIGKILL while a 429 is waited out: nothing is unknown, resume closes the request, and history is empty", async () => {

@@ -17,7 +17,7 @@ import { type ProxyBehaviour, tunnelProxy } from "../support/tunnel-proxy.ts";
 import { words } from "../support/words.ts";
 
 const UNKNOWN_TASK = failure("image_generation.error.unknown_error");
-const LONGEST_MS = 8_000;
+const LONGEST_MS = 20_000;
 
 interface Checked {
   status: string;

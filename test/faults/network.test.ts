@@ -62,7 +62,7 @@ it("connect timeout: a submit that never got a connection was not sent", async (
   const world = await programWorld(null, { IMGGEN_BASE_URL: `http://127.0.0.1:${port}/api` });
   const run = await world.generate(["--request-timeout", "300ms"]);
   expect(await world.aftermath(run)).toEqual(NOT_SENT);
-  expect(run.elapsedMs).toBeLessThan(5_000);
+  expect(run.elapsedMs).toBeLessThan(20_000);
 });
 
 it("bad certificate of a generator: not sent, and NODE_EXTRA_CA_CERTS is named", async () => {

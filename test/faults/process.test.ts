@@ -28,7 +28,7 @@ it("SIGINT while waiting, without --json: the id and the next command are on sta
   const sent = performance.now();
   program.kill("SIGINT");
   // 100 ms is the promise; the rest is for a machine that is busy with other tests.
-  expect((await told) - sent).toBeLessThan(100 + 1_900);
+  expect((await told) - sent).toBeLessThan(100 + 9_900);
   expect(await world.aftermath(await end)).toMatchObject({ exit: 130, open: ["accepted"] });
 });
 

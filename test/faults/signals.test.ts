@@ -169,7 +169,7 @@ it.each(ONCE)(
       taskId: isCharged ? "task-1" : null,
       resume: isCharged ? "imggen resume task-1" : null,
     });
-    expect(elapsedMs).toBeLessThan(5_000);
+    expect(elapsedMs).toBeLessThan(20_000);
     await expectResumed(world, resumed);
     expect(server.submits()).toHaveLength(once.submits ?? 0);
   },
@@ -184,7 +184,7 @@ it.each(MOMENTS.filter(([, { twice }]) => twice))(
     // Signals that come closer together than a process is woken are one to it.
     await pause(200);
     const { run, elapsedMs } = await stopped(program, end, "SIGINT");
-    expect(elapsedMs).toBeLessThan(5_000);
+    expect(elapsedMs).toBeLessThan(20_000);
     // It dies of the signal, which a shell shows as 130 too, where a thread is still busy with the disk.
     const exit = expect.toBeOneOf([130, "SIGINT"]);
     expect(await world.aftermath(run)).toMatchObject({ exit, type: "interrupted" });
@@ -277,7 +277,7 @@ describe.each(LONG_WAITING)("%s that is a named pipe", (_name, argsOf) => {
     await pause(300);
     const { run, elapsedMs } = await stopped(program, end, "SIGINT");
     expect(await world.aftermath(run)).toEqual({ ...NOTHING_CHARGED, exit: 130, type: "interrupted" });
-    expect(elapsedMs).toBeLessThan(5_000);
+    expect(elapsedMs).toBeLessThan(20_000);
   });
 });
 
@@ -328,7 +328,7 @@ it("a first SIGTERM ends a program whose output is not read", async () => {
   const { elapsedMs, ended, stderr } = await stoppedUnread(program, "SIGTERM");
   expect([143, "SIGTERM"]).toContain(ended);
   expect(stderr).toContain("Standard output was not read");
-  expect(elapsedMs).toBeLessThan(5_000);
+  expect(elapsedMs).toBeLessThan(20_000);
 });
 
 it("a first SIGINT ends -o - whose output is not read: no temporary file stays, and resume has the image", async () => {
@@ -338,7 +338,7 @@ it("a first SIGINT ends -o - whose output is not read: no temporary file stays, 
   const { elapsedMs, ended, stderr } = await stoppedUnread(program, "SIGINT");
   expect([130, "SIGINT"]).toContain(ended);
   expect(stderr).toContain("task-1");
-  expect(elapsedMs).toBeLessThan(5_000);
+  expect(elapsedMs).toBeLessThan(20_000);
   expect(await stagedFiles(world)).toEqual([]);
   expect((await world.resume()).code).toBe(0);
   expect(server.submits()).toHaveLength(1);
@@ -367,7 +367,7 @@ it.each([
   program.kill("SIGINT");
   const [code, endedBy] = await end;
   expect([130, "SIGINT"]).toContain(code ?? endedBy);
-  expect(performance.now() - sentMs).toBeLessThan(5_000);
+  expect(performance.now() - sentMs).toBeLessThan(20_000);
 });
 
 it("a killed -o -: resume removes its temporary file", async () => {
@@ -395,7 +395,7 @@ it("a second SIGINT ends a program whose output is not read, exit 130", async ()
   const [code, signal] = await end;
   // A write that cannot end keeps the process from an exit of its own.
   expect(code ?? signal).toBe("SIGINT");
-  expect(performance.now() - secondMs).toBeLessThan(5_000);
+  expect(performance.now() - secondMs).toBeLessThan(20_000);
 });
 
 it("SIGINT ends the program while one of its threads is blocked by the system", async () => {
@@ -408,7 +408,7 @@ it("SIGINT ends the program while one of its threads is blocked by the system", 
   });
   const { run, elapsedMs } = await stopped(program, end, "SIGINT");
   expect([130, "SIGINT"]).toContain((await world.aftermath(run)).exit);
-  expect(elapsedMs).toBeLessThan(5_000);
+  expect(elapsedMs).toBeLessThan(20_000);
   expect(JSON.parse(run.stdout)).toMatchObject({ error: { type: "interrupted" }, taskId: "task-1" });
 });
 

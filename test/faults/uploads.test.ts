@@ -139,7 +139,7 @@ it("SIGINT during an upload kills the command and what it has started: nothing c
   while (!(await sleeperIsAlive(world))) await pause(20);
   const { run, elapsedMs } = await stopped(program, end, "SIGINT");
   expect(await world.aftermath(run)).toMatchObject({ exit: 130, type: "interrupted", ...NOTHING_CHARGED });
-  expect(elapsedMs).toBeLessThan(5_000);
+  expect(elapsedMs).toBeLessThan(20_000);
   await expect.poll(() => sleeperIsAlive(world)).toBe(false);
   await worksAfterwards(world, flags, up);
 });

@@ -70,23 +70,27 @@ it("asks a program to end where it has time for that, and then kills it and what
 
 it("asks a program to end at an abort, too, where it has time for that", async () => {
   const file = path.join(await temporaryFolder(), "started");
-  const abortedOnce = async (script: string, kill = new AbortController()) => {
+  const abortedOnce = async (script: string, graceMs: number) => {
+    const kill = new AbortController();
     const stop = new AbortController();
-    const options = { signal: stop.signal, killSignal: kill.signal, graceMs: 1_000 };
+    const options = { signal: stop.signal, killSignal: kill.signal, graceMs };
     const running = sh(`rm -f '${file}'; ${script}`, options);
     await expect.poll(() => existsSync(file)).toBe(true);
     stop.abort();
     return { running, kill };
   };
-  const polite = await abortedOnce(`trap 'echo asked; exit 3' TERM; touch '${file}'; sleep 60 & wait`);
+  const polite = await abortedOnce(
+    `trap 'echo asked; exit 3' TERM; touch '${file}'; sleep 60 & wait`,
+    60_000,
+  );
   expect(await polite.running).toEqual({ kind: "stopped", code: 3, stdout: "asked\n", stderr: "" });
-  const deaf = await abortedOnce(`trap '' TERM; touch '${file}'; while :; do sleep 1; done`);
+  const deaf = await abortedOnce(`trap '' TERM; touch '${file}'; while :; do sleep 1; done`, 1_000);
   expect(await deaf.running).toMatchObject({ kind: "stopped", code: null });
-  const hurried = await abortedOnce(`trap '' TERM; touch '${file}'; while :; do sleep 1; done`);
+  const hurried = await abortedOnce(`trap '' TERM; touch '${file}'; while :; do sleep 1; done`, 60_000);
   const start = performance.now();
   hurried.kill.abort();
   expect(await hurried.running).toMatchObject({ kind: "stopped", code: null });
-  expect(performance.now() - start).toBeLessThan(900);
+  expect(performance.now() - start).toBeLessThan(30_000);
 });
 
 it("keeps the end of a flood on standard output where that is asked for", async () => {

