@@ -1,7 +1,14 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./support/longest-first.ts";
+import { NameRetried } from "./support/name-retried.ts";
 import { DEFINE } from "./support/release.ts";
+
+/**
+ * Where tests decide whether a change lands, one that failed is tried again and named, because some wait for
+ * terminals and processes of a machine that does other work. What failed with random choices would be hidden by others.
+ */
+const RETRY = { count: 1, condition: /^(?!Property failed|violations: )/ };
 
 export default defineConfig({
   define: DEFINE,
@@ -11,6 +18,7 @@ export default defineConfig({
     // They test what takes minutes to build: `npm run check:binary`.
     exclude: ["test/binary/**"],
     globalSetup: [fileURLToPath(new URL("support/print-counts.ts", import.meta.url))],
+    ...(process.env.CI && { retry: RETRY }),
     // A test takes ten times as long on a machine that is busy.
     testTimeout: 120_000,
     expect: { poll: { timeout: 60_000, interval: 10 } },
@@ -27,7 +35,9 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // The gallery's style is a part of its page.
     css: true,
-    reporters: process.env.CI ? ["default", ["json", { outputFile: "coverage/results.json" }]] : ["default"],
+    reporters: process.env.CI
+      ? ["default", new NameRetried(), ["json", { outputFile: "coverage/results.json" }]]
+      : ["default"],
     coverage: {
       provider: "v8",
       include: ["src/**/*.ts"],

@@ -9,7 +9,7 @@ export function expectSound(what: string, outcomes: readonly Outcome[]): void {
   const violations = wrong.map(({ scenario, point, wrong }) => `${scenario}, ${point}: ${wrong.join("; ")}`);
   // At once: the long run goes on for most of an hour before it shows what failed.
   console.log([`${what}: ${outcomes.length} tried, ${wrong.length} violations`, ...violations].join("\n"));
-  expect(violations).toEqual([]);
+  expect(violations, "violations").toEqual([]);
   // A strike that never came proves nothing.
   expect(outcomes.filter(({ struck }) => !struck).map(({ point }) => point)).toEqual([]);
 }
