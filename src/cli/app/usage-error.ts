@@ -17,22 +17,23 @@ export function usageError(
   const command = program.commands.find((each) => each.name() === name);
   const subcommand = command?.commands.find((each) => each.name() === second);
   const help = `See ${["imggen", name, subcommand?.name(), "--help"].filter(Boolean).join(" ")}.`;
+  const isExcess = error.code === "commander.excessArguments";
   if (error.code === "commander.help") {
     return new UsageError(`imggen ${name} needs a subcommand.`, { hint: help, cause: error });
   }
-  if (error.code === "commander.excessArguments" && second && command?.commands.length) {
+  if (isExcess && second && command?.commands.length && !subcommand) {
     const names = command.commands.map((each) => each.name());
     return unknownSubcommand(name ?? "", second, names, error);
   }
-  if (error.code === "commander.excessArguments" && command && takesPrompt(command)) {
+  if (isExcess && command && takesPrompt(command)) {
     return tooManyPrompts(error, argv, command);
   }
-  if (error.code === "commander.excessArguments" && name === "login") return keyAsArgument(error);
+  if (isExcess && name === "login") return keyAsArgument(error);
   const [message = "", ...more] = error.message.replace(/^error: /, "").split("\n");
   const [, option = ""] = error.code === "commander.unknownOption" ? (/'--([\w-]+)/.exec(message) ?? []) : [];
   const suggestion = usualOption(option) ?? more.join(" ").replace(/^\(|\)$/g, "");
   return new UsageError(`${message.charAt(0).toUpperCase()}${message.slice(1)}.`.replace(/\.\.$/, "."), {
-    hint: suggestion || help,
+    hint: suggestion || (isExcess && second === "set" ? `Quote a value with spaces. ${help}` : help),
     cause: error,
   });
 }
@@ -78,16 +79,20 @@ function unknownSubcommand(
  */
 export function unknownCommand(word: string, argv: readonly string[], generate: Command): UsageError {
   const [help, what] = plainWords(argv)[0] === "help" ? ["help ", "command or topic"] : ["", "command"];
-  const near = nearest(word, [...Object.keys(COMMANDS), ...(help === "" ? [] : TOPIC_NAMES)]);
+  const near = nearest(word, [...Object.keys(COMMANDS), "help", ...(help === "" ? [] : TOPIC_NAMES)]);
   const prompt = `To generate an image: ${commandLine(withOnePrompt(argv, generate))}`;
   const other = help === "" ? prompt : `Topics: ${TOPIC_NAMES.join(", ")}`;
   const hint = near ? `Did you mean imggen ${help}${near}?` : `${other}\nSee imggen --help.`;
   return new UsageError(`There is no ${what} ${JSON.stringify(word)}.`, { hint });
 }
 
-/** The first name that a mistyped or shortened word may stand for. */
+/** The name that a shortened or mistyped word most likely stands for. */
 function nearest(word: string, names: readonly string[]): string | undefined {
-  return names.find((name) => name.startsWith(word) || editDistance(name, word) <= 2);
+  const [near] = names
+    .map((name) => ({ name, distance: name.startsWith(word) ? 0 : editDistance(name, word) }))
+    .filter(({ distance }) => distance <= 2)
+    .sort((a, b) => a.distance - b.distance);
+  return near?.name;
 }
 
 /** What was given may be a key, so it is not repeated. */

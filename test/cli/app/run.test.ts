@@ -41,6 +41,18 @@ it("a misspelled command or flag is answered with the one that was meant", async
   expect(await complaint("config", "nope")).toMatch(
     /no subcommand "nope".*\n.*: list, get, set, unset, path/,
   );
+  expect(await complaint("config", "unse")).toContain("Did you mean imggen config unset?");
+  expect(await complaint("hlep")).toContain("Did you mean imggen help?");
+});
+
+it("a subcommand with too many arguments is not said to be unknown, and a value is to be quoted", async () => {
+  expect(await complaint("config", "get", "model", "ratio")).toMatch(
+    /^error: Too many arguments for 'get'\. Expected 1 argument but got 2\.\n {2}See imggen config get --help\.\n$/,
+  );
+  expect(await complaint("config", "set", "negative", "rain", "snow")).toContain(
+    "Too many arguments for 'set'. Expected 2 arguments but got 3.\n  Quote a value with spaces. See imggen config set --help.\n",
+  );
+  expect(await complaint("skill", "install", "a", "b")).not.toContain("has no subcommand");
 });
 
 it("a question for help that names nothing is answered with the nearest command or topic, or all topics", async () => {
