@@ -39,7 +39,8 @@ export async function withModels(
   const list = await server.get(path, signal).catch(() => null);
   if (reply.status === 404 && list?.status === 404 && !isOfModel) {
     const message = `There is no such API at ${server.address} (HTTP 404). Check --generator.`;
-    return new ProviderError(message, error.failure, { cause: error });
+    const hint = "Nothing was charged. To find the servers on this machine: imggen setup";
+    return new ProviderError(message, error.failure, { cause: error, hint });
   }
   const names = list && isSuccess(list) ? namesIn(lenientJson(list.body)) : null;
   if (names === null || names.length === 0) return error;

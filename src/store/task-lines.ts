@@ -116,6 +116,7 @@ const LINES: { [Type in EventType]: Fields<Omit<Extract<TaskEvent, { type: Type 
       type: z.custom<ErrorType>((type) => typeof type === "string"),
       key: textOrNull,
       message: text,
+      hint: z.exactOptional(text),
     }),
     ...ofRequest,
   },

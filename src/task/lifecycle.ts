@@ -116,7 +116,7 @@ interface Facts {
   /** It is about to be submitted again: back to `intent`. */
   submitting: { until: string };
   not_sent: { why: string } & OfRequest;
-  refused: { error: { type: ErrorType; key: string | null; message: string } } & OfRequest;
+  refused: { error: { type: ErrorType; key: string | null; message: string; hint?: string } } & OfRequest;
   /** `excerpt` is the beginning of a reply that could not be used, the API key masked. */
   unknown: { why: string; excerpt?: string; kept?: string } & OfRequest;
   /** `replacement` is the task that was submitted in its place. */

@@ -28,8 +28,9 @@ export async function recordEnd(
       return;
     }
     case "refused": {
-      const { type, key, message } = result.error;
-      await writer.write({ type: "refused", at, error: { type, key, message }, request });
+      const { type, key, message, hint } = result.error;
+      const error = { type, key, message, ...(hint !== null && { hint }) };
+      await writer.write({ type: "refused", at, error, request });
       return;
     }
     case "not_sent":

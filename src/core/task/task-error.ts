@@ -59,8 +59,8 @@ export function errorOf(record: TaskRecord): ImggenError | null {
       if (state.why !== CANCELLED) return neverSubmitted(id, state.why);
       return taskFailed(taskIdOf(record) ?? id, { errorCode: null, why: `${CANCELLED}.`, charged: "no" });
     case "refused": {
-      const { type, key, message } = state.error;
-      return new InheritedError(type, message, { key: key ?? undefined });
+      const { type, key, message, hint } = state.error;
+      return new InheritedError(type, message, { key: key ?? undefined, hint });
     }
     case "failed":
       return taskFailed(taskIdOf(record) ?? state.taskId, {

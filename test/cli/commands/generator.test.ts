@@ -7,6 +7,7 @@ import { generatorWorld, makesImage, modelList, refuses } from "../../support/ge
 import { PICTURE, png, sha256 } from "../../support/images.ts";
 import { leaveTask, openTasks } from "../../support/left-task.ts";
 import { WORK } from "../../support/records.ts";
+import { response } from "../../support/scripted-server.ts";
 import { inTurn } from "../../support/scripts.ts";
 
 describe("generate with the user's own generator", () => {
@@ -49,6 +50,21 @@ describe("generate with the user's own generator", () => {
       steps: 20,
       negative_prompt: "no text",
     });
+  });
+
+  it("says what to do about a refusal, and does not send to the service's models", async () => {
+    const { json } = await generatorWorld(refuses(404, "model_not_found", "The model does not exist"));
+    const { document } = await json(["generate", "a fox"]);
+    expect(document.error?.hint).toBe("Nothing was charged. Its models: flux.");
+    const elsewhere = await generatorWorld(refuses(404, "", "Not Found"), response(404, "nothing here"));
+    const { document: wrong } = await elsewhere.json(["generate", "a fox"]);
+    expect(wrong.error).toMatchObject({
+      message: expect.stringMatching(/^There is no such API at /),
+      hint: "Nothing was charged. To find the servers on this machine: imggen setup",
+    });
+    const wrongSize = await generatorWorld(refuses(400, "invalid_value", "Invalid size"));
+    const { document: refused } = await wrongSize.json(["generate", "a fox"]);
+    expect(refused.error).toMatchObject({ type: "invalid_request", hint: "Nothing was charged." });
   });
 
   it.each(["status", "resume"])("is not asked by %s for a task that the ledger lacks", async (command) => {
