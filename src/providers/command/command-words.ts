@@ -50,7 +50,7 @@ function problemOf(words: readonly string[]): string | null {
   if (isInShellScript("{prompt}", words))
     return "puts {prompt} inside a shell script, where it could be run as code: take {promptFile}";
   if (/[\\/]/.test(program) && !path.isAbsolute(program))
-    return `names the program by a relative path, ${program}, and runs in a folder of its own: write its whole path`;
+    return `names the program by a relative path, ${program}, and runs in a folder of its own: write its absolute path`;
   return null;
 }
 
