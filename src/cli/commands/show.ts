@@ -6,6 +6,7 @@ import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { fileSha256 } from "../../lib/file-digest.ts";
 import { type ImageInfo, inspectFileAt } from "../../lib/image/inspect.ts";
+import { shellWord } from "../../lib/shell-word.ts";
 import { ownSettings } from "../../task/request.ts";
 import {
   addOpenOption,
@@ -98,6 +99,10 @@ async function find(what: string, session: Session): Promise<Found> {
     });
     return { origin: await originOf(file, sha256, ledger), files: [shownFile(file)] };
   }
+  if (stats?.isDirectory())
+    throw new UsageError(`${what} is a folder.`, {
+      hint: `To look through its images: imggen gallery ${shellWord(what)}`,
+    });
   const record = stats === null ? await ledger.find(what) : null;
   if (record === null)
     throw new UsageError(`There is neither an image file nor a task ${JSON.stringify(what)}.`, {

@@ -127,12 +127,12 @@ describe("show", () => {
     expect(stderr).toContain(message);
   });
 
-  it.each(["task-9", "."])("refuses %s, which is neither an image nor a task", async (what) => {
+  it.each([
+    ["task-9", "There is neither an image file nor a task"],
+    [".", "error: . is a folder.\n  To look through its images: imggen gallery .\n"],
+  ])("refuses %s, which is neither an image nor a task", async (what, message) => {
     const { code, stderr } = await (await commandWorld()).run(["show", what], TERMINAL);
-    expect({ code, stderr }).toEqual({
-      code: 2,
-      stderr: expect.stringContaining("neither an image file nor a task"),
-    });
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });
   });
 
   it("says of a task whose image was deleted, or never saved, that it is not there", async () => {
