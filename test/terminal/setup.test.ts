@@ -10,7 +10,7 @@ describe.skipIf(!hasScreen || !hasOwnPorts)("setup on a real terminal", () => {
     const [command = "", ...before] = withServers({ 7860: AUTOMATIC1111, 8188: COMFYUI });
     const args = [...before, process.execPath, BIN, "setup"];
     const screen = await Screen.start(args, { columns, command, env: { IMGGEN_HOME } });
-    await screen.shows(/^Which is to be the default\? \[1-2, Enter for none\]$/m);
+    await screen.shows(/^Which one should be the default\? \[1-2, Enter for none\]$/m);
     const stored = async () => {
       const { stdout } = await runProgram(["config", "get", "generator"], { env: { IMGGEN_HOME } });
       return stdout.trim();
@@ -27,7 +27,7 @@ describe.skipIf(!hasScreen || !hasOwnPorts)("setup on a real terminal", () => {
       "#  GENERATOR                      MODEL              COST  FOUND BY",
       "1  sdapi:http://localhost:7860    paint              free  port 7860, 2 models",
       "2  comfyui:http://localhost:8188  dream.safetensors  free  port 8188",
-      "Which is to be the default? [1-2, Enter for none] 1",
+      "Which one should be the default? [1-2, Enter for none] 1",
     ]);
     expect(lines.slice(-2)).toEqual(["Its images are free.", 'Next: imggen generate "a red fox"']);
     expect(await stored()).toBe("sdapi:http://localhost:7860");

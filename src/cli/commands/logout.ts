@@ -55,5 +55,5 @@ function removedText(names: readonly SettingName[], { baseUrl, generator }: Sett
   const others = names.filter((name) => WORDS[name] === undefined);
   if (others.length > 0)
     parts.push(`the ${others.length === 1 ? "setting" : "settings"} ${others.join(", ")}`);
-  return `Removed ${parts.join(", ")}.`;
+  return `Removed ${new Intl.ListFormat("en-GB").format(parts)}.`;
 }

@@ -87,7 +87,7 @@ function unknownFile(file: string): UsageError {
   return new UsageError(
     `${file} is not an image that imggen saved on this machine or with a sidecar, or it was changed since.`,
     {
-      hint: "Nothing was sent. imggen history lists the tasks that are known; their ids are taken too.",
+      hint: "Nothing was sent. To find its task, whose id can be used instead: imggen history",
     },
   );
 }

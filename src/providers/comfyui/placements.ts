@@ -112,9 +112,9 @@ function placesOf(graph: Graph, name: string): Place[] {
 }
 
 function unclear(graph: Graph, name: string, found: readonly Place[]): ProviderError {
-  const what = found.length > 1 ? `${found.length} places for` : "no certain place for";
   const listed = listOf(graph, found.length > 1 ? found : candidates(graph, name));
   const could = listed === "" ? "" : `: it could be ${listed}`;
+  const what = found.length > 1 ? `${found.length} places for` : `no ${could && "certain "}place for`;
   return unsendable(
     `The workflow has ${what} ${name}${could}. Give the right node the title "${name}" in ComfyUI, or write {${name}} there, and export it again.`,
   );

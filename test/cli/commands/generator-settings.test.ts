@@ -118,7 +118,7 @@ describe("login --generator", () => {
     expect(await world.run(["logout"], { env: NONE_SET })).toMatchObject({
       code: 0,
       stderr:
-        "Removed the generator openai, the generator's key, the settings field, seed, negative, workflow, generatorFree.\n",
+        "Removed the generator openai, the generator's key and the settings field, seed, negative, workflow, generatorFree.\n",
     });
     expect(await storedSettings(world)).toEqual({ ratio: "1:1" });
   });

@@ -319,7 +319,7 @@ describe("login", () => {
     expect(code).toBe(0);
     const still = (name: string) => `warning: ${name} is still set in this environment, and still applies.`;
     expect(stderr.trim().split("\n")).toEqual([
-      "Removed the API key, the base URL https://service.example/api.",
+      "Removed the API key and the base URL https://service.example/api.",
       still("IMGGEN_API_KEY"),
       still("IMGGEN_BASE_URL"),
     ]);

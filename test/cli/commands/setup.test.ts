@@ -16,7 +16,7 @@ const KEY_VARIABLES = [
   "GOOGLE_API_KEY",
 ];
 const KEYS = { OPENAI_API_KEY: CANARY, REPLICATE_API_TOKEN: CANARY };
-const question = (which: string) => `Which is to be the default? [${which}, Enter for none] `;
+const question = (which: string) => `Which one should be the default? [${which}, Enter for none] `;
 
 /** A world without an account, and three servers of different kinds on this machine. */
 async function withServers(env: Record<string, string> = {}) {

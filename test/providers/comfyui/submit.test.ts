@@ -101,7 +101,7 @@ describe("submitting a job to ComfyUI", () => {
   it("refuses reference images that the workflow has no certain places for", async () => {
     const image = { url: "https://example.com/a.png" };
     const none = await comfyWorld({ graph: workflow() });
-    expect(await none.problem({ references: [image] })).toMatch(/no certain place for image\./);
+    expect(await none.problem({ references: [image] })).toMatch(/no place for image\./);
     const load = { class_type: "LoadImage", inputs: { image: "a.png" } };
     const two = await comfyWorld({ graph: workflow({ "10": load, "11": load }) });
     expect(await two.problem({ references: [image] })).toMatch(

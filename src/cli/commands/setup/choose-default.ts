@@ -41,7 +41,7 @@ async function askWhich(all: readonly FoundGenerator[], session: Session): Promi
   const { context, console } = session;
   const which = all.length === 1 ? "1" : `1-${all.length}`;
   for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    const answer = (await context.ask(`Which is to be the default? [${which}, Enter for none] `)).trim();
+    const answer = (await context.ask(`Which one should be the default? [${which}, Enter for none] `)).trim();
     context.signal.throwIfAborted();
     if (answer === "") return null;
     const chosen = /^\d+$/.test(answer) ? all[Number(answer) - 1] : undefined;
