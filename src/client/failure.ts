@@ -1,6 +1,7 @@
 import { OutcomeUnknownError } from "../api/api-errors.ts";
 import { ManifestError } from "../core/errors.ts";
 import type { TaskReport } from "../core/task/report.ts";
+import { toSubmitAgain } from "../core/task/task-error.ts";
 import { type Charged, chargedByNow, type ErrorType, ImggenError } from "../lib/error-types.ts";
 import type { OptionNames } from "../lib/wording.ts";
 import type { FreeAt } from "../task/intent.ts";
@@ -61,7 +62,7 @@ const NEXT_STEPS: Record<ErrorType, Next> = {
     const steps = [
       mentioned !== null &&
         `To see whether task ${mentioned} of the reply is this request's: ${resumeCommand(mentioned)}`,
-      ledgerId !== null && `To submit it again${free ? "" : ", at a new charge"}: imggen rerun ${ledgerId}`,
+      ledgerId !== null && toSubmitAgain(ledgerId, free),
       ledgerId !== null && `To dismiss it: imggen resume ${ledgerId} --dismiss`,
     ];
     return steps.filter((step) => step !== false).slice(0, MOST_LINES);

@@ -28,7 +28,10 @@ const CALLS: readonly (readonly [RegExp, string])[] = [
   [new RegExp(`imggen resume ${ID} --dismiss`, "g"), "ask the user"],
   [new RegExp(`imggen resume ${ID}`, "g"), 'call get_task with taskId "$1"'],
   [/imggen resume\b(?! -)/g, "call resume_tasks"],
-  [new RegExp(`imggen rerun ${ID}`, "g"), "call generate_image with the same arguments and reuse: false"],
+  [
+    new RegExp(`imggen rerun ${ID}(?: --sandbox)?`, "g"),
+    "call generate_image with the same arguments and reuse: false",
+  ],
   [/(?:run )?imggen rerun <task id>/g, "generate_image with reuse: false"],
   [/(?:run )?imggen models(?: [\w./-]+)?/g, "call list_models"],
   [/imggen history\b/g, "call history"],

@@ -16,6 +16,10 @@ it.each([
     "To submit it again, at a new charge: imggen rerun 0f3a-1",
     "To submit it again, at a new charge: call generate_image with the same arguments and reuse: false",
   ],
+  [
+    "To submit it again: imggen rerun 0f3a-1 --sandbox",
+    "To submit it again: call generate_image with the same arguments and reuse: false",
+  ],
   ["To dismiss it: imggen resume 0f3a-1 --dismiss", "To dismiss it: ask the user"],
   ["Nothing was sent. Add --generator <spec>. More: imggen help generators", "Nothing was sent."],
   ["a prompt of mine", "a prompt of mine"],

@@ -11,6 +11,7 @@ import type { WaitResult, WaitSettings } from "../polling/wait.ts";
 import { finishTask } from "./finish.ts";
 import { earlierTask, type ResumeSpec } from "./finish-owned.ts";
 import { factsOf, reportOf, reportOfId, type TaskReport } from "./report.ts";
+import { toSubmitAgain } from "./task-error.ts";
 
 /**
  * Downloads a finished task once more, for as long as the service has it; what another provider has made is copied from
@@ -141,7 +142,7 @@ function notToBeHad(
   return new SaveFailedError(
     `The image of task ${taskId} is no longer where it was saved, and could not be saved again. ${cause?.message ?? NO_URL}`,
     {
-      hint: `${again}To submit it again${free ? "" : ", at a new charge"}: imggen rerun ${ledgerId}`,
+      hint: `${again}${toSubmitAgain(ledgerId, free)}`,
       charged,
       cause,
     },

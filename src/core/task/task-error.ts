@@ -2,6 +2,7 @@ import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../../
 import type { ImggenError } from "../../lib/error-types.ts";
 import { sentence } from "../../lib/short-text.ts";
 import { taskIdIn } from "../../providers/service/excerpt.ts";
+import type { FreeAt } from "../../task/intent.ts";
 import type { TaskState } from "../../task/lifecycle.ts";
 import { chargedOf, type TaskRecord, taskIdOf } from "../../task/record.ts";
 import { ClaimedError, InheritedError, PartialError } from "../errors.ts";
@@ -89,6 +90,12 @@ export const CANCELLED = "it was cancelled";
 /** Why a request was not sent whose process ended while it waited out a 429. */
 export const ENDED_WHILE_BUSY =
   "the service was busy (HTTP 429), and imggen ended before it could submit it again";
+
+/** How a task's request is submitted again, ready to paste: one of the sandbox belongs to the sandbox. */
+export function toSubmitAgain(ledgerId: string | null, free: FreeAt | undefined): string {
+  const charge = free ? "" : ", at a new charge";
+  return `To submit it again${charge}: imggen rerun ${ledgerId}${free === "sandbox" ? " --sandbox" : ""}`;
+}
 
 function neverSubmitted(id: string, why: string): NetworkError {
   return new NetworkError(`Request ${id} was never sent: ${why}`);

@@ -1,7 +1,7 @@
 import { copyFile, rename, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { commandWorld, submitted } from "../../support/command-world.ts";
+import { commandWorld, NO_ACCOUNT, submitted } from "../../support/command-world.ts";
 import { type Behaviour, failure, success } from "../../support/scripted-server.ts";
 import { completedAt, inTurn, late, replies, reset } from "../../support/scripts.ts";
 
@@ -171,6 +171,19 @@ describe("rerun of what another service was asked for", () => {
       expect(second).toMatch(/imggen rerun .*fox\.png .*--yes$/);
     }
     expect(world.server.requests).toEqual([]);
+  });
+
+  it("is refused where none is configured, with the command that submits it to the sandbox", async () => {
+    const world = await commandWorld({}, NO_ACCOUNT);
+    await world.run(["generate", "a fox [sandbox:drop]", "-m", "z-image", "--sandbox"]);
+    const { document } = await world.json(["history", "--sandbox"]);
+    const id = String(document[0]?.id);
+    const { stderr } = await world.run(["status", id]);
+    expect(stderr).toContain(`To submit it again: imggen rerun ${id} --sandbox\n`);
+    expect((await world.json(["rerun", id])).document.error).toMatchObject({
+      message: "This was made by the sandbox, and no service is configured.",
+      hint: expect.stringMatching(/^To submit it to the sandbox: imggen rerun .* --sandbox$/),
+    });
   });
 
   it("is submitted to the configured one with --yes, and to the sandbox with --sandbox", async () => {

@@ -128,24 +128,23 @@ async function requireSameService(
 ): Promise<void> {
   const configured = await session.serviceName();
   const isGenerator = record?.intent.service.keyId === GENERATOR_KEY_ID;
-  if (configured === chargedAt || (configured === undefined && !isGenerator)) return;
+  const isSandbox = chargedAt === SANDBOX_SERVICE;
+  if (configured === chargedAt || (configured === undefined && !isGenerator && !isSandbox)) return;
   const other =
     configured === undefined
       ? ""
       : `To submit it to ${configured}, which may charge for it: ${session.commandLine("--yes")}`;
-  if (chargedAt === SANDBOX_SERVICE) {
-    throw new UsageError(`This was made by the sandbox, and ${configured} is configured.`, {
-      hint: `To submit it to the sandbox: ${session.commandLine("--sandbox")}\n${other}`,
+  const instead = `${configured ?? "no service"} is configured`;
+  if (isSandbox) {
+    throw new UsageError(`This was made by the sandbox, and ${instead}.`, {
+      hint: `To submit it to the sandbox: ${session.commandLine("--sandbox")}\n${other}`.trimEnd(),
     });
   }
   // A sidecar may have been written by anyone, so the key is never sent to the address in it.
   const there = isGenerator
     ? `To submit it there again, add --generator ${shellWord(chargedAt)}\n`
     : `To submit it there again, set IMGGEN_BASE_URL=${chargedAt} and its key.\n`;
-  throw new UsageError(
-    `This was submitted to ${chargedAt}, and ${configured ?? "no service"} is configured.`,
-    {
-      hint: record ? (there + other).trimEnd() : other,
-    },
-  );
+  throw new UsageError(`This was submitted to ${chargedAt}, and ${instead}.`, {
+    hint: record ? (there + other).trimEnd() : other,
+  });
 }
