@@ -116,7 +116,7 @@ it.each<[ProxyBehaviour, number]>([
         ? { status: "ok" }
         : {
             status: "failed",
-            message: expect.stringContaining(`The proxy ${proxy.url}/ (HTTPS_PROXY) leads nowhere: `),
+            message: expect.stringContaining(`The proxy ${proxy.url}/ (HTTPS_PROXY) does not work: `),
           },
     );
     expect(proxy.heads).not.toEqual([]);

@@ -28,7 +28,7 @@ export function register(command: Command, runWith: RunWith): void {
     .argument("[dir]", "folder of images, with all below it (default: the current one)")
     .option("-o, --output <path>", "the page (default: gallery.html in the folder)")
     .option("--inline", "put the thumbnails into the page, not beside it")
-    .option("--overwrite", "replace what imggen gallery did not make");
+    .option("--overwrite", "replace a file that imggen gallery did not make");
   addOpenOption(command, "open the page with the system's viewer")
     .addHelpText("after", EXAMPLES)
     .action(runWith(runGallery));

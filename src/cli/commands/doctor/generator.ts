@@ -39,7 +39,8 @@ function checkReachable(generator: OwnGenerator, reply: Reply, elapsedMs: number
   const answers = `${name} answers in ${formatDuration(elapsedMs)}, ${cost}`;
   if (reply instanceof ImggenError) {
     const { type, message } = reply;
-    if (type === "network") return failed(message, "Start it, or fix its address.", facts);
+    if (type === "network")
+      return failed(message, "Check that it is running, its address, and the network.", facts);
     return type === "service_error"
       ? warning(`It answers, but: ${message}`, LIST_MODELS, facts)
       : news(answers, facts);

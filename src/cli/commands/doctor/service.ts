@@ -74,7 +74,7 @@ function unreachable(url: URL, cause: TransportError, session: Session): Finding
     proxy === null
       ? describeConnectionError(cause, url, next)
       : {
-          message: `The proxy ${proxy.url} (${proxy.variable}) leads nowhere: ${connectionErrorText(cause)}.`,
+          message: `The proxy ${proxy.url} (${proxy.variable}) does not work: ${connectionErrorText(cause)}.`,
           hint: `Set ${proxy.variable} to a proxy that works, or unset it.`,
         };
   return failed(message, hint, { baseUrl: url.href });
