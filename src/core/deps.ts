@@ -35,7 +35,7 @@ export type AdmittedProvider = Provider & {
    * Waits until a request may be sent, so that `submit` then sends it without waiting. Absent where none waits. Never
    * throws. @returns null if it may be sent; otherwise the reply to use in place of the submit's
    */
-  turn?(signal: AbortSignal): Promise<SubmitReply | null>;
+  awaitAdmission?(signal: AbortSignal): Promise<SubmitReply | null>;
 };
 
 /** The user's own generator, as it is set up in this process. */

@@ -119,7 +119,7 @@ export class AdmittedRequests implements AdmittedProvider {
   }
 
   /** Waits for the ticket of the next submit. */
-  async turn(signal: AbortSignal): Promise<SubmitReply | null> {
+  async awaitAdmission(signal: AbortSignal): Promise<SubmitReply | null> {
     if (signal.aborted) return this.#last ?? notTried();
     // Its ticket is from before an outage, which began while it waited for its turn at the provider.
     if (this.#ticket?.probe === false && this.#admission.breaker.isDown) this.release();
@@ -128,9 +128,9 @@ export class AdmittedRequests implements AdmittedProvider {
   }
 
   async submit(job: Job, how: SubmitHow): Promise<SubmitReply> {
-    const noTurn = await this.turn(how.signal);
+    const notAdmitted = await this.awaitAdmission(how.signal);
     const ticket = this.#ticket;
-    if (noTurn || ticket === null) return noTurn ?? notTried();
+    if (notAdmitted || ticket === null) return notAdmitted ?? notTried();
     this.#ticket = null;
     try {
       const withheld = this.#withheld(ticket);

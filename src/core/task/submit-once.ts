@@ -78,8 +78,8 @@ export async function submitOnce(spec: SubmitSpec, deps: SubmitDeps): Promise<Su
   let giveUpAtMs: number | null = null;
   for (;;) {
     if (deps.signal.aborted) return { outcome: "not_sent", error: interruptedError(deps.signal, "no") };
-    const noTurn = await provider.turn?.(deps.signal);
-    const sending = noTurn ? { reply: noTurn, gaveUp: null } : await attempt(spec, deps);
+    const notAdmitted = await provider.awaitAdmission?.(deps.signal);
+    const sending = notAdmitted ? { reply: notAdmitted, gaveUp: null } : await attempt(spec, deps);
     if (sending === "interrupted") continue;
     if (sending instanceof ImggenError) return { outcome: "not_sent", error: sending };
     const { reply, gaveUp } = sending;
@@ -133,8 +133,8 @@ async function attempt(spec: SubmitSpec, deps: SubmitDeps): Promise<Attempt | Im
   try {
     // The signal, or an outage, may have come while its turn was waited for.
     if (deps.signal.aborted) return "interrupted";
-    const noTurn = turn && (await provider.turn?.(deps.signal));
-    if (noTurn) return { reply: noTurn, gaveUp: null };
+    const notAdmitted = turn && (await provider.awaitAdmission?.(deps.signal));
+    if (notAdmitted) return { reply: notAdmitted, gaveUp: null };
     const refusal = await log.begin(spec.limitMs ?? provider.limits.submitMs);
     if (refusal) return refusal;
     if (deps.signal.aborted) return "interrupted";

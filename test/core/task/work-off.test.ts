@@ -111,12 +111,12 @@ describe("a task that another process has taken over before it was sent", () => 
       await appendFile(file, formatLine({ ...started, request: 0 }));
     };
     let taken: Promise<void> | undefined;
-    const turn = async () => {
+    const awaitAdmission = async () => {
       taken ??= takeOver();
       await taken;
       return null;
     };
-    Object.assign(world.provider, { turn });
+    Object.assign(world.provider, { awaitAdmission });
     expect(await world.generate()).toMatchObject({ error: { type: "pending" } });
     expect(world.provider.jobs).toEqual([]);
     expect(linesIn(world)).toEqual({ folder: "open", types: ["intent", "started"] });
