@@ -59,7 +59,7 @@ export async function awaitAccepted(
       unlist();
       return null;
     }
-    // Its provider goes on with it.
+    // Its provider has not stopped it.
     const waited = isAsked ? await waitWith(deps.signal) : result;
     // After a signal it may still be asked to stop.
     if (waited.outcome !== "interrupted") unlist();

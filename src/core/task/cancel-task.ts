@@ -103,7 +103,7 @@ async function endUnderWay(
   return left;
 }
 
-/** Work whose signal ends when nothing is to be waited for any longer. It is no time limit: nothing is ended by it. */
+/** Does work under a signal that aborts when the wait is over. Unlike a time limit, that ends no request. */
 function patiently(
   { timeoutMs }: WaitSettings,
   deps: TaskDeps,

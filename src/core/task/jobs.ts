@@ -10,7 +10,7 @@ import type { GenerationRequest } from "../../task/request.ts";
 import type { WorkOptions } from "../../task/work.ts";
 import type { Connection } from "../deps.ts";
 
-/** What the hosted service is sent has none of it. */
+/** The options of a request to the hosted service, which takes none. */
 const NO_OPTIONS: WorkOptions = { model: null, width: 0, height: 0, sizeForm: null, fields: {} };
 
 /** What one of a task's requests is made from, as its file says. @param index from 0 */

@@ -66,7 +66,7 @@ async function takeOver(writer: TaskWriter, index: number, work: Work): Promise<
 
 const LOST: UnknownReply = { outcome: "unknown", why: ENDED_MEANWHILE, excerpt: null };
 
-/** What had arrived until its process ended is named: it may hold what was paid for. */
+/** The reply of a request whose process ended. It names the folder of what had arrived: that may be paid for. */
 function endedMeanwhile({ index, folder }: Job, id: string, work: WorkFolders): UnknownReply {
   return { ...LOST, kept: work.isKept(id, index) ? folder : null };
 }

@@ -58,7 +58,7 @@ function isAtItsEnd({ state, intent }: TaskRecord): boolean {
   return !STATES[state.name].isOpen && (state.name !== "failed" || intent.work !== undefined);
 }
 
-/** What `run` reports; an expected error goes into the report, worded as `settledUnknownId` does. */
+/** Calls `run`, and puts an expected error into the report, worded as `settledUnknownId` does. */
 export async function reported(report: TaskReport, run: () => Promise<TaskReport>): Promise<TaskReport> {
   try {
     return settledUnknownId(await run());

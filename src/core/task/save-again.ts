@@ -34,7 +34,7 @@ export async function saveAgain(
   return withCharge(record, await finishTask(copied, report, options.wait, taskDeps, seenAs(files)));
 }
 
-/** What is saved once more has cost what it did: only of the hosted service is every finished task charged. */
+/** The report with the task's own charge. At the hosted service every finished task is charged; elsewhere some are free. */
 function withCharge(record: TaskRecord, report: TaskReport): TaskReport {
   return record.intent.work ? { ...report, charged: chargedOf(record) } : report;
 }
@@ -104,7 +104,7 @@ export function requirePolls(taskId: string, { connection }: Pick<TaskDeps, "con
   );
 }
 
-/** Whether the images of a saved task are nowhere but in these files: its provider gave no URL. */
+/** Whether a saved task's images are in these files alone: its provider gave no URL. */
 function isOnlyHere(files: readonly SavedFile[]): boolean {
   return files.every(({ url }) => url === null);
 }

@@ -83,8 +83,8 @@ export async function saveMade(
 }
 
 /**
- * Where each image of a task is to be had from: one for each request, in their order, and after these what else they have
- * made. Of one that costs nothing, the first is saved, and `said` that there are others.
+ * The source of each image of a task: one for each request, in order, then the other images that they have made. A request
+ * that costs nothing has its first image saved; `said` has a sentence about the others.
  */
 function sourcesOf(
   { writer: { record } }: { writer: TaskWriter },
@@ -117,7 +117,7 @@ function atProvider(url: string, at: number, taskId: string, provider: Provider)
   return { kind: "url", url, headers: provider.downloadHeaders, freshUrl };
 }
 
-/** Keeps replies of which more is left than is saved, for good: they were paid for. @throws SaveFailedError */
+/** Keeps replies that hold images which are not saved, for good: they were paid for. @throws SaveFailedError */
 async function keepRest(
   { id }: TaskWriter,
   { rest, warnings }: SaveResult,

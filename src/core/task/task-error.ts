@@ -106,7 +106,7 @@ interface TaskFailed {
   errorCode: string | null;
   /** What the user's own generator says of it. */
   why?: string;
-  /** Absent: whether a failed task is refunded, the service's document does not say. */
+  /** Absent: the service's document does not say whether a failed task is refunded. */
   charged?: "no";
 }
 

@@ -118,7 +118,10 @@ async function statusOf(
   });
 }
 
-/** A task that its provider gave no id for cannot be polled: its file says where it stands, and it is taken further. */
+/**
+ * The status of a task at the user's own generator, from its file. Those of its requests that have an id are polled. With a
+ * wait or a destination, the task is resumed.
+ */
 async function statusOfWork(
   record: TaskRecord,
   { wait, destination }: StatusSpec,
