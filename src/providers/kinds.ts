@@ -150,7 +150,10 @@ export interface PackageSpec extends PackageName {
 
 /** A generator's kind of server; null for a command. */
 export function kindOf(spec: GeneratorSpec): ServerKind | null {
-  if (spec.kind === "command") return null;
+  return spec.kind === "command" ? null : serverKindOf(spec);
+}
+
+function serverKindOf(spec: ServerSpec | PackageSpec): ServerKind {
   return spec.kind === "npm" ? spec.server : KINDS[spec.kind];
 }
 
@@ -162,7 +165,7 @@ export async function openProvider(
 ): Promise<Provider> {
   if (spec.kind === "command")
     return (await import("./command/command-provider.ts")).commandProvider(spec.words, options, deps);
-  const kind = spec.kind === "npm" ? spec.server : KINDS[spec.kind];
+  const kind = serverKindOf(spec);
   const keyHeaders = options.key === null ? {} : kind.keyHeaders(options.key);
   return kind.open({ url: spec.url, keyHeaders, options }, deps);
 }

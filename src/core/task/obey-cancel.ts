@@ -1,6 +1,7 @@
 import { isoTime } from "../../lib/clock.ts";
 import { isPaid } from "../../task/intent.ts";
-import { workOf } from "../../task/record.ts";
+import type { TaskState } from "../../task/lifecycle.ts";
+import { type TaskRecord, workOf } from "../../task/record.ts";
 import type { TaskDeps, UseCaseDeps } from "../deps.ts";
 import { CancelledError } from "../errors.ts";
 import type { SubmitResult } from "./submit-once.ts";
@@ -20,7 +21,8 @@ export async function unlessCancelled<Result>(
 ): Promise<{ result: Result; isCancelled: boolean }> {
   const cancelled = new AbortController();
   const onMark = () => {
-    if (isEndable(writer, index)) cancelled.abort(new CancelledError());
+    const { record } = writer;
+    if (isEndable(record.requests[index], record)) cancelled.abort(new CancelledError());
   };
   const unwatch = ledger.cancels.watch(writer.id, onMark);
   try {
@@ -31,9 +33,10 @@ export async function unlessCancelled<Result>(
   }
 }
 
-function isEndable({ record }: TaskWriter, index: number): boolean {
-  const name = record.requests[index]?.name;
-  return name === "waiting" || name === "accepted" || (name === "started" && !workOf(record).isPaid);
+/** Whether the process that has a task can end this request of it when the user cancels the task. */
+export function isEndable(request: TaskState | undefined, { intent }: Pick<TaskRecord, "intent">): boolean {
+  const name = request?.name;
+  return name === "waiting" || name === "accepted" || (name === "started" && !isPaid(intent));
 }
 
 /**
@@ -64,7 +67,7 @@ export async function endWaiting(writer: TaskWriter, { ledger }: Pick<UseCaseDep
   }
 }
 
-/** A free provider may have been at work on it, and what it made is not waited for. */
+/** Records the end of a request that a free provider may still work on: what it makes is not waited for. */
 export function recordGivenUp(writer: TaskWriter, request: number, { ledger }: Pick<UseCaseDeps, "ledger">) {
   const at = isoTime(ledger.clock.now());
   return writer.write({ type: "failed", at, errorCode: null, why: `${CANCELLED}.`, charged: "no", request });

@@ -2,7 +2,6 @@ import { inOrder } from "../../lib/concurrency.ts";
 import { type ErrorFacts, UsageError } from "../../lib/error-types.ts";
 import { isSameMachine } from "../../lib/processes.ts";
 import type { OwnedTask } from "../../store/owners.ts";
-import { isPaid } from "../../task/intent.ts";
 import { STATES } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { UseCaseDeps } from "../deps.ts";
@@ -10,6 +9,7 @@ import { ClaimedError } from "../errors.ts";
 import type { WaitSettings } from "../polling/wait.ts";
 import { type CancelReport, cancelledSince, cancelOwned, wasCancelled } from "../task/cancel-task.ts";
 import { findNamed } from "../task/named-tasks.ts";
+import { isEndable } from "../task/obey-cancel.ts";
 import { factsOf, reportOfId } from "../task/report.ts";
 import { reported } from "../task/resume-task.ts";
 import { requireId } from "../task/save-again.ts";
@@ -22,8 +22,8 @@ export interface CancelSpec {
   wait: WaitSettings | null;
 }
 
-/** How often a task is read again that another process has. */
-const LOOK_EVERY_MS = 200;
+/** How often a task that another process has is read again. */
+const READ_AGAIN_MS = 200;
 
 /** How long another process may take to cancel its task: to end its wait, or its command. */
 const OBEY_MS = 10_000;
@@ -111,18 +111,16 @@ async function claimed(
     isMarked ||= mayObey;
     if (clock.monotonicMs() >= (mayObey ? Math.max(untilMs, beginMs + OBEY_MS) : untilMs))
       return { owned: null, latest };
-    await clock.sleep(LOOK_EVERY_MS, signal);
+    await clock.sleep(READ_AGAIN_MS, signal);
   }
 }
 
 /** Whether the process that has a task can end any of its requests. */
-function canBeEnded({ requests, intent }: TaskRecord): boolean {
-  return requests.some(
-    ({ name }) => name === "waiting" || name === "accepted" || (name === "started" && !isPaid(intent)),
-  );
+function canBeEnded(record: TaskRecord): boolean {
+  return record.requests.some((request) => isEndable(request, record));
 }
 
-/** The service's document has no such operation. */
+/** The error for a task of the service, whose document has no operation for this. */
 function atService(record: TaskRecord): UsageError {
   const { taskId, charged } = factsOf(record);
   const what = taskId === null ? `Request ${record.id}` : `Task ${taskId}`;
@@ -136,7 +134,7 @@ function atService(record: TaskRecord): UsageError {
   });
 }
 
-/** Another process still has the task. */
+/** The error where another process still has the task. */
 async function inOtherHands(
   record: TaskRecord,
   counts: { cancelled: number; requests: number },
