@@ -69,6 +69,18 @@ it("every file that CONTRIBUTING names without its folder is one of the source o
   expect(named.filter((to) => !names.has(to))).toEqual([]);
 });
 
+it("every name that a recipe of CONTRIBUTING says is in a file is there", () => {
+  const text = textOf(".github/CONTRIBUTING.md");
+  const named = [...text.matchAll(/`(\w+)`(?: and `(\w+)`)? in `(src\/[\w./-]+)`/g)];
+  expect(named.length).toBeGreaterThan(9);
+  const isThere = (name: string | undefined, file: string) =>
+    name === undefined || new RegExp(`\\b${name}\\b`).test(textOf(file));
+  const missing = named.filter(
+    ([, name, other, file = ""]) => ![name, other].every((each) => isThere(each, file)),
+  );
+  expect(missing.map(([said]) => said)).toEqual([]);
+});
+
 describe("the decisions", () => {
   const decisions = DOCUMENTS.filter((name) => name.startsWith(".github/decisions/"));
 
