@@ -51,18 +51,18 @@ export async function publishOnce(
   }
 }
 
-const MOST_LOOKS = 20;
-const LOOK_AGAIN_MS = 25;
+const MOST_READS = 20;
+const READ_AGAIN_MS = 25;
 
 /**
  * Reads a file of `publishOnce`. Without hard links it may be visible before it is complete; this waits until it is.
  * @returns the text, incomplete if the process that wrote it was stopped halfway
  */
 export async function readPublished(file: string, isWhole: (text: string) => boolean): Promise<string> {
-  for (let looks = 1; ; looks++) {
+  for (let reads = 1; ; reads++) {
     const text = await readText(file);
-    if (isWhole(text) || looks === MOST_LOOKS) return text;
-    await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
+    if (isWhole(text) || reads === MOST_READS) return text;
+    await new Promise((resolve) => setTimeout(resolve, READ_AGAIN_MS));
   }
 }
 

@@ -37,10 +37,10 @@ function formOf(server: ProviderServer): JobForm {
     idIn,
     // The polling address does not follow from the id.
     idInCut: (said) => (said.polling_url === undefined ? null : idIn(said)),
-    poll: (id, look, polls) => {
+    poll: (id, getState, polls) => {
       const [address, cost] = id.split(`#${COST}`);
       const usage = cost ? { cost: Number(cost) } : null;
-      return look(
+      return getState(
         server.ownUrl(address),
         (said) => stateOf(said, usage, polls),
         ({ status, body }) => (status === 404 ? null : stateOf(fieldsOf(jsonOrNull(body)), usage, polls)),

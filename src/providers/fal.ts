@@ -3,7 +3,7 @@ import { readErrorBody } from "./failed-reply.ts";
 import { isJobId, type JobForm, jobService, urlsIn } from "./job-service.ts";
 import type { ServerSetup } from "./kind.ts";
 import { sizeFields } from "./openai/size.ts";
-import type { Fields, Look, Polls } from "./polls.ts";
+import type { Fields, GetState, Polls } from "./polls.ts";
 import type { Job, PolledState, PollReply, Provider } from "./provider.ts";
 import type { ProviderDeps } from "./provider-deps.ts";
 import { ProviderServer } from "./provider-http.ts";
@@ -41,7 +41,7 @@ function formOf(server: ProviderServer): JobForm {
     },
     idIn,
     idInCut: idIn,
-    poll: (id, look, polls) => poll(id, server, look, polls),
+    poll: (id, getState, polls) => poll(id, server, getState, polls),
     async cancelAt(id) {
       const url = server.ownUrl(addressesOf(id).cancel);
       return url && { method: "PUT", url };
@@ -75,18 +75,23 @@ function addressesOf(id: string): Addresses {
   return { response, status, cancel };
 }
 
-async function poll(id: string, server: ProviderServer, look: Look, polls: Polls): Promise<PollReply> {
+async function poll(
+  id: string,
+  server: ProviderServer,
+  getState: GetState,
+  polls: Polls,
+): Promise<PollReply> {
   const { response, status } = addressesOf(id);
   let isDone = false;
   let metrics: unknown;
-  const seen = await look(server.ownUrl(status), (said) => {
+  const seen = await getState(server.ownUrl(status), (said) => {
     isDone = said.status === "COMPLETED";
     metrics = said.metrics;
     const isRunning = isDone || said.status === "IN_QUEUE" || said.status === "IN_PROGRESS";
     return isRunning ? { status: "running", word: String(said.status) } : null;
   });
   if (!isDone) return seen;
-  return look(
+  return getState(
     server.ownUrl(response),
     (said) => polls.finished(urlsIn(said.images ?? said.image), metrics, said),
     (reply) => failedIn(reply, server, polls),

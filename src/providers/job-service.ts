@@ -5,7 +5,7 @@ import { replyWithoutImage } from "./failed-reply.ts";
 import { settledWithReply } from "./kept-reply.ts";
 import { isInline, keptResult } from "./kept-result.ts";
 import type { ServerSetup } from "./kind.ts";
-import { type Fields, type Look, Polls } from "./polls.ts";
+import { type Fields, type GetState, Polls } from "./polls.ts";
 import { jsonBody } from "./post-body.ts";
 import { type Job, type PollReply, type Provider, ProviderError, type WaitHow } from "./provider.ts";
 import type { ProviderDeps } from "./provider-deps.ts";
@@ -23,7 +23,7 @@ export interface JobForm extends RequestForm {
   idIn(said: Fields, job: Job): string | null;
   /** As `idIn`, from the whole fields of a reply that was cut. Absent: it needs a whole reply. */
   idInCut?(said: Fields, job: Job): string | null;
-  poll(id: string, look: Look, polls: Polls): Promise<PollReply>;
+  poll(id: string, getState: GetState, polls: Polls): Promise<PollReply>;
   /** How many jobs it lets run at once. Absent: any number. */
   mostRunning?: number;
   /** Where a job is cancelled; null where that is not known. Absent: the service has no such thing. */
@@ -46,7 +46,7 @@ export function jobService(
     jsonIn(reply) === undefined && idInCut(reply, job, form) === null;
   const running = new RunningJobs(form.mostRunning ?? Number.POSITIVE_INFINITY, server.host, deps.clock);
   const poll = async (taskId: string, limitMs: number | undefined, signal: AbortSignal) => {
-    const reply = await form.poll(taskId, polls.look(taskId, limitMs, signal), polls);
+    const reply = await form.poll(taskId, polls.stateGetter(taskId, limitMs, signal), polls);
     if (reply.outcome === "state" && reply.task.status !== "running") running.ended(taskId);
     return reply;
   };

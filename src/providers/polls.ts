@@ -15,7 +15,7 @@ import { usageIn } from "./usage.ts";
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** Sends a GET to one address of a job. @param read what its reply says of the job; null if it is not understood */
-export type Look = (
+export type GetState = (
   at: OwnUrl | null,
   read: (said: Fields) => PolledState | null,
   /** Reads a reply that is not a success; null where it says nothing of the job: it then counts as a poll that failed. */
@@ -35,8 +35,8 @@ export class Polls {
     this.#server = server;
   }
 
-  /** One poll. Never throws. @param id of the job, as it is recorded */
-  look(id: string, timeoutMs: number | undefined, signal: AbortSignal): Look {
+  /** For one poll of a job. What it returns never throws. @param id of the job, as it is recorded */
+  stateGetter(id: string, timeoutMs: number | undefined, signal: AbortSignal): GetState {
     return async (at, read, ofFailure = () => null) => {
       if (at === null) return { outcome: "refused", error: this.#elsewhere() };
       try {

@@ -7,7 +7,7 @@ import { isId } from "./ledger-name.ts";
 import { StateFolderError } from "./store-errors.ts";
 
 /** How often marks are searched for, in milliseconds. */
-const LOOK_MS = 250;
+const CHECK_EVERY_MS = 250;
 
 /**
  * Tasks that the user has cancelled while another process had them: an empty file for each, named by its id. That process, or
@@ -62,7 +62,7 @@ export class CancelMarks {
   watch(id: string, onMark: () => void): () => void {
     const calls = this.#watched.get(id) ?? new Set();
     this.#watched.set(id, calls.add(onMark));
-    this.#timer ??= setInterval(() => this.#look(), LOOK_MS).unref();
+    this.#timer ??= setInterval(() => this.#check(), CHECK_EVERY_MS).unref();
     return () => {
       calls.delete(onMark);
       if (calls.size === 0 && this.#watched.get(id) === calls) this.#watched.delete(id);
@@ -72,7 +72,7 @@ export class CancelMarks {
     };
   }
 
-  #look(): void {
+  #check(): void {
     try {
       for (const name of namesIn(this.#folder)) for (const call of this.#watched.get(name) ?? []) call();
     } catch {

@@ -33,7 +33,8 @@ export interface RunRowsSpec {
   onStart: (row: PlannedRow) => void;
 }
 
-const LOOK_AGAIN_MS = 300;
+/** How often rows that another process holds are tried again. */
+const TRY_AGAIN_MS = 300;
 
 /**
  * Runs the rows of a batch, several at once, until every row has ended or the signal aborts; rows not begun by then
@@ -50,7 +51,7 @@ export async function runRows(
   let left = await runOnce(rows, options, run);
   const giveUpAtMs = clock.monotonicMs() + options.patienceMs;
   while (left.length > 0 && !signal.aborted && clock.monotonicMs() < giveUpAtMs) {
-    if (!(await pause(LOOK_AGAIN_MS, run.deps))) break;
+    if (!(await pause(TRY_AGAIN_MS, run.deps))) break;
     left = await runOnce(left, { ...options, onStart: () => {} }, run);
   }
   if (signal.aborted) return left;

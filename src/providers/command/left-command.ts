@@ -13,7 +13,7 @@ import { clearScratch, hasImage, keepImage, removeScratch, scratchOf, writtenFil
 /** Names a command's process, in its scratch folder. */
 const PROCESS_FILE = ".process";
 
-const LOOK_EVERY_MS = 200;
+const CHECK_EVERY_MS = 200;
 /** How long a command has to end by itself once it is given up. */
 export const GRACE_MS = 5_000;
 
@@ -72,13 +72,13 @@ async function hasEnded(
   signal: AbortSignal,
   clock: Pick<Clock, "sleep">,
 ): Promise<boolean> {
-  while (isRunning(left) && !signal.aborted) await clock.sleep(LOOK_EVERY_MS, signal).catch(() => {});
+  while (isRunning(left) && !signal.aborted) await clock.sleep(CHECK_EVERY_MS, signal).catch(() => {});
   if (!isRunning(left)) return true;
   if (!(signal.reason instanceof TimeLimitError)) return false;
   for (const kind of ["SIGTERM", "SIGKILL"] as const) {
     signalGroup(left.pid, kind);
-    for (let waitedMs = 0; waitedMs < GRACE_MS && isRunning(left); waitedMs += LOOK_EVERY_MS)
-      await clock.sleep(LOOK_EVERY_MS);
+    for (let waitedMs = 0; waitedMs < GRACE_MS && isRunning(left); waitedMs += CHECK_EVERY_MS)
+      await clock.sleep(CHECK_EVERY_MS);
   }
   return !isRunning(left);
 }

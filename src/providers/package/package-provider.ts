@@ -5,7 +5,7 @@ import { imageService } from "../image-service.ts";
 import { type JobForm, jobService, urlsIn } from "../job-service.ts";
 import type { ServerSetup } from "../kind.ts";
 import { lenientJson } from "../lenient-json.ts";
-import type { Look, Polls } from "../polls.ts";
+import type { GetState, Polls } from "../polls.ts";
 import * as port from "../provider.ts";
 import type { ProviderDeps } from "../provider-deps.ts";
 import { ProviderServer } from "../provider-http.ts";
@@ -56,7 +56,7 @@ function pollForm(provider: Provider, server: ProviderServer): Omit<JobForm, "ch
       const read = provider.read(said);
       return read !== null && "id" in read && isId(read.id) ? read.id : null;
     },
-    poll: (id, look, polls) => polled(id, provider, { look, polls, server }),
+    poll: (id, getState, polls) => polled(id, provider, { getState, polls, server }),
     ...(provider.cancel && {
       async cancelAt(id: string) {
         const at = provider.cancel?.(id);
@@ -107,11 +107,11 @@ class Unanswered extends Error {
 async function polled(
   id: string,
   provider: Provider,
-  { look, polls, server }: { look: Look; polls: Polls; server: ProviderServer },
+  { getState, polls, server }: { getState: GetState; polls: Polls; server: ProviderServer },
 ): Promise<port.PollReply> {
   const fetch: Fetch = async (at) => {
     const got: unknown[] = [];
-    const reply = await look(urlOf(at, server), (said) => {
+    const reply = await getState(urlOf(at, server), (said) => {
       got.push(said);
       return { status: "running", word: null };
     });

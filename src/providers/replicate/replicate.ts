@@ -34,7 +34,7 @@ function formOf(server: ProviderServer, deps: ProviderDeps): JobForm {
     },
     idIn,
     idInCut: idIn,
-    poll: (id, look, polls) => look(urlOf(id), (said) => stateOf(said, polls)),
+    poll: (id, getState, polls) => getState(urlOf(id), (said) => stateOf(said, polls)),
     async cancelAt(id, signal) {
       const url = urlOf(id);
       if (url === null) return null;

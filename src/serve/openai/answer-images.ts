@@ -88,9 +88,9 @@ async function write(
 
 const GONE = wrongRequest("The image of this request is no longer kept.", null, 410);
 
-/** How often a task is looked at: one that this process has is in memory, any other on the disk. */
-const LOOK_MS = 100;
-const LOOK_ELSEWHERE_MS = 1_000;
+/** How often a task is read: one that this process has is in memory, any other on the disk. */
+const READ_MS = 100;
+const READ_FROM_DISK_MS = 1_000;
 
 /**
  * Waits for the end of a task. Where the generator refuses the account, a task waits until that is fixed; one whose client
@@ -111,7 +111,7 @@ async function awaitEnd(
     if (record && end) return { record, end };
     const refusal = service.admission.breaker.outage?.refusal ?? null;
     if (isHere && refusal !== null && !comesBack && (await service.queue.refuse(taskId, refusal))) continue;
-    await service.clock.sleep(isHere ? LOOK_MS : LOOK_ELSEWHERE_MS, signal).catch(() => {});
+    await service.clock.sleep(isHere ? READ_MS : READ_FROM_DISK_MS, signal).catch(() => {});
   }
   return null;
 }
