@@ -98,7 +98,7 @@ export function proxyLogin({ username, password }: URL): string | null {
   return username === "" && password === "" ? null : `${decoded(username)}:${decoded(password)}`;
 }
 
-/** What is no UTF-8 is kept as it stands. */
+/** Decodes percent signs. A text that is not UTF-8 then is kept as it stands. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text.replace(/%(?![0-9a-f]{2})/gi, "%25"));

@@ -165,17 +165,17 @@ function unknownToGenerator(
   };
 }
 
-/** As many requests as one task may have. */
+/** The most requests that one task may have. */
 const MOST_REQUESTS = 64;
 
-/** Without validation too: each image is a request, and each is written down. */
+/** Refuses too many images, without validation too: each is a request, and each is written down. */
 function tooMany({ input: { maxImages = 1 }, labels }: RuleInput): Refusal | undefined {
   if (Number.isInteger(maxImages) && maxImages >= 1 && maxImages <= MOST_REQUESTS) return undefined;
   const message = `${labels.maxImages} ${maxImages} is not a whole number from 1 to ${MOST_REQUESTS}`;
   return { kind: "refusal", message, hint: "Ask for the others with another command" };
 }
 
-/** Each image is a request of its own. */
+/** The cost of all images: each is a request of its own. */
 function totalOf(credits: number | null, images: number): number | null {
   return credits === null ? null : credits * images;
 }

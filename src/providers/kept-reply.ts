@@ -15,7 +15,7 @@ export async function settledWithReply<Reply extends SubmitReply | null>(
   return reply?.outcome === "unknown" ? { ...reply, ...(await keptReply(job, mask)) } : reply;
 }
 
-/** Of a reply that could not be used, enough for an excerpt. */
+/** How much of a reply that could not be used is read for an excerpt. */
 const MOST_EXCERPT_BYTES = 64 * 1024;
 
 /** Never throws. */

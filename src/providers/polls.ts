@@ -35,7 +35,7 @@ export class Polls {
     this.#server = server;
   }
 
-  /** For one poll of a job. What it returns never throws. @param id of the job, as it is recorded */
+  /** The function that sends the requests of one poll of a job. It never throws. @param id of the job, as it is recorded */
   stateGetter(id: string, timeoutMs: number | undefined, signal: AbortSignal): GetState {
     return async (at, read, ofFailure = () => null) => {
       if (at === null) return { outcome: "refused", error: this.#elsewhere() };

@@ -29,9 +29,9 @@ export type OwnUrl = URL & { readonly [OWN]: true };
 
 const LONGEST_URL = 2000;
 
-/** For what costs nothing: models, progress. */
+/** The limit of a request that costs nothing: models, progress. */
 const GET_TIMEOUT_MS = 15_000;
-/** A reference image on its way to a server far away. */
+/** The limit of an upload: a reference image on its way to a server far away. */
 const UPLOAD_TIMEOUT_MS = 120_000;
 const STOP_TIMEOUT_MS = 5_000;
 

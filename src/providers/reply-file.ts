@@ -53,7 +53,7 @@ function freeName(file: string): string {
   for (let number = 1; ; number++) if (!isPresent(`${file}-${number}`)) return `${file}-${number}`;
 }
 
-/** What is paid for must find room. @throws Error */
+/** Checks that the disk has room for a reply that is paid for. @throws Error */
 async function requireSpace(folder: string): Promise<void> {
   const { bavail, bsize } = await statfs(folder);
   if (bavail * bsize < LEAST_FREE_BYTES) throw new Error("less than 64 MiB of the disk is free");

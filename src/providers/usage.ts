@@ -1,7 +1,7 @@
 import { fieldsOf, isJsonObject, jsonOrNull } from "../lib/json.ts";
 import type { Usage } from "../task/lifecycle.ts";
 
-/** What is recorded of it at most. */
+/** The most that is recorded of a report. */
 const MOST_BYTES = 16 * 1024;
 const MOST_LEVELS = 8;
 

@@ -83,7 +83,7 @@ function noSuchModel(model: string, { modelList, connection }: Service): string 
   return `${name} has no model ${JSON.stringify(model)}. It has: ${listed(modelList.names ?? [])}`;
 }
 
-/** Only the matrix's rules are checked before: the generator itself refuses anything else. */
+/** Checks a request by the matrix's rules alone: the generator itself refuses anything else. */
 function checkedOf(input: RequestInput, { matrix, isFree, fieldTerms }: Service): CheckedRequest {
   const generator = { isFree, defaultModel: ANY_MODEL, models: null, ...fieldTerms };
   return checkRequest(input, matrix, { validate: false, labels: FIELD_LABELS, generator });

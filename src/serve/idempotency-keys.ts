@@ -64,7 +64,7 @@ export class IdempotencyKeys {
     return isNew ? { entry, isNew } : this.claim(key, digest);
   }
 
-  /** Nothing was begun for it. */
+  /** Forgets a key for which nothing was begun. */
   forget(key: string): void {
     removeIfPossible(this.#fileOf(key));
   }

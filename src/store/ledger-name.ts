@@ -86,14 +86,14 @@ export function taskTagOf(name: string): string | undefined {
   return /\.(t[0-9a-f]+)\./.exec(name)?.[1];
 }
 
-/** By what was asked for, and of whom. */
+/** The tag of a request: what was asked for, and of whom. */
 export function requestTag(identity: RequestIdentity): string {
   const { service, work } = identity;
   const options = work && { options: canonical({ ...work.options, fields: canonical(work.options.fields) }) };
   return `r${digest(canonical({ ...identifyingFields(identity), ...service, ...options }))}`;
 }
 
-/** By what decides how long a task takes: the service, the model, the quality. */
+/** The tag of what decides how long a task takes: the service, the model, the quality. */
 export function kindTag(
   { model, quality }: Pick<GenerationRequest, "model" | "quality">,
   { baseUrl }: Pick<ServiceIdentity, "baseUrl">,
@@ -101,7 +101,7 @@ export function kindTag(
   return `m${digest(canonical({ model, quality: quality ?? null, baseUrl }))}`;
 }
 
-/** By the SHA-256 of a saved image. */
+/** The tag of a saved image, from its SHA-256. */
 export function fileTag(sha256: string): string {
   return `f${sha256.slice(0, 8)}`;
 }

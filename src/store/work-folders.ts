@@ -5,7 +5,7 @@ import { isPresent, makeFolder, syncFolder } from "../lib/durable.ts";
 import { namesIn } from "./ledger-entry.ts";
 import { isId } from "./ledger-name.ts";
 
-/** What is being killed may still write. */
+/** Tries again, because a killed command may still write. */
 const EMPTYING = { recursive: true, force: true, maxRetries: 5 } as const;
 
 /**

@@ -91,7 +91,7 @@ function mayBeFree(state: TaskState): boolean {
   return !wasMade(state) && (state.name !== "failed" || state.charged === "no");
 }
 
-/** What was made once may have been charged, whatever is said of it later. */
+/** The state without the word that nothing was charged: what was made once may have been, whatever is said of it later. */
 function withoutRefund(state: TaskState): TaskState {
   if (state.name !== "failed") return state;
   const { charged: _, ...failed } = state;

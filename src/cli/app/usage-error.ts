@@ -95,14 +95,14 @@ function nearest(word: string, names: readonly string[]): string | undefined {
   return near?.name;
 }
 
-/** What was given may be a key, so it is not repeated. */
+/** The error for an argument of `login`. It may be a key, so the message does not repeat it. */
 function keyAsArgument(cause: CommanderError): UsageError {
   const message = "The API key is never an argument, because other users can see a program's arguments.";
   const hint = "Run imggen login alone: it asks for the key, or reads it from standard input.";
   return new UsageError(message, { hint, cause });
 }
 
-/** Arguments with spaces in them were quoted, so they are several prompts; else they are the words of one. */
+/** The error for several arguments. If any has a space, they were quoted and are several prompts; else the words of one. */
 function tooManyPrompts(cause: CommanderError, argv: readonly string[], command: Command): UsageError {
   if (!command.args.some((prompt) => /\s/.test(prompt))) {
     const hint = `Run: ${commandLine(withOnePrompt(argv, command))}`;

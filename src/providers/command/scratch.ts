@@ -20,7 +20,7 @@ export async function makeScratch(scratch: string): Promise<void> {
   giveToOwnerOfFolder(scratch);
 }
 
-/** What is being killed may still write. What cannot be removed does no harm. */
+/** Removes a scratch folder, which a killed command may still write to. What cannot be removed does no harm. */
 export async function removeScratch(scratch: string): Promise<void> {
   await rm(scratch, { recursive: true, force: true, maxRetries: 5 }).catch(() => {});
 }
