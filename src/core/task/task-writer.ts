@@ -1,6 +1,7 @@
 import { isoTime } from "../../lib/clock.ts";
 import { errorText } from "../../lib/error-text.ts";
 import type { Charged, ImggenError } from "../../lib/error-types.ts";
+import type { ProcessIdentity } from "../../lib/processes.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { OwnedTask } from "../../store/owners.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
@@ -63,8 +64,8 @@ export class TaskWriter {
   }
 
   /**
-   * An attempt to submit the request is about to be made. Records until when it may be on its way, so that another
-   * process knows later whether it may have been sent; unless an earlier line does: the intent covers the first attempt.
+   * Records, before an attempt to submit the request, until when it may be on its way, so that another process knows later
+   * whether it may have been sent; unless an earlier line does: the intent covers the first attempt.
    * @param submitMs how long the attempt may take
    * @returns why it must not be made, null if it may: the disk refused the record, or another process has taken the
    *   task over
@@ -75,7 +76,7 @@ export class TaskWriter {
     return this.#announce({ type: "submitting", at: isoTime(now), until: isoTime(now + coverMs(submitMs)) });
   }
 
-  /** The service answered 429. @param waitMs how long it may be until the next attempt */
+  /** Records that the service answered 429. @param waitMs how long it may be until the next attempt */
   async rateLimited(why: string, waitMs: number): Promise<void> {
     const now = this.#ledger.clock.now();
     await this.write({
@@ -87,47 +88,29 @@ export class TaskWriter {
   }
 
   /**
-   * A request of a task is about to be sent. From here on it counts as sent.
+   * Records that a request of a task is about to be sent. From here on it counts as sent.
    * @param forMs how long it may take
    * @returns as `beginAttempt`
    */
   async start(request: number, forMs: number): Promise<ImggenError | null> {
-    const now = this.#ledger.clock.now();
-    const { self } = this.#ledger.processes;
-    return this.#announce({
-      type: "started",
-      at: isoTime(now),
-      by: self,
-      until: isoTime(now + coverMs(forMs)),
-      request,
-    });
+    return this.#announce({ type: "started", ...this.#inHandFor(coverMs(forMs)), request });
   }
 
-  /** A request of a task waits for its turn, or to be sent again: this process has it in hand for a while. */
+  /** Records that a request waits for its turn, or to be sent again: this process has it in hand for a while. */
   async wait(request: number, why: string | null, sent: boolean, forMs = WAIT_MS): Promise<void> {
-    const now = this.#ledger.clock.now();
-    await this.write({
-      type: "waiting",
-      at: isoTime(now),
-      ...(why !== null && { why }),
-      sent,
-      by: this.#ledger.processes.self,
-      until: isoTime(now + forMs),
-      request,
-    });
+    const said = why === null ? {} : { why };
+    await this.write({ type: "waiting", ...said, sent, ...this.#inHandFor(forMs), request });
   }
 
-  /** A request that another process has sent is this one's to wait for. */
+  /** Records that this process now waits for a request that another one has sent. */
   async takeOver(request: number, forMs: number): Promise<void> {
+    await this.write({ type: "taken_over", ...this.#inHandFor(coverMs(forMs)), request });
+  }
+
+  /** The fields of a line by which this process has a request in hand for some time. */
+  #inHandFor(ms: number): { at: string; by: ProcessIdentity; until: string } {
     const now = this.#ledger.clock.now();
-    const until = isoTime(now + coverMs(forMs));
-    await this.write({
-      type: "taken_over",
-      at: isoTime(now),
-      by: this.#ledger.processes.self,
-      until,
-      request,
-    });
+    return { at: isoTime(now), by: this.#ledger.processes.self, until: isoTime(now + ms) };
   }
 
   /** What the task has cost, as its lines say by now. */
