@@ -116,7 +116,7 @@ function sentBefore({ id, state }: TaskRecord): OutcomeUnknownError {
   );
 }
 
-/** A process on another machine may live, or have been killed: a container, or this machine before it restarted. */
+/** The error where a process that cannot be seen may be submitting the request: in a container, or on another machine. */
 function mayBeSubmitting(record: TaskRecord): ClaimedError {
   return new ClaimedError(
     ({ again }) =>

@@ -62,7 +62,7 @@ export function endedReport(taskId: string, ended: EndedState, report: TaskRepor
   }
 }
 
-/** A task that is not in the ledger has nothing but the images at its URLs: without any it has failed. */
+/** The end of a task that has nothing but the images at its URLs: without any it has failed. */
 function withImages(task: EndedState): EndedState {
   if (task.status === "failed" || !("unread" in task)) return task;
   const { urls } = task.unread;

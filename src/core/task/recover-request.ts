@@ -58,7 +58,7 @@ function isStillAtWork(reply: SubmitReply): boolean {
   return reply.outcome === "unknown" && reply.isStopped === false;
 }
 
-/** A request that is still on its way is this process's now, for as long as it may take. */
+/** Takes over a request that is still on its way, for as long as it may take. */
 async function takeOver(writer: TaskWriter, index: number, work: Work): Promise<void> {
   const state = writer.record.requests[index];
   if (state?.name === "started") await writer.takeOver(index, work.requestMs);

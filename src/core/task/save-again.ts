@@ -84,14 +84,14 @@ export function settledUnknownId(report: TaskReport): TaskReport {
   return { ...nothing, error: new ServiceError(what, { key: error.key, hint, cause: error }) };
 }
 
-/** An empty id is most often a shell variable that is not set. @throws UsageError */
+/** Refuses an empty id, most often a shell variable that is not set. @throws UsageError */
 export function requireId(id: string): void {
   if (id.trim() !== "") return;
   const hint = "Nothing was sent. To see the tasks of this machine: imggen history";
   throw new UsageError("A task id is empty.", { hint });
 }
 
-/** A task that the ledger lacks can only be asked for by its id. @throws UsageError where its provider gives none */
+/** Refuses a task that the ledger lacks where the provider gives no ids to ask by. @throws UsageError */
 export function requirePolls(taskId: string, { connection }: Pick<TaskDeps, "connection">): void {
   const { provider, generator } = connection;
   if (provider.poll) return;

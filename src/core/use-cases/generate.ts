@@ -70,7 +70,7 @@ export async function generate(
   return isSettled ? settled(repeated, report, deps) : report;
 }
 
-/** A generator that answers with the image itself has nothing to come back to after the command has ended. */
+/** The error for --no-wait at a generator without ids: nothing is left to come back to once the command has ended. */
 function noIds({ name }: GeneratorFacts): UsageError {
   return new UsageError(
     ({ noWait }) => `${noWait} needs imggen serve: without it the task ends with this command.`,

@@ -137,7 +137,7 @@ function resumeOne(target: ResumeTarget, run: Run): Promise<TaskReport> {
   return reported(reportOfId(id), async () => saveUnknownId(id, destination ?? fallback(), wait, deps));
 }
 
-/** A server's own folder is no place in which a user looks for an image. */
+/** The options of one task: a server's task is saved elsewhere than in the server's own folder, where nobody looks for it. */
 function ofTarget(record: TaskRecord | null, options: ResumeTasksSpec): ResumeTasksSpec {
   const { destination, placeOfServed } = options;
   if (record?.intent.server === undefined || record.state.name === "saved" || !placeOfServed) return options;
