@@ -31,7 +31,14 @@ describe("a call's progress", () => {
     ["Continuing t1, begun earlier.", { type: "continuing", taskId: "t1", charged: "no" }],
     ["Continuing t1, begun earlier.", { type: "continuing", taskId: "t1", charged: "unknown" }],
     ["Submitting the request.", { type: "submitting" }],
-    ["Not sent yet: busy. Next try in 2 s.", { type: "submit_retry", why: "busy.", delayMs: 2000 }],
+    [
+      "Not sent yet: busy. Next try in 2 s.",
+      { type: "submit_retry", why: "busy.", isLost: false, delayMs: 2000 },
+    ],
+    [
+      "It was cut. Next try in 2 s.",
+      { type: "submit_retry", why: "it was cut.", isLost: true, delayMs: 2000 },
+    ],
     [
       "Stopping. Waiting up to 10 s for the task's id.",
       { type: "submit_interrupted", taskId: null, waitMs: 10_000 },

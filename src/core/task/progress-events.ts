@@ -12,7 +12,8 @@ export type TaskProgressEvent =
   | { type: "continuing"; taskId: string; charged: Charged }
   /** `taskId`: where the request has an id before it is sent. */
   | { type: "submitting"; taskId?: string }
-  | { type: "submit_retry"; why: string; delayMs: number }
+  /** `why`: a sentence. `isLost`: whether it was sent, and its reply lost; else it was refused for now, or never left. */
+  | { type: "submit_retry"; why: string; isLost: boolean; delayMs: number }
   /**
    * A signal came while the reply to the submit was under way. It is waited for so long, in milliseconds; null: to its
    * end, because it is paid for. `taskId`: null where the reply is to bring it.

@@ -106,7 +106,7 @@ export async function submitOnce(spec: SubmitSpec, deps: SubmitDeps): Promise<Su
     } else if (reply.outcome === "unknown" && gaveUp === null && count.lost < spec.lostRetries) {
       count.lost += 1;
       await log.again(reply.why, true);
-      await retryPause(backoffMs(SUBMIT_LOST, count.lost, null, deps.random), `${reply.why}.`, deps);
+      await retryPause(backoffMs(SUBMIT_LOST, count.lost, null, deps.random), `${reply.why}.`, deps, true);
     } else {
       return conclude(reply, gaveUp, deps);
     }
@@ -253,7 +253,7 @@ function unreachable(cause: unknown, deps: SubmitDeps): NetworkError {
 }
 
 /** A signal ends it early, which the loop sees itself. */
-async function retryPause(delayMs: number, why: string, deps: SubmitDeps): Promise<void> {
-  deps.onProgress({ type: "submit_retry", why, delayMs });
+async function retryPause(delayMs: number, why: string, deps: SubmitDeps, isLost = false): Promise<void> {
+  deps.onProgress({ type: "submit_retry", why, isLost, delayMs });
   await pause(delayMs, deps);
 }

@@ -1,4 +1,5 @@
 import { formatDuration } from "../../lib/duration.ts";
+import { sentence } from "../../lib/short-text.ts";
 import type { ProgressFacts } from "../task/progress-events.ts";
 import type { RunEvent } from "./run-events.ts";
 
@@ -14,7 +15,7 @@ export function eventText(event: RunEvent): string {
     case "submitting":
       return "Submitting the request.";
     case "submit_retry":
-      return `Not sent yet: ${event.why} Next try in ${formatDuration(event.delayMs)}.`;
+      return `${event.isLost ? sentence(event.why) : `Not sent yet: ${event.why}`} Next try in ${formatDuration(event.delayMs)}.`;
     case "submit_interrupted":
       return event.waitMs === null
         ? `Stopping. Waiting for the reply of task ${event.taskId}, which is paid for.`

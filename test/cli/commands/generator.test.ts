@@ -8,7 +8,7 @@ import { PICTURE, png, sha256 } from "../../support/images.ts";
 import { leaveTask, openTasks } from "../../support/left-task.ts";
 import { WORK } from "../../support/records.ts";
 import { response } from "../../support/scripted-server.ts";
-import { inTurn } from "../../support/scripts.ts";
+import { inTurn, reset } from "../../support/scripts.ts";
 
 describe("generate with the user's own generator", () => {
   it("saves its image, free of charge, and says in the ledger whose it is", async () => {
@@ -65,6 +65,13 @@ describe("generate with the user's own generator", () => {
     const wrongSize = await generatorWorld(refuses(400, "invalid_value", "Invalid size"));
     const { document: refused } = await wrongSize.json(["generate", "a fox"]);
     expect(refused.error).toMatchObject({ type: "invalid_request", hint: "Nothing was charged." });
+  });
+
+  it("is asked again where its reply is lost, which is not said to be a request that was not sent", async () => {
+    const { run, generator } = await generatorWorld(inTurn(reset, makesImage));
+    const { code, stderr } = await run(["generate", "a fox"]);
+    expect({ code, submits: generator.submits().length }).toEqual({ code: 0, submits: 2 });
+    expect(stderr).toMatch(/^No whole reply came from \S+: the connection was cut\. Next try in /m);
   });
 
   it.each(["status", "resume"])("is not asked by %s for a task that the ledger lacks", async (command) => {
