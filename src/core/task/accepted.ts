@@ -4,7 +4,7 @@ import type { ImggenError } from "../../lib/error-types.ts";
 import { keepResult } from "../../providers/kept-result.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
 import type { TaskState } from "../../task/lifecycle.ts";
-import { type TaskRecord, taskIdOf, withEvent } from "../../task/record.ts";
+import { type TaskRecord, withEvent, workOf } from "../../task/record.ts";
 import { providerName, type TaskDeps } from "../deps.ts";
 import { interruptedError, PendingError } from "../errors.ts";
 import {
@@ -20,9 +20,6 @@ import type { ProgressFacts } from "./progress-events.ts";
 import { endEvent } from "./record-end.ts";
 import type { TaskWriter } from "./task-writer.ts";
 
-/** Long enough for a server that has lost its network for a moment. */
-const DEFAULT_WAIT_MS = 600_000;
-
 /**
  * Waits for the requests of a task that its provider has accepted, together, and records how each ends.
  * @returns why they are not waited for any longer; null where all have ended
@@ -32,22 +29,22 @@ export async function awaitAccepted(
   { timeoutMs, schedule }: WaitSettings,
   deps: TaskDeps,
 ): Promise<ImggenError | null> {
+  const { taskId, requestMs } = workOf(writer.record);
   const waiting = acceptedIn(writer.record).map(async ({ state, index }) => {
-    const { record } = writer;
+    const { request } = writer.record.intent;
     const acceptedMs = Date.parse(state.acceptedAt);
-    const usualMs = schedule ? null : await deps.schedules.usualMs(record.intent.request);
-    const taskId = taskIdOf(record) ?? state.taskId;
+    const usualMs = schedule ? null : await deps.schedules.usualMs(request);
     deps.onProgress({ type: "waiting", taskId, usualMs });
     // Users know the task by our id: the provider's may be a whole address.
     const onProgress: TaskDeps["onProgress"] = (event) =>
       deps.onProgress("taskId" in event ? { ...event, taskId } : event);
     const options = {
-      schedule: schedule ?? (await deps.schedules.of(record.intent.request)),
-      timeoutMs: timeoutMs ?? record.intent.work?.requestMs ?? DEFAULT_WAIT_MS,
+      schedule: schedule ?? (await deps.schedules.of(request)),
+      timeoutMs: timeoutMs ?? requestMs,
       ageMs: deps.clock.now() - acceptedMs,
       pollAtOnce: false,
     };
-    const unlist = listed(writer.record, state.taskId, deps);
+    const unlist = listed(taskId, state.taskId, deps);
     const followed = { ...deps, onProgress };
     const waitWith = (within: AbortSignal) =>
       whileFollowed(state.taskId, { ...followed, signal: within }, (at) =>
@@ -94,13 +91,8 @@ async function whileFollowed<Result>(
 }
 
 /** Lists a request among those that can be asked to stop. @returns takes it off the list */
-function listed(
-  { id, intent }: TaskRecord,
-  providersId: string,
-  { accepted, connection }: TaskDeps,
-): () => void {
-  const name = providerName(connection);
-  const task = { taskId: intent.work?.taskId ?? id, name };
+function listed(taskId: string, providersId: string, { accepted, connection }: TaskDeps): () => void {
+  const task = { taskId, name: providerName(connection) };
   return accepted?.add(task, providersId, connection.provider) ?? (() => {});
 }
 
@@ -153,7 +145,7 @@ async function keepUnread(
 }
 
 function stillRunning(writer: TaskWriter, why: string | null, { connection }: TaskDeps): PendingError {
-  const taskId = writer.record.intent.work?.taskId;
+  const { taskId } = workOf(writer.record);
   const name = providerName(connection);
   const seen = why === null ? "still running" : `not seen to finish: ${why}`;
   return new PendingError(`Task ${taskId} is accepted by ${name}, ${seen}.`, { charged: writer.charged });

@@ -1,7 +1,7 @@
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { OwnedTask } from "../../store/owners.ts";
 import { isPaid } from "../../task/intent.ts";
-import { isUnknown, type TaskRecord } from "../../task/record.ts";
+import { isUnknown, type TaskRecord, workOf } from "../../task/record.ts";
 import type { TaskDeps, UseCaseDeps } from "../deps.ts";
 import { interruptedError, PendingError } from "../errors.ts";
 import type { WaitSettings } from "../polling/wait.ts";
@@ -83,7 +83,7 @@ async function endUnderWay(
   const { intent } = writer.record;
   let taskDeps: TaskDeps;
   try {
-    taskDeps = await deps.depsFor(intent, intent.work?.taskId ?? writer.id);
+    taskDeps = await deps.depsFor(intent, workOf(writer.record).taskId);
   } catch (error) {
     // What is free can be given up without asking its provider.
     if (isPaid(intent) || hasAccepted(writer.record)) throw error;
@@ -139,7 +139,7 @@ function stillOpen(
   if (isUnderWay(record)) {
     if (signal.aborted) return interruptedError(signal, charged);
     const why = left ?? "it is still at work";
-    const id = record.intent.work?.taskId ?? record.id;
+    const id = workOf(record).taskId;
     return new PendingError(`Task ${id} ${wasCancelled(counts)}: ${why}.`, { charged });
   }
   return isUnknown(record) ? errorOf(record) : null;

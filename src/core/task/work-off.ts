@@ -1,4 +1,5 @@
 import type { ImggenError } from "../../lib/error-types.ts";
+import { workOf } from "../../task/record.ts";
 import type { TaskDeps } from "../deps.ts";
 import { InheritedError, InterruptedError, interruptedError } from "../errors.ts";
 import type { WaitSettings } from "../polling/wait.ts";
@@ -58,7 +59,7 @@ function ofTask(stop: ImggenError, { charged }: TaskWriter, { signal }: TaskDeps
 
 /** What is said where another version of a package continues a task than began it. */
 function otherPackage({ writer }: WorkTask, { connection }: TaskDeps): string[] {
-  const begun = writer.record.intent.work?.options.package;
+  const begun = workOf(writer.record).options.package;
   const now = connection.generator?.package;
   if (begun === undefined || now === undefined || begun === now) return [];
   return [`The task was begun with ${begun}, and is continued with ${now}.`];

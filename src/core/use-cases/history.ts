@@ -55,7 +55,7 @@ export async function recentTasks(
 
 /**
  * Every task that a filter lets through, newest first, each read only when it is asked for; and the files that cannot
- * be read.
+ * be read. `elsewhere` stands for a task that only the filter's service keeps out.
  */
 export async function* chargedTasks(
   ledger: Ledger,
