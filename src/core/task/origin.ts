@@ -3,6 +3,7 @@ import { UsageError } from "../../lib/error-types.ts";
 import { fileSha256 } from "../../lib/file-digest.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import { type FreeAt, freeAt, SANDBOX_SERVICE } from "../../task/intent.ts";
+import { savedFilesOf } from "../../task/lifecycle.ts";
 import { type TaskRecord, taskIdOf } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { digestsOf } from "../../task/saved-file.ts";
@@ -57,8 +58,9 @@ export function originOfTask(record: TaskRecord, sha256: string | null = null): 
   const taskId = taskIdOf(record);
   const { submittedAt } = record;
   const free = freeAt(record.intent);
-  const files = record.state.name === "saved" ? record.state.files : [];
-  const seed = files.find((file) => sha256 !== null && digestsOf(file).includes(sha256))?.seed;
+  const seed = savedFilesOf(record.state).find(
+    (file) => sha256 !== null && digestsOf(file).includes(sha256),
+  )?.seed;
   return { taskId, request, service: service.baseUrl, credits, free, submittedAt, seed, record };
 }
 

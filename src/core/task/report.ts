@@ -1,6 +1,6 @@
 import type { Charged, ImggenError } from "../../lib/error-types.ts";
 import { type FreeAt, freeAt } from "../../task/intent.ts";
-import { effectiveState, type StateName, type TaskState, type Usage } from "../../task/lifecycle.ts";
+import { effectiveState, type StateName, savedFilesOf, type Usage } from "../../task/lifecycle.ts";
 import { chargedOf, type TaskRecord, taskIdOf } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
@@ -118,7 +118,7 @@ export function factsOf(record: TaskRecord): TaskReport {
     ...("usage" in state && state.usage && { usage: state.usage }),
     ...(missing.length > 0 && { missing }),
     urls: state.name === "completed" ? state.urls : [],
-    files: filesOf(state),
+    files: savedFilesOf(state),
     submittedAt,
     completedAt,
     elapsedMs: elapsedMs(submittedAt, completedAt),
@@ -132,9 +132,4 @@ export function elapsedMs(submittedAt: string | null, completedAt: string | null
   return submittedAt === null || completedAt === null
     ? null
     : Date.parse(completedAt) - Date.parse(submittedAt);
-}
-
-function filesOf(state: TaskState): SavedFile[] {
-  if (state.name === "saved") return state.files;
-  return "partlySaved" in state ? state.partlySaved.filter((file) => file !== null) : [];
 }
