@@ -1,7 +1,7 @@
 import type { Charged, ImggenError } from "../../lib/error-types.ts";
 import { type FreeAt, freeAt } from "../../task/intent.ts";
 import { effectiveState, type StateName, savedFilesOf, type Usage } from "../../task/lifecycle.ts";
-import { chargedOf, type TaskRecord, taskIdOf } from "../../task/record.ts";
+import { chargedOf, spentCredits, type TaskRecord, taskIdOf } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import { errorOf, missingIn } from "./task-error.ts";
@@ -18,6 +18,7 @@ export interface TaskReport {
   isAwaited: boolean;
   /** null for a task that this machine did not submit. */
   request: GenerationRequest | null;
+  /** As of `spentCredits`. */
   credits: number | null;
   charged: Charged;
   /** Where it is free; absent where it may cost something. */
@@ -101,7 +102,6 @@ export function reportOf(record: TaskRecord): TaskReport {
 /** As `reportOf`, without an error: for a task that has just begun. */
 export function factsOf(record: TaskRecord): TaskReport {
   const { id, intent, submittedAt, state } = record;
-  const { request, credits } = intent;
   const missing = missingIn(record);
   const free = freeAt(intent);
   const effective = effectiveState(state);
@@ -111,8 +111,8 @@ export function factsOf(record: TaskRecord): TaskReport {
     taskId: taskIdOf(record),
     state: effective,
     isAwaited: true,
-    request,
-    credits,
+    request: intent.request,
+    credits: spentCredits(record),
     charged: chargedOf(record),
     ...(free !== null && { free }),
     ...("usage" in state && state.usage && { usage: state.usage }),
