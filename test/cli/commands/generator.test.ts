@@ -279,6 +279,18 @@ describe("a paid generator", () => {
 });
 
 describe("a batch with the user's own generator", () => {
+  it("submits a row again that was refused, as its hint says", async () => {
+    const { run, cwd, prompts } = await generatorWorld(
+      inTurn(refuses(400, "moderation_blocked"), makesImage),
+    );
+    await writeFile(path.join(cwd, "foxes.txt"), "a fox\n");
+    const batch = ["batch", "foxes.txt", "--json", "--generator-paid", "--yes"];
+    const [row] = (await run(batch)).stdout.split("\n").map((line) => line && JSON.parse(line));
+    expect(row?.error?.hint).toBe("Nothing was charged. The next run of this batch submits it again.");
+    expect((await run(batch)).code).toBe(0);
+    expect(prompts()).toEqual(["a fox", "a fox"]);
+  });
+
   const rows = (count: number) => Array.from({ length: count }, (_, at) => `fox ${at + 1}`).join("\n");
 
   it("stops at the first row where the key is refused: what is not under way yet is not sent", async () => {
