@@ -1,7 +1,7 @@
 import type { Charged, ImggenError } from "../../lib/error-types.ts";
 import { type FreeAt, freeAt } from "../../task/intent.ts";
 import { effectiveState, type StateName, savedFilesOf, type Usage } from "../../task/lifecycle.ts";
-import { chargedOf, spentCredits, type TaskRecord, taskIdOf } from "../../task/record.ts";
+import { chargedOf, isUnsaved, spentCredits, type TaskRecord, taskIdOf } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import { errorOf, missingIn } from "./task-error.ts";
@@ -27,6 +27,8 @@ export interface TaskReport {
   usage?: Usage;
   /** Why there is no image, of each request that has none though others have one; absent for none. */
   missing?: readonly string[];
+  /** What can be saved is saved, and the rest is lost: only the user can end it. */
+  isOnlyLost?: true;
   /** Result URLs as last seen, queries included. */
   urls: string[];
   files: SavedFile[];
@@ -117,6 +119,7 @@ export function factsOf(record: TaskRecord): TaskReport {
     ...(free !== null && { free }),
     ...("usage" in state && state.usage && { usage: state.usage }),
     ...(missing.length > 0 && { missing }),
+    ...(isOnlyLost(record) && { isOnlyLost: true }),
     urls: state.name === "completed" ? state.urls : [],
     files: savedFilesOf(state),
     submittedAt,
@@ -125,6 +128,11 @@ export function factsOf(record: TaskRecord): TaskReport {
     warnings: [],
     error: null,
   };
+}
+
+function isOnlyLost(record: TaskRecord): boolean {
+  const { state, requests } = record;
+  return state.name === "completed" && !isUnsaved(record) && requests.some(({ name }) => name === "unknown");
 }
 
 /** How long a task took, as the ledger knows it: from its submit until it was seen to be completed. */

@@ -7,7 +7,7 @@ import { generatorWorld, makesImage, modelList, refuses } from "../../support/ge
 import { PICTURE, png, sha256 } from "../../support/images.ts";
 import { leaveTask, openTasks } from "../../support/left-task.ts";
 import { WORK } from "../../support/records.ts";
-import { inTurn } from "../../support/scripts.ts";
+import { inTurn, reset } from "../../support/scripts.ts";
 
 describe("generate with the user's own generator", () => {
   it("saves its image, free of charge, and says in the ledger whose it is", async () => {
@@ -123,6 +123,20 @@ describe("generate with the user's own generator", () => {
         error: { hint: expect.stringMatching(/^Nothing was charged\./) },
       },
     });
+  });
+
+  it("names no command that resumes a paid task of which all but a lost image is saved", async () => {
+    const { json } = await generatorWorld(inTurn(makesImage, reset));
+    const first = await json(["generate", "a cat", "-n", "2", "--generator-paid"]);
+    const taskId = String(first.document.taskId);
+    for (const { code, document } of [
+      first,
+      await json(["status", taskId]),
+      await json(["resume", taskId]),
+    ]) {
+      expect([code, document.resume, document.files?.length]).toEqual([10, null, 1]);
+      expect(document.error?.hint).toMatch(/^To stop tracking what is lost: imggen resume \S+ --dismiss$/);
+    }
   });
 
   it("passes its words on where it refuses, at no charge, and asks no second time", async () => {
