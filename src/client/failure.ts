@@ -11,7 +11,9 @@ import type { ErrorDetail, FailureJson } from "./results.ts";
 import { resumeCommand } from "./resume-command.ts";
 
 /** The task that has failed. */
-type FailedTask = Pick<TaskReport, "taskId" | "charged" | "state" | "free"> & { ledgerId?: string | null };
+type FailedTask = Pick<TaskReport, "taskId" | "charged" | "state" | "free" | "isOnlyLost"> & {
+  ledgerId?: string | null;
+};
 
 /** What a hint may name. */
 interface Known {
@@ -130,7 +132,8 @@ export function describeFailure(error: unknown, names: OptionNames, task?: Faile
   const expected = expectedError(error);
   const { type, key } = expected;
   const charged = task?.charged ?? expected.charged;
-  const resume = task && isResumable(task.state) && task.taskId !== null ? resumeCommand(task.taskId) : null;
+  const isOpen = task && isResumable(task.state) && !task.isOnlyLost;
+  const resume = isOpen && task.taskId !== null ? resumeCommand(task.taskId) : null;
   const mentionedTaskId = expected instanceof OutcomeUnknownError ? expected.mentionedTaskId : null;
   const hint = expected.hintFor(names);
   const facts = {

@@ -42,8 +42,12 @@ const CALLS: readonly (readonly [RegExp, string])[] = [
   [/run (?:it|the same command) again/gi, "make the same call again"],
 ];
 
+/** The commands but `login`, which is for the user. Other sentences about imggen itself are for the agent. */
+const COMMANDS =
+  "batch|cancel|compare|completion|config|doctor|gallery|generate|help|history|logout|mcp|models|rerun|resume|sandbox|serve|setup|show|skill|status";
+
 /** What is still about the command line is for nobody here. */
-const OF_COMMAND_LINE = /(?:^|[\s(])--[a-z]|\bimggen (?!login\b|generates\b)[a-z]/;
+const OF_COMMAND_LINE = new RegExp(String.raw`(?:^|[\s(])--[a-z]|\bimggen (?:${COMMANDS})\b`);
 
 /**
  * Advice for an agent: what it or its user can do. A line that is still about options of the command line is left out.

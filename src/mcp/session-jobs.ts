@@ -88,12 +88,12 @@ export class Jobs {
     };
     job.result.then(
       ({ taskId: saved }) => end(saved),
-      (error) => end(error instanceof ImggenFailure && error.resume !== null ? error.taskId : null),
+      (error) => end(error instanceof ImggenFailure && isKept(error) ? error.taskId : null),
     );
     return job;
   }
 
-  /** The task of an ended job that is saved or can be resumed, whichever account it was charged to. */
+  /** The task of an ended job that can be resumed or may have been charged, whichever account it was charged to. */
   chargedWithKey(key: string): string | undefined {
     return this.#charged.get(key);
   }
@@ -120,4 +120,9 @@ export class Jobs {
   async stopped(): Promise<void> {
     await Promise.allSettled([...this.#running].filter((job) => job.isStopped).map(({ result }) => result));
   }
+}
+
+/** Whether the same call again is about the same task, and no new one. */
+function isKept({ resume, charged }: ImggenFailure): boolean {
+  return resume !== null || charged !== "no";
 }

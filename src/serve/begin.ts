@@ -61,10 +61,15 @@ export async function begin(order: Order, service: Service, names: TaskNames | n
     if (unfit !== null) return refused("invalid", null, unfit);
     return await beginChecked(intent, service, names);
   } catch (error) {
-    if (!(error instanceof ImggenError)) throw error;
-    if (error.type === "invalid_request") return refused("invalid", null, error.message);
-    return refused(error.type === "budget_exceeded" ? "limit" : "server", null, error.message);
+    return refusedBy(error);
   }
+}
+
+/** The refusal of a request that was not begun because of an expected error. @throws any other error */
+export function refusedBy(error: unknown): { refused: NotBegun } {
+  if (!(error instanceof ImggenError)) throw error;
+  if (error.type === "invalid_request") return refused("invalid", null, error.message);
+  return refused(error.type === "budget_exceeded" ? "limit" : "server", null, error.message);
 }
 
 function refused(kind: NotBegun["kind"], field: NotBegun["field"], detail: string) {

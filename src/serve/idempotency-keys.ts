@@ -6,6 +6,7 @@ import { isJsonObject, jsonOrNull } from "../lib/json.ts";
 import { readPublished } from "../lib/publish.ts";
 import { createWhole } from "../lib/write-whole.ts";
 import type { Ledger } from "../store/ledger.ts";
+import { usingStateFolder } from "../store/store-errors.ts";
 import { newTaskId } from "../task/task-id.ts";
 
 /** How long a key stands for the same task, in milliseconds. */
@@ -52,8 +53,12 @@ export class IdempotencyKeys {
     }
   }
 
-  /** What a key stands for: new names, which are on disk when this returns, unless it is known. @throws the disk's error */
-  async claim(key: string, digest: string): Promise<{ entry: KnownKey; isNew: boolean }> {
+  /** What a key stands for: new names, which are on disk when this returns, unless it is known. @throws StateFolderError */
+  claim(key: string, digest: string): Promise<{ entry: KnownKey; isNew: boolean }> {
+    return usingStateFolder(this.#folder, "Nothing was sent.", () => this.#claim(key, digest));
+  }
+
+  async #claim(key: string, digest: string): Promise<{ entry: KnownKey; isNew: boolean }> {
     const file = this.#fileOf(key);
     const now = this.#ledger.clock.now();
     const before = await read(file);
@@ -61,7 +66,7 @@ export class IdempotencyKeys {
     if (before !== null) removeIfPresent(file);
     const entry = { digest, id: this.#ledger.newId(), taskId: newTaskId(), at: now };
     const isNew = await createWhole(file, JSON.stringify(entry), 0o600);
-    return isNew ? { entry, isNew } : this.claim(key, digest);
+    return isNew ? { entry, isNew } : this.#claim(key, digest);
   }
 
   /** Forgets a key for which nothing was begun. */

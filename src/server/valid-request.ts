@@ -27,6 +27,9 @@ export function checkBody(
   if (!Number.isInteger(maxImages) || maxImages < min || maxImages > max)
     return refused(invalidRequest(`maxImages is not ${min} to ${max}`));
   const model = matrix.find((candidate) => candidate.id === id);
+  // The size is worked out from it, so that whoever makes the image could not refuse it.
+  if (body.ratio !== undefined && !isWellFormedRatio(body.ratio))
+    return refused(invalidRequest("the ratio is neither width:height nor auto"));
   if (model === undefined) return { request: body, model };
   if (model.promptLimit !== null && Array.from(prompt).length > model.promptLimit)
     return refused(refusal("image_generation.error.prompt_too_long"));
@@ -45,11 +48,9 @@ function isBlank(value: unknown): boolean {
 /** One rule of the document for a well-formed request. @returns the problem, if any */
 type Rule = (request: Partial<GenerationRequest>, model: Model) => string | undefined;
 
-/** Section 2.5: a ratio of the model's row; any well-formed one for a model without a row. */
-const ratio: Rule = ({ ratio: value }, { id, ratios }) => {
-  if (value === undefined || (ratios?.includes(value) ?? isWellFormedRatio(value))) return undefined;
-  return `not a ratio of ${id}`;
-};
+/** Section 2.5: a ratio of the model's row; any for a model without a row. */
+const ratio: Rule = ({ ratio: value }, { id, ratios }) =>
+  value === undefined || (ratios?.includes(value) ?? true) ? undefined : `not a ratio of ${id}`;
 
 /** Sections 2.2 and 2.5: a quality of the model, or any of the field's if the document gives the model none. */
 const quality: Rule = ({ quality: value }, { id, qualities }) => {

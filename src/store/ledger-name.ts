@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import path from "node:path";
 import { isoTime } from "../lib/clock.ts";
 import { identifyingFields, type RequestIdentity, type ServiceIdentity } from "../task/intent.ts";
+import { savedFilesOf } from "../task/lifecycle.ts";
 import { mayBeCharged, spentCredits, type TaskRecord, taskIdOf } from "../task/record.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import { digestsOf } from "../task/saved-file.ts";
@@ -56,9 +57,7 @@ export function doneName(record: TaskRecord): string {
   const [taskId, credits] = [taskIdOf(record), spentCredits(record)];
   if (taskId !== null) tags.unshift(taskTag(taskId));
   if (mayBeCharged(record) && credits !== null) tags.push(keyTag(service.keyId), `c${Math.ceil(credits)}`);
-  if (state.name === "saved") {
-    tags.push(...state.files.flatMap(digestsOf).slice(0, MOST_FILE_TAGS).map(fileTag));
-  }
+  tags.push(...savedFilesOf(state).flatMap(digestsOf).slice(0, MOST_FILE_TAGS).map(fileTag));
   return `${[id, ...tags].join(".")}.jsonl`;
 }
 

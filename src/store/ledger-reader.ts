@@ -1,4 +1,5 @@
 import { isSameRequest, type RequestIdentity, type ServiceIdentity } from "../task/intent.ts";
+import { savedFilesOf } from "../task/lifecycle.ts";
 import { type TaskRecord, taskIdOf } from "../task/record.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import { digestsOf } from "../task/saved-file.ts";
@@ -78,8 +79,8 @@ export class LedgerReader extends LedgerFiles {
     const tags = new Set([...sha256s].map(fileTag));
     const found = new Map<string, TaskRecord>();
     for await (const entry of this.entries((name) => fileTagsOf(name).some((tag) => tags.has(tag)))) {
-      if (entry.kind !== "task" || entry.record.state.name !== "saved") continue;
-      for (const sha256 of entry.record.state.files.flatMap(digestsOf))
+      if (entry.kind !== "task") continue;
+      for (const sha256 of savedFilesOf(entry.record.state).flatMap(digestsOf))
         if (sha256s.has(sha256) && !found.has(sha256)) found.set(sha256, entry.record);
       if (found.size === sha256s.size) break;
     }

@@ -176,6 +176,12 @@ export function effectiveState(state: TaskState): StateName {
   return state.name === "rate_limited" && state.isOwnerGone ? "not_sent" : state.name;
 }
 
+/** The images of a task that are files by now, though not all of them may be. */
+export function savedFilesOf(state: TaskState): SavedFile[] {
+  if (state.name === "saved") return state.files;
+  return "partlySaved" in state ? state.partlySaved.filter((file) => file !== null) : [];
+}
+
 /** Whether `resume` can take a task in this state further. */
 export function isResumable(name: StateName): boolean {
   return STATES[name].word !== null;

@@ -103,8 +103,10 @@ function chargedAt(state: TaskState): Charged {
 export function spentCredits(record: TaskRecord): number | null {
   const { credits, work } = record.intent;
   if (credits === null || !work || !mayBeCharged(record)) return credits;
-  const each = record.requests.filter((state) => chargedAt(state) !== "no" || mayStillBeSent(state));
-  return (credits / record.requests.length) * each.length;
+  const { requests } = record;
+  const each = requests.filter((state) => chargedAt(state) !== "no" || mayStillBeSent(state));
+  // A fraction that is divided and multiplied again may not be the same.
+  return each.length === requests.length ? credits : (credits / requests.length) * each.length;
 }
 
 /** Whether a task was, may have been or may still be charged: all but those that were refused or never sent. */

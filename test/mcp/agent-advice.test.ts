@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { COMMANDS } from "../../src/cli/app/commands.ts";
 import { adviceForAgents } from "../../src/mcp/agent-advice.ts";
 
 it.each([
@@ -22,7 +23,19 @@ it.each([
   ],
   ["To dismiss it: imggen resume 0f3a-1 --dismiss", "To dismiss it: ask the user"],
   ["Nothing was sent. Add --generator <spec>. More: imggen help generators", "Nothing was sent."],
+  [
+    "Nothing was charged. imggen does not retry it by itself.",
+    "Nothing was charged. imggen does not retry it by itself.",
+  ],
   ["a prompt of mine", "a prompt of mine"],
 ])("%s", (text, advice) => {
   expect(adviceForAgents(text)).toBe(advice);
 });
+
+it.each(Object.keys(COMMANDS).filter((name) => name !== "login"))(
+  "leaves no sentence that is about the command %s",
+  (name) => {
+    expect(adviceForAgents(`Nothing was sent. See imggen ${name} --all.`)).not.toContain("--all");
+    expect(adviceForAgents(`Nothing was sent. Then imggen ${name}.`)).not.toContain(`imggen ${name}`);
+  },
+);

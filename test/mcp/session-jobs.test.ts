@@ -121,10 +121,11 @@ describe("a session's jobs", () => {
     ["is saved", (fox: ReturnType<typeof work>) => fox.save(), "task-1"],
     [
       "can be resumed",
-      (fox: ReturnType<typeof work>) => fox.fail(failed({ resume: "imggen resume" })),
+      (fox: ReturnType<typeof work>) => fox.fail(failed({ charged: "no", resume: "imggen resume" })),
       "task-1",
     ],
-    ["cannot be resumed", (fox: ReturnType<typeof work>) => fox.fail(failed()), undefined],
+    ["may have been charged", (fox: ReturnType<typeof work>) => fox.fail(failed()), "task-1"],
+    ["was free", (fox: ReturnType<typeof work>) => fox.fail(failed({ charged: "no" })), undefined],
     ["ended otherwise", (fox: ReturnType<typeof work>) => fox.fail(new Error("odd")), undefined],
   ])("that have ended name the task of a request where it %s", async (_what, end, expected) => {
     const [jobs, fox] = [new Jobs(), work()];

@@ -1,4 +1,4 @@
-import { readdir, rm } from "node:fs/promises";
+import { readdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { systemClock } from "../../src/lib/clock.ts";
@@ -44,6 +44,20 @@ it("a key that was refused is free again", async () => {
   expect((await submitWith({ prompt: "a fox", model: "nope" })).code).toBe(-1);
   expect(await readdir(path.join(folder, "keys"))).toEqual([]);
   expect((await submitWith({ prompt: "a fox", model: "sdxl" })).code).toBe(0);
+});
+
+it("a key that the disk has no room for is refused as such, and nothing is begun", async () => {
+  const provider = scriptedProvider();
+  const { submitWith, folder } = await withKeys({ provider });
+  await rm(path.join(folder, "keys"), { recursive: true });
+  await writeFile(path.join(folder, "keys"), "");
+  expect(await submitWith({ prompt: "a fox" })).toEqual({
+    status: 200,
+    code: -1,
+    message: "image_generation.error.unknown_error",
+    detail: expect.stringContaining("cannot be used"),
+  });
+  expect(provider.jobs).toEqual([]);
 });
 
 it("a key whose server ended before its task was begun begins that task, under the same names", async () => {

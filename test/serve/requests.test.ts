@@ -38,6 +38,8 @@ describe("a request", () => {
     [{ prompt: "a fox", maxImages: 0 }, INVALID],
     [{ prompt: "a fox", maxImages: 16 }, INVALID],
     [{ prompt: "a fox", maxImages: 1.5 }, INVALID],
+    [{ prompt: "a fox", ratio: "16-9" }, INVALID],
+    [{ prompt: "a fox", ratio: "7:0" }, INVALID],
     [{ prompt: "a fox", image: "javascript:alert(1)" }, INVALID],
     [{ prompt: "a fox", image: "file:///etc/passwd" }, INVALID],
     [{ prompt: "a fox", model: "known", ratio: "16:9" }, INVALID],

@@ -7,6 +7,7 @@ import { UsageError } from "../../lib/error-types.ts";
 import { fileSha256 } from "../../lib/file-digest.ts";
 import { type ImageInfo, inspectFileAt } from "../../lib/image/inspect.ts";
 import { shellWord } from "../../lib/shell-word.ts";
+import { savedFilesOf } from "../../task/lifecycle.ts";
 import { ownSettings } from "../../task/request.ts";
 import {
   addOpenOption,
@@ -108,8 +109,7 @@ async function find(what: string, session: Session): Promise<Found> {
     throw new UsageError(`There is neither an image file nor a task ${JSON.stringify(what)}.`, {
       hint: "To see the tasks of this machine: imggen history",
     });
-  const saved = record.state.name === "saved" ? record.state.files : [];
-  const paths = saved.flatMap(({ path }) => path ?? []);
+  const paths = savedFilesOf(record.state).flatMap(({ path }) => path ?? []);
   if (paths.length === 0) {
     throw new UsageError(`No image of task ${what} is saved in a file.`, {
       hint: "imggen history shows the status of each task; imggen resume saves what is unfinished.",

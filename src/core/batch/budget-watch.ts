@@ -1,7 +1,7 @@
 import { ImggenError } from "../../lib/error-types.ts";
 import type { ClaimedAttempt } from "../../store/claim-reader.ts";
 import { requireReadable } from "../../store/ledger-entry.ts";
-import { mayBeCharged } from "../../task/record.ts";
+import { mayBeCharged, spentCredits } from "../../task/record.ts";
 import { BudgetExceededError } from "../errors.ts";
 import { readAttempt } from "./attempts.ts";
 import type { BatchPlan, PlanDeps } from "./plan.ts";
@@ -74,7 +74,7 @@ export class BudgetWatch {
     if (entry !== null) requireReadable(entry, "so it is not known what the batch costs");
     if (entry?.kind !== "task") return null;
     const { record } = entry;
-    if (mayBeCharged(record)) return record.intent.credits ?? 0;
+    if (mayBeCharged(record)) return spentCredits(record) ?? 0;
     return record.state.name === "rate_limited" ? null : 0;
   }
 }

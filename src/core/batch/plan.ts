@@ -1,7 +1,7 @@
 import { mapConcurrent } from "../../lib/concurrency.ts";
 import { attemptName, type ClaimReader } from "../../store/claim-reader.ts";
 import type { Ledger } from "../../store/ledger.ts";
-import { mayBeCharged } from "../../task/record.ts";
+import { mayBeCharged, spentCredits } from "../../task/record.ts";
 import { inPlaceOfPaid } from "../../task/request.ts";
 import {
   type Attempt,
@@ -121,7 +121,7 @@ async function addCharges(
     const { entry, claim } = attempt;
     const isTask = entry?.kind === "task" && mayBeCharged(entry.record);
     if (!isTask && (entry === null || isReadable(entry))) continue;
-    add(charged, isTask ? entry.record.intent.credits : credits);
+    add(charged, isTask ? spentCredits(entry.record) : credits);
     if (claim !== null) claimed.add(claim);
   }
   return last;

@@ -27,7 +27,7 @@ export function resultOf(row: PlannedRow, report: TaskReport, isSubmitted: boole
   const isSaid = (warning: string) => report.warnings.some((said) => said.endsWith(cameIn(warning)));
   const mismatches = mismatchWarnings(report).filter((warning) => !isSaid(warning));
   const warnings = [...report.warnings, ...mismatches];
-  const error = report.error instanceof GenerationFailedError ? new RowFailedError(report) : report.error;
+  const error = report.error?.type === "generation_failed" ? new RowFailedError(report) : report.error;
   const state = rowStateAfter(report);
   return { row, state, isSkipped: false, report: { ...report, error, warnings }, error, isSubmitted };
 }
@@ -37,8 +37,8 @@ function cameIn(mismatch: string): string {
 }
 
 /**
- * A row's task failed. Running the same batch again submits only a refused one again; running `generate` would submit
- * any. It ends that row alone; `hint` says how to submit it again, and `cause` is the task's own error.
+ * A row's task failed. Running the same batch again submits only one again that was refused or not sent; running
+ * `generate` would submit any. It ends that row alone; `hint` says how to submit it again, and `cause` is the task's own error.
  */
 class RowFailedError extends GenerationFailedError {
   constructor({ state, error, charged, free }: TaskReport) {
@@ -47,7 +47,8 @@ class RowFailedError extends GenerationFailedError {
       charged,
       cause: error,
       hint: ({ retryFailed }) => {
-        if (state === "refused") return "Nothing was charged. The next run of this batch submits it again.";
+        if (state === "refused" || state === "not_sent")
+          return "Nothing was charged. The next run of this batch submits it again.";
         const again = `use ${retryFailed} or imggen rerun <task id>.`;
         if (free === "sandbox") return `The sandbox is free. To submit it again, ${again}`;
         return charged === "no"

@@ -1,7 +1,7 @@
 import type { Charged, ImggenError } from "../../lib/error-types.ts";
 import { type FreeAt, freeAt } from "../../task/intent.ts";
-import { effectiveState, type StateName, type TaskState, type Usage } from "../../task/lifecycle.ts";
-import { chargedOf, type TaskRecord, taskIdOf } from "../../task/record.ts";
+import { effectiveState, type StateName, savedFilesOf, type Usage } from "../../task/lifecycle.ts";
+import { chargedOf, isUnsaved, spentCredits, type TaskRecord, taskIdOf } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import { errorOf, missingIn } from "./task-error.ts";
@@ -18,6 +18,7 @@ export interface TaskReport {
   isAwaited: boolean;
   /** null for a task that this machine did not submit. */
   request: GenerationRequest | null;
+  /** As of `spentCredits`. */
   credits: number | null;
   charged: Charged;
   /** Where it is free; absent where it may cost something. */
@@ -26,6 +27,8 @@ export interface TaskReport {
   usage?: Usage;
   /** Why there is no image, of each request that has none though others have one; absent for none. */
   missing?: readonly string[];
+  /** What can be saved is saved, and the rest is lost: only the user can end it. */
+  isOnlyLost?: true;
   /** Result URLs as last seen, queries included. */
   urls: string[];
   files: SavedFile[];
@@ -101,7 +104,6 @@ export function reportOf(record: TaskRecord): TaskReport {
 /** As `reportOf`, without an error: for a task that has just begun. */
 export function factsOf(record: TaskRecord): TaskReport {
   const { id, intent, submittedAt, state } = record;
-  const { request, credits } = intent;
   const missing = missingIn(record);
   const free = freeAt(intent);
   const effective = effectiveState(state);
@@ -111,14 +113,15 @@ export function factsOf(record: TaskRecord): TaskReport {
     taskId: taskIdOf(record),
     state: effective,
     isAwaited: true,
-    request,
-    credits,
+    request: intent.request,
+    credits: spentCredits(record),
     charged: chargedOf(record),
     ...(free !== null && { free }),
     ...("usage" in state && state.usage && { usage: state.usage }),
     ...(missing.length > 0 && { missing }),
+    ...(isOnlyLost(record) && { isOnlyLost: true }),
     urls: state.name === "completed" ? state.urls : [],
-    files: filesOf(state),
+    files: savedFilesOf(state),
     submittedAt,
     completedAt,
     elapsedMs: elapsedMs(submittedAt, completedAt),
@@ -127,14 +130,14 @@ export function factsOf(record: TaskRecord): TaskReport {
   };
 }
 
+function isOnlyLost(record: TaskRecord): boolean {
+  const { state, requests } = record;
+  return state.name === "completed" && !isUnsaved(record) && requests.some(({ name }) => name === "unknown");
+}
+
 /** How long a task took, as the ledger knows it: from its submit until it was seen to be completed. */
 export function elapsedMs(submittedAt: string | null, completedAt: string | null): number | null {
   return submittedAt === null || completedAt === null
     ? null
     : Date.parse(completedAt) - Date.parse(submittedAt);
-}
-
-function filesOf(state: TaskState): SavedFile[] {
-  if (state.name === "saved") return state.files;
-  return "partlySaved" in state ? state.partlySaved.filter((file) => file !== null) : [];
 }

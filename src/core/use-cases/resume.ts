@@ -4,7 +4,7 @@ import type { Ledger } from "../../store/ledger.ts";
 import { mayBeTask, type UnreadableEntry } from "../../store/ledger-entry.ts";
 import { type Destination, SANDBOX_SERVICE } from "../../task/intent.ts";
 import { isResumable } from "../../task/lifecycle.ts";
-import type { TaskRecord } from "../../task/record.ts";
+import { type TaskRecord, taskIdOf } from "../../task/record.ts";
 import type { TaskDeps, UseCaseDeps } from "../deps.ts";
 import { requireFolderForSeveral } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
@@ -180,7 +180,11 @@ export async function tasksToResume(
   isSandbox: boolean,
   ledger: Ledger,
 ): Promise<ResumeTargets> {
-  if (ids.length > 0) return { targets: await findNamed(ids, ledger), served: [], unreadable: [] };
+  if (ids.length > 0) {
+    const named = await findNamed(ids, ledger);
+    const targets = await Promise.all(named.map((each) => orItsRequest(each, ledger)));
+    return { targets, served: [], unreadable: [] };
+  }
   const entries = await ledger.unfinished();
   const records = entries.flatMap((entry) => (entry.kind === "task" ? [entry.record] : [])).reverse();
   const wanted = records.filter(({ intent }) => !isSandbox || intent.service.baseUrl === SANDBOX_SERVICE);
@@ -193,6 +197,22 @@ export async function tasksToResume(
     else served.push({ record, by });
   }
   return { targets, served, unreadable };
+}
+
+/**
+ * A task of a living server has the same id as the request that it was made for. Where that is unfinished and in this ledger
+ * too, it is the one to finish: its image goes where the user wants it.
+ */
+async function orItsRequest(named: NamedTask, ledger: Ledger): Promise<NamedTask> {
+  const { id, record } = named;
+  const isMeantItself = record === null || record.id.startsWith(id);
+  if (isMeantItself || (await ledger.serverOf(record)) === null) return named;
+  const taskId = taskIdOf(record);
+  const records = (await ledger.unfinished()).flatMap((entry) =>
+    entry.kind === "task" ? [entry.record] : [],
+  );
+  const request = records.find((each) => each.id !== record.id && taskIdOf(each) === taskId);
+  return { id, record: request ?? record };
 }
 
 /** Whether there was nothing to finish, and the user did not name the task: then it is left out of the result. */

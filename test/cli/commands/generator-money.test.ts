@@ -1,7 +1,8 @@
-import { writeFile } from "node:fs/promises";
+import { readdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { agent } from "../../mcp/mcp-world.ts";
+import { jsonLines } from "../../support/batch-world.ts";
 import { leaveAtGenerator } from "../../support/generator-task.ts";
 import { type GeneratorWorld, generatorWorld, makesImage, refuses } from "../../support/generator-world.ts";
 import { EVENTS, WORK } from "../../support/records.ts";
@@ -56,6 +57,24 @@ describe("the price of eight images, each of which costs 5 credits", () => {
     const { code, stderr } = await run(["batch", "rows.txt", PAID, "-n", "8"], { env });
     expect([code, stderr]).toEqual([2, expect.stringContaining("costs 40 credits, more than 39")]);
     expect(generator.submits()).toEqual([]);
+  });
+
+  it("is told without that of an image that was refused, wherever it is told", async () => {
+    const { run, json, env, cwd } = await pricedWorld(
+      inTurn(makesImage, refuses(400, "moderation_blocked"), makesImage),
+    );
+    const batch = ["batch", "rows.txt", "-n", "8", "-o", "pictures/", PAID, "--yes"];
+    const summaryOf = async () => jsonLines((await run([...batch, "--json"], { env })).stdout).at(-1);
+    expect(await summaryOf()).toMatchObject({ credits: 35 });
+    expect(await summaryOf()).toMatchObject({ credits: 0, creditsBefore: 35 });
+    const { document: history } = await json(["history"], { env });
+    expect(history).toMatchObject([{ credits: 35 }]);
+    const { document: summary } = await json(["history", "--summary"], { env });
+    expect(summary.total).toMatchObject({ credits: 35 });
+    const [file = ""] = await readdir(path.join(cwd, "pictures")).then((names) =>
+      names.filter((name) => name.endsWith(".png")),
+    );
+    expect((await json(["show", path.join("pictures", file)], { env })).document.credits).toBe(35);
   });
 
   it("exceeds the cap of an agent's session", async () => {

@@ -148,6 +148,20 @@ describe("generate with the user's own generator", () => {
     });
   });
 
+  it("names no command that resumes a paid task of which all but a lost image is saved", async () => {
+    const { json } = await generatorWorld(inTurn(makesImage, reset));
+    const first = await json(["generate", "a cat", "-n", "2", "--generator-paid"]);
+    const taskId = String(first.document.taskId);
+    for (const { code, document } of [
+      first,
+      await json(["status", taskId]),
+      await json(["resume", taskId]),
+    ]) {
+      expect([code, document.resume, document.files?.length]).toEqual([10, null, 1]);
+      expect(document.error?.hint).toMatch(/^To stop tracking what is lost: imggen resume \S+ --dismiss$/);
+    }
+  });
+
   it("passes its words on where it refuses, at no charge, and asks no second time", async () => {
     const { json, generator } = await generatorWorld(refuses(400, "moderation_blocked", "No cats here."));
     const { code, document } = await json(["generate", "a cat"]);
@@ -302,6 +316,18 @@ describe("a paid generator", () => {
 });
 
 describe("a batch with the user's own generator", () => {
+  it("submits a row again that was refused, as its hint says", async () => {
+    const { run, cwd, prompts } = await generatorWorld(
+      inTurn(refuses(400, "moderation_blocked"), makesImage),
+    );
+    await writeFile(path.join(cwd, "foxes.txt"), "a fox\n");
+    const batch = ["batch", "foxes.txt", "--json", "--generator-paid", "--yes"];
+    const [row] = (await run(batch)).stdout.split("\n").map((line) => line && JSON.parse(line));
+    expect(row?.error?.hint).toBe("Nothing was charged. The next run of this batch submits it again.");
+    expect((await run(batch)).code).toBe(0);
+    expect(prompts()).toEqual(["a fox", "a fox"]);
+  });
+
   const rows = (count: number) => Array.from({ length: count }, (_, at) => `fox ${at + 1}`).join("\n");
 
   it("stops at the first row where the key is refused: what is not under way yet is not sent", async () => {

@@ -1,3 +1,4 @@
+import path from "node:path";
 import { expect, it } from "vitest";
 import { eventLine } from "../../../src/cli/commands/serve.ts";
 import { InterruptedError } from "../../../src/core/errors.ts";
@@ -5,6 +6,7 @@ import { systemClock } from "../../../src/lib/clock.ts";
 import type { ServeEvent } from "../../../src/serve/start.ts";
 import { begunTask } from "../../../src/task/record.ts";
 import { clientOf } from "../../sandbox/live.ts";
+import { dataOf } from "../../serve/serve-world.ts";
 import { generatorWorld, makesImage } from "../../support/generator-world.ts";
 import type { RunResult } from "../../support/in-process.ts";
 import type { Behaviour } from "../../support/scripted-server.ts";
@@ -30,7 +32,8 @@ async function serving(generate: Behaviour, flags: readonly string[] = [], onStd
     stop.abort(new InterruptedError("SIGTERM"));
     return run;
   };
-  return { ...clientOf(baseUrl, apiKey), begun, end };
+  const account = { IMGGEN_BASE_URL: baseUrl, IMGGEN_API_KEY: apiKey, IMGGEN_GENERATOR: undefined };
+  return { ...clientOf(baseUrl, apiKey), ...world, account, begun, end };
 }
 
 it("serves the generator until it is stopped, finishes what runs, and says a line for each task", async () => {
@@ -49,6 +52,20 @@ it("serves the generator until it is stopped, finishes what runs, and says a lin
     new RegExp(`^\\d\\d:\\d\\d:\\d\\d ${running} completed, flux, 8x6, [\\d.]+ m?s, 1 waiting$`, "m"),
   );
   expect(stderr.match(/ completed, /g)).toHaveLength(1);
+});
+
+it("leaves a request of the same home to be saved where it was to go, by the id of both", async () => {
+  const { json, account, poll, end, cwd } = await serving(makesImage);
+  const wanted = ["generate", "a fox", "-m", "flux", "--no-validate", "--no-wait", "-o", "fox.png"];
+  const { document } = await json(wanted, { env: account });
+  await expect.poll(async () => dataOf(await poll(String(document.taskId))).status).toBe("completed");
+  const resumed = await json(["resume", String(document.taskId)], { env: account });
+  expect(resumed).toMatchObject({
+    code: 0,
+    document: { ok: true, files: [{ path: path.join(cwd, "fox.png") }] },
+  });
+  expect((await json(["history", "--unfinished"])).document).toEqual([]);
+  await end();
 });
 
 it("gives up what still runs after its grace, and leaves it queued where it is free", async () => {

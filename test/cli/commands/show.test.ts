@@ -6,6 +6,8 @@ import { describe, expect, it } from "vitest";
 import { pngChunk, pngHeader, pngSignature } from "../../lib/image/builders.ts";
 import { type CommandWorld, commandWorld } from "../../support/command-world.ts";
 import { PICTURE } from "../../support/images.ts";
+import { type Behaviour, response } from "../../support/scripted-server.ts";
+import { completedAt, taskIs } from "../../support/scripts.ts";
 import { withConfig } from "../../support/settings-file.ts";
 
 const FOX = ["generate", "a fox", "-m", "z-image", "-r", "16:9", "-o", "fox.png"];
@@ -59,6 +61,25 @@ describe("show", () => {
     expect((await world.run(["show", "fox.png"], elsewhere)).stderr).toContain("a fox");
     expect((await world.run(["show", "moved.png"], elsewhere)).stderr).toBe("moved.png (64×48)\n");
   });
+
+  it.each(["is unfinished", "failed since"])(
+    "knows the image that was saved of a task that %s, as other commands do",
+    async (what) => {
+      let poll = completedAt("/1.png", "/gone.png");
+      const file: Behaviour = ({ target }, socket) =>
+        void socket.write(target === "/gone.png" ? response(404, "") : response(200, PICTURE));
+      const world = await commandWorld({ poll: (...request) => poll(...request), file });
+      expect((await world.run(FOX)).code).toBe(8);
+      poll = what === "is unfinished" ? poll : taskIs({ status: "failed", errorCode: 7 });
+      await world.run(["resume"]);
+      const files = [{ path: path.join(world.cwd, "fox.png") }];
+      for (const command of ["show", "status"])
+        for (const named of ["task-1", "fox.png"])
+          expect((await world.json([command, named])).document).toMatchObject({ taskId: "task-1", files });
+      const { document } = await world.json(["rerun", "fox.png", "--dry-run"]);
+      expect(document).toMatchObject({ request: { prompt: "a fox" } });
+    },
+  );
 
   it("draws several as one grid, and names each below it", async () => {
     const world = await worldWithFox();

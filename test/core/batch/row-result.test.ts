@@ -1,7 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { mismatchWarnings } from "../../../src/core/batch/row-result.ts";
+import type { PlannedRow } from "../../../src/core/batch/plan.ts";
+import { mismatchWarnings, resultOf } from "../../../src/core/batch/row-result.ts";
+import { reportOf } from "../../../src/core/task/report.ts";
+import { CANCELLED } from "../../../src/core/task/task-error.ts";
 import type { GenerationRequest } from "../../../src/task/request.ts";
 import type { SavedFile } from "../../../src/task/saved-file.ts";
+import { EVENTS, recordOf, WORK } from "../../support/records.ts";
 
 function image(width: number, height: number): SavedFile {
   return { path: "/out/1.png", url: "", mediaType: "image/png", bytes: 1, sha256: "", width, height };
@@ -57,4 +61,11 @@ describe("a warning that what came is not what was asked for", () => {
     expect(warningsOf({ ratio: "1:1", maxImages: 4 })).toEqual([]);
     expect(mismatchWarnings({ request: null, files: [image(1, 9)] })).toEqual([]);
   });
+});
+
+it("a row that was cancelled before it was sent is submitted again by the next run, as its hint says", () => {
+  const record = recordOf([{ ...EVENTS.not_sent, why: CANCELLED }], WORK);
+  const { error, state } = resultOf({} as PlannedRow, reportOf(record), true);
+  expect(state).toBe("new");
+  expect(error?.hint).toBe("Nothing was charged. The next run of this batch submits it again.");
 });

@@ -9,7 +9,7 @@ import { png } from "../../support/images.ts";
 import { runCommand } from "../../support/in-process.ts";
 import { liveService } from "../../support/live-server.ts";
 import { type Behaviour, success } from "../../support/scripted-server.ts";
-import { completedAt, replies, stillRunning } from "../../support/scripts.ts";
+import { completedAt, replies, stillRunning, taskIs } from "../../support/scripts.ts";
 import { agent, FOX, mcpFolders, sandboxAgent, sandboxHistory, serviceAgent } from "../mcp-world.ts";
 
 describe("generate_image", () => {
@@ -89,6 +89,23 @@ describe("generate_image", () => {
     expect(new Set(ids).size).toBe(1);
     expect(again.document).toMatchObject({ reused: true, session: { credits: 2 } });
     expect(await sandboxHistory(world)).toHaveLength(1);
+  });
+
+  it("is charged once where its task has failed too, and says what makes a new one", async () => {
+    const { call, server } = await serviceAgent({ poll: taskIs({ status: "failed", errorCode: 7 }) });
+    for (let calls = 0; calls < 2; calls += 1) {
+      const { isError, document } = await call("generate_image", FOX);
+      expect({ isError, document }).toMatchObject({
+        isError: true,
+        document: { taskId: "task-1", charged: "unknown", session: { credits: 2 } },
+      });
+      expect(document.error?.hint).toBe(
+        "It may have been charged. imggen does not retry by itself; reuse: false charges again.",
+      );
+    }
+    expect(server.submits()).toHaveLength(1);
+    const { document } = await call("generate_image", { ...FOX, reuse: false });
+    expect(document).toMatchObject({ taskId: "task-2", session: { credits: 4 } });
   });
 
   it("is copied to the file that a further call names, while it is under way and once it is saved", async () => {
