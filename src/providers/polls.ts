@@ -17,7 +17,7 @@ export type Fields = Readonly<Record<string, unknown>>;
 /** Sends a GET to one address of a job. @param read what its reply says of the job; null if it is not understood */
 export type Look = (
   at: OwnUrl | null,
-  read: (said: Fields) => PolledState | null,
+  read: (said: Fields, json: unknown) => PolledState | null,
   /** Reads a reply that is not a success; null where it says nothing of the job: it then counts as a poll that failed. */
   ofFailure?: (reply: HttpReply) => PolledState | null,
 ) => Promise<PollReply>;
@@ -46,7 +46,8 @@ export class Polls {
           return task === null ? this.#unusable(reply, id) : { outcome: "state", task };
         }
         this.#missing.delete(id);
-        const task = read(fieldsOf(lenientJson(reply.body)));
+        const json = lenientJson(reply.body);
+        const task = read(fieldsOf(json), json);
         return task === null ? failedPoll("its reply says nothing of the job") : { outcome: "state", task };
       } catch (error) {
         return this.#failed(error);

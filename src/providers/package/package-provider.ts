@@ -1,7 +1,8 @@
 import { errorText } from "../../lib/error-text.ts";
+import { isJsonObject } from "../../lib/json.ts";
 import { type Answer, answerOf, base64Images, type ReplyImage } from "../answer.ts";
 import { clauseOf, failedPoll } from "../failures.ts";
-import { imageService } from "../image-service.ts";
+import { answerReader, imageService } from "../image-service.ts";
 import { type JobForm, jobService, urlsIn } from "../job-service.ts";
 import type { ServerSetup } from "../kind.ts";
 import { lenientJson } from "../lenient-json.ts";
@@ -12,7 +13,7 @@ import { ProviderServer } from "../provider-http.ts";
 import { referenceUrls } from "../reference-files.ts";
 import { isSuccess, jsonIn, type StoredReply } from "../reply-file.ts";
 import type { JobContext, ServiceRequest } from "../server-provider.ts";
-import type { Fetch, Job, JobState, Provider, ProviderPackage, ReadImage } from "./interface.ts";
+import type { Fetch, Job, JobState, Provider, ProviderPackage, ReadImage, ReadReply } from "./interface.ts";
 
 /** Makes images with a package. The same code as for every other service does the work. */
 export function packageProvider(
@@ -30,9 +31,11 @@ export function packageProvider(
     check: (job: CheckedJob) => problemOf(job, definition, provider),
     request: (job: port.Job, context: JobContext) => requestOf(job, provider, context),
   };
+  const readAnswer = (reply: StoredReply) => answerIn(reply, provider);
+  const answer = answerReader(server, readAnswer);
   const service = provider.poll
-    ? jobService(setup, server, { ...form, ...pollForm(provider, server) }, deps)
-    : imageService(setup, server, { ...form, readAnswer: (reply) => answerIn(reply, provider) }, deps);
+    ? jobService(setup, server, { ...form, ...pollForm(provider, server), answer }, deps)
+    : imageService(setup, server, { ...form, readAnswer }, deps);
   return { ...service, models: () => modelsOf(provider) };
 }
 
@@ -52,8 +55,8 @@ function problemOf(
 
 function pollForm(provider: Provider, server: ProviderServer): Omit<JobForm, "check" | "request"> {
   return {
-    idIn(said) {
-      const read = provider.read(said);
+    idIn(_said, _job, json) {
+      const read = readBy(provider, json);
       return read !== null && "id" in read && isId(read.id) ? read.id : null;
     },
     poll: (id, look, polls) => polled(id, provider, { look, polls, server }),
@@ -111,8 +114,8 @@ async function polled(
 ): Promise<port.PollReply> {
   const fetch: Fetch = async (at) => {
     const got: unknown[] = [];
-    const reply = await look(urlOf(at, server), (said) => {
-      got.push(said);
+    const reply = await look(urlOf(at, server), (_said, json) => {
+      got.push(json);
       return { status: "running", word: null };
     });
     if (got.length === 0) throw new Unanswered(reply);
@@ -140,15 +143,21 @@ function stateOf(said: JobState, polls: Polls): port.PolledState {
   }
 }
 
+/** What a package says of a reply; null also for what is no object. */
+function readBy(provider: Provider, reply: unknown): ReadReply | null {
+  const read: unknown = provider.read(reply);
+  return isJsonObject(read) ? (read as ReadReply) : null;
+}
+
 function answerIn(reply: StoredReply, provider: Provider): Answer {
   const json = jsonIn(reply);
   if (json === undefined) return { kind: "cut" };
   const body = reply.body.toString("utf8");
-  const read = provider.read(json);
+  const read = readBy(provider, json);
   if (read === null || "id" in read) return { kind: "none", body };
   if ("refused" in read) return { kind: "none", body: refusal(read.refused) };
   const images = "images" in read ? read.images : [read];
-  return answerOf(images.flatMap(imageIn), read.usage, body);
+  return answerOf(images.filter(isJsonObject).flatMap(imageIn), read.usage, body);
 }
 
 /** A package's image as a list, which is empty if there is none. */

@@ -163,6 +163,50 @@ describe("a package that answers with the image itself", () => {
   });
 });
 
+describe("a package that may answer with an id or with the image", () => {
+  const code = `${HEAD}{
+    request: () => ({ path: "/jobs", body: {} }),
+    read: (reply) => Array.isArray(reply) ? { id: reply[0].job } : reply.png ? { base64: reply.png } : reply.no ? { refused: reply.no } : undefined,
+    poll: async (id, { fetch }) => {
+      const [job] = await (await fetch("/jobs/" + id)).json();
+      return { status: "done", urls: [job.image] };
+    },
+  }) };`;
+  const answering = async (script: Partial<Record<Part, Behaviour>>) => {
+    const double = await serviceDouble({ ...EXAMPLE, kind: "npm:fox" }, script);
+    return providerOf(double.spec, await installed(code));
+  };
+
+  it("makes the image of a reply that holds it, also after a crash", async () => {
+    const { submit, provider } = await answering({
+      submit: answers(() => json({ png: PICTURE.toString("base64") })),
+    });
+    const { job, reply } = await submit();
+    expect(reply).toEqual({ outcome: "made", usage: null });
+    expect(await provider.images?.(job)).toEqual([{ kind: "bytes", bytes: PICTURE }]);
+    expect(await provider.recover?.(job, ALONE)).toEqual(reply);
+  });
+
+  it.each([
+    [{ no: "against the rules" }, "generation_failed"],
+    [{ hello: "world" }, "unknown"],
+  ])("answers with %j: %s", async (reply, what) => {
+    const { submit } = await answering({ submit: answers(() => json(reply)) });
+    expect((await submit()).what).toBe(what);
+  });
+
+  it("is told lists as they are", async () => {
+    const { submit, provider } = await answering({
+      submit: answers(() => json([{ job: "job-1" }])),
+      poll: answers(() => json([{ image: "https://a.example/1.png" }])),
+    });
+    expect((await submit()).reply).toEqual({ outcome: "accepted", taskId: "job-1" });
+    expect(await provider.poll?.("job-1", undefined, signal)).toMatchObject({
+      task: { status: "completed", urls: ["https://a.example/1.png"] },
+    });
+  });
+});
+
 describe("a package", () => {
   it.each([
     ["module.exports = {};", "its version is undefined, and 1 is known"],
