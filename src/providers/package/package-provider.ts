@@ -14,6 +14,7 @@ import { referenceUrls } from "../reference-files.ts";
 import { isSuccess, jsonIn, type StoredReply } from "../reply-file.ts";
 import type { JobContext, ServiceRequest } from "../server-provider.ts";
 import type { Fetch, Job, JobState, Provider, ProviderPackage, ReadImage, ReadReply } from "./interface.ts";
+import { called, ended } from "./own-code.ts";
 
 /** Makes images with a package. The same code as for every other service does the work. */
 export function packageProvider(
@@ -26,7 +27,8 @@ export function packageProvider(
   const { otherHosts } = definition;
   const server = new ProviderServer({ ...setup, ...(otherHosts !== undefined && { otherHosts }) }, deps);
   const options = { model, isPaid };
-  const provider = definition.create({ url, key, options, fetch: fetchFrom(server) });
+  const { title } = definition;
+  const provider = called(title, () => definition.create({ url, key, options, fetch: fetchFrom(server) }));
   const form = {
     check: (job: CheckedJob) => problemOf(job, definition, provider),
     request: (job: port.Job, context: JobContext) => requestOf(job, provider, context),
@@ -36,7 +38,14 @@ export function packageProvider(
   const service = provider.poll
     ? jobService(setup, server, { ...form, ...pollForm(provider, server), answer }, deps)
     : imageService(setup, server, { ...form, readAnswer }, deps);
-  return { ...service, models: () => modelsOf(provider) };
+  const { poll } = service;
+  return {
+    ...service,
+    ...(poll && {
+      poll: (id, limitMs, signal) => pollEnded(poll(id, limitMs, signal), limitMs, signal, deps),
+    }),
+    models: (signal) => ended(modelsOf(provider), signal, deps.clock),
+  };
 }
 
 type CheckedJob = Parameters<NonNullable<port.Provider["check"]>>[0];
@@ -50,7 +59,12 @@ function problemOf(
   const stray = Object.keys(job.options.fields).find((name) => names && !names.includes(name));
   if (stray !== undefined) return `${title} has no setting ${stray}. It has: ${names?.join(", ") || "none"}.`;
   const urls = job.references.map((reference) => ("url" in reference ? reference.url : "data:"));
-  return provider.check?.(plainJob({ ...job, taskId: "" }, urls)) ?? null;
+  try {
+    const problem: unknown = provider.check?.(plainJob({ ...job, taskId: "" }, urls));
+    return typeof problem === "string" ? problem : null;
+  } catch (error) {
+    return `The package cannot check it: ${clauseOf(errorText(error))}.`;
+  }
 }
 
 function pollForm(provider: Provider, server: ProviderServer): Omit<JobForm, "check" | "request"> {
@@ -76,15 +90,18 @@ function isId(id: unknown): id is string {
   return typeof id === "string" && id !== "" && id.length <= LONGEST_ID && !/\p{Cc}/u.test(id);
 }
 
-/** @throws ProviderError (invalid) where the package cannot make a request of a job */
+/** @throws ProviderError (invalid) where the package cannot make a request of a job; a signal's reason */
 async function requestOf(job: port.Job, provider: Provider, context: JobContext): Promise<ServiceRequest> {
   const urls = referenceUrls(job.references, context);
   const images = urls.map((url) => (typeof url === "string" ? url : url.text()));
   try {
-    const { path, body } = await provider.request(plainJob(job, images));
+    const request = provider.request(plainJob(job, images));
+    const { path, body } = await ended(request, context.signal, context.clock);
     if (typeof path !== "string" || !path.startsWith("/")) throw new Error("it names no path");
     return { path, body };
   } catch (cause) {
+    const { aborted, reason } = context.signal;
+    if (aborted && cause === reason && !(cause instanceof port.TimeLimitError)) throw cause;
     const message = `The package makes no request of it: ${clauseOf(errorText(cause))}.`;
     throw port.unsendable(message, { cause });
   }
@@ -127,6 +144,20 @@ async function polled(
   } catch (error) {
     if (error instanceof Unanswered) return error.reply;
     return failedPoll(clauseOf(server.mask(errorText(error))));
+  }
+}
+
+/** A poll that does not end is one that may be sent again. Never throws. */
+async function pollEnded(
+  poll: Promise<port.PollReply>,
+  limitMs: number | undefined,
+  signal: AbortSignal,
+  { clock }: ProviderDeps,
+): Promise<port.PollReply> {
+  try {
+    return await ended(poll, signal, clock, limitMs);
+  } catch (error) {
+    return failedPoll(errorText(error));
   }
 }
 

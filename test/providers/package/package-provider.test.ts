@@ -215,6 +215,9 @@ describe("a package", () => {
     ["module.exports = { version: 1, title: 'x', url: 'https://x.example' };", "or no create"],
     ["throw new Error('boom');", "cannot be loaded: boom"],
     ["module.exports = null;", "its version is undefined"],
+    [`${HEAD}{}), concurrency: 0 };`, "its concurrency is not a whole number"],
+    [`${HEAD}{}), otherHosts: "images.example" };`, "its otherHosts is not the end of host names"],
+    [`${HEAD}{}), keyVariables: "FOX_KEY" };`, "its keyVariables is not a list of texts"],
   ])("that is %s is refused", async (code, why) => {
     const config = await installed(code);
     expect(() => installedPackage(named("npm:fox"), config)).toThrow(why);
@@ -236,6 +239,39 @@ describe("a package", () => {
       expect(() => parseGeneratorSpec(text, "--generator")).toThrow(/names no package/);
     },
   );
+
+  it.each([
+    ["create", `${HEAD} (() => { throw new Error("boom"); })()) };`],
+    ["keyHeaders", `${HEAD}{}), keyHeaders: () => { throw new Error("boom"); } };`],
+  ])("whose %s throws is named, as no bug of imggen", async (_what, code) => {
+    const config = await installed(code);
+    await expect(providerOf("npm:fox", config)).rejects.toThrow("The package for Fox cannot be used: boom.");
+  });
+
+  it.each([
+    ["throws", "{ throw new Error('boom'); }", "The package cannot check it: boom."],
+    ["answers with false", "{ return false; }", null],
+  ])("whose check %s", async (_what, body, problem) => {
+    const { provider } = await providerOf("npm:fox", await installed(`${HEAD}{ check() ${body} }) };`));
+    expect(provider.check?.(await jobFor())).toBe(problem);
+  });
+
+  it("whose poll never ends has failed to answer that poll", async () => {
+    const code = `${HEAD}{ poll: () => new Promise(() => {}) }) };`;
+    const { provider } = await providerOf("npm:fox", await installed(code));
+    expect(await provider.poll?.("job-1", 20, signal)).toMatchObject({
+      outcome: "retry",
+      why: "the package does not answer within 20 ms",
+    });
+  });
+
+  it("whose request is never ready is given up with the signal, and nothing is sent", async () => {
+    const code = `${HEAD}{ request: () => new Promise(() => {}), read: () => null }) };`;
+    const { provider } = await providerOf("npm:fox", await installed(code));
+    const job = await jobFor({ isPaid: true });
+    const given = { ...ALONE, signal: AbortSignal.timeout(20) };
+    expect(await provider.submit(job, given)).toMatchObject({ outcome: "not_sent" });
+  });
 
   it("whose request cannot be made sends nothing", async () => {
     const code = `${HEAD}{ request: () => { throw new Error("no such style"); }, read: () => null }) };`;
