@@ -101,10 +101,15 @@ export class Polls {
   }
 
   #noKey(words: string): AuthRequiredError {
-    return new AuthRequiredError(`${this.#server.host} does not accept the key (${words}).`, {
-      charged: "yes",
-      hint: "The job goes on there. With a key that it accepts, imggen resume saves its image.",
-    });
+    const { host, hasKey } = this.#server;
+    const [message, hint] = hasKey
+      ? [`${host} does not accept the key`, "With a key that it accepts, imggen resume saves its image."]
+      : [
+          `${host} needs a key, and none is known for it`,
+          "The one in IMGGEN_GENERATOR_KEY is sent beside --generator alone; imggen login --generator stores one.",
+        ];
+    const facts = { charged: "yes", hint: `The job goes on there. ${hint}` } as const;
+    return new AuthRequiredError(`${message} (${words}).`, facts);
   }
 
   #elsewhere(): RejectedRequestError {
