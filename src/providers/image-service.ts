@@ -1,3 +1,4 @@
+import { isPresent } from "../lib/durable.ts";
 import type { ReadAnswer } from "./answer.ts";
 import { replyWithoutImage } from "./failed-reply.ts";
 import { settledWithReply } from "./kept-reply.ts";
@@ -41,8 +42,12 @@ export function answerReader(server: ProviderServer, readAnswer: ReadAnswer): An
       return { outcome: "made", usage: usageIn(answer.usage, server.mask) };
     },
     async images(job) {
-      const stored = await readReplyFile(replyFile(job));
+      const file = replyFile(job);
+      const stored = await readReplyFile(file);
       const answer = stored && readAnswer(stored);
+      // A full disk has not taken its end.
+      if ((answer === null || answer.kind === "cut") && isPresent(file))
+        throw server.lost(stored?.cut ?? "its end is not on the disk");
       if (answer?.kind !== "images") throw new Error("there is no image in the reply that was kept");
       return answer.images.map((image) =>
         "url" in image ? server.imageAt(image.url) : { kind: "bytes", bytes: image.bytes },

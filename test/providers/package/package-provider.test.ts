@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, stat, truncate, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { PackageName } from "../../../src/providers/kinds.ts";
@@ -149,6 +149,16 @@ describe("a package that answers with the image itself", () => {
     expect(reply).toEqual({ outcome: "made", usage: { cost: 1 } });
     expect(await provider.images?.(job)).toEqual([{ kind: "bytes", bytes: PICTURE }]);
     expect(await provider.recover?.(job, ALONE)).toEqual(reply);
+  });
+
+  it("has none any more where the disk has not the end of its reply", async () => {
+    const { submit, provider } = await drawing({ png: PICTURE.toString("base64") });
+    const { job } = await submit();
+    const file = path.join(job.folder, "reply");
+    for (const bytes of [(await stat(file)).size - 9, 0]) {
+      await truncate(file, bytes);
+      await expect(provider.images?.(job)).rejects.toMatchObject({ failure: { kind: "lost" } });
+    }
   });
 
   it.each([
