@@ -3,7 +3,8 @@ import { isJsonObject } from "../../lib/json.ts";
 import { type Answer, answerOf, base64Images, type ReplyImage } from "../answer.ts";
 import { clauseOf, failedPoll } from "../failures.ts";
 import { answerReader, imageService } from "../image-service.ts";
-import { type JobForm, jobService, urlsIn } from "../job-service.ts";
+import { type JobForm, jobService, urlsIn, wordsOf } from "../job-service.ts";
+import { isInline } from "../kept-result.ts";
 import type { ServerSetup } from "../kind.ts";
 import { lenientJson } from "../lenient-json.ts";
 import type { Look, Polls } from "../polls.ts";
@@ -140,7 +141,7 @@ async function polled(
   };
   try {
     if (!provider.poll) throw new TypeError("the package cannot poll");
-    return { outcome: "state", task: stateOf(await provider.poll(id, { fetch }), polls) };
+    return { outcome: "state", task: stateOf(await provider.poll(id, { fetch }), polls, server) };
   } catch (error) {
     if (error instanceof Unanswered) return error.reply;
     return failedPoll(clauseOf(server.mask(errorText(error))));
@@ -161,14 +162,18 @@ async function pollEnded(
   }
 }
 
-function stateOf(said: JobState, polls: Polls): port.PolledState {
+function stateOf(said: JobState, polls: Polls, server: ProviderServer): port.PolledState {
   switch (said.status) {
     case "running":
       return { status: "running", word: null };
     case "failed":
-      return polls.failed(clauseOf(said.why));
+      return polls.failed(wordsOf(said.why) ?? "failed");
     case "done":
-      return polls.finished(said.urls.flatMap(urlsIn), said.usage, said);
+      return polls.finished(
+        urlsIn([said.urls].flat().map((url) => addressed(url, server))),
+        said.usage,
+        said,
+      );
     default:
       throw new Error("the package says nothing of the job");
   }
@@ -178,6 +183,11 @@ function stateOf(said: JobState, polls: Polls): port.PolledState {
 function readBy(provider: Provider, reply: unknown): ReadReply | null {
   const read: unknown = provider.read(reply);
   return isJsonObject(read) ? (read as ReadReply) : null;
+}
+
+/** An image's URL, which may be relative to the server; anything else as it is. */
+function addressed(url: unknown, server: ProviderServer): unknown {
+  return typeof url === "string" && url !== "" && !isInline(url) ? server.imageAt(url) : url;
 }
 
 function answerIn(reply: StoredReply, provider: Provider): Answer {

@@ -266,6 +266,25 @@ describe("a package", () => {
     expect(provider.check?.(await jobFor())).toBe(problem);
   });
 
+  it.each([
+    ["a failure without a reason", `{ status: "failed", why: undefined }`, { status: "failed" }],
+    [
+      "a URL in place of a list, and a cost that is not there",
+      `{ status: "done", urls: "https://a.example/1.png", usage: { cost: undefined } }`,
+      { status: "completed", urls: ["https://a.example/1.png"] },
+    ],
+    [
+      "a URL relative to its server",
+      `{ status: "done", urls: ["/files/1.png"] }`,
+      { status: "completed", urls: ["http://localhost:1/files/1.png"] },
+    ],
+    ["no URL at all", `{ status: "done" }`, { status: "completed", urls: [], unread: { urls: [] } }],
+  ])("may say of a job %s", async (_what, said, task) => {
+    const code = `${HEAD}{ poll: () => (${said}) }) };`;
+    const { provider } = await providerOf("npm:fox", await installed(code));
+    expect(await provider.poll?.("job-1", undefined, signal)).toMatchObject({ outcome: "state", task });
+  });
+
   it("whose poll never ends has failed to answer that poll", async () => {
     const code = `${HEAD}{ poll: () => new Promise(() => {}) }) };`;
     const { provider } = await providerOf("npm:fox", await installed(code));
