@@ -45,7 +45,7 @@ export function packageProvider(
     ...(poll && {
       poll: (id, limitMs, signal) => pollEnded(poll(id, limitMs, signal), limitMs, signal, deps),
     }),
-    models: (signal) => ended(modelsOf(provider), signal, deps.clock),
+    models: (signal) => modelsOf(provider, server, signal, deps),
   };
 }
 
@@ -210,9 +210,22 @@ function refusal(message: string): string {
   return JSON.stringify({ error: { message, code: "moderation" } });
 }
 
-async function modelsOf(provider: Provider): Promise<string[] | null> {
-  const names = (await provider.models?.()) ?? null;
-  return names === null ? null : names.filter((name) => typeof name === "string");
+/** @throws ProviderError where the package cannot say, which is no verdict on any model; the signal's reason */
+async function modelsOf(
+  provider: Provider,
+  server: ProviderServer,
+  signal: AbortSignal,
+  { clock }: ProviderDeps,
+): Promise<string[] | null> {
+  try {
+    const names: unknown = (await ended(provider.models?.(), signal, clock)) ?? null;
+    if (names !== null && !Array.isArray(names)) throw new Error("what it names is no list");
+    return names?.filter((name) => typeof name === "string") ?? null;
+  } catch (cause) {
+    if (cause instanceof port.ProviderError || (signal.aborted && cause === signal.reason)) throw cause;
+    const message = `The package cannot list its models: ${clauseOf(server.mask(errorText(cause)))}.`;
+    throw new port.ProviderError(message, { kind: "unsent" }, { cause });
+  }
 }
 
 const FETCH_MS = 15_000;

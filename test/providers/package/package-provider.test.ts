@@ -7,6 +7,7 @@ import { parseGeneratorSpec } from "../../../src/providers/spec.ts";
 import { answers, type Part, serviceDouble } from "../../support/doubles/double.ts";
 import { EXAMPLE, installExample } from "../../support/doubles/example.ts";
 import { PICTURE } from "../../support/images.ts";
+import { liveServer } from "../../support/live-server.ts";
 import { type Behaviour, json } from "../../support/scripted-server.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { ALONE, type JobParts, jobFor, opened, told } from "../job.ts";
@@ -283,6 +284,20 @@ describe("a package", () => {
     const code = `${HEAD}{ poll: () => (${said}) }) };`;
     const { provider } = await providerOf("npm:fox", await installed(code));
     expect(await provider.poll?.("job-1", undefined, signal)).toMatchObject({ outcome: "state", task });
+  });
+
+  it.each([
+    ["throws", "() { throw new Error('no list'); }", "no list"],
+    ["gets no list from its server", ": async () => (await fetch('/models')).json()", "HTTP 404"],
+    ["answers with no list", ": () => ({ a: 1 })", "no list"],
+  ])("whose models() %s says nothing of any model", async (_what, models, why) => {
+    const code = `${HEAD.replace("()", "({ fetch })")}{ models${models} }) };`;
+    const { origin } = await liveServer((_request, socket) => void socket.write(json({}, 404)));
+    const { provider } = await providerOf(`npm:fox:${origin}`, await installed(code));
+    await expect(provider.models?.(signal)).rejects.toMatchObject({
+      failure: { kind: "unsent" },
+      message: expect.stringContaining(why),
+    });
   });
 
   it("whose poll never ends has failed to answer that poll", async () => {
