@@ -1,3 +1,4 @@
+import { isPresent } from "../lib/durable.ts";
 import type { ReadAnswer } from "./answer.ts";
 import { replyWithoutImage } from "./failed-reply.ts";
 import { settledWithReply } from "./kept-reply.ts";
@@ -23,6 +24,38 @@ export interface ImageForm extends RequestForm {
   stopPath?: string;
 }
 
+/** Reads replies that are the image itself. */
+export interface AnswerReader {
+  /** The outcome of the job's submit. @throws ProviderError */
+  read(reply: StoredReply, job: Job): SubmitReply;
+  /** As `Provider.images`, from the reply that was kept. */
+  images: NonNullable<Provider["images"]>;
+}
+
+export function answerReader(server: ProviderServer, readAnswer: ReadAnswer): AnswerReader {
+  return {
+    read(reply, job) {
+      if (!isSuccess(reply)) throw server.failure(reply, job.isPaid);
+      const answer = readAnswer(reply);
+      if (answer.kind === "cut") throw server.lost(reply.cut ?? "it ended before the image did");
+      if (answer.kind === "none") throw replyWithoutImage(answer.body, server.asked(job.isPaid));
+      return { outcome: "made", usage: usageIn(answer.usage, server.mask) };
+    },
+    async images(job) {
+      const file = replyFile(job);
+      const stored = await readReplyFile(file);
+      const answer = stored && readAnswer(stored);
+      // A full disk has not taken its end.
+      if ((answer === null || answer.kind === "cut") && isPresent(file))
+        throw server.lost(stored?.cut ?? "its end is not on the disk");
+      if (answer?.kind !== "images") throw new Error("there is no image in the reply that was kept");
+      return answer.images.map((image) =>
+        "url" in image ? server.imageAt(image.url) : { kind: "bytes", bytes: image.bytes },
+      );
+    },
+  };
+}
+
 /** A service that answers a request with its image. */
 export function imageService(
   setup: ServerSetup,
@@ -31,19 +64,13 @@ export function imageService(
   deps: ProviderDeps,
 ): Provider {
   const { models, readAnswer, stopPath } = form;
+  const { read, images } = answerReader(server, readAnswer);
   const send =
     form.send ??
     (async (job, how, context) => {
       const { path, body } = await form.request(job, context);
       return server.post(path, jsonBody(body), job, how);
     });
-  const read = (reply: StoredReply, job: Job): SubmitReply => {
-    if (!isSuccess(reply)) throw server.failure(reply, job.isPaid);
-    const answer = readAnswer(reply);
-    if (answer.kind === "cut") throw server.lost(reply.cut ?? "it ended before the image did");
-    if (answer.kind === "none") throw replyWithoutImage(answer.body, server.asked(job.isPaid));
-    return { outcome: "made", usage: usageIn(answer.usage, server.mask) };
-  };
   const isCut = (reply: StoredReply) => readAnswer(reply).kind === "cut";
   return {
     ...serverProvider(setup, server, form, { isCut, read }, deps),
@@ -64,14 +91,7 @@ export function imageService(
       const canStop = signal.aborted && !job.isPaid && stopPath !== undefined;
       return { ...reply, isStopped: canStop && (await server.cancel("POST", stopPath)) === true };
     },
-    async images(job) {
-      const stored = await readReplyFile(replyFile(job));
-      const answer = stored && readAnswer(stored);
-      if (answer?.kind !== "images") throw new Error("there is no image in the reply that was kept");
-      return answer.images.map((image) =>
-        "url" in image ? server.imageAt(image.url) : { kind: "bytes", bytes: image.bytes },
-      );
-    },
+    images,
     ...(models && { models: (signal) => modelsAt(server, models, signal) }),
   };
 }

@@ -2,12 +2,20 @@ import { fieldsOf } from "../lib/json.ts";
 import { base64Image } from "./answer.ts";
 import { closedFields } from "./cut-json.ts";
 import { replyWithoutImage } from "./failed-reply.ts";
+import type { AnswerReader } from "./image-service.ts";
 import { settledWithReply } from "./kept-reply.ts";
 import { isInline, keptResult } from "./kept-result.ts";
 import type { ServerSetup } from "./kind.ts";
 import { type Fields, type GetState, Polls } from "./polls.ts";
 import { jsonBody } from "./post-body.ts";
-import { type Job, type PollReply, type Provider, ProviderError, type WaitHow } from "./provider.ts";
+import {
+  type Job,
+  type PollReply,
+  type Provider,
+  ProviderError,
+  type SubmitReply,
+  type WaitHow,
+} from "./provider.ts";
 import type { ProviderDeps } from "./provider-deps.ts";
 import type { OwnUrl, ProviderServer } from "./provider-http.ts";
 import { isSuccess, jsonIn, type StoredReply } from "./reply-file.ts";
@@ -20,9 +28,11 @@ export interface JobForm extends RequestForm {
    * The id to record, from the reply to a submit: with it alone the job is polled, so where its address does not follow
    * from its id, it is its address. Null where there is none that may be used.
    */
-  idIn(said: Fields, job: Job): string | null;
+  idIn(said: Fields, job: Job, json: unknown): string | null;
   /** As `idIn`, from the whole fields of a reply that was cut. Absent: it needs a whole reply. */
   idInCut?(said: Fields, job: Job): string | null;
+  /** Reads a whole reply without an id, which may be the image itself. Absent: each reply has an id. */
+  answer?: AnswerReader;
   poll(id: string, getState: GetState, polls: Polls): Promise<PollReply>;
   /** How many jobs it lets run at once. Absent: any number. */
   mostRunning?: number;
@@ -38,9 +48,12 @@ export function jobService(
   deps: ProviderDeps,
 ): Provider {
   const polls = new Polls(server);
-  const read = (reply: StoredReply, job: Job) => {
+  const read = (reply: StoredReply, job: Job): SubmitReply => {
     if (!isSuccess(reply)) throw server.failure(reply, job.isPaid);
-    return { outcome: "accepted", taskId: idOf(reply, job, form, server) } as const;
+    const taskId = idIn(reply, job, form);
+    if (taskId !== null) return { outcome: "accepted", taskId };
+    if (form.answer === undefined) throw withoutId(reply, server);
+    return form.answer.read(reply, job);
   };
   const isCut = (reply: StoredReply, job: Job) =>
     jsonIn(reply) === undefined && idInCut(reply, job, form) === null;
@@ -63,15 +76,19 @@ export function jobService(
       const context = { ...deps, generatorUrl: new URL(setup.url), signal, onWarning };
       const sent = async (onSent: () => void) => {
         const { path, body } = await form.request(job, context);
-        const accepted = read(await server.post(path, jsonBody(body), job, { signal, onSent }), job);
-        running.began(accepted.taskId);
-        return accepted;
+        const reply = read(await server.post(path, jsonBody(body), job, { signal, onSent }), job);
+        if (reply.outcome === "accepted") running.began(reply.taskId);
+        return reply;
       };
       return settledWithReply(job, server.mask, sent, onSent);
     },
-    async images({ folder, isPaid }) {
-      const { urls, said } = await keptResult({ folder });
-      if (urls.length === 0) throw replyWithoutImage(said, server.asked(isPaid));
+    async images(job) {
+      const { answer } = form;
+      const kept = answer ? await keptResult(job).catch(() => null) : await keptResult(job);
+      // Its reply was the image itself: no poll had a result.
+      if (kept === null) return answer?.images(job) ?? [];
+      const { urls, said } = kept;
+      if (urls.length === 0) throw replyWithoutImage(said, server.asked(job.isPaid));
       return urls.map((url) => {
         const bytes = isInline(url) ? base64Image(url) : null;
         return bytes === null ? { kind: "url", url } : { kind: "bytes", bytes };
@@ -87,14 +104,17 @@ export function jobService(
   };
 }
 
-/** @throws ProviderError (lost) where a success names no job that can be asked for */
-function idOf(reply: StoredReply, job: Job, form: JobForm, server: ProviderServer): string {
+/** The id in a reply of success; null for none. */
+function idIn(reply: StoredReply, job: Job, form: JobForm): string | null {
   const json = jsonIn(reply);
-  const id = json === undefined ? idInCut(reply, job, form) : form.idIn(fieldsOf(json), job);
-  if (id !== null) return id;
-  if (json === undefined) throw server.lost(reply.cut ?? "it ended before the job's id");
+  return json === undefined ? idInCut(reply, job, form) : form.idIn(fieldsOf(json), job, json);
+}
+
+/** The error for a success that names no job that can be asked for. */
+function withoutId(reply: StoredReply, server: ProviderServer): ProviderError {
+  if (jsonIn(reply) === undefined) return server.lost(reply.cut ?? "it ended before the job's id");
   const message = `${server.host} took the request, and its reply names no job that can be asked for.`;
-  throw new ProviderError(message, { kind: "lost" });
+  return new ProviderError(message, { kind: "lost" });
 }
 
 /** A paid job is not lost with the end of its reply, if the id has arrived. */

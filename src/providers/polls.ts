@@ -17,7 +17,7 @@ export type Fields = Readonly<Record<string, unknown>>;
 /** Sends a GET to one address of a job. @param read what its reply says of the job; null if it is not understood */
 export type GetState = (
   at: OwnUrl | null,
-  read: (said: Fields) => PolledState | null,
+  read: (said: Fields, json: unknown) => PolledState | null,
   /** Reads a reply that is not a success; null where it says nothing of the job: it then counts as a poll that failed. */
   ofFailure?: (reply: HttpReply) => PolledState | null,
 ) => Promise<PollReply>;
@@ -46,7 +46,8 @@ export class Polls {
           return task === null ? this.#unusable(reply, id) : { outcome: "state", task };
         }
         this.#missing.delete(id);
-        const task = read(fieldsOf(lenientJson(reply.body)));
+        const json = lenientJson(reply.body);
+        const task = read(fieldsOf(json), json);
         return task === null ? failedPoll("its reply says nothing of the job") : { outcome: "state", task };
       } catch (error) {
         return this.#failed(error);
@@ -100,10 +101,15 @@ export class Polls {
   }
 
   #noKey(words: string): AuthRequiredError {
-    return new AuthRequiredError(`${this.#server.host} does not accept the key (${words}).`, {
-      charged: "yes",
-      hint: "The job goes on there. With a key that it accepts, imggen resume saves its image.",
-    });
+    const { host, hasKey } = this.#server;
+    const [message, hint] = hasKey
+      ? [`${host} does not accept the key`, "With a key that it accepts, imggen resume saves its image."]
+      : [
+          `${host} needs a key, and none is known for it`,
+          "The one in IMGGEN_GENERATOR_KEY is sent beside --generator alone; imggen login --generator stores one.",
+        ];
+    const facts = { charged: "yes", hint: `The job goes on there. ${hint}` } as const;
+    return new AuthRequiredError(`${message} (${words}).`, facts);
   }
 
   #elsewhere(): RejectedRequestError {

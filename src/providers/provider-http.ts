@@ -62,6 +62,11 @@ export class ProviderServer {
     return this.#base.host;
   }
 
+  /** Whether requests carry anything that may be a key. */
+  get hasKey(): boolean {
+    return Object.keys(this.#headers).length > 0;
+  }
+
   /** For messages: its base, without a query. */
   get address(): string {
     return `${this.#base.origin}${this.#base.pathname}`;

@@ -59,12 +59,16 @@ async function requireSpace(folder: string): Promise<void> {
   if (bavail * bsize < LEAST_FREE_BYTES) throw new Error("less than 64 MiB of the disk is free");
 }
 
+/** The ends of replies that the disk has not taken, by their files: this process reads them all the same. */
+const untaken = new Map<string, Buffer>();
+
 /**
  * A reply that is written to a private file while it arrives: its status and headers in the first line, its body after
  * that. What has arrived is in the file before anything reads it, so a process that is killed after the last byte has
- * lost nothing.
+ * lost nothing. What a full disk does not take stays in memory.
  */
 export class ReplyFile implements ReplyReceiver {
+  readonly #path: string;
   readonly #file: DiskFile;
   readonly #isSynced: boolean;
   readonly #mask: (text: string) => string;
@@ -73,9 +77,12 @@ export class ReplyFile implements ReplyReceiver {
   readonly #error: Buffer[] = [];
   #bytes = 0;
   #unsynced = 0;
+  /** From the first byte on that the disk has not taken. */
+  #untaken: Buffer[] = [];
   #syncing: Promise<void> = Promise.resolve();
 
-  private constructor(file: DiskFile, { isSynced, mask }: ReplyFileOptions) {
+  private constructor(path: string, file: DiskFile, { isSynced, mask }: ReplyFileOptions) {
+    this.#path = path;
     this.#file = file;
     this.#isSynced = isSynced;
     this.#mask = mask;
@@ -89,10 +96,11 @@ export class ReplyFile implements ReplyReceiver {
     const earlier = await readReplyFile(file);
     if (earlier !== null && isSuccess(earlier)) await whileInUse(() => renameSync(file, freeName(file)));
     removeIfPresent(file);
+    untaken.delete(file);
     if (options.isSynced) await requireSpace(path.dirname(file));
     const created = DiskFile.createExclusive(file, 0o600);
     if (options.isSynced) await syncFolder(path.dirname(file));
-    return new ReplyFile(created, options);
+    return new ReplyFile(file, created, options);
   }
 
   onHead(status: number, headers: ReplyHeaders): void {
@@ -102,7 +110,7 @@ export class ReplyFile implements ReplyReceiver {
       value === undefined || READ.has(name) ? value : this.#mask(String(value)),
     ]);
     const head = { status, headers: Object.fromEntries(masked) };
-    this.#file.write(Buffer.from(`${JSON.stringify(head)}\n`));
+    this.#write(Buffer.from(`${JSON.stringify(head)}\n`));
   }
 
   onData(chunk: Buffer): void {
@@ -112,12 +120,34 @@ export class ReplyFile implements ReplyReceiver {
       this.#error.push(chunk);
       return;
     }
-    this.#file.write(chunk);
+    this.#write(chunk);
     this.#unsynced += chunk.length;
     if (!this.#isSynced || this.#unsynced < SYNC_EVERY_BYTES) return;
     // What is on the disk early shortens the sync at the end.
     this.#unsynced = 0;
     this.#syncing = this.#file.sync().catch(() => {});
+  }
+
+  #write(bytes: Buffer): void {
+    let rest = bytes;
+    if (this.#untaken.length === 0) {
+      const before = this.#file.size;
+      try {
+        this.#file.write(bytes);
+        return;
+      } catch {
+        rest = bytes.subarray(this.#file.size - before);
+      }
+    }
+    this.#untaken.push(rest);
+  }
+
+  /** Writes what the disk has not taken again: there may be room by now. */
+  #writeUntaken(): void {
+    const rest = Buffer.concat(this.#untaken);
+    this.#untaken = [];
+    this.#write(rest);
+    if (this.#untaken.length > 0) untaken.set(this.#path, Buffer.concat(this.#untaken));
   }
 
   /** Waits until the disk has it, where that was asked for. */
@@ -127,7 +157,8 @@ export class ReplyFile implements ReplyReceiver {
       const error = Buffer.concat(this.#error);
       const masked = this.#mask(error.toString("utf8"));
       // One that is compressed is no text, and has no key that could be read in it.
-      this.#file.write(masked === error.toString("utf8") ? error : Buffer.from(masked));
+      this.#write(masked === error.toString("utf8") ? error : Buffer.from(masked));
+      this.#writeUntaken();
       if (this.#isSynced) await this.#file.sync();
     } catch {
       // What is there can still be read.
@@ -146,7 +177,8 @@ export class ReplyFile implements ReplyReceiver {
  */
 export async function readReplyFile(file: string, cut?: string | null): Promise<StoredReply | null> {
   if (!isPresent(file)) return null;
-  const bytes = readFileSync(file);
+  const rest = untaken.get(file);
+  const bytes = rest ? Buffer.concat([readFileSync(file), rest]) : readFileSync(file);
   const end = bytes.indexOf(END_OF_LINE);
   if (end === -1) return null;
   const head = fieldsOf(jsonOrNull(bytes.toString("utf8", 0, end)));

@@ -19,8 +19,11 @@ export function usageIn(said: unknown, mask: (text: string) => string): Usage | 
 
 /** A JSON value without what there is no room for; undefined for nothing. */
 function fitting(value: unknown, levels: number, room: { bytes: number }): unknown {
-  if (typeof value !== "object" || value === null)
-    return takesRoom(JSON.stringify(value), room) ? value : undefined;
+  if (typeof value !== "object" || value === null) {
+    // A package's object may hold what JSON has no form for.
+    const json = typeof value === "bigint" ? undefined : JSON.stringify(value);
+    return json !== undefined && takesRoom(json, room) ? value : undefined;
+  }
   if (levels === 0 || !takesRoom("{}", room)) return undefined;
   if (Array.isArray(value))
     return value.map((each) => fitting(each, levels - 1, room)).filter((each) => each !== undefined);

@@ -111,6 +111,20 @@ describe.each([REPLICATE, FAL, BFL])("$kind", (form) => {
     });
   });
 
+  it("says of a refused poll that no key is known, where none was sent", async () => {
+    const keyless = await serviceWorld(
+      form,
+      { poll: answers(() => form.error(401, "no key")) },
+      { key: null },
+    );
+    expect(await keyless.poll(await keyless.accepted())).toMatchObject({
+      error: {
+        message: expect.stringContaining("needs a key, and none is known for it"),
+        hint: expect.stringContaining("IMGGEN_GENERATOR_KEY is sent beside --generator alone"),
+      },
+    });
+  });
+
   it("ends no job because a poll breaks, or its reply is no JSON", async () => {
     const broken = await serviceWorld(form, { poll: reset });
     expect(await broken.poll(await broken.accepted())).toMatchObject({

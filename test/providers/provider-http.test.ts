@@ -1,9 +1,10 @@
+import { closeSync, openSync, writeSync } from "node:fs";
 import { readFile, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Proxies } from "../../src/api/proxies.ts";
-import { errorText } from "../../src/lib/error-text.ts";
+import { errorCode, errorText } from "../../src/lib/error-text.ts";
 import { ProviderServer, type ServerOptions } from "../../src/providers/provider-http.ts";
 import { readReplyFile } from "../../src/providers/reply-file.ts";
 import { CANARY } from "../support/canary.ts";
@@ -134,6 +135,40 @@ describe("a reply's file", () => {
       expect(await readReplyFile(file)).toBeNull();
     },
   );
+});
+
+/** Writes to a disk until it is full. */
+function fill(disk: string): void {
+  const file = openSync(path.join(disk, "fill"), "w");
+  try {
+    for (const bytes = Buffer.alloc(1024 * 1024); ; ) if (writeSync(file, bytes) < bytes.length) break;
+    for (const page = Buffer.alloc(4096); ; ) writeSync(file, page);
+  } catch (error) {
+    expect(errorCode(error)).toBe("ENOSPC");
+  } finally {
+    closeSync(file);
+  }
+}
+
+describe("a disk that is full by the time a paid reply comes", () => {
+  it.each([
+    ["is read whole", 200, HELLO],
+    ["refuses says why", 401, { error: "wrong key" }],
+  ])("loses none: it %s", async (_what, status, reply) => {
+    const folder = tinyDisk(80 * 1024);
+    if (folder === null) return;
+    const { post } = await scripted((_request, socket) => {
+      fill(folder);
+      socket.write(json(reply, status));
+    });
+    const { body, ...stored } = await post({ folder });
+    expect({ ...stored, body: JSON.parse(body.toString()) }).toMatchObject({
+      status,
+      cut: null,
+      body: reply,
+    });
+    expect((await stat(path.join(folder, "reply"))).size).toBeLessThan(body.length);
+  });
 });
 
 describe("a proxy", () => {

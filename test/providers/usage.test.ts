@@ -27,6 +27,10 @@ it("leaves out what is too large, and keeps the rest", () => {
   expect(many).toHaveProperty("k0");
 });
 
+it("leaves out what JSON has no form for", () => {
+  expect(usageIn({ cost: undefined, big: 1n, say() {}, tokens: 7 }, asIs)).toEqual({ tokens: 7 });
+});
+
 it("leaves out what is too deep", () => {
   const deep = JSON.parse(`${'{"a":'.repeat(3000)}1${"}".repeat(3000)}`);
   expect(JSON.stringify(usageIn({ tokens: 1, deep }, asIs)).match(/\{/g)).toHaveLength(8);

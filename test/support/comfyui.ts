@@ -60,6 +60,8 @@ export interface ComfyDouble {
   release(): void;
   /** Starts the first job that waits, without ending it. */
   begin(): void;
+  /** What it answers with in place of its queue or history, by route. */
+  instead: Map<string, unknown>;
   /** Loses queue and history, as a restart does. */
   restart(): void;
   /** Sends a message to a job's own client. */
@@ -145,6 +147,7 @@ export async function comfyDouble(
 
   const answer = (method: string, url: URL, body: string): [number, unknown] => {
     const [, route = "", name = ""] = url.pathname.split("/").map(decodeURIComponent);
+    if (method === "GET" && double.instead.has(route)) return [200, double.instead.get(route)];
     if (method === "POST" && route === "prompt") return submit(body);
     if (method === "POST" && route === "queue") {
       const { delete: ids = [] } = JSON.parse(body) as { delete?: string[] };
@@ -187,6 +190,7 @@ export async function comfyDouble(
     submits: [],
     worked: 0,
     uploads: [],
+    instead: new Map(),
     cuts: () => false,
     onTaken: () => {},
     release() {

@@ -37,17 +37,26 @@ export class AcceptedTasks {
     return () => void this.#open.delete(entry);
   }
 
-  /** Asks for all of them to be stopped. Never throws. @param signal ends it */
-  stopAll(signal: AbortSignal): Promise<Stopped[]> {
+  /** Asks for all of them to be stopped. Never throws. @param signal ends it @returns what came of each task */
+  async stopAll(signal: AbortSignal): Promise<Stopped[]> {
     const givenUp = new Promise<null>((resolve) => {
       if (signal.aborted) resolve(null);
       else signal.addEventListener("abort", () => resolve(null), { once: true });
     });
-    return Promise.all(
+    const answers = await Promise.all(
       [...this.#open].map(async ({ taskId, name, cancel }) => {
         const isStopped = await Promise.race([cancel(signal).catch(() => null), givenUp]);
         return { taskId, name, isStopped };
       }),
     );
+    const tasks = new Map<string, Stopped>();
+    for (const each of answers) tasks.set(each.taskId, together(each, tasks.get(each.taskId)));
+    return [...tasks.values()];
   }
+}
+
+/** Two requests of one task: it is stopped only if both are. */
+function together(one: Stopped, other: Stopped = one): Stopped {
+  const answers = [one.isStopped, other.isStopped];
+  return { ...one, isStopped: answers.includes(null) ? null : answers.every(Boolean) };
 }

@@ -1,5 +1,5 @@
 import type { HttpReply } from "../../api/http-client.ts";
-import { fieldsOf, isTexts } from "../../lib/json.ts";
+import { fieldsOf, isJsonObject, isTexts } from "../../lib/json.ts";
 import { lenientJson } from "../lenient-json.ts";
 import { jsonBody, type PostBody } from "../post-body.ts";
 import { ProviderError } from "../provider.ts";
@@ -44,13 +44,19 @@ export class ComfyServer {
 
   /** A job that has ended; null for any other. @throws as `find` */
   async ended(jobId: string, signal: AbortSignal): Promise<HistoryEntry | null> {
-    const history = fieldsOf(await this.#json(`/history/${encodeURIComponent(jobId)}`, signal));
-    return Object.hasOwn(history, jobId) ? entryIn(history[jobId]) : null;
+    const history = await this.#json(`/history/${encodeURIComponent(jobId)}`, signal);
+    if (!isJsonObject(history)) throw this.#unreadable();
+    if (!Object.hasOwn(history, jobId)) return null;
+    const entry = entryIn(history[jobId]);
+    if (entry === null) throw this.#unreadable();
+    return entry;
   }
 
   async #queued(jobId: string, signal: AbortSignal): Promise<Whereabouts | null> {
-    const queue = fieldsOf(await this.#json("/queue", signal));
-    const [running, pending] = [rowsIn(queue.queue_running), rowsIn(queue.queue_pending)];
+    const { queue_running, queue_pending } = fieldsOf(await this.#json("/queue", signal));
+    // A reply that is no queue, such as a proxy's own, does not say that the job is not in it.
+    if (!Array.isArray(queue_running) || !Array.isArray(queue_pending)) throw this.#unreadable();
+    const [running, pending] = [rowsIn(queue_running), rowsIn(queue_pending)];
     const current = running.find((row) => row.id === jobId);
     if (current !== undefined) return { place: "running", graph: current.graph };
     const waiting = pending.find((row) => row.id === jobId);
@@ -120,7 +126,6 @@ interface QueueRow {
   graph: unknown;
 }
 
-function rowsIn(rows: unknown): QueueRow[] {
-  if (!Array.isArray(rows)) return [];
+function rowsIn(rows: readonly unknown[]): QueueRow[] {
   return rows.filter(Array.isArray).map(([number, id, graph]) => ({ number: Number(number), id, graph }));
 }

@@ -3,11 +3,12 @@ import { createRequire } from "node:module";
 import path from "node:path";
 import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { fieldsOf } from "../../lib/json.ts";
+import { fieldsOf, isTexts } from "../../lib/json.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import { bearer, SERVICE, type ServerKind } from "../kind.ts";
 import type { PackageName, PackageSpec } from "../kinds.ts";
 import type { ProviderPackage } from "./interface.ts";
+import { called } from "./own-code.ts";
 
 /** Where packages are installed: in this folder's `node_modules`. */
 export function packagesFolder(configFolder: string): string {
@@ -57,11 +58,33 @@ function loaded(
 }
 
 function problemOf(exported: unknown): string | null {
-  const { version, url, title, create } = fieldsOf(exported);
+  const fields = fieldsOf(exported);
+  const { version, url, title, create } = fields;
   if (version !== 1) return `its version is ${JSON.stringify(version)}, and 1 is known`;
   if (typeof url !== "string" || !/^https?:/.test(url) || !URL.canParse(url)) return "it has no url";
-  return typeof title === "string" && typeof create === "function" ? null : "it has no title, or no create";
+  if (typeof title !== "string" || typeof create !== "function") return "it has no title, or no create";
+  const wrong = Object.entries(OPTIONAL).find(
+    ([name, { is }]) => fields[name] !== undefined && !is(fields[name]),
+  );
+  return wrong ? `its ${wrong[0]} is not ${wrong[1].what}` : null;
 }
+
+const NAMES = { is: isTexts, what: "a list of texts" };
+
+/** What fields are that a package need not have. */
+const OPTIONAL: Readonly<Record<string, { is: (value: unknown) => boolean; what: string }>> = {
+  keyVariables: NAMES,
+  settings: NAMES,
+  concurrency: {
+    is: (value) => Number.isSafeInteger(value) && Number(value) >= 1,
+    what: "a whole number (1 or more)",
+  },
+  // Without the dot, the key would go to anybody's domain whose name ends alike.
+  otherHosts: {
+    is: (value) => typeof value === "string" && value.startsWith("."),
+    what: "the end of host names, which begins with a dot",
+  },
+};
 
 function kindOf(definition: ProviderPackage): ServerKind {
   const { title, url, keyVariables = [], isPaid, needsModel = false } = definition;
@@ -70,7 +93,7 @@ function kindOf(definition: ProviderPackage): ServerKind {
     title,
     url,
     keyVariables,
-    keyHeaders: (key) => definition.keyHeaders?.(key) ?? bearer(key),
+    keyHeaders: (key) => called(title, () => definition.keyHeaders?.(key)) ?? bearer(key),
     ...(isPaid !== undefined && { isPaid }),
     concurrency: definition.concurrency ?? SERVICE.concurrency,
     needsModel,

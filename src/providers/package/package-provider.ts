@@ -1,8 +1,10 @@
 import { errorText } from "../../lib/error-text.ts";
+import { isJsonObject } from "../../lib/json.ts";
 import { type Answer, answerOf, base64Images, type ReplyImage } from "../answer.ts";
 import { clauseOf, failedPoll } from "../failures.ts";
-import { imageService } from "../image-service.ts";
-import { type JobForm, jobService, urlsIn } from "../job-service.ts";
+import { answerReader, imageService } from "../image-service.ts";
+import { type JobForm, jobService, urlsIn, wordsOf } from "../job-service.ts";
+import { isInline } from "../kept-result.ts";
 import type { ServerSetup } from "../kind.ts";
 import { lenientJson } from "../lenient-json.ts";
 import type { GetState, Polls } from "../polls.ts";
@@ -12,7 +14,8 @@ import { ProviderServer } from "../provider-http.ts";
 import { referenceUrls } from "../reference-files.ts";
 import { isSuccess, jsonIn, type StoredReply } from "../reply-file.ts";
 import type { JobContext, ServiceRequest } from "../server-provider.ts";
-import type { Fetch, Job, JobState, Provider, ProviderPackage, ReadImage } from "./interface.ts";
+import type { Fetch, Job, JobState, Provider, ProviderPackage, ReadImage, ReadReply } from "./interface.ts";
+import { called, ended } from "./own-code.ts";
 
 /** Makes images with a package. The same code as for every other service does the work. */
 export function packageProvider(
@@ -25,15 +28,25 @@ export function packageProvider(
   const { otherHosts } = definition;
   const server = new ProviderServer({ ...setup, ...(otherHosts !== undefined && { otherHosts }) }, deps);
   const options = { model, isPaid };
-  const provider = definition.create({ url, key, options, fetch: fetchFrom(server) });
+  const { title } = definition;
+  const provider = called(title, () => definition.create({ url, key, options, fetch: fetchFrom(server) }));
   const form = {
     check: (job: CheckedJob) => problemOf(job, definition, provider),
     request: (job: port.Job, context: JobContext) => requestOf(job, provider, context),
   };
+  const readAnswer = (reply: StoredReply) => answerIn(reply, provider);
+  const answer = answerReader(server, readAnswer);
   const service = provider.poll
-    ? jobService(setup, server, { ...form, ...pollForm(provider, server) }, deps)
-    : imageService(setup, server, { ...form, readAnswer: (reply) => answerIn(reply, provider) }, deps);
-  return { ...service, models: () => modelsOf(provider) };
+    ? jobService(setup, server, { ...form, ...pollForm(provider, server), answer }, deps)
+    : imageService(setup, server, { ...form, readAnswer }, deps);
+  const { poll } = service;
+  return {
+    ...service,
+    ...(poll && {
+      poll: (id, limitMs, signal) => pollEnded(poll(id, limitMs, signal), limitMs, signal, deps),
+    }),
+    models: (signal) => modelsOf(provider, server, signal, deps),
+  };
 }
 
 type CheckedJob = Parameters<NonNullable<port.Provider["check"]>>[0];
@@ -47,13 +60,18 @@ function problemOf(
   const stray = Object.keys(job.options.fields).find((name) => names && !names.includes(name));
   if (stray !== undefined) return `${title} has no setting ${stray}. It has: ${names?.join(", ") || "none"}.`;
   const urls = job.references.map((reference) => ("url" in reference ? reference.url : "data:"));
-  return provider.check?.(plainJob({ ...job, taskId: "" }, urls)) ?? null;
+  try {
+    const problem: unknown = provider.check?.(plainJob({ ...job, taskId: "" }, urls));
+    return typeof problem === "string" ? problem : null;
+  } catch (error) {
+    return `The package cannot check it: ${clauseOf(errorText(error))}.`;
+  }
 }
 
 function pollForm(provider: Provider, server: ProviderServer): Omit<JobForm, "check" | "request"> {
   return {
-    idIn(said) {
-      const read = provider.read(said);
+    idIn(_said, _job, json) {
+      const read = readBy(provider, json);
       return read !== null && "id" in read && isId(read.id) ? read.id : null;
     },
     poll: (id, getState, polls) => polled(id, provider, { getState, polls, server }),
@@ -73,15 +91,18 @@ function isId(id: unknown): id is string {
   return typeof id === "string" && id !== "" && id.length <= LONGEST_ID && !/\p{Cc}/u.test(id);
 }
 
-/** @throws ProviderError (invalid) where the package cannot make a request of a job */
+/** @throws ProviderError (invalid) where the package cannot make a request of a job; a signal's reason */
 async function requestOf(job: port.Job, provider: Provider, context: JobContext): Promise<ServiceRequest> {
   const urls = referenceUrls(job.references, context);
   const images = urls.map((url) => (typeof url === "string" ? url : url.text()));
   try {
-    const { path, body } = await provider.request(plainJob(job, images));
+    const request = provider.request(plainJob(job, images));
+    const { path, body } = await ended(request, context.signal, context.clock);
     if (typeof path !== "string" || !path.startsWith("/")) throw new Error("it names no path");
     return { path, body };
   } catch (cause) {
+    const { aborted, reason } = context.signal;
+    if (aborted && cause === reason && !(cause instanceof port.TimeLimitError)) throw cause;
     const message = `The package makes no request of it: ${clauseOf(errorText(cause))}.`;
     throw port.unsendable(message, { cause });
   }
@@ -111,8 +132,8 @@ async function polled(
 ): Promise<port.PollReply> {
   const fetch: Fetch = async (at) => {
     const got: unknown[] = [];
-    const reply = await getState(urlOf(at, server), (said) => {
-      got.push(said);
+    const reply = await getState(urlOf(at, server), (_said, json) => {
+      got.push(json);
       return { status: "running", word: null };
     });
     if (got.length === 0) throw new Unanswered(reply);
@@ -120,35 +141,64 @@ async function polled(
   };
   try {
     if (!provider.poll) throw new TypeError("the package cannot poll");
-    return { outcome: "state", task: stateOf(await provider.poll(id, { fetch }), polls) };
+    return { outcome: "state", task: stateOf(await provider.poll(id, { fetch }), polls, server) };
   } catch (error) {
     if (error instanceof Unanswered) return error.reply;
     return failedPoll(clauseOf(server.mask(errorText(error))));
   }
 }
 
-function stateOf(said: JobState, polls: Polls): port.PolledState {
+/** A poll that does not end is one that may be sent again. Never throws. */
+async function pollEnded(
+  poll: Promise<port.PollReply>,
+  limitMs: number | undefined,
+  signal: AbortSignal,
+  { clock }: ProviderDeps,
+): Promise<port.PollReply> {
+  try {
+    return await ended(poll, signal, clock, limitMs);
+  } catch (error) {
+    return failedPoll(errorText(error));
+  }
+}
+
+function stateOf(said: JobState, polls: Polls, server: ProviderServer): port.PolledState {
   switch (said.status) {
     case "running":
       return { status: "running", word: null };
     case "failed":
-      return polls.failed(clauseOf(said.why));
+      return polls.failed(wordsOf(said.why) ?? "failed");
     case "done":
-      return polls.finished(said.urls.flatMap(urlsIn), said.usage, said);
+      return polls.finished(
+        urlsIn([said.urls].flat().map((url) => addressed(url, server))),
+        said.usage,
+        said,
+      );
     default:
       throw new Error("the package says nothing of the job");
   }
+}
+
+/** What a package says of a reply; null also for what is no object. */
+function readBy(provider: Provider, reply: unknown): ReadReply | null {
+  const read: unknown = provider.read(reply);
+  return isJsonObject(read) ? (read as ReadReply) : null;
+}
+
+/** An image's URL, which may be relative to the server; anything else as it is. */
+function addressed(url: unknown, server: ProviderServer): unknown {
+  return typeof url === "string" && url !== "" && !isInline(url) ? server.imageAt(url) : url;
 }
 
 function answerIn(reply: StoredReply, provider: Provider): Answer {
   const json = jsonIn(reply);
   if (json === undefined) return { kind: "cut" };
   const body = reply.body.toString("utf8");
-  const read = provider.read(json);
+  const read = readBy(provider, json);
   if (read === null || "id" in read) return { kind: "none", body };
   if ("refused" in read) return { kind: "none", body: refusal(read.refused) };
   const images = "images" in read ? read.images : [read];
-  return answerOf(images.flatMap(imageIn), read.usage, body);
+  return answerOf(images.filter(isJsonObject).flatMap(imageIn), read.usage, body);
 }
 
 /** A package's image as a list, which is empty if there is none. */
@@ -160,9 +210,22 @@ function refusal(message: string): string {
   return JSON.stringify({ error: { message, code: "moderation" } });
 }
 
-async function modelsOf(provider: Provider): Promise<string[] | null> {
-  const names = (await provider.models?.()) ?? null;
-  return names === null ? null : names.filter((name) => typeof name === "string");
+/** @throws ProviderError where the package cannot say, which is no verdict on any model; the signal's reason */
+async function modelsOf(
+  provider: Provider,
+  server: ProviderServer,
+  signal: AbortSignal,
+  { clock }: ProviderDeps,
+): Promise<string[] | null> {
+  try {
+    const names: unknown = (await ended(provider.models?.(), signal, clock)) ?? null;
+    if (names !== null && !Array.isArray(names)) throw new Error("what it names is no list");
+    return names?.filter((name) => typeof name === "string") ?? null;
+  } catch (cause) {
+    if (cause instanceof port.ProviderError || (signal.aborted && cause === signal.reason)) throw cause;
+    const message = `The package cannot list its models: ${clauseOf(server.mask(errorText(cause)))}.`;
+    throw new port.ProviderError(message, { kind: "unsent" }, { cause });
+  }
 }
 
 const FETCH_MS = 15_000;

@@ -30,6 +30,21 @@ describe("what a second signal can stop", () => {
     expect((await tasks.stopAll(NEVER)).map(({ isStopped }) => isStopped)).toEqual([true, false, null]);
   });
 
+  it.each([
+    [[true, true], true],
+    [[true, false], false],
+    [[true, null], null],
+  ] as const)("is one task with the requests that it has: %j is %s", async (answers, isStopped) => {
+    const tasks = new AcceptedTasks();
+    for (const answer of answers)
+      tasks.add(
+        TASK,
+        "a",
+        able(async () => answer),
+      );
+    expect(await tasks.stopAll(NEVER)).toEqual([{ ...TASK, isStopped }]);
+  });
+
   it("is given up when the time for that is over", async () => {
     const tasks = new AcceptedTasks();
     tasks.add(

@@ -82,6 +82,20 @@ describe("polling a job", () => {
     );
   });
 
+  it.each([
+    ["queue", { error: "busy" }],
+    ["queue", []],
+    ["history", []],
+    ["history", null],
+  ])("does not take a %s that is %j for one without the job", async (route, reply) => {
+    const { poll, double } = await taken();
+    double.instead.set(route, reply);
+    expect(await poll()).toMatchObject({ outcome: "retry" });
+    double.instead.clear();
+    double.release();
+    expect(await poll()).toMatchObject(state({ status: "completed" }));
+  });
+
   it("says nothing of a job where the server does not answer", async () => {
     const { poll, double } = await taken();
     double.cuts = () => true;

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, stat, truncate, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { PackageName } from "../../../src/providers/kinds.ts";
@@ -7,6 +7,7 @@ import { parseGeneratorSpec } from "../../../src/providers/spec.ts";
 import { answers, type Part, serviceDouble } from "../../support/doubles/double.ts";
 import { EXAMPLE, installExample } from "../../support/doubles/example.ts";
 import { PICTURE } from "../../support/images.ts";
+import { liveServer } from "../../support/live-server.ts";
 import { type Behaviour, json } from "../../support/scripted-server.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { ALONE, type JobParts, jobFor, opened, told } from "../job.ts";
@@ -151,6 +152,16 @@ describe("a package that answers with the image itself", () => {
     expect(await provider.recover?.(job, ALONE)).toEqual(reply);
   });
 
+  it("has none any more where the disk has not the end of its reply", async () => {
+    const { submit, provider } = await drawing({ png: PICTURE.toString("base64") });
+    const { job } = await submit();
+    const file = path.join(job.folder, "reply");
+    for (const bytes of [(await stat(file)).size - 9, 0]) {
+      await truncate(file, bytes);
+      await expect(provider.images?.(job)).rejects.toMatchObject({ failure: { kind: "lost" } });
+    }
+  });
+
   it.each([
     [{ no: "against the rules" }, "generation_failed"],
     [{ hello: "world" }, "unknown"],
@@ -163,6 +174,50 @@ describe("a package that answers with the image itself", () => {
   });
 });
 
+describe("a package that may answer with an id or with the image", () => {
+  const code = `${HEAD}{
+    request: () => ({ path: "/jobs", body: {} }),
+    read: (reply) => Array.isArray(reply) ? { id: reply[0].job } : reply.png ? { base64: reply.png } : reply.no ? { refused: reply.no } : undefined,
+    poll: async (id, { fetch }) => {
+      const [job] = await (await fetch("/jobs/" + id)).json();
+      return { status: "done", urls: [job.image] };
+    },
+  }) };`;
+  const answering = async (script: Partial<Record<Part, Behaviour>>) => {
+    const double = await serviceDouble({ ...EXAMPLE, kind: "npm:fox" }, script);
+    return providerOf(double.spec, await installed(code));
+  };
+
+  it("makes the image of a reply that holds it, also after a crash", async () => {
+    const { submit, provider } = await answering({
+      submit: answers(() => json({ png: PICTURE.toString("base64") })),
+    });
+    const { job, reply } = await submit();
+    expect(reply).toEqual({ outcome: "made", usage: null });
+    expect(await provider.images?.(job)).toEqual([{ kind: "bytes", bytes: PICTURE }]);
+    expect(await provider.recover?.(job, ALONE)).toEqual(reply);
+  });
+
+  it.each([
+    [{ no: "against the rules" }, "generation_failed"],
+    [{ hello: "world" }, "unknown"],
+  ])("answers with %j: %s", async (reply, what) => {
+    const { submit } = await answering({ submit: answers(() => json(reply)) });
+    expect((await submit()).what).toBe(what);
+  });
+
+  it("is told lists as they are", async () => {
+    const { submit, provider } = await answering({
+      submit: answers(() => json([{ job: "job-1" }])),
+      poll: answers(() => json([{ image: "https://a.example/1.png" }])),
+    });
+    expect((await submit()).reply).toEqual({ outcome: "accepted", taskId: "job-1" });
+    expect(await provider.poll?.("job-1", undefined, signal)).toMatchObject({
+      task: { status: "completed", urls: ["https://a.example/1.png"] },
+    });
+  });
+});
+
 describe("a package", () => {
   it.each([
     ["module.exports = {};", "its version is undefined, and 1 is known"],
@@ -171,6 +226,9 @@ describe("a package", () => {
     ["module.exports = { version: 1, title: 'x', url: 'https://x.example' };", "or no create"],
     ["throw new Error('boom');", "cannot be loaded: boom"],
     ["module.exports = null;", "its version is undefined"],
+    [`${HEAD}{}), concurrency: 0 };`, "its concurrency is not a whole number"],
+    [`${HEAD}{}), otherHosts: "images.example" };`, "its otherHosts is not the end of host names"],
+    [`${HEAD}{}), keyVariables: "FOX_KEY" };`, "its keyVariables is not a list of texts"],
   ])("that is %s is refused", async (code, why) => {
     const config = await installed(code);
     expect(() => installedPackage(named("npm:fox"), config)).toThrow(why);
@@ -192,6 +250,72 @@ describe("a package", () => {
       expect(() => parseGeneratorSpec(text, "--generator")).toThrow(/names no package/);
     },
   );
+
+  it.each([
+    ["create", `${HEAD} (() => { throw new Error("boom"); })()) };`],
+    ["keyHeaders", `${HEAD}{}), keyHeaders: () => { throw new Error("boom"); } };`],
+  ])("whose %s throws is named, as no bug of imggen", async (_what, code) => {
+    const config = await installed(code);
+    await expect(providerOf("npm:fox", config)).rejects.toThrow("The package for Fox cannot be used: boom.");
+  });
+
+  it.each([
+    ["throws", "{ throw new Error('boom'); }", "The package cannot check it: boom."],
+    ["answers with false", "{ return false; }", null],
+  ])("whose check %s", async (_what, body, problem) => {
+    const { provider } = await providerOf("npm:fox", await installed(`${HEAD}{ check() ${body} }) };`));
+    expect(provider.check?.(await jobFor())).toBe(problem);
+  });
+
+  it.each([
+    ["a failure without a reason", `{ status: "failed", why: undefined }`, { status: "failed" }],
+    [
+      "a URL in place of a list, and a cost that is not there",
+      `{ status: "done", urls: "https://a.example/1.png", usage: { cost: undefined } }`,
+      { status: "completed", urls: ["https://a.example/1.png"] },
+    ],
+    [
+      "a URL relative to its server",
+      `{ status: "done", urls: ["/files/1.png"] }`,
+      { status: "completed", urls: ["http://localhost:1/files/1.png"] },
+    ],
+    ["no URL at all", `{ status: "done" }`, { status: "completed", urls: [], unread: { urls: [] } }],
+  ])("may say of a job %s", async (_what, said, task) => {
+    const code = `${HEAD}{ poll: () => (${said}) }) };`;
+    const { provider } = await providerOf("npm:fox", await installed(code));
+    expect(await provider.poll?.("job-1", undefined, signal)).toMatchObject({ outcome: "state", task });
+  });
+
+  it.each([
+    ["throws", "() { throw new Error('no list'); }", "no list"],
+    ["gets no list from its server", ": async () => (await fetch('/models')).json()", "HTTP 404"],
+    ["answers with no list", ": () => ({ a: 1 })", "no list"],
+  ])("whose models() %s says nothing of any model", async (_what, models, why) => {
+    const code = `${HEAD.replace("()", "({ fetch })")}{ models${models} }) };`;
+    const { origin } = await liveServer((_request, socket) => void socket.write(json({}, 404)));
+    const { provider } = await providerOf(`npm:fox:${origin}`, await installed(code));
+    await expect(provider.models?.(signal)).rejects.toMatchObject({
+      failure: { kind: "unsent" },
+      message: expect.stringContaining(why),
+    });
+  });
+
+  it("whose poll never ends has failed to answer that poll", async () => {
+    const code = `${HEAD}{ poll: () => new Promise(() => {}) }) };`;
+    const { provider } = await providerOf("npm:fox", await installed(code));
+    expect(await provider.poll?.("job-1", 20, signal)).toMatchObject({
+      outcome: "retry",
+      why: "the package does not answer within 20 ms",
+    });
+  });
+
+  it("whose request is never ready is given up with the signal, and nothing is sent", async () => {
+    const code = `${HEAD}{ request: () => new Promise(() => {}), read: () => null }) };`;
+    const { provider } = await providerOf("npm:fox", await installed(code));
+    const job = await jobFor({ isPaid: true });
+    const given = { ...ALONE, signal: AbortSignal.timeout(20) };
+    expect(await provider.submit(job, given)).toMatchObject({ outcome: "not_sent" });
+  });
 
   it("whose request cannot be made sends nothing", async () => {
     const code = `${HEAD}{ request: () => { throw new Error("no such style"); }, read: () => null }) };`;
