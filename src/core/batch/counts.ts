@@ -3,7 +3,7 @@ import type { ImggenError } from "../../lib/error-types.ts";
 import type { TaskReport } from "../task/report.ts";
 import type { RowState } from "./attempts.ts";
 import type { CheckedRow } from "./batch-row.ts";
-import { add, noCost, type PlannedRow, type TotalCost } from "./plan.ts";
+import { add, isToSubmit, noCost, type PlannedRow, type TotalCost } from "./plan.ts";
 import type { RowResult } from "./row-result.ts";
 
 /** Errors of one kind, with the rows that they concern. */
@@ -91,7 +91,7 @@ export class BatchCounts {
 
   /** Counts a row that this run began and did not report: it may have been submitted and charged. */
   abandon(row: PlannedRow): void {
-    if (row.state === "new" || row.resubmit !== null) {
+    if (isToSubmit(row)) {
       this.unknown += 1;
       this.#addCost({ charged: "unknown", credits: row.checked.credits });
     } else this.leave(row);

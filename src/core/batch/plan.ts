@@ -23,6 +23,11 @@ export interface PlannedRow extends CheckedRow, Attempted {
   resubmit: string | null;
 }
 
+/** Whether this run is to submit a row. */
+export function isToSubmit({ state, resubmit }: Pick<PlannedRow, "state" | "resubmit">): boolean {
+  return state === "new" || resubmit !== null;
+}
+
 /** A sum of documented costs, and the number of costs that are not documented. */
 export interface TotalCost {
   rows: number;
@@ -77,7 +82,7 @@ export async function planBatch(checked: readonly CheckedRow[], deps: PlanDeps):
     const isLeft = deps.resubmitUnknown && state === "unknown" && isSettled(entry, deps);
     const resubmit = isLeft || (deps.retryFailed && state === "failed") ? id : null;
     const checked = wasPaid(entry) ? inPlaceOfPaid(row.checked) : row.checked;
-    if (state === "new" || resubmit !== null) add(toSubmit, checked.credits, checked.requests);
+    if (isToSubmit({ state, resubmit })) add(toSubmit, checked.credits, checked.requests);
     return { ...row, ...attempted, checked, state, resubmit };
   });
   const chargedForOthers = await chargesOfOthers(rows, tasks, claimed, deps);

@@ -1,5 +1,5 @@
 import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../../api/api-errors.ts";
-import type { ImggenError } from "../../lib/error-types.ts";
+import type { ErrorFacts, ImggenError } from "../../lib/error-types.ts";
 import type { Wording } from "../../lib/wording.ts";
 import { ratioShape } from "../../models/aspect-ratio.ts";
 import type { TaskRecord } from "../../task/record.ts";
@@ -79,13 +79,12 @@ const DOWN = "The service cannot be reached; this row was not sent.";
 function stoppedBefore(why: ImggenError): ImggenError {
   const hint =
     why.type === "network" && why.hint !== null ? why.hint : "It was not sent, and nothing was charged.";
+  return inherited(why, { hint, charged: "no" });
+}
+
+function inherited(why: ImggenError, facts: Pick<ErrorFacts, "hint" | "charged">): InheritedError {
   const message: Wording = (names) => why.messageFor(names);
-  return new InheritedError(why.type, message, {
-    key: why.key ?? undefined,
-    hint,
-    charged: "no",
-    cause: why,
-  });
+  return new InheritedError(why.type, message, { key: why.key ?? undefined, cause: why, ...facts });
 }
 
 /** A row whose task another process is still working on. */
@@ -117,6 +116,12 @@ export function unreadable(row: PlannedRow, entry: Attempt, same: TaskRecord | n
   const task = same === null ? "" : ` Task ${reportOf(same).taskId ?? same.id} has the same request.`;
   const hint = entry?.kind === "lost" ? AGAIN : undefined;
   return endedWithout("unknown", row, new OutcomeUnknownError(what + task, { hint }));
+}
+
+/** A row of an earlier run whose record the disk does not give now. Nothing was sent in this run. */
+export function notRead(row: PlannedRow, why: ImggenError): RowResult {
+  const hint: Wording = (names) => why.hintFor(names) ?? "Nothing was sent.";
+  return endedWithout("unknown", row, inherited(why, { hint, charged: "unknown" }));
 }
 
 /** Image sides are multiples of a block, so no image has its ratio exactly. A difference of natural logarithms: about 5 %. */

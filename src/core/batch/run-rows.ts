@@ -10,10 +10,11 @@ import { isOfAccount } from "../errors.ts";
 import { pause } from "../polling/wait.ts";
 import { reportOf } from "../task/report.ts";
 import { readAttempt, rowStateOf } from "./attempts.ts";
-import type { PlannedRow } from "./plan.ts";
+import { isToSubmit, type PlannedRow } from "./plan.ts";
 import { resumeRow } from "./resume-row.ts";
 import {
   endedWithout,
+  notRead,
   notSent,
   type RowResult,
   resultOf,
@@ -121,7 +122,7 @@ export async function runRow(row: PlannedRow, run: BatchContext): Promise<RowRes
 /** An error of one row, such as a task of another account, does not end the batch. */
 function failedRow(row: PlannedRow, error: unknown, { deps }: BatchContext): RowResult {
   if (!(error instanceof ImggenError) || error === deps.signal.reason) throw error;
-  return endedWithout("failed", row, error);
+  return isToSubmit(row) ? endedWithout("failed", row, error) : notRead(row, error);
 }
 
 async function nextStep(row: PlannedRow, run: BatchContext): Promise<Step> {

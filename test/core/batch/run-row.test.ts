@@ -70,6 +70,21 @@ describe("a row that is new", () => {
     expect(server.submits()).toHaveLength(1);
   });
 
+  it("is of unknown outcome in a later run that the disk does not give its record, and not submitted", async () => {
+    const { run, server, row } = await newBatch();
+    await ended(row, run);
+    const cause = Object.assign(new Error("EIO: i/o error, read"), { code: "EIO" });
+    const damaged = { kind: "damaged", file: "task.jsonl", why: "EIO", cause } as const;
+    const ledger = Object.create(run.deps.ledger, { read: { value: async () => damaged } });
+    const later = { ...run, deps: { ...run.deps, ledger } };
+    const end = await ended({ ...again(row), state: "saved" }, later);
+    expect(end).toMatchObject({
+      ...{ state: "unknown", isSubmitted: false },
+      error: { type: "save_failed", charged: "unknown", hint: expect.stringContaining("Nothing was sent.") },
+    });
+    expect(server.submits()).toHaveLength(1);
+  });
+
   it("is pending where the wait ends before the task does, and another run finishes it", async () => {
     const { run, server, row } = await newBatch({
       poll: inTurn(stillRunning, stillRunning, completedAt("/1.png")),

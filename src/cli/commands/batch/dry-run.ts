@@ -6,6 +6,7 @@ import {
   add,
   type BatchPlan,
   documentedTotal,
+  isToSubmit,
   noCost,
   planBatch,
   type TotalCost,
@@ -23,7 +24,7 @@ export async function dryRun(spec: BatchSpec, session: Session): Promise<number>
   const plan = await planWithoutKey(spec, session);
   const { toSubmit } = plan;
   if (spec.cap !== null) checkBatchBudget(plan, spec.cap, spec);
-  const submitted = plan.rows.filter(({ state, resubmit }) => state === "new" || resubmit !== null);
+  const submitted = plan.rows.filter(isToSubmit);
   const kinds = kindsOf(submitted);
   if (!session.options.json) {
     await session.console.result(`${planText(plan, session.isSandbox)}, nothing was sent`);
