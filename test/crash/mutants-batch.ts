@@ -68,7 +68,10 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
   },
   {
     bug: "a task that cannot be read is taken for none",
-    edits: [before("rowStateOf", `if (entry !== null && entry.kind !== "task") return "new";`)],
+    edits: [
+      without("readAttempt", "requireReadable"),
+      before("rowStateOf", `if (entry !== null && entry.kind !== "task") return "new";`),
+    ],
     shows: { scenario: BATCHES.repeated, at: /^EIO at operation \d+, read .*\.c2\..*\.jsonl$/ },
   },
   {
