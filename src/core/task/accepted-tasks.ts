@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { Provider } from "../../providers/provider.ts";
 
 /** A request that its provider has accepted, and can be asked to stop. */
@@ -39,6 +40,8 @@ export class AcceptedTasks {
 
   /** Asks for all of them to be stopped. Never throws. @param signal ends it @returns what came of each task */
   async stopAll(signal: AbortSignal): Promise<Stopped[]> {
+    // Every question adds a listener, so a large number is not a leak.
+    setMaxListeners(0, signal);
     const givenUp = new Promise<null>((resolve) => {
       if (signal.aborted) resolve(null);
       else signal.addEventListener("abort", () => resolve(null), { once: true });

@@ -45,6 +45,22 @@ describe("what a second signal can stop", () => {
     expect(await tasks.stopAll(NEVER)).toEqual([{ ...TASK, isStopped }]);
   });
 
+  it("is asked about together, however many tasks there are, without a warning of Node's", async () => {
+    const tasks = new AcceptedTasks();
+    const cancel = (_id: string, signal?: AbortSignal) => {
+      signal?.addEventListener("abort", () => {}, { once: true });
+      return Promise.resolve(true);
+    };
+    for (let at = 0; at < 20; at++) tasks.add(TASK, "a", { ...scriptedProvider(), cancel });
+    const warnings: Error[] = [];
+    const onWarning = (warning: Error) => void warnings.push(warning);
+    process.on("warning", onWarning);
+    await tasks.stopAll(AbortSignal.timeout(1_000));
+    await new Promise((resolve) => setImmediate(resolve));
+    process.removeListener("warning", onWarning);
+    expect(warnings).toEqual([]);
+  });
+
   it("is given up when the time for that is over", async () => {
     const tasks = new AcceptedTasks();
     tasks.add(
