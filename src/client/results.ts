@@ -17,7 +17,7 @@ export interface TaskFacts {
   state?: StateWord;
   /** As it was sent; null for a task that this machine did not submit. */
   request: GenerationRequest | null;
-  /** The documented cost; null if the service's document gives none. */
+  /** The documented cost, without that of refused images; null if the service's document gives none. */
   credits: number | null;
   charged: Charged;
   files: SavedFile[];
