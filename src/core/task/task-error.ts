@@ -48,7 +48,7 @@ export function errorOf(record: TaskRecord): ImggenError | null {
         return new OutcomeUnknownError(
           `Task ${intent.work.taskId} may have been charged, and has no image: ${state.why}${keptIn(state.kept)}.`,
         );
-      return new OutcomeUnknownError(`Request ${id} was sent, and its reply was lost.`, {
+      return new OutcomeUnknownError(`${sentence(state.why)} It is request ${id}.`, {
         mentionedTaskId: mentionedTaskId(state),
       });
     case "rate_limited":

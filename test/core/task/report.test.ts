@@ -43,6 +43,13 @@ describe("a report on a task of the ledger", () => {
     expect(report).toMatchObject({ state: "not_sent", charged: "no", error: { type: "network" } });
   });
 
+  it("says why the outcome is unknown, as it was said when the request was sent", () => {
+    const why =
+      "The request was sent, but whether it was accepted is not known: the service answered HTTP 500.";
+    const { error } = reportAfter({ ...unknown, why });
+    expect(error?.message).toBe(`${why} It is request x.`);
+  });
+
   it("reports how long it took, once it is completed", () => {
     const later = { ...completed, at: "2026-01-31T12:00:08.123Z" };
     expect(reportAfter(accepted, later)).toMatchObject({
