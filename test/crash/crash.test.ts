@@ -42,7 +42,7 @@ describe("after a crash, resume leaves each request submitted once and each imag
     const choose = (points: Point[]) => pointsBetween(points, / open .*\.claim-1\./, / unlink .*\.claim-1$/);
     const outcomes = await trySingles(SCENARIOS.noHardLinks, program, {
       modes: EVERY_KILL,
-      choose: (points) => everyNth(choose(points), 2),
+      choose: (points) => everyNth(choose(points), 3),
     });
     expectSound("a generate stopped once, without hard links", outcomes);
   });
@@ -72,7 +72,7 @@ describe("after a crash, resume leaves each request submitted once and each imag
     const choose = (points: Point[]) => pointsBetween(points, /\.png$/, / at operation /);
     const outcomes = await trySingles(SCENARIOS.sidecar, program, {
       modes: EVERY_KILL,
-      choose: (points) => everyNth(choose(points), 2),
+      choose: (points) => everyNth(choose(points), 3),
     });
     expectSound("a generate stopped once at its sidecar", outcomes);
   });

@@ -35,7 +35,7 @@ const ofTheSecond = (points: Point[]) => ofItsOwn(pointsBetween(points, / close 
 
 /** Each provider of the user's own, and those of its points that a quick run tries. */
 const QUICK_PARTS: Record<keyof typeof GENERATORS, (points: Point[]) => Point[]> = {
-  synchronous: (points) => [...ofItsOwn(points), ...everyNth(others(points), 3)],
+  synchronous: (points) => [...ofItsOwn(points), ...everyNth(others(points), 5)],
   twoImages: ofTheSecond,
   withId: (points) => everyNth(ofItsOwn(points), 2),
   package: (points) => everyNth(ofItsOwn(points), 4),
