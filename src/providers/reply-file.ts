@@ -59,8 +59,19 @@ async function requireSpace(folder: string): Promise<void> {
   if (bavail * bsize < LEAST_FREE_BYTES) throw new Error("less than 64 MiB of the disk is free");
 }
 
-/** The ends of replies that the disk has not taken, by their files: this process reads them all the same. */
+/** The ends of replies that could not be written to the disk, by the paths of their files. Only this process has them. */
 const untaken = new Map<string, Buffer>();
+
+/** A saved image's reply is removed from the disk, and a server that runs for weeks must not keep its end. */
+function forgetRemoved(): void {
+  for (const file of untaken.keys()) {
+    try {
+      if (!isPresent(file)) untaken.delete(file);
+    } catch {
+      // The disk cannot tell, so it may be there.
+    }
+  }
+}
 
 /**
  * A reply that is written to a private file while it arrives: its status and headers in the first line, its body after
@@ -81,8 +92,8 @@ export class ReplyFile implements ReplyReceiver {
   #untaken: Buffer[] = [];
   #syncing: Promise<void> = Promise.resolve();
 
-  private constructor(path: string, file: DiskFile, { isSynced, mask }: ReplyFileOptions) {
-    this.#path = path;
+  private constructor(filePath: string, file: DiskFile, { isSynced, mask }: ReplyFileOptions) {
+    this.#path = filePath;
     this.#file = file;
     this.#isSynced = isSynced;
     this.#mask = mask;
@@ -96,7 +107,7 @@ export class ReplyFile implements ReplyReceiver {
     const earlier = await readReplyFile(file);
     if (earlier !== null && isSuccess(earlier)) await whileInUse(() => renameSync(file, freeName(file)));
     removeIfPresent(file);
-    untaken.delete(file);
+    forgetRemoved();
     if (options.isSynced) await requireSpace(path.dirname(file));
     const created = DiskFile.createExclusive(file, 0o600);
     if (options.isSynced) await syncFolder(path.dirname(file));

@@ -1,16 +1,17 @@
 import { closeSync, openSync, writeSync } from "node:fs";
-import { readFile, stat, writeFile } from "node:fs/promises";
+import { readFile, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Proxies } from "../../src/api/proxies.ts";
 import { errorCode, errorText } from "../../src/lib/error-text.ts";
 import { ProviderServer, type ServerOptions } from "../../src/providers/provider-http.ts";
-import { readReplyFile } from "../../src/providers/reply-file.ts";
+import { ReplyFile, readReplyFile } from "../../src/providers/reply-file.ts";
 import { CANARY } from "../support/canary.ts";
 import { liveServer } from "../support/live-server.ts";
 import { quickClock } from "../support/quick-clock.ts";
 import { type Behaviour, json, response } from "../support/scripted-server.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 import { tinyDisk } from "../support/tiny-disk.ts";
 import { tunnelProxy } from "../support/tunnel-proxy.ts";
 import { ALONE, jobFor } from "./job.ts";
@@ -168,6 +169,23 @@ describe("a disk that is full by the time a paid reply comes", () => {
       body: reply,
     });
     expect((await stat(path.join(folder, "reply"))).size).toBeLessThan(body.length);
+  });
+
+  it("keeps the end in memory until the reply is removed, and not for as long as a server runs", async () => {
+    const folder = tinyDisk(80 * 1024);
+    if (folder === null) return;
+    const { post } = await scripted((_request, socket) => {
+      fill(folder);
+      socket.write(json(HELLO));
+    });
+    await post({ folder });
+    const file = path.join(folder, "reply");
+    await rm(file);
+    await rm(path.join(folder, "fill"));
+    const next = path.join(await temporaryFolder(), "reply");
+    await (await ReplyFile.create(next, { isSynced: false, mask: (text) => text })).close();
+    await writeFile(file, '{"status":200,"headers":{}}\nother');
+    expect((await readReplyFile(file))?.body.toString()).toBe("other");
   });
 });
 
