@@ -23,7 +23,7 @@ export interface Claim {
 
 export interface LeaseOptions {
   /**
-   * For how long others respect the claim, milliseconds. Default: while its process lives. Other machines cannot ask, and
+   * How long others respect the claim, milliseconds. Default: while its process lives. Other machines cannot ask, and
    * respect it for 10 s: by then its process has recorded what it does with the resource.
    */
   forMs?: number;

@@ -2,7 +2,7 @@ import { Admission } from "../core/limits/admission.ts";
 import type { OutageWaits } from "../core/limits/circuit-breaker.ts";
 import type { ServeOptions } from "./serve-options.ts";
 
-/** The waits of a server, which never gives up: nobody is there to run a command again. */
+/** How long a server waits before each next attempt. It never gives up: no user is there to run a command again. */
 const WAITS: OutageWaits = {
   unsent: [1_000, 2_000, 4_000, 8_000, 16_000, 30_000],
   account: [30_000, 60_000, 120_000, 240_000, 300_000],

@@ -27,7 +27,7 @@ export function checkBody(
   if (!Number.isInteger(maxImages) || maxImages < min || maxImages > max)
     return refused(invalidRequest(`maxImages is not ${min} to ${max}`));
   const model = matrix.find((candidate) => candidate.id === id);
-  // The size is worked out from it, so that whoever makes the image could not refuse it.
+  // The size in pixels is computed from the ratio, so the provider never sees a malformed one, and cannot refuse it.
   if (body.ratio !== undefined && !isWellFormedRatio(body.ratio))
     return refused(invalidRequest("the ratio is neither width:height nor auto"));
   if (model === undefined) return { request: body, model };

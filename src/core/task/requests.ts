@@ -90,7 +90,7 @@ async function afterSubmit(
   result: SubmitResult,
   deps: TaskDeps,
 ): Promise<ImggenError | null> {
-  // The process that has the task now may have sent it. A line from this one would say that nobody has.
+  // Another process has the task now, and may have sent the request. A line from here would say that it was not sent.
   if ("error" in result && result.error instanceof TakenOverError) return result.error;
   const work = workOf(writer.record);
   // Nothing is lost, and another run may fare better: it waits, unless it is this run's alone and has made nothing.

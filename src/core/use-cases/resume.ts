@@ -137,7 +137,7 @@ function resumeOne(target: ResumeTarget, run: Run): Promise<TaskReport> {
   return reported(reportOfId(id), async () => saveUnknownId(id, destination ?? fallback(), wait, deps));
 }
 
-/** The options of one task: a server's task is saved elsewhere than in the server's own folder, where nobody looks for it. */
+/** The options of one task. A task of a server is not saved in the server's folder, where users would not find the image. */
 function ofTarget(record: TaskRecord | null, options: ResumeTasksSpec): ResumeTasksSpec {
   const { destination, placeOfServed } = options;
   if (record?.intent.server === undefined || record.state.name === "saved" || !placeOfServed) return options;
