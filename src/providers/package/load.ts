@@ -7,8 +7,8 @@ import { fieldsOf, isTexts } from "../../lib/json.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import { bearer, SERVICE, type ServerKind } from "../kind.ts";
 import type { PackageName, PackageSpec } from "../kinds.ts";
+import { callPackage } from "./call-package.ts";
 import type { ProviderPackage } from "./interface.ts";
-import { called } from "./own-code.ts";
 
 /** Where packages are installed: in this folder's `node_modules`. */
 export function packagesFolder(configFolder: string): string {
@@ -93,7 +93,7 @@ function kindOf(definition: ProviderPackage): ServerKind {
     title,
     url,
     keyVariables,
-    keyHeaders: (key) => called(title, () => definition.keyHeaders?.(key)) ?? bearer(key),
+    keyHeaders: (key) => callPackage(title, () => definition.keyHeaders?.(key)) ?? bearer(key),
     ...(isPaid !== undefined && { isPaid }),
     concurrency: definition.concurrency ?? SERVICE.concurrency,
     needsModel,

@@ -14,8 +14,8 @@ import { ProviderServer } from "../provider-http.ts";
 import { referenceUrls } from "../reference-files.ts";
 import { isSuccess, jsonIn, type StoredReply } from "../reply-file.ts";
 import type { JobContext, ServiceRequest } from "../server-provider.ts";
+import { callPackage, waitForPackage } from "./call-package.ts";
 import type { Fetch, Job, JobState, Provider, ProviderPackage, ReadImage, ReadReply } from "./interface.ts";
-import { called, ended } from "./own-code.ts";
 
 /** Makes images with a package. The same code as for every other service does the work. */
 export function packageProvider(
@@ -29,7 +29,9 @@ export function packageProvider(
   const server = new ProviderServer({ ...setup, ...(otherHosts !== undefined && { otherHosts }) }, deps);
   const options = { model, isPaid };
   const { title } = definition;
-  const provider = called(title, () => definition.create({ url, key, options, fetch: fetchFrom(server) }));
+  const provider = callPackage(title, () =>
+    definition.create({ url, key, options, fetch: fetchFrom(server) }),
+  );
   const form = {
     check: (job: CheckedJob) => problemOf(job, definition, provider),
     request: (job: port.Job, context: JobContext) => requestOf(job, provider, context),
@@ -97,7 +99,7 @@ async function requestOf(job: port.Job, provider: Provider, context: JobContext)
   const images = urls.map((url) => (typeof url === "string" ? url : url.text()));
   try {
     const request = provider.request(plainJob(job, images));
-    const { path, body } = await ended(request, context.signal, context.clock);
+    const { path, body } = await waitForPackage(request, context.signal, context.clock);
     if (typeof path !== "string" || !path.startsWith("/")) throw new Error("it names no path");
     return { path, body };
   } catch (cause) {
@@ -156,7 +158,7 @@ async function pollEnded(
   { clock }: ProviderDeps,
 ): Promise<port.PollReply> {
   try {
-    return await ended(poll, signal, clock, limitMs);
+    return await waitForPackage(poll, signal, clock, limitMs);
   } catch (error) {
     return failedPoll(errorText(error));
   }
@@ -218,7 +220,7 @@ async function modelsOf(
   { clock }: ProviderDeps,
 ): Promise<string[] | null> {
   try {
-    const names: unknown = (await ended(provider.models?.(), signal, clock)) ?? null;
+    const names: unknown = (await waitForPackage(provider.models?.(), signal, clock)) ?? null;
     if (names !== null && !Array.isArray(names)) throw new Error("what it names is no list");
     return names?.filter((name) => typeof name === "string") ?? null;
   } catch (cause) {

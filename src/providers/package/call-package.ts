@@ -7,10 +7,11 @@ import { UsageError } from "../../lib/error-types.ts";
 const MOST_MS = 60_000;
 
 /**
- * Waits for a package's own code, which may never end: neither it nor a signal that it does not know keeps the process.
+ * Waits for a package's own code for a limited time, because it may never settle and may ignore the signal. The timer keeps
+ * the process alive, which would end without a word otherwise.
  * @throws the signal's reason, or an Error that says how long it was waited for
  */
-export async function ended<Result>(
+export async function waitForPackage<Result>(
   work: Result | Promise<Result>,
   signal: AbortSignal,
   { sleep }: Pick<Clock, "sleep">,
@@ -29,7 +30,7 @@ export async function ended<Result>(
 }
 
 /** Calls a package's own code that sends nothing. @throws UsageError for whatever it throws */
-export function called<Result>(title: string, work: () => Result): Result {
+export function callPackage<Result>(title: string, work: () => Result): Result {
   try {
     return work();
   } catch (cause) {
