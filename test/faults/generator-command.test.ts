@@ -170,8 +170,12 @@ describe("a generator's command", () => {
   it("that outlives its imggen is ended by the next one, which runs it again", async () => {
     const { world, env, lines } = await commandWorld(HANGS_ONCE);
     // The command may have run its first line before imggen has noted its process.
-    const isNoted = async () =>
-      (await lines()).length === 1 && (await filesBelow(world.home, /\.process$/)).length === 1;
+    const isNoted = async () => {
+      const [note] = await filesBelow(world.home, /\.process$/);
+      const isWhole =
+        note !== undefined && (await readFile(path.join(world.home, note), "utf8")).endsWith("}");
+      return isWhole && (await lines()).length === 1;
+    };
     await killed(await startedWhen(world, isNoted, world.generateArgs(), { env }));
     expect(isRunning((await lines())[0])).toBe(true);
     expect(await world.afterResume([], { env })).toMatchObject(SAVED);
