@@ -13,7 +13,7 @@ import { reuseEarlier } from "../core/use-cases/reuse.ts";
 import { status } from "../core/use-cases/status.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { FIELD_LABELS } from "../models/rules/rule.ts";
-import { mayBeTask } from "../store/ledger-entry.ts";
+import { mayBeTask } from "../store/ledger-files.ts";
 import type { Destination } from "../task/intent.ts";
 import { rowJson, summaryJson } from "./batch-json.ts";
 import { listening } from "./calls.ts";

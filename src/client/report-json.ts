@@ -4,7 +4,7 @@ import type { Resumed } from "../core/use-cases/resume.ts";
 import type { Charged } from "../lib/error-types.ts";
 import { withoutQuerySecret } from "../lib/query-secret.ts";
 import type { OptionNames } from "../lib/wording.ts";
-import { describeUnreadable, type UnreadableEntry } from "../store/ledger-entry.ts";
+import { describeUnreadable, type UnreadableEntry } from "../store/ledger-files.ts";
 import { type StateWord, stateWord } from "../task/lifecycle.ts";
 import { type TaskRecord, taskIdOf } from "../task/record.ts";
 import type { SavedFile } from "../task/saved-file.ts";

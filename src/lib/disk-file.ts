@@ -71,6 +71,13 @@ export class DiskFile {
     if (!stats.isFile()) throw new Error(stats.isDirectory() ? "it is a folder" : "it is not a regular file");
   }
 
+  /** Whether the file is still the one of this name. @throws the disk's error */
+  isAt(file: string): boolean {
+    const there = statSync(file, { bigint: true, throwIfNoEntry: false });
+    const here = fstatSync(this.#fd, { bigint: true });
+    return there !== undefined && there.ino === here.ino && there.dev === here.dev;
+  }
+
   get size(): number {
     return fstatSync(this.#fd).size;
   }

@@ -1,6 +1,6 @@
 import type { Clock } from "../lib/clock.ts";
 import type { Ledger } from "../store/ledger.ts";
-import { describeUnreadable, mayBeTask } from "../store/ledger-entry.ts";
+import { describeUnreadable, mayBeTask } from "../store/ledger-files.ts";
 import type { LivingServer } from "../store/servers.ts";
 import { STATES } from "../task/lifecycle.ts";
 import { endOf } from "./end.ts";

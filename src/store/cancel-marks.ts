@@ -2,7 +2,7 @@ import path from "node:path";
 import { DiskFile } from "../lib/disk-file.ts";
 import { isPresent, makeFolder, removeIfPossible } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-text.ts";
-import { namesIn } from "./ledger-entry.ts";
+import { namesIn } from "./ledger-files.ts";
 import { isId } from "./ledger-name.ts";
 import { StateFolderError } from "./store-errors.ts";
 

@@ -1,143 +1,249 @@
+import { readdirSync, renameSync } from "node:fs";
 import path from "node:path";
-import type { Clock } from "../lib/clock.ts";
-import { mapConcurrent } from "../lib/concurrency.ts";
-import { errorCode } from "../lib/error-text.ts";
-import type { Processes } from "../lib/processes.ts";
-import type { TaskState } from "../task/lifecycle.ts";
-import { CancelMarks } from "./cancel-marks.ts";
-import { DoneTasks } from "./done-tasks.ts";
-import { type LedgerEntry, listFolder, readEntry } from "./ledger-entry.ts";
-import { idOfName, isAuxiliary, openName } from "./ledger-name.ts";
-import { isOwnerGone } from "./owners.ts";
-import { Servers } from "./servers.ts";
-import { StateFolderError } from "./store-errors.ts";
-import { WorkFolders } from "./work-folders.ts";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { isPresent, makeFolder, whileInUse } from "../lib/durable.ts";
+import { errorCode, errorText } from "../lib/error-text.ts";
+import { readRegular } from "../lib/read-file.ts";
+import type { Wording } from "../lib/wording.ts";
+import type { Task } from "../task/task.ts";
+import { doneFolder, doneName, ID_LENGTH, idOfName, openName, partName, partsOf } from "./ledger-name.ts";
+import { UnreadableRecordError } from "./store-errors.ts";
+import type { ReadTask } from "./task-lines.ts";
 
-/** Well below the number of open files that a process may have. */
-const FILES_AT_ONCE = 32;
+/** A file in the ledger's folders: a task, or an unreadable entry that the user is told about. */
+export type LedgerEntry = { file: string } & (ReadTask | { kind: "foreign" });
 
-/**
- * Every task submitted from this machine, one file each: unfinished ones in `open/`, the others in `done/`. Names sort by
- * time, so the latest few can be read without the others.
- */
-export class LedgerFiles {
-  readonly folder: string;
-  protected readonly openFolder: string;
-  protected readonly done: DoneTasks;
-  /** What providers have sent, until it is saved. */
-  readonly work: WorkFolders;
-  readonly servers: Servers;
-  readonly cancels: CancelMarks;
-  readonly clock: Pick<Clock, "now">;
-  /** Which processes are alive on this machine. */
-  readonly processes: Processes;
+/** A folder's names in order; none if the folder is missing or is no folder. */
+export function listFolder(folder: string): string[] {
+  return namesIn(folder).sort();
+}
 
-  constructor(stateFolder: string, clock: Pick<Clock, "now">, processes: Processes) {
-    this.clock = clock;
-    this.processes = processes;
-    this.folder = path.join(stateFolder, "tasks");
-    this.openFolder = path.join(this.folder, "open");
-    this.done = new DoneTasks(this.folder);
-    this.work = new WorkFolders(this.folder);
-    this.cancels = new CancelMarks(this.folder);
-    this.servers = new Servers(this.folder, clock, processes);
-  }
-
-  /**
-   * Everything in the folder of the unfinished, oldest first.
-   * @param skipped ids of tasks that are left out
-   */
-  async unfinished(skipped?: { has(id: string): boolean }): Promise<LedgerEntry[]> {
-    return this.guarded(async () => {
-      const isSkipped = (name: string) => skipped?.has(idOfName(name) ?? "") === true;
-      const names = listFolder(this.openFolder).filter((name) => !isAuxiliary(name) && !isSkipped(name));
-      const entries = await mapConcurrent(names, FILES_AT_ONCE, async (name) => {
-        const entry = await this.readOpen(name);
-        return entry && (await this.#isFinished(entry)) ? null : entry;
-      });
-      return entries.filter((entry) => entry !== null);
-    });
-  }
-
-  /** Reads one unfinished task; of one that waits to be submitted again, says whether its owner is gone. */
-  protected async readOpen(name: string): Promise<LedgerEntry | null> {
-    const entry = await readEntry(this.openFolder, name);
-    if (!waits(entry)) return entry;
-    if (!isOwnerGone(entry.record, this.processes, this.clock.now())) return entry;
-    // The owner may have written more before it ended, so the file is read again after its end.
-    const last = await readEntry(this.openFolder, name);
-    if (!waits(last)) return last;
-    const { state } = last.record;
-    return { ...last, record: { ...last.record, state: { ...state, isOwnerGone: true } } };
-  }
-
-  protected fileOf(id: string): string {
-    return path.join(this.openFolder, openName(id));
-  }
-
-  /** A process killed while beginning a task that another one has finished leaves an intent, which is ignored. */
-  async #isFinished(entry: LedgerEntry): Promise<boolean> {
-    if (entry.kind !== "task" || entry.record.state.name !== "intent") return false;
-    return this.done.has(entry.record.id);
-  }
-
-  /**
-   * The file of the task with this id of the ledger's own, unfinished or finished; null if there is none.
-   */
-  async read(id: string): Promise<LedgerEntry | null> {
-    return this.guarded(async () => {
-      const open = await this.readOpen(openName(id));
-      if (open?.kind === "task" && open.record.state.name !== "intent") return open;
-      return (await this.done.read(id)) ?? open;
-    });
-  }
-
-  /** Every task, newest first, each read only when it is asked for. */
-  newestFirst(): AsyncGenerator<LedgerEntry> {
-    return this.entries(() => true);
-  }
-
-  /**
-   * As `newestFirst`.
-   * @param wanted which finished tasks to read, by their names
-   * @param since an id: no finished task that is older
-   */
-  protected async *entries(wanted: (name: string) => boolean, since = ""): AsyncGenerator<LedgerEntry> {
-    const open = (await this.unfinished()).reverse();
-    const idAt = (entry: LedgerEntry) => idOfName(path.basename(entry.file)) ?? path.basename(entry.file);
-    const done = this.done.newestFirst(wanted, since);
-    for (let next = await this.#nextOf(done); next; next = await this.#nextOf(done)) {
-      // A task that was moved between the two listings is in both.
-      if (open[0] && idAt(open[0]) === idAt(next)) open.shift();
-      while (open[0] && idAt(open[0]) > idAt(next)) yield open.shift() as LedgerEntry;
-      yield next;
-    }
-    yield* open;
-  }
-
-  async #nextOf(entries: AsyncGenerator<LedgerEntry>): Promise<LedgerEntry | undefined> {
-    const { value, done } = await this.guarded(() => entries.next());
-    return done ? undefined : value;
-  }
-
-  /**
-   * @throws StateFolderError in place of a system error. Any other error is not of the folder: an id that fits several
-   * tasks.
-   */
-  protected async guarded<Result>(action: () => Promise<Result>): Promise<Result> {
-    try {
-      return await action();
-    } catch (error) {
-      if (errorCode(error) === undefined) throw error;
-      throw new StateFolderError(this.folder, error);
-    }
+/** As `listFolder`, in no order. */
+export function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === "ENOENT" || code === "ENOTDIR") return [];
+    throw error;
   }
 }
 
-type Waiting = Extract<LedgerEntry, { kind: "task" }> & {
-  record: { state: Extract<TaskState, { name: "rate_limited" }> };
-};
+/** After this many reads, other events are handled, such as signals. */
+const READS_IN_A_TURN = 64;
+let reads = 0;
 
-function waits(entry: LedgerEntry | null): entry is Waiting {
-  return entry?.kind === "task" && entry.record.state.name === "rate_limited";
+/**
+ * Reads the parts of a task. Synchronously, because thousands are read in a row, and a trip to a thread and back takes five
+ * times as long as the read. The code that checks its lines is loaded with the first: a submit does not need it.
+ */
+async function readParts(id: string, files: readonly string[]): Promise<ReadTask> {
+  reads += 1;
+  if (reads % READS_IN_A_TURN === 0) await nextTurn();
+  const contents = files.map((file) => readRegular(file).toString("utf8"));
+  const { readTaskLines } = await import("./task-lines.ts");
+  return readTaskLines(id, contents);
+}
+
+/** Hidden files, and those that Windows keeps in folders: the system puts them there, so they are not reported. */
+const OF_THE_SYSTEM = /^\.|^(?:thumbs\.db|desktop\.ini)$/i;
+
+/** The files of a ledger: unfinished tasks in `open/`, the others in `done/<day>/<hour and minute>/`. */
+export class LedgerFiles {
+  readonly openFolder: string;
+  readonly #doneFolder: string;
+  /** Names by id, as last listed: for a batch that reads thousands of tasks. */
+  readonly #listed = new Map<string, Map<string, string>>();
+
+  constructor(ledgerFolder: string) {
+    this.openFolder = path.join(ledgerFolder, "open");
+    this.#doneFolder = path.join(ledgerFolder, "done");
+  }
+
+  /** A part of an unfinished task. @param part 1 for the first */
+  openPart(id: string, part: number): string {
+    return path.join(this.openFolder, partName(id, part));
+  }
+
+  isOpen(id: string): boolean {
+    return isPresent(this.openPart(id, 1));
+  }
+
+  /** Reads an unfinished task from all its parts; null if it has just been moved away. */
+  async readOpen(name: string): Promise<LedgerEntry | null> {
+    const id = idOfName(name);
+    if (id === undefined) return otherEntry(this.openFolder, name);
+    const files = [this.openPart(id, 1)];
+    for (let part = 2; isPresent(this.openPart(id, part)); part++) files.push(this.openPart(id, part));
+    return entryOf(id, files);
+  }
+
+  /** A finished task; null if it is not among them. */
+  async readDone(id: string): Promise<LedgerEntry | null> {
+    const folder = this.#folderOf(id);
+    const listed = this.#listed.get(folder)?.get(id);
+    const entry = listed === undefined ? null : await this.#readDoneNamed(folder, listed);
+    if (entry !== null) return entry;
+    const name = this.#list(folder).get(id);
+    return name === undefined ? null : this.#readDoneNamed(folder, name);
+  }
+
+  isDone(id: string): boolean {
+    return namesIn(this.#folderOf(id)).some((name) => name.startsWith(id));
+  }
+
+  /**
+   * Every finished task whose name `wanted` is true of, newest first, each read only when it is asked for.
+   * @param since an id: none that is older; then `wanted` is true of tasks' names alone
+   */
+  async *doneNewestFirst(wanted: (name: string) => boolean, since = ""): AsyncGenerator<LedgerEntry> {
+    for (const folder of this.#minutes()) {
+      for (const name of listFolder(folder).reverse()) {
+        if (isFurtherPart(name) || !wanted(name)) continue;
+        if (name < since) return;
+        const entry = await this.#readDoneNamed(folder, name);
+        if (entry) yield entry;
+      }
+    }
+  }
+
+  /**
+   * The latest finished tasks whose names carry a tag, newest first.
+   * @param max how many at most
+   * @param folders how many folders to list at most, so that a long history of other tasks takes no longer
+   */
+  async recentDone(isWanted: (name: string) => boolean, max: number, folders: number): Promise<LedgerEntry[]> {
+    const found: LedgerEntry[] = [];
+    let left = folders;
+    for (const folder of this.#minutes()) {
+      const names = listFolder(folder).filter(isWanted);
+      for (const name of names.reverse().slice(0, max - found.length)) {
+        const entry = await this.#readDoneNamed(folder, name);
+        if (entry) found.push(entry);
+      }
+      left -= 1;
+      if (found.length >= max || left === 0) break;
+    }
+    return found;
+  }
+
+  /**
+   * Moves a task to the finished ones: its first part first, so that from then on nobody can take it over. Not synced: after a
+   * power cut the parts are in one place or the other, and their last lines say that the task is finished.
+   */
+  async moveToDone(task: Task): Promise<void> {
+    const folder = this.#folderOf(task.id);
+    for (let part = 1; part <= task.parts; part++) {
+      const target = path.join(folder, part === 1 ? doneName(task) : partName(task.id, part));
+      await moveInto(folder, this.openPart(task.id, part), target);
+    }
+  }
+
+  /** Moves a finished task back to the unfinished ones, its first part last. */
+  async moveToOpen(id: string): Promise<void> {
+    const folder = this.#folderOf(id);
+    const name = this.#list(folder).get(id);
+    if (name === undefined) return;
+    for (let part = partsOf(name); part >= 1; part--) {
+      const from = path.join(folder, part === 1 ? name : partName(id, part));
+      await moveInto(this.openFolder, from, this.openPart(id, part));
+    }
+  }
+
+  /** A part that a process left in `open/` when it was killed while it moved the task is read there. */
+  async #readDoneNamed(folder: string, name: string): Promise<LedgerEntry | null> {
+    const id = idOfName(name);
+    if (id === undefined) return otherEntry(folder, name);
+    const further = Array.from({ length: partsOf(name) - 1 }, (_, at) => {
+      const file = path.join(folder, partName(id, at + 2));
+      return isPresent(file) ? file : this.openPart(id, at + 2);
+    });
+    return entryOf(id, [path.join(folder, name), ...further]);
+  }
+
+  #folderOf(id: string): string {
+    return path.join(this.#doneFolder, doneFolder(id));
+  }
+
+  /** The folders of the minutes in which tasks were begun, the latest first. */
+  *#minutes(): Generator<string> {
+    for (const day of listFolder(this.#doneFolder).reverse()) {
+      const folder = path.join(this.#doneFolder, day);
+      for (const minute of listFolder(folder).reverse()) yield path.join(folder, minute);
+    }
+  }
+
+  #list(folder: string): Map<string, string> {
+    const firsts = listFolder(folder).filter((name) => !isFurtherPart(name));
+    const names = new Map(firsts.map((name) => [name.slice(0, ID_LENGTH), name]));
+    this.#listed.set(folder, names);
+    return names;
+  }
+}
+
+function isFurtherPart(name: string): boolean {
+  return idOfName(name) === undefined && idOfName(openName(name.slice(0, ID_LENGTH))) !== undefined;
+}
+
+async function entryOf(id: string, files: readonly string[]): Promise<LedgerEntry | null> {
+  const [file = ""] = files;
+  try {
+    return { file, ...(await readParts(id, files)) };
+  } catch (error) {
+    if (errorCode(error) === "ENOENT") return null;
+    return { file, kind: "damaged", why: errorText(error), cause: error };
+  }
+}
+
+function otherEntry(folder: string, name: string): LedgerEntry | null {
+  return OF_THE_SYSTEM.test(name) ? null : { file: path.join(folder, name), kind: "foreign" };
+}
+
+/** Moves a file, unless another process has done that. */
+async function moveInto(folder: string, file: string, target: string): Promise<void> {
+  const move = () => whileInUse(() => renameSync(file, target));
+  try {
+    await move();
+  } catch (error) {
+    if (errorCode(error) !== "ENOENT") throw error;
+    if (!isPresent(file)) return;
+    await makeFolder(folder, 0o700);
+    await move();
+  }
+}
+
+/** A file in the ledger's folders that cannot be read as a task. */
+export type UnreadableEntry = Exclude<LedgerEntry, { kind: "task" }>;
+
+/** One line about such a file, for a warning. It is never deleted. */
+export function describeUnreadable(entry: UnreadableEntry): string {
+  switch (entry.kind) {
+    case "stub":
+      return `${entry.file}: imggen ended before this request was written down, so it was never sent.`;
+    case "damaged":
+      return `${entry.file} is damaged (${entry.why}); it was left as it is.`;
+    case "newer":
+      return `${entry.file} was written by a newer imggen (format ${entry.version}); update to read it.`;
+    case "foreign":
+      return `${entry.file} does not belong here; it was left as it is.`;
+  }
+}
+
+/**
+ * Stops a decision about money at a file that may be a charged task and cannot be read.
+ * @param clause what is not known without it, as in `so its cost is not known`
+ * @param otherwise how to go on without it, as a sentence
+ * @throws UnreadableRecordError
+ */
+export function requireReadable(entry: LedgerEntry, clause: string, otherwise?: Wording): void {
+  const { file } = entry;
+  if (entry.kind === "damaged")
+    throw new UnreadableRecordError(file, entry.why, clause, otherwise, entry.cause);
+  if (entry.kind === "newer")
+    throw new UnreadableRecordError(file, "a newer imggen wrote it", clause, otherwise);
+}
+
+/** Whether an entry may be a charged task, so that it is not certain that all tasks are finished. */
+export function mayBeTask({ kind }: UnreadableEntry): boolean {
+  return kind === "damaged" || kind === "newer";
 }

@@ -2,19 +2,20 @@ import { createHash } from "node:crypto";
 import path from "node:path";
 import { isoTime } from "../lib/clock.ts";
 import { identifyingFields, type RequestIdentity, type ServiceIdentity } from "../task/intent.ts";
-import { savedFilesOf } from "../task/lifecycle.ts";
-import { mayBeCharged, spentCredits, type TaskRecord, taskIdOf } from "../task/record.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import { digestsOf } from "../task/saved-file.ts";
+import { savedFilesOf, type Task, taskIdOf } from "../task/task.ts";
 
 // A finished task's file carries tags in its name, so that one of a hundred thousand is found by reading
-// names alone: `<id>.t<task id>.r<request>.m<model>.k<key>.c<credits>.f<file>.jsonl`. A tag is a short digest: what
-// it finds is read and compared before it counts.
+// names alone: `<id>.p<parts>.t<task id>.r<request>.m<model>.f<file>.jsonl`. A tag is a short digest: what it finds
+// is read and compared before it counts. A task that was taken over has further parts, `<id>.2.jsonl` and so
+// on; only the first part's name has tags, and the number of parts, if there is more than one.
 
 /** Every id is as long: a time, and eight digits. */
 export const ID_LENGTH = "YYYYMMDDThhmmssSSS-01234567".length;
 
-const TASK_NAME = /^(\d{8}T\d{9}-[0-9a-f]{8})((?:\.[trmkcf][0-9a-f]+)*)\.jsonl$/;
+/** Earlier versions wrote tags for the key and the credits, too. */
+const TASK_NAME = /^(\d{8}T\d{9}-[0-9a-f]{8})((?:\.[ptrmkcf][0-9a-f]+)*)\.jsonl$/;
 
 /** The first part of the ids of tasks begun at a moment, milliseconds since the epoch. */
 export function timeOfId(atMs: number): string {
@@ -24,9 +25,9 @@ export function timeOfId(atMs: number): string {
 /** Separates the name of a new task's file from the part that makes its draft's name unique. */
 export const DRAFT_MARK = ".draft-";
 
-const AUXILIARY = /\.claim-\d+(\.\w+)?$|\.draft-[0-9a-f]+$/;
+const AUXILIARY = /^\d{8}T\d{9}-[0-9a-f]{8}\.\d{1,4}\.jsonl$|\.draft-[0-9a-f]+$/;
 
-/** Whether a file is a claim on a task or a draft of one, complete or not: such a file is not an entry. */
+/** Whether a file is a further part of a task or a draft of one, complete or not: such a file is not an entry. */
 export function isAuxiliary(name: string): boolean {
   return AUXILIARY.test(name);
 }
@@ -46,33 +47,33 @@ export function openName(id: string): string {
   return `${id}.jsonl`;
 }
 
-/** What file systems take for one name leaves room for this many images' tags. */
-const MOST_FILE_TAGS = 15;
+/** The name of one of an unfinished task's parts, and of a further part of a finished one. @param part 1 for the first */
+export function partName(id: string, part: number): string {
+  return part === 1 ? openName(id) : `${id}.${part}.jsonl`;
+}
+
+/** The number of parts of a finished task, from its name. */
+export function partsOf(name: string): number {
+  return Number(/\.p(\d+)\./.exec(name)?.[1] ?? 1);
+}
+
+/** File systems leave room for this many images' tags in one name. */
+const MAX_FILE_TAGS = 15;
 
 /** The name of a finished task's file. */
-export function doneName(record: TaskRecord): string {
-  const { id, intent, state } = record;
-  const { request, service } = intent;
-  const tags = [requestTag(intent), kindTag(request, service)];
-  const [taskId, credits] = [taskIdOf(record), spentCredits(record)];
+export function doneName(task: Task): string {
+  const { id, intent, parts } = task;
+  const tags = [requestTag(intent), kindTag(intent.request, intent.service)];
+  const taskId = taskIdOf(task);
   if (taskId !== null) tags.unshift(taskTag(taskId));
-  if (mayBeCharged(record) && credits !== null) tags.push(keyTag(service.keyId), `c${Math.ceil(credits)}`);
-  tags.push(...savedFilesOf(state).flatMap(digestsOf).slice(0, MOST_FILE_TAGS).map(fileTag));
+  if (parts > 1) tags.unshift(`p${parts}`);
+  tags.push(...savedFilesOf(task).flatMap(digestsOf).slice(0, MAX_FILE_TAGS).map(fileTag));
   return `${[id, ...tags].join(".")}.jsonl`;
 }
 
 /** Whether a file's name carries a tag. */
 export function hasTag(name: string, tag: string): boolean {
   return name.includes(`.${tag}.`);
-}
-
-/**
- * Reads the cost of an account's finished tasks from their files' names: 0 for another account's, or if nothing was
- * charged. Called once for many names.
- */
-export function creditsByName(keyId: string): (name: string) => number {
-  const tag = keyTag(keyId);
-  return (name) => (hasTag(name, tag) ? Number(/\.c(\d+)\./.exec(name)?.[1] ?? 0) : 0);
 }
 
 /** Name of a task by the service's id. */
@@ -88,7 +89,9 @@ export function taskTagOf(name: string): string | undefined {
 /** The tag of a request: what was asked for, and of whom. */
 export function requestTag(identity: RequestIdentity): string {
   const { service, work } = identity;
-  const options = work && { options: canonical({ ...work.options, fields: canonical(work.options.fields) }) };
+  const { fields } = work.options;
+  // Tags of earlier files at the hosted service, which takes no options, stay what they were.
+  const options = work.taskId !== null && { options: canonical({ ...work.options, fields: canonical(fields) }) };
   return `r${digest(canonical({ ...identifyingFields(identity), ...service, ...options }))}`;
 }
 
@@ -108,10 +111,6 @@ export function fileTag(sha256: string): string {
 /** The tags of its images in a finished task's name. */
 export function fileTagsOf(name: string): string[] {
   return name.match(/(?<=\.)f[0-9a-f]+(?=\.)/g) ?? [];
-}
-
-function keyTag(keyId: string): string {
-  return `k${digest(keyId)}`;
 }
 
 function digest(text: string): string {

@@ -7,7 +7,7 @@ import { isHeld, type Lease, leaseEnd, leaseIn } from "../lib/lease.ts";
 import type { Processes, ProcessIdentity } from "../lib/processes.ts";
 import { readRegular } from "../lib/read-file.ts";
 import { draftedFile, randomDigits, removeOldDrafts, replaceUnsynced } from "../lib/write-whole.ts";
-import { namesIn } from "./ledger-entry.ts";
+import { namesIn } from "./ledger-files.ts";
 
 /** How long a server counts as living without renewing its lease, in milliseconds: it may be suspended. */
 const LEASE_MS = 60_000;

@@ -7,7 +7,7 @@ import { makeFolder, removeIfPresent } from "../lib/durable.ts";
 import { errorCode, errorText } from "../lib/error-text.ts";
 import { takeLeaseInTurn } from "../lib/lease-files.ts";
 import type { Processes } from "../lib/processes.ts";
-import { namesIn } from "./ledger-entry.ts";
+import { namesIn } from "./ledger-files.ts";
 import { readObject, readSettings, type Settings, settingsFile, withKeyBound } from "./settings-file.ts";
 import { SettingsError } from "./store-errors.ts";
 

@@ -4,35 +4,35 @@ import { errorCode } from "../lib/error-text.ts";
 import { noteTask } from "../lib/error-types.ts";
 import { publishOnce } from "../lib/publish.ts";
 import { randomDigits } from "../lib/write-whole.ts";
-import type { TaskEvent } from "../task/lifecycle.ts";
+import type { Line } from "../task/line.ts";
 import { DRAFT_MARK } from "./ledger-name.ts";
 
 /** The version that this release writes; it reads this one and older ones. */
-export const LEDGER_VERSION = 1;
+export const LEDGER_VERSION = 2;
 
-/** One event as a line of its file, line feed included. */
-export function formatLine(taskEvent: TaskEvent): string {
-  return `${JSON.stringify(taskEvent)}\n`;
+/** One line as it is in its file, line feed included. */
+export function formatLine(line: Line): string {
+  return `${JSON.stringify(line)}\n`;
 }
 
-const CAN_DO_WITHOUT: ReadonlySet<TaskEvent["type"]> = new Set(["rate_limited", "submitting"]);
+const DISPENSABLE: ReadonlySet<Line["type"]> = new Set(["started", "waiting"]);
 
 /**
- * Whether the reserve is released for a record. Without the others the request is not submitted again, and nothing is
- * lost; each is needed only until the next record.
+ * Whether the reserve is released for a line. Without the others the request is not submitted again, and nothing is lost;
+ * each is needed only until the next line.
  */
-export function mayUseReserve({ type }: TaskEvent): boolean {
-  return !CAN_DO_WITHOUT.has(type);
+export function mayUseReserve({ type }: Line): boolean {
+  return !DISPENSABLE.has(type);
 }
 
 /**
- * A task's file, open for appending by the one process that owns it. Every record is on disk, synced, when
- * `record` returns.
+ * One part of a task, open for appending by the one process that created it. Every line is on disk, synced, when `record`
+ * returns.
  */
 export class TaskFile {
   readonly path: string;
   readonly #file: DiskFile;
-  /** Whether the file's last line may be cut short, so that the next record must begin on a fresh one. */
+  /** Whether the file's last line may be cut short, so that the next one must begin on a fresh line. */
   #tornTail: boolean;
   readonly #makeRoom: () => void;
 
@@ -45,10 +45,10 @@ export class TaskFile {
   }
 
   /**
-   * Creates the file with its first record; creating it is the claim. The reserve is not released for this: on a full
-   * disk nothing is submitted. @throws EEXIST, or the disk's error
+   * Creates the file with its first line; creating it is the claim. The reserve is not released for this: on a full disk
+   * nothing is submitted. @throws EEXIST, or the disk's error
    */
-  static async create(path: string, first: TaskEvent, makeRoom: () => void): Promise<TaskFile> {
+  static async create(path: string, first: Line, makeRoom: () => void): Promise<TaskFile> {
     const file = new TaskFile(path, DiskFile.createExclusive(path, 0o600), false, makeRoom);
     try {
       await file.#append(first);
@@ -68,7 +68,7 @@ export class TaskFile {
    */
   static async createWhole(
     path: string,
-    first: TaskEvent,
+    first: Line,
     isFree: (draft: string) => Promise<boolean>,
     makeRoom: () => void,
   ): Promise<TaskFile | null> {
@@ -87,12 +87,10 @@ export class TaskFile {
     }
   }
 
-  /** Opens the file of a task whose former owner is gone. @throws ENOENT */
+  /** Opens a part that this process has created before. @throws ENOENT */
   static async reopen(path: string, makeRoom: () => void): Promise<TaskFile> {
     const file = DiskFile.openToAppend(path);
     try {
-      // The process that wrote the last record may have ended before it was synced, and the next step relies on it.
-      await file.sync();
       const { size } = file;
       const torn = size > 0 && file.read(size - 1, 1)[0] !== 0x0a;
       return new TaskFile(path, file, torn, makeRoom);
@@ -102,46 +100,41 @@ export class TaskFile {
     }
   }
 
-  /** Syncs a task's file without claiming the task. Never throws. */
-  static async syncIfPossible(path: string): Promise<void> {
-    try {
-      const file = DiskFile.openToRead(path);
-      await file.sync().finally(() => file.close());
-    } catch {
-      // Claiming the task reports what is wrong with the disk, or that the task is finished by now.
-    }
+  /** Whether the file is still where it was created: nobody has ended the task, or put another file in its place. */
+  isInPlace(): boolean {
+    return this.#file.isAt(this.path);
   }
 
   /**
-   * Appends a record and syncs it. On a full disk the reserve is released for it if the record matters enough.
+   * Appends a line and syncs it. On a full disk the reserve is released for it if the line matters enough.
    * @throws the system's error if even that did not help
    */
-  async record(event: TaskEvent): Promise<void> {
+  async record(line: Line): Promise<void> {
     try {
-      await this.#append(event);
+      await this.#append(line);
     } catch (error) {
       const isFull = errorCode(error) === "ENOSPC" || errorCode(error) === "EDQUOT";
-      if (!isFull || !mayUseReserve(event)) throw error;
+      if (!isFull || !mayUseReserve(line)) throw error;
       this.#makeRoom();
-      await this.#append(event);
+      await this.#append(line);
     }
   }
 
-  async #append(event: TaskEvent): Promise<void> {
-    this.#write(event);
+  async #append(line: Line): Promise<void> {
+    this.#write(line);
     await this.#file.sync();
     this.#tornTail = false;
   }
 
-  #write(event: TaskEvent): void {
-    const line = `${this.#tornTail ? "\n" : ""}${formatLine(event)}`;
+  #write(line: Line): void {
+    const text = `${this.#tornTail ? "\n" : ""}${formatLine(line)}`;
     this.#tornTail = true;
-    this.#file.write(Buffer.from(line));
+    this.#file.write(Buffer.from(text));
   }
 
   /**
-   * Closes the file of a task that this process began and leaves unfinished. The record of it is not synced: it matters
-   * only while this process is alive. @param at ISO 8601
+   * Closes a part whose task is left unfinished. The line that says so is not synced: it matters only while this process is
+   * alive. @param at ISO 8601
    */
   release(at: string): void {
     try {
@@ -156,12 +149,22 @@ export class TaskFile {
     this.#file.close();
   }
 
-  /** Closes a file after its last record; an error no longer matters. */
+  /** Closes a file after its last line; an error no longer matters. */
   closeIfPossible(): void {
     try {
       this.#file.close();
     } catch {
-      // A descriptor is closed even where close reports an error.
+      // A descriptor is closed even if close reports an error.
     }
+  }
+}
+
+/** Syncs a file of another process, whose last line may not be on the disk yet. Never throws. */
+export async function syncIfPossible(path: string): Promise<void> {
+  try {
+    const file = DiskFile.openToRead(path);
+    await file.sync().finally(() => file.close());
+  } catch {
+    // Taking the task reports what is wrong with the disk, or that the task is finished by now.
   }
 }

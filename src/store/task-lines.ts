@@ -1,29 +1,28 @@
 import * as z from "zod/mini";
 import type { ErrorType } from "../lib/error-types.ts";
 import { isJsonObject, jsonOrNull } from "../lib/json.ts";
-import type { ProcessIdentity } from "../lib/processes.ts";
-import type { SaveOptions } from "../task/intent.ts";
-import type { EventType, OfRequest, TaskEvent } from "../task/lifecycle.ts";
-import { begunTask, type TaskRecord, withEvent } from "../task/record.ts";
+import type { SaveOptions, Work, WorkOptions } from "../task/intent.ts";
+import type { Line, LineType } from "../task/line.ts";
 import { type GenerationRequest, isRequest } from "../task/request.ts";
 import type { SavedFile } from "../task/saved-file.ts";
-import type { Work, WorkOptions } from "../task/work.ts";
+import { begunTask, type Task, withLine } from "../task/task.ts";
+import { upgraded } from "./old-lines.ts";
 import { LEDGER_VERSION } from "./task-file.ts";
 
-/** What a file in the ledger turned out to be. */
+/** Content of a file in the ledger. */
 export type ReadTask =
-  | { kind: "task"; record: TaskRecord }
+  | { kind: "task"; task: Task }
   /** The process ended while it wrote the intent, so nothing was ever sent. */
   | { kind: "stub" }
-  /** The cause is there where the system did not give the file: its content may be whole. */
+  /** The cause is there if the system did not give the file: its content may be whole. */
   | { kind: "damaged"; why: string; cause?: unknown }
   | { kind: "newer"; version: number };
 
 /** A damaged or foreign line must not make a list of millions. */
-const MOST_REQUESTS = 64;
+const MAX_REQUESTS = 64;
 
 /** A schema for each field of a line's type: one that is missing, or of another type, does not compile. */
-type Fields<Line> = { [Name in keyof Line]-?: z.ZodMiniType<Line[Name]> };
+type Fields<Of> = { [Name in keyof Of]-?: z.ZodMiniType<Of[Name]> };
 
 const text = z.string();
 const textOrNull = z.nullable(text);
@@ -49,23 +48,16 @@ const savedFile = z.object({
   originalSha256: z.exactOptional(text),
   seed: z.exactOptional(z.number()),
 } satisfies Fields<SavedFile>);
-/** Earlier releases noted neither boot, namespace nor thread, nor until when they would be submitting. */
-const owner = z.object({
-  pid: z.number(),
-  host: text,
-  started: text,
-  boot: z.exactOptional(text),
-  pidNamespace: z.exactOptional(text),
-  thread: z.exactOptional(z.number()),
-} satisfies Fields<ProcessIdentity>);
 
 /** Values that JSON has and a line does not judge further. */
 const scalar = z.union([text, z.number(), z.boolean()]);
 const work = z.object({
-  taskId: text,
+  taskId: textOrNull,
   isPaid: z.boolean(),
-  requests: z.number().check(z.int(), z.positive(), z.maximum(MOST_REQUESTS)),
+  requests: z.number().check(z.int(), z.positive(), z.maximum(MAX_REQUESTS)),
   requestMs: z.number(),
+  queue: z.boolean(),
+  keepsUnsent: z.boolean(),
   options: z.object({
     model: textOrNull,
     width: z.number(),
@@ -78,75 +70,60 @@ const work = z.object({
   } satisfies Fields<WorkOptions>),
 } satisfies Fields<Work>);
 
-const ofRequest = { request: z.exactOptional(z.number()) } satisfies Fields<OfRequest>;
+const ofRequest = { at: text, request: z.number().check(z.int(), z.nonnegative()) };
+const ofAttempt = { ...ofRequest, attempt: text };
 
-/** What each line of a task file holds beside its type. */
-const LINES: { [Type in EventType]: Fields<Omit<Extract<TaskEvent, { type: Type }>, "type">> } = {
+/** Fields of each line of a task's file beside its type. */
+const LINES: { [Type in LineType]: Fields<Omit<Line<Type>, "type">> } = {
   intent: {
     v: z.literal(LEDGER_VERSION),
     id: z.exactOptional(text),
     at: text,
-    owner,
-    until: z.exactOptional(text),
+    holder: text,
+    attempt: z.exactOptional(text),
+    claim: z.exactOptional(text),
+    once: z.exactOptional(z.literal(true)),
     // Fields that this release does not know are kept, so that the request still compares as equal.
     request: z.custom<GenerationRequest>(isRequest),
     service: z.object({ baseUrl: text, keyId: text }),
     credits: numberOrNull,
     destination,
-    work: z.exactOptional(work),
+    work,
     server: z.exactOptional(text),
   },
-  waiting: {
-    at: text,
-    why: z.exactOptional(text),
-    sent: z.boolean(),
-    by: z.exactOptional(owner),
-    until: z.exactOptional(text),
-    ...ofRequest,
-  },
-  started: { at: text, by: owner, until: text, ...ofRequest },
-  taken_over: { at: text, by: owner, until: text, ...ofRequest },
-  rate_limited: { at: text, why: text, until: text },
-  submitting: { at: text, until: text },
-  not_sent: { at: text, why: text, ...ofRequest },
-  // An error type that a newer release knows is no reason to take the request for one that may be charged.
+  taken: { at: text, holder: text },
+  released: { at: text },
+  started: ofAttempt,
+  waiting: { ...ofAttempt, why: text },
+  not_sent: { ...ofRequest, why: text },
   refused: {
-    at: text,
+    ...ofAttempt,
     error: z.object({
+      // An error type that a newer release knows is no reason to take the request for one that may be charged.
       type: z.custom<ErrorType>((type) => typeof type === "string"),
       key: textOrNull,
       message: text,
       hint: z.exactOptional(text),
     }),
-    ...ofRequest,
   },
-  unknown: {
-    at: text,
-    why: text,
-    excerpt: z.exactOptional(text),
-    kept: z.exactOptional(text),
-    ...ofRequest,
-  },
-  dismissed: { at: text, why: text, replacement: textOrNull },
-  accepted: { at: text, taskId: text, ...ofRequest },
+  unknown: { ...ofAttempt, why: text, excerpt: z.exactOptional(text), kept: z.exactOptional(text) },
+  accepted: { ...ofAttempt, taskId: text },
   completed: {
-    at: text,
+    ...ofAttempt,
     urls: z.array(text),
     seenMs: numberOrNull,
     pendingMs: numberOrNull,
     usage: z.exactOptional(z.record(text, z.unknown())),
-    ...ofRequest,
   },
-  partly_saved: { at: text, files: z.array(z.nullable(savedFile)) },
   failed: {
-    at: text,
+    ...ofAttempt,
     errorCode: textOrNull,
     why: z.exactOptional(text),
     charged: z.exactOptional(z.literal("no")),
-    ...ofRequest,
   },
+  dismissed: { at: text, why: text, replacement: textOrNull },
+  partly_saved: { at: text, files: z.array(z.nullable(savedFile)) },
   saved: { at: text, files: z.array(savedFile) },
-  released: { at: text },
 };
 
 const SCHEMAS = new Map(
@@ -154,32 +131,47 @@ const SCHEMAS = new Map(
 );
 
 /**
- * Adds a file's lines up to a task. A line that was cut short by a crash is passed over; whatever came after
- * it stands on a line of its own. A whole first line that is no intent means damage.
+ * Adds the lines of a task's parts up to a task. A line that was cut short by a crash is passed over; whatever came after it
+ * stands on a line of its own. A whole first line that is no intent means damage.
+ * @param parts their contents, in order
  */
-export function readTaskLines(id: string, content: string): ReadTask {
+export function readTaskLines(id: string, [content = "", ...more]: readonly string[]): ReadTask {
   if (!content.includes("\n")) return { kind: "stub" };
-  const [first = "", ...rest] = content.split("\n").filter((line) => line !== "");
+  const [first, ...rest] = upgraded(linesIn(content));
   const intent = parseLine(first);
   if (intent === null || intent.type !== "intent") return unreadable(first);
-  const begun = begunTask(id, intent);
-  const events = rest.map(parseLine).filter((event) => event !== null);
-  return { kind: "task", record: events.reduce(withEvent, begun) };
+  const begun = parsed(rest).reduce(withLine, begunTask(id, intent));
+  return { kind: "task", task: more.reduce(withPart, begun) };
 }
 
-function unreadable(line: string): ReadTask {
-  const json = jsonOrNull(line);
-  if (typeof json !== "object" || json === null)
+/** A task after one more part. One whose process ended before its first line was whole is held by nobody. */
+function withPart(task: Task, content: string): Task {
+  const begun = { ...task, holder: null, mark: "", parts: task.parts + 1 };
+  return parsed(linesIn(content)).reduce(withLine, begun);
+}
+
+function linesIn(content: string): unknown[] {
+  return content
+    .split("\n")
+    .filter((line) => line !== "")
+    .map(jsonOrNull);
+}
+
+function parsed(lines: readonly unknown[]): Line[] {
+  return lines.map(parseLine).filter((line) => line !== null);
+}
+
+function unreadable(line: unknown): ReadTask {
+  if (typeof line !== "object" || line === null)
     return { kind: "damaged", why: "its first line is not JSON" };
-  const version = "v" in json ? json.v : undefined;
+  const version = "v" in line ? line.v : undefined;
   if (typeof version === "number" && version > LEDGER_VERSION) return { kind: "newer", version };
   return { kind: "damaged", why: "its first line is not a task" };
 }
 
-function parseLine(line: string): TaskEvent | null {
-  const json = jsonOrNull(line);
+function parseLine(json: unknown): Line | null {
   const type = isJsonObject(json) && typeof json.type === "string" ? json.type : "";
-  const parsed = SCHEMAS.get(type)?.safeParse(json);
+  const checked = SCHEMAS.get(type)?.safeParse(json);
   // The compiler does not follow which type has which fields; LINES does.
-  return parsed?.success ? (parsed.data as TaskEvent) : null;
+  return checked?.success ? (checked.data as Line) : null;
 }

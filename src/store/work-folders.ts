@@ -1,16 +1,16 @@
 import { cpSync, readdirSync, rmSync, statSync } from "node:fs";
 import path from "node:path";
 import { DiskFile, giveToOwnerOfFolder } from "../lib/disk-file.ts";
-import { isPresent, makeFolder, syncFolder } from "../lib/durable.ts";
-import { namesIn } from "./ledger-entry.ts";
+import { makeFolder, syncFolder } from "../lib/durable.ts";
+import { namesIn } from "./ledger-files.ts";
 import { isId } from "./ledger-name.ts";
 
 /** Tries again, because a killed command may still write. */
 const EMPTYING = { recursive: true, force: true, maxRetries: 5 } as const;
 
 /**
- * Where what providers send is kept until it is saved: a private folder for each request of a task. From the first byte of
- * a reply that was paid for, nothing removes it but the end of its task.
+ * What providers send is kept here until it is saved: a private folder for each attempt to submit a request. Nothing empties
+ * one; only the end of its task, or the user, removes it.
  */
 export class WorkFolders {
   readonly folder: string;
@@ -19,16 +19,14 @@ export class WorkFolders {
     this.folder = path.join(ledgerFolder, "work");
   }
 
-  /** The folder of one of a task's requests. It need not be there. */
-  of(id: string, request: number): string {
-    return path.join(this.folder, id, String(request));
+  /** The folder of an attempt at one of a task's requests. It need not exist. */
+  of(id: string, request: number, attempt: string): string {
+    return path.join(this.folder, id, `${request}-${attempt}`);
   }
 
-  /** Makes the folder of a request that is about to be sent, and empties it: an earlier attempt has made nothing. */
-  async begin(id: string, request: number): Promise<void> {
-    const folder = this.of(id, request);
-    if (isPresent(folder)) rmSync(folder, EMPTYING);
-    await makeFolder(folder, 0o700);
+  /** Makes the folder of an attempt that is about to be made. @throws the disk's error */
+  async begin(id: string, request: number, attempt: string): Promise<void> {
+    await makeFolder(this.of(id, request, attempt), 0o700);
   }
 
   /**
@@ -37,10 +35,10 @@ export class WorkFolders {
    * @returns its path
    * @throws the disk's error
    */
-  async keep(id: string, request: number): Promise<string> {
+  async keep(id: string, request: number, attempt: string): Promise<string> {
     const kept = path.join(path.dirname(this.folder), "kept", `${id}-${request}`);
     await makeFolder(kept, 0o700);
-    cpSync(this.of(id, request), kept, { recursive: true });
+    cpSync(this.of(id, request, attempt), kept, { recursive: true });
     await syncTree(kept);
     return kept;
   }
@@ -59,18 +57,18 @@ export class WorkFolders {
     for (const name of namesIn(this.folder)) if (isId(name) && (await isFinished(name))) this.remove(name);
   }
 
-  /** Whether anything of a request is kept: a file with something in it. */
-  isKept(id: string, request: number): boolean {
-    return this.#filled(id, request).some((name) => !name.startsWith("."));
+  /** Whether anything of an attempt is kept: a file with something in it. */
+  isKept(id: string, request: number, attempt: string): boolean {
+    return this.#filled(id, request, attempt).some((name) => !name.startsWith("."));
   }
 
   /** As `isKept`; the notes of its provider count too, by which it finds out what came of the request. */
-  isTraced(id: string, request: number): boolean {
-    return this.#filled(id, request).length > 0;
+  isTraced(id: string, request: number, attempt: string): boolean {
+    return this.#filled(id, request, attempt).length > 0;
   }
 
-  #filled(id: string, request: number): string[] {
-    const folder = this.of(id, request);
+  #filled(id: string, request: number, attempt: string): string[] {
+    const folder = this.of(id, request, attempt);
     // Another process may be at work in it.
     const sizeOf = (name: string) => statSync(path.join(folder, name), { throwIfNoEntry: false })?.size ?? 0;
     return namesIn(folder).filter((name) => sizeOf(name) > 0);

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { GenerationRequest } from "./request.ts";
-import type { Work } from "./work.ts";
+import type { ProviderFields } from "./request-fields.ts";
 
 /** The account that a task is charged to. */
 export interface ServiceIdentity {
@@ -25,29 +25,83 @@ export interface Intent {
   /** Documented cost of all its requests; null if there is no price. */
   credits: number | null;
   destination: Destination;
-  /** What a request to another provider than the hosted service is worth; absent at that service. */
-  work?: Work;
+  work: Work;
   /** The name of the server (`imggen serve`) that accepted it, and that works on it while it lives; absent: none. */
   server?: string;
 }
 
-/** Whether a task may cost money, as every one of the hosted service may. */
-export function isPaid({ work }: Pick<Intent, "work">): boolean {
-  return work?.isPaid !== false;
+/**
+ * What a task is worth, and what makes its images: settled with its intent. Whoever continues it goes by this, never by its
+ * own settings.
+ */
+export interface Work {
+  /** Our id of the task, made before anything is sent; null if the provider's id is the task's, as at the hosted service. */
+  taskId: string | null;
+  isPaid: boolean;
+  /** Number of requests that its images take. */
+  requests: number;
+  /** Time limit of one request, from its submit to its image, in milliseconds. */
+  requestMs: number;
+  /** Whether requests wait for a turn, and what arrives is kept in a folder. Without, the intent counts as sent. */
+  queue: boolean;
+  /** Whether `resume` submits what was never sent, or closes it. */
+  keepsUnsent: boolean;
+  options: WorkOptions;
+}
+
+/** What makes a task's images beside the request itself. Of two tasks that differ in it, neither answers for the other. */
+export interface WorkOptions {
+  /** The provider's own name of a model; null: whatever it has. */
+  model: string | null;
+  /** Pixels, as requested: the image itself says what the provider has made of them. */
+  width: number;
+  height: number;
+  /** How a size is sent; null: as the provider's kind does. */
+  sizeForm: SizeForm | null;
+  /** Fields that the user has set, under the provider's names: `steps`, `seed`, `negative_prompt`. */
+  fields: ProviderFields;
+  /** The field that holds a seed: each further request of the task gets the next number. Absent: none. */
+  seedField?: string;
+  /** `name@version` of the package that sent the request, if one did. */
+  package?: string;
+  /** SHA-256 of the workflow that makes the images, of which there is a private copy; absent if none is used. */
+  workflow?: string;
+}
+
+export type SizeForm = "WxH" | "width,height" | "aspect_ratio";
+
+/** The options of a request to the hosted service, which takes none. */
+export const NO_OPTIONS: WorkOptions = { model: null, width: 0, height: 0, sizeForm: null, fields: {} };
+
+/** The reference client polls 60 times, 3 s apart (section 4.2); the largest images take longer. */
+const REQUEST_MS = 180_000;
+const REQUEST_4K_MS = 600_000;
+
+/** The work of a request to the hosted service. */
+export function serviceWork({ quality }: Pick<GenerationRequest, "quality">): Work {
+  return {
+    taskId: null,
+    isPaid: true,
+    requests: 1,
+    requestMs: quality === "4K" ? REQUEST_4K_MS : REQUEST_MS,
+    queue: false,
+    keepsUnsent: false,
+    options: NO_OPTIONS,
+  };
 }
 
 /** Why a task costs no money, whatever credits it has: the sandbox's are play money. */
 export type FreeAt = "sandbox" | "generator";
 
-/** Where a task is free; null where it may cost something. */
+/** Where a task is free; null if it may cost something. */
 export function freeAt({ service, work }: Pick<Intent, "service" | "work">): FreeAt | null {
   if (service.baseUrl === SANDBOX_SERVICE) return "sandbox";
-  return work?.isPaid === false ? "generator" : null;
+  return work.isPaid ? null : "generator";
 }
 
 /** What identifies a request: two that agree in it ask for the same of the same account. */
 export type RequestIdentity = Pick<Intent, "request" | "service" | "server"> & {
-  work?: Pick<Work, "options"> | undefined;
+  work: Pick<Work, "options" | "taskId">;
 };
 
 /** Whether two intents are the same request to the same account. A server's tasks belong to its clients alone. */
@@ -55,15 +109,15 @@ export function isSameRequest(a: RequestIdentity, b: RequestIdentity): boolean {
   const [one, other] = [a, b].map((each) => [
     identifyingFields(each),
     each.service,
-    each.work?.options,
+    each.work.options,
     each.server,
   ]);
   return isDeepStrictEqual(one, other);
 }
 
-/** A request without its generator-only fields, which are in the options; for a service the whole request. */
+/** A request without its generator-only fields, which are in the options; for the hosted service the whole request. */
 export function identifyingFields({ request, work }: RequestIdentity): Partial<GenerationRequest> {
-  if (work === undefined) return request;
+  if (work.taskId === null) return request;
   const { seed: _seed, negative: _negative, fields: _fields, ...rest } = request;
   return rest;
 }
@@ -81,6 +135,11 @@ export type Destination = SaveOptions &
 /** Whether images go to the same files. What went to a standard output before is nowhere now. */
 export function isSamePlace(a: Destination, b: Destination): boolean {
   return a.kind !== "stdout" && isDeepStrictEqual(a, b);
+}
+
+/** The destination of a task that is continued: the standard output of the original command is gone. */
+export function recoveryDestination(destination: Destination): Destination {
+  return destination.kind === "stdout" ? { ...destination, kind: "folder" } : destination;
 }
 
 /** How images are saved, wherever they go. */

@@ -1,6 +1,6 @@
 import { errorCode } from "../../lib/error-text.ts";
 import type { ClaimReader, LostTask } from "../../store/claim-reader.ts";
-import { type LedgerEntry, requireReadable } from "../../store/ledger-entry.ts";
+import { type LedgerEntry, requireReadable } from "../../store/ledger-files.ts";
 import { isId } from "../../store/ledger-name.ts";
 import type { LedgerReader } from "../../store/ledger-reader.ts";
 import { effectiveState, type StateName } from "../../task/lifecycle.ts";

@@ -1,6 +1,6 @@
 import { ImggenError } from "../../lib/error-types.ts";
 import type { ClaimedAttempt } from "../../store/claim-reader.ts";
-import { requireReadable } from "../../store/ledger-entry.ts";
+import { requireReadable } from "../../store/ledger-files.ts";
 import { mayBeCharged, spentCredits } from "../../task/record.ts";
 import { BudgetExceededError } from "../errors.ts";
 import { readAttempt } from "./attempts.ts";

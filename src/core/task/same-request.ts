@@ -1,5 +1,5 @@
 import type { Ledger } from "../../store/ledger.ts";
-import { type LedgerEntry, requireReadable } from "../../store/ledger-entry.ts";
+import { type LedgerEntry, requireReadable } from "../../store/ledger-files.ts";
 import { mayBeUnderWay } from "../../store/owners.ts";
 import { isSameRequest } from "../../task/intent.ts";
 import type { TaskState } from "../../task/lifecycle.ts";

@@ -4,7 +4,7 @@ import { matchesWords } from "../../lib/search-words.ts";
 import { resolveModel } from "../../models/find.ts";
 import type { Matrix } from "../../models/matrix.ts";
 import type { Ledger } from "../../store/ledger.ts";
-import type { UnreadableEntry } from "../../store/ledger-entry.ts";
+import type { UnreadableEntry } from "../../store/ledger-files.ts";
 import { SANDBOX_SERVICE, type ServiceIdentity } from "../../task/intent.ts";
 import {
   effectiveState,

@@ -1,7 +1,7 @@
 import { Slots } from "../../lib/concurrency.ts";
 import type { ProcessIdentity } from "../../lib/processes.ts";
 import type { Ledger } from "../../store/ledger.ts";
-import { mayBeTask, type UnreadableEntry } from "../../store/ledger-entry.ts";
+import { mayBeTask, type UnreadableEntry } from "../../store/ledger-files.ts";
 import { type Destination, SANDBOX_SERVICE } from "../../task/intent.ts";
 import { isResumable } from "../../task/lifecycle.ts";
 import { type TaskRecord, taskIdOf } from "../../task/record.ts";

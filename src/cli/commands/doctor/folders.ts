@@ -7,7 +7,7 @@ import { errorCode, errorText } from "../../../lib/error-text.ts";
 import { ImggenError } from "../../../lib/error-types.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
 import { counted } from "../../../lib/whole-number.ts";
-import { mayBeTask } from "../../../store/ledger-entry.ts";
+import { mayBeTask } from "../../../store/ledger-files.ts";
 import { StateFolderError } from "../../../store/store-errors.ts";
 import { effectiveState, STATE_WORDS, stateWord } from "../../../task/lifecycle.ts";
 import { isInHistory } from "../../../task/record.ts";

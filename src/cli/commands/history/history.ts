@@ -12,7 +12,7 @@ import {
 import { UsageError } from "../../../lib/error-types.ts";
 import { wholeNumberOption } from "../../../lib/whole-number.ts";
 import { nearestText, resolveModel } from "../../../models/find.ts";
-import { describeUnreadable } from "../../../store/ledger-entry.ts";
+import { describeUnreadable } from "../../../store/ledger-files.ts";
 import type { TaskRecord } from "../../../task/record.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";

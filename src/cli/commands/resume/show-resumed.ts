@@ -7,7 +7,7 @@ import type { Resumed, ResumeEvents, ResumeTarget, ResumeTargets } from "../../.
 import type { Charged } from "../../../lib/error-types.ts";
 import { counted } from "../../../lib/whole-number.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
-import { describeUnreadable } from "../../../store/ledger-entry.ts";
+import { describeUnreadable } from "../../../store/ledger-files.ts";
 import { freeAt } from "../../../task/intent.ts";
 import { chargedOf } from "../../../task/record.ts";
 import { previewImages, type Viewing } from "../../flags/view-flags.ts";

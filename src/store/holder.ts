@@ -1,0 +1,89 @@
+import { randomBytes } from "node:crypto";
+import { makeFolder } from "../lib/durable.ts";
+import type { ProcessIdentity } from "../lib/processes.ts";
+import type { Held, Tickets } from "../lib/tickets.ts";
+
+/** How long a process counts as alive without renewing its ticket, in milliseconds: it may be stopped or suspended. */
+export const HOLDER_MS = 60_000;
+
+/**
+ * The mark under which a process holds tasks, and the ticket that says that it is alive: one for all of its tasks, so that
+ * neither waiting nor polling writes to their files. It is announced while a task is held.
+ */
+export class Holder {
+  readonly mark = randomBytes(8).toString("hex");
+  readonly #tickets: Tickets;
+  readonly #folder: string;
+  readonly #held = new Set<string>();
+  #ticket: Held | null = null;
+  #announcing: Promise<void> | null = null;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(folder: string, tickets: Tickets) {
+    this.#folder = folder;
+    this.#tickets = tickets;
+  }
+
+  /** Announces a task as held by this process. @throws the disk's error */
+  async hold(id: string): Promise<void> {
+    this.#held.add(id);
+    if (this.#ticket !== null) return;
+    this.#announcing ??= this.#announce().finally(() => {
+      this.#announcing = null;
+    });
+    try {
+      await this.#announcing;
+    } catch (error) {
+      this.#held.delete(id);
+      throw error;
+    }
+  }
+
+  /** Whether this process holds a task. */
+  has(id: string): boolean {
+    return this.#held.has(id);
+  }
+
+  release(id: string): void {
+    this.#held.delete(id);
+    if (this.#held.size > 0 || this.#ticket === null) return;
+    clearInterval(this.#timer);
+    this.#ticket.release();
+    this.#ticket = null;
+  }
+
+  /** Whether the process with this mark holds a task, as far as can be known. @throws the disk's error */
+  isHeld(id: string, mark: string | null): boolean {
+    if (mark === null) return false;
+    return mark === this.mark ? this.has(id) : this.#tickets.held(nameOf(mark)).length > 0;
+  }
+
+  /** The process with this mark; null if none is known to be alive. @throws the disk's error */
+  processOf(mark: string | null): ProcessIdentity | null {
+    return mark === null ? null : (this.#tickets.held(nameOf(mark))[0]?.lease.by ?? null);
+  }
+
+  async #announce(): Promise<void> {
+    await makeFolder(this.#folder, 0o700);
+    const ticket = await this.#tickets.take(nameOf(this.mark), HOLDER_MS, { max: Number.POSITIVE_INFINITY });
+    if (Array.isArray(ticket)) throw new TypeError("a mark of several processes");
+    this.#ticket = ticket;
+    this.#timer = setInterval(() => void this.#renew(), HOLDER_MS / 3).unref();
+  }
+
+  /** After its time was over, as on a laptop that slept, it is announced anew: what nobody has taken is still held. */
+  async #renew(): Promise<void> {
+    try {
+      if (this.#ticket === null || this.#ticket.renew(HOLDER_MS)) return;
+      clearInterval(this.#timer);
+      this.#ticket.release();
+      await this.#announce();
+    } catch {
+      // Another process may take its tasks over, which it finds out before it submits or ends anything.
+    }
+  }
+}
+
+function nameOf(mark: string): string {
+  return `holder-${mark}`;
+}
