@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises"
 import path from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { Ledger } from "../../src/store/ledger.ts";
-import type { LedgerEntry } from "../../src/store/ledger-entry.ts";
+import type { LedgerEntry } from "../../src/store/ledger-files.ts";
 import type { OwnedTask } from "../../src/store/owners.ts";
 import { StateFolderError } from "../../src/store/store-errors.ts";
 import type { TaskEvent } from "../../src/task/lifecycle.ts";

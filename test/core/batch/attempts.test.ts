@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { rowStateOf } from "../../../src/core/batch/attempts.ts";
-import type { LedgerEntry } from "../../../src/store/ledger-entry.ts";
+import type { LedgerEntry } from "../../../src/store/ledger-files.ts";
 import { readTaskLines } from "../../../src/store/task-lines.ts";
 import type { TaskEvent } from "../../../src/task/lifecycle.ts";
 import { EVENTS, linesOf } from "../../support/records.ts";
