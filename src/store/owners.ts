@@ -1,7 +1,7 @@
+import { isOwnerHeld, isWithinItsTime } from "../lib/claim-files.ts";
 import { isoTime } from "../lib/clock.ts";
-import { isHeld, isWithinItsTime } from "../lib/lease.ts";
 import type { Claim } from "../lib/lease-files.ts";
-import { isSameMachine, type Processes, type ProcessIdentity } from "../lib/processes.ts";
+import { isInSameScope, type Processes, type ProcessIdentity } from "../lib/processes.ts";
 import type { TaskRecord } from "../task/record.ts";
 import type { TaskFile } from "./task-file.ts";
 
@@ -19,9 +19,9 @@ export function holderOf({ state, owner }: TaskRecord): ProcessIdentity | null {
  */
 export function mayBeUnderWay(record: TaskRecord, self: ProcessIdentity, nowMs: number): boolean {
   const holder = holderOf(record);
-  if (holder === null || isSameMachine(holder, self)) return false;
+  if (holder === null || isInSameScope(holder, self)) return false;
   const until = submittingUntil(record);
-  return until !== null && isHeld({ ...holder, until }, { self, isAlive: () => false }, nowMs);
+  return until !== null && isOwnerHeld({ ...holder, until }, { self, isAlive: () => false }, nowMs);
 }
 
 /**
@@ -49,7 +49,7 @@ function submittingUntil({ state, submittedAt }: TaskRecord): string | null {
  */
 export function isOwnerGone(record: TaskRecord, processes: Processes, nowMs: number): boolean {
   if (isOverdue(record, nowMs)) return true;
-  return !(isHeld(holderOf(record), processes, nowMs) || mayBeUnderWay(record, processes.self, nowMs));
+  return !(isOwnerHeld(holderOf(record), processes, nowMs) || mayBeUnderWay(record, processes.self, nowMs));
 }
 
 /** A task that this process may write to. */

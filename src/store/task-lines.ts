@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import type { ErrorType } from "../lib/error-types.ts";
 import { isJsonObject, jsonOrNull } from "../lib/json.ts";
-import type { ProcessIdentity } from "../lib/processes.ts";
+import { identityIn, type ProcessIdentity } from "../lib/processes.ts";
 import type { SaveOptions } from "../task/intent.ts";
 import type { EventType, OfRequest, TaskEvent } from "../task/lifecycle.ts";
 import { begunTask, type TaskRecord, withEvent } from "../task/record.ts";
@@ -49,15 +49,11 @@ const savedFile = z.object({
   originalSha256: z.exactOptional(text),
   seed: z.exactOptional(z.number()),
 } satisfies Fields<SavedFile>);
-/** Earlier releases noted neither boot, namespace nor thread, nor until when they would be submitting. */
-const owner = z.object({
-  pid: z.number(),
-  host: text,
-  started: text,
-  boot: z.exactOptional(text),
-  pidNamespace: z.exactOptional(text),
-  thread: z.exactOptional(z.number()),
-} satisfies Fields<ProcessIdentity>);
+/** Earlier releases named a process in another form, and not until when they would be submitting. */
+const owner = z.pipe(
+  z.custom<object>((json) => identityIn(json) !== null),
+  z.transform((json) => identityIn(json) as ProcessIdentity),
+);
 
 /** Values that JSON has and a line does not judge further. */
 const scalar = z.union([text, z.number(), z.boolean()]);
