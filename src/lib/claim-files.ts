@@ -1,15 +1,74 @@
 import { readdirSync } from "node:fs";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { isoTime } from "./clock.ts";
 import { DiskFile } from "./disk-file.ts";
 import { removeIfPossible, removeIfPresent } from "./durable.ts";
 import { errorCode } from "./error-text.ts";
-import { jsonOrNull } from "./json.ts";
-import { isHeld, type Lease, leaseIn } from "./lease.ts";
-import type { Processes } from "./processes.ts";
+import { isJsonObject, jsonOrNull } from "./json.ts";
+import { identityIn, isInSameScope, type Processes, type ProcessIdentity } from "./processes.ts";
 import { publishOnce, readPublished } from "./publish.ts";
 import { isFolder } from "./read-file.ts";
 import { randomDigits } from "./write-whole.ts";
+
+/**
+ * The right of a process to something that others want too (a task, a name, a turn), as a file records it. `by: null` is
+ * a lease without a process: it keeps the thing from everybody until its time is up.
+ */
+export type OwnerLease = (ProcessIdentity | { by: null }) & {
+  /** When it was taken, ISO 8601. */
+  at?: string;
+  /** When it ends, ISO 8601, even if its process lives. Absent: with its process. */
+  until?: string;
+  /** Until when other machines respect one that ends with its process, ISO 8601. */
+  elsewhereUntil?: string;
+};
+
+/** How far two clocks may be apart. A lease that was taken later than this was taken before a clock was set back. */
+const SKEW_MS = 60_000;
+
+/** The longest lease. One that is longer is not ours, or was taken before a clock was set back. */
+const LONGEST_MS = 24 * 3_600_000;
+
+/**
+ * Whether others must respect a lease: the only rule for that.
+ * - A lease that is damaged, or whose times are not plausible, holds nobody.
+ * - Its end ends it, even if its process lives: it may be stopped, and a terminated worker leaves its process alive.
+ * - On this machine it ends with its process. Another machine cannot ask for the process, and goes by the lease's time.
+ * @param lease null: it is damaged, or there is none
+ */
+export function isOwnerHeld(lease: OwnerLease | null, processes: Processes, nowMs: number): boolean {
+  if (lease === null || !isWithinItsTime(lease, nowMs)) return false;
+  if (!("by" in lease) && isInSameScope(lease, processes.self)) return processes.isAlive(lease) === true;
+  const { until = lease.elsewhereUntil } = lease;
+  return until !== undefined && isWithinItsTime({ by: null, until }, nowMs);
+}
+
+/** Whether the times of a lease are plausible, and its end has not come, whoever has it. */
+export function isWithinItsTime({ at, until }: OwnerLease, nowMs: number): boolean {
+  // Written so that a time that is none fails each comparison.
+  if (at !== undefined && !(Date.parse(at) <= nowMs + SKEW_MS)) return false;
+  if (until === undefined) return true;
+  const leftMs = Date.parse(until) - nowMs;
+  return leftMs > 0 && leftMs <= LONGEST_MS + SKEW_MS;
+}
+
+/** The end of a lease that is taken now, at most a day from now. @param forMs milliseconds; may be Infinity */
+export function leaseEnd(forMs: number, nowMs: number): string {
+  return isoTime(nowMs + Math.min(forMs, LONGEST_MS));
+}
+
+/** The lease that a claim's text records; null if it records none. */
+export function ownerLeaseIn(text: string): OwnerLease | null {
+  const json = jsonOrNull(text);
+  if (!isJsonObject(json)) return null;
+  const { by, at, until, elsewhereUntil } = json;
+  const isTimed = [at, until, elsewhereUntil].every((time) => time === undefined || typeof time === "string");
+  if (!isTimed) return null;
+  if (by === null) return json as unknown as OwnerLease;
+  const owner = identityIn(json);
+  return owner && ({ ...json, ...owner } as OwnerLease);
+}
 
 /** What claims are read with. */
 export interface Reading {
@@ -25,9 +84,9 @@ export interface Reading {
 export async function livingOwnerOf(
   file: string,
   { processes, now }: Reading,
-): Promise<Lease | "gone" | null> {
+): Promise<OwnerLease | "gone" | null> {
   const owner = await readOwner(file);
-  if (owner === "gone" || isHeld(owner, processes, now())) return owner;
+  if (owner === "gone" || isOwnerHeld(owner, processes, now())) return owner;
   return isDeepStrictEqual(await readOwner(file), owner) ? null : "gone";
 }
 
@@ -58,10 +117,10 @@ export async function removeLeases(folder: string, id: string): Promise<void> {
 }
 
 /** The claim that a living process has on a resource; null if none has one. */
-export async function leaseOn(folder: string, id: string, processes: Processes): Promise<Lease | null> {
+export async function leaseOn(folder: string, id: string, processes: Processes): Promise<OwnerLease | null> {
   const reading = { processes, now: Date.now };
   const owners = await Promise.all(claimsOn(folder, id).map((file) => livingOwnerOf(file, reading)));
-  return owners.find((owner): owner is Lease => owner !== null && owner !== "gone") ?? null;
+  return owners.find((owner): owner is OwnerLease => owner !== null && owner !== "gone") ?? null;
 }
 
 /** Whether a resource was claimed after its first owner. */
@@ -82,7 +141,7 @@ function claimFilesOf(folder: string, id: string): string[] {
 }
 
 /** Creates a claim with its owner in it, or none at all. */
-export async function createClaim(file: string, lease: Lease): Promise<boolean> {
+export async function createClaim(file: string, lease: OwnerLease): Promise<boolean> {
   const draft = `${file}.${randomDigits()}`;
   try {
     const written = DiskFile.createExclusive(draft, 0o600);
@@ -102,9 +161,9 @@ export async function createClaim(file: string, lease: Lease): Promise<boolean> 
 }
 
 /** The lease written in a claim; null if it cannot be read. */
-export async function readOwner(file: string): Promise<Lease | "gone" | null> {
+export async function readOwner(file: string): Promise<OwnerLease | "gone" | null> {
   try {
-    return leaseIn(await readPublished(file, (whole) => jsonOrNull(whole) !== null));
+    return ownerLeaseIn(await readPublished(file, (whole) => jsonOrNull(whole) !== null));
   } catch (error) {
     if (errorCode(error) === "ENOENT") return "gone";
     throw error;

@@ -1,13 +1,21 @@
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { claimsOn, createClaim, livingOwnerOf, type Reading, readOwner } from "./claim-files.ts";
+import {
+  claimsOn,
+  createClaim,
+  isOwnerHeld,
+  leaseEnd,
+  livingOwnerOf,
+  type OwnerLease,
+  type Reading,
+  readOwner,
+} from "./claim-files.ts";
 import { removeIfPresent } from "./durable.ts";
-import { isHeld, type Lease, leaseEnd } from "./lease.ts";
-import { isSameMachine, type Processes } from "./processes.ts";
+import { isInSameScope, type Processes } from "./processes.ts";
 import { replaceUnsynced } from "./write-whole.ts";
 
 /** The lease that somebody has on the resource, or the claim that this process now has on it. */
-export type LeaseResult = { isTaken: true; by: Lease } | { isTaken: false; claim: Claim };
+export type LeaseResult = { isTaken: true; by: OwnerLease } | { isTaken: false; claim: Claim };
 
 /** How long others respect a claim that its owner needs for a moment only, in milliseconds. */
 const TURN_MS = 10_000;
@@ -43,14 +51,14 @@ export interface LeaseOptions {
 export async function takeLease(
   folder: string,
   id: string,
-  firstOwner: Lease | null,
+  firstOwner: OwnerLease | null,
   processes: Processes,
   { forMs, ignoresLiving = false, now = Date.now }: LeaseOptions = {},
 ): Promise<LeaseResult> {
-  if (firstOwner !== null && !ignoresLiving && isHeld(firstOwner, processes, now()))
+  if (firstOwner !== null && !ignoresLiving && isOwnerHeld(firstOwner, processes, now()))
     return { isTaken: true, by: firstOwner };
   const reading = { processes, now };
-  const ignored = ignoresLiving ? await leasesOn(folder, id) : new Map<string, Lease | "gone" | null>();
+  const ignored = ignoresLiving ? await leasesOn(folder, id) : new Map<string, OwnerLease | "gone" | null>();
   for (let generation = 1; ; generation++) {
     const file = path.join(folder, `${id}.claim-${generation}`);
     const time =
@@ -70,20 +78,20 @@ export async function takeLease(
 }
 
 /** What every claim on a resource records. */
-async function leasesOn(folder: string, id: string): Promise<Map<string, Lease | "gone" | null>> {
+async function leasesOn(folder: string, id: string): Promise<Map<string, OwnerLease | "gone" | null>> {
   const files = claimsOn(folder, id);
   return new Map(await Promise.all(files.map(async (file) => [file, await readOwner(file)] as const)));
 }
 
 class NumberedClaim implements Claim {
-  readonly #claim: { folder: string; id: string; generation: number; lease: Lease };
+  readonly #claim: { folder: string; id: string; generation: number; lease: OwnerLease };
   readonly #file: string;
   /** Claims of living processes that were ignored when this one was taken. */
   readonly #ignored: ReadonlyMap<string, unknown>;
   readonly #reading: Reading;
 
   constructor(
-    claim: { folder: string; id: string; generation: number; lease: Lease },
+    claim: { folder: string; id: string; generation: number; lease: OwnerLease },
     ignored: ReadonlyMap<string, unknown>,
     reading: Reading,
   ) {
@@ -97,7 +105,7 @@ class NumberedClaim implements Claim {
     const { folder, id, lease } = this.#claim;
     const others = claimsOn(folder, id).filter((file) => file !== this.#file);
     // Once its time is up, whoever took the next number may have come and died.
-    const mayBeOvertaken = !isHeld(lease, this.#reading.processes, this.#reading.now());
+    const mayBeOvertaken = !isOwnerHeld(lease, this.#reading.processes, this.#reading.now());
     const later = others.filter((file) => this.#isLater(file));
     if (mayBeOvertaken && later.length > 0) return false;
     if (await this.#wasTakenElsewhere(later)) return false;
@@ -134,7 +142,7 @@ class NumberedClaim implements Claim {
     const { self } = this.#reading.processes;
     const owners = await Promise.all(later.map(readOwner));
     return owners.some((owner) => {
-      if (owner === null || owner === "gone" || "by" in owner || isSameMachine(owner, self)) return false;
+      if (owner === null || owner === "gone" || "by" in owner || isInSameScope(owner, self)) return false;
       return (owner.elsewhereUntil ?? "") > (elsewhereUntil ?? "");
     });
   }
@@ -181,6 +189,6 @@ export async function takeLeaseInTurn(
   }
 }
 
-function nameOf(lease: Lease): string {
+function nameOf(lease: OwnerLease): string {
   return "by" in lease ? "another process" : `process ${lease.pid}`;
 }

@@ -2,28 +2,28 @@ import { readFileSync, readlinkSync } from "node:fs";
 import { hostname, uptime } from "node:os";
 import path from "node:path";
 import { errorCode } from "./error-text.ts";
+import { fieldsOf } from "./json.ts";
 
 /** Identifies a process for good: neither a later process with the same id nor one on another machine is the same. */
 export interface ProcessIdentity {
   pid: number;
+  /** The name of its machine or container, for people. */
   host: string;
+  /**
+   * The scope in which its id is unique: the kernel's boot id, and the namespace of process ids, because a container has
+   * its own. Without a boot id: the host, and `time:` with the time of the boot in milliseconds since the epoch. Only
+   * records of earlier releases have the host alone.
+   */
+  scope: string;
   /** When it started, as the kernel counts; empty if the platform does not say. */
   started: string;
-  /**
-   * The boot that it belongs to: the kernel's boot id, or `time:` and the time of the boot in milliseconds since the
-   * epoch. Absent in records of earlier releases.
-   */
-  boot?: string;
-  /** The namespace of its process id: on Linux a container has its own. Absent elsewhere. */
-  pidNamespace?: string;
-  /** The id of its thread, where that is not the main one: a worker may be terminated while its process lives. */
-  thread?: number;
 }
 
 /** Which processes are alive: a capability, so that one test can act as two processes. */
 export interface Processes {
   readonly self: ProcessIdentity;
-  isAlive(other: ProcessIdentity): boolean;
+  /** Whether a process is alive; null if it cannot be asked from here: it is on another machine or in another container. */
+  isAlive(other: ProcessIdentity): boolean | null;
 }
 
 /** @param proc where the kernel describes processes; does not exist on macOS and Windows */
@@ -48,8 +48,7 @@ export function systemProcesses(proc = "/proc"): Processes {
  */
 export function identityOf(pid: number, proc = "/proc"): ProcessIdentity | null {
   const started = startOf(readStat(proc, pid));
-  const { thread: _thread, ...identity } = identify(proc);
-  return started === "" ? null : { ...identity, pid, started };
+  return started === "" ? null : { ...identify(proc), pid, started };
 }
 
 /** Signals every process of a group, whose id is that of the process that leads it. One that is gone is no error. */
@@ -81,23 +80,35 @@ export function beforeExit(call: () => void): () => void {
   };
 }
 
-/**
- * Whether two processes are on one machine, so that one can check whether the other is alive: the same host, boot and
- * process id namespace. For records of earlier releases the host alone decides.
- */
-export function isSameMachine(a: ProcessIdentity, b: ProcessIdentity): boolean {
-  if (a.host !== b.host) return false;
-  if (a.boot === undefined || b.boot === undefined) return true;
-  return isSameBoot(a.boot, b.boot) && a.pidNamespace === b.pidNamespace;
+/** The identity that a record names, in the form of earlier releases too; null if it names none. */
+export function identityIn(json: unknown): ProcessIdentity | null {
+  const { pid, host, started, scope, boot, pidNamespace } = fieldsOf(json);
+  if (typeof pid !== "number" || typeof host !== "string" || typeof started !== "string") return null;
+  if (typeof scope === "string") return { pid, host, scope, started };
+  return { pid, host, scope: typeof boot === "string" ? scopeOf(host, boot, pidNamespace) : host, started };
 }
 
-/**
- * A process on another machine counts as gone: it cannot be checked. A task that is finished twice costs nothing but a
- * second poll, while one that waits for a dead owner is never finished.
- */
-function isAlive(other: ProcessIdentity, self: ProcessIdentity, proc: string): boolean {
+const BOOT_TIME = /\btime:(\d+)/;
+
+/** No machine boots twice within this time, and clocks are rarely corrected by more. */
+const SAME_BOOT_MS = 60_000;
+
+/** Whether one process can check whether the other is alive. For records that have only a host, that decides. */
+export function isInSameScope(a: ProcessIdentity, b: ProcessIdentity): boolean {
+  if (a.scope === a.host || b.scope === b.host) return a.host === b.host;
+  const [scope, other] = [a, b].map((each) => each.scope.replace(BOOT_TIME, ""));
+  // Boot times are computed from the wall clock, which is corrected now and then; boot ids are exact.
+  return scope === other && Math.abs(bootMs(a) - bootMs(b)) < SAME_BOOT_MS;
+}
+
+function bootMs({ scope }: ProcessIdentity): number {
+  return Number(BOOT_TIME.exec(scope)?.[1] ?? 0);
+}
+
+function isAlive(other: ProcessIdentity, self: ProcessIdentity, proc: string): boolean | null {
+  if (!isInSameScope(other, self)) return null;
   // Zero and numbers below it name groups of processes.
-  if (!isSameMachine(other, self) || !(other.pid > 0)) return false;
+  if (!(other.pid > 0)) return false;
   try {
     process.kill(other.pid, 0);
   } catch (error) {
@@ -112,22 +123,20 @@ function isAlive(other: ProcessIdentity, self: ProcessIdentity, proc: string): b
 function identify(proc: string): ProcessIdentity {
   const stat = readStat(proc, "self");
   const bootId = textOf(path.join(proc, "sys/kernel/random/boot_id")).trim();
-  const pidNamespace = namespace(proc);
-  const thread = threadId();
+  const host = hostname();
   return {
     pid: process.pid,
-    host: hostname(),
+    host,
+    scope: scopeOf(host, bootId || `time:${Math.round(Date.now() - uptime() * 1000)}`, namespace(proc)),
     // A /proc that was mounted for another namespace describes other processes under the same ids.
     started: stat.startsWith(`${process.pid} `) ? startOf(stat) : "",
-    boot: bootId || `${BOOT_TIME}${Math.round(Date.now() - uptime() * 1000)}`,
-    ...(pidNamespace !== null && { pidNamespace }),
-    ...(thread !== 0 && { thread }),
   };
 }
 
-/** 0 for the main thread. The module is not imported, because most commands do without it. */
-function threadId(): number {
-  return process.getBuiltinModule("node:worker_threads").threadId;
+/** @param boot the kernel's boot id, or the time of the boot */
+function scopeOf(host: string, boot: string, pidNamespace: unknown): string {
+  const machine = BOOT_TIME.test(boot) ? `${host} ${boot}` : boot;
+  return typeof pidNamespace === "string" ? `${machine} ${pidNamespace}` : machine;
 }
 
 function namespace(proc: string): string | null {
@@ -136,17 +145,6 @@ function namespace(proc: string): string | null {
   } catch {
     return null;
   }
-}
-
-const BOOT_TIME = "time:";
-
-/** No machine boots twice within this time, and clocks are rarely corrected by more. */
-const SAME_BOOT_MS = 60_000;
-
-/** Boot times are computed from the wall clock, which is corrected now and then; boot ids are exact. */
-function isSameBoot(a: string, b: string): boolean {
-  if (!a.startsWith(BOOT_TIME) || !b.startsWith(BOOT_TIME)) return a === b;
-  return Math.abs(Number(a.slice(BOOT_TIME.length)) - Number(b.slice(BOOT_TIME.length))) < SAME_BOOT_MS;
 }
 
 function readStat(proc: string, pid: number | "self"): string {
@@ -167,15 +165,15 @@ function textOf(file: string): string {
  * whose first process never waits, it keeps the id for good.
  */
 function hasEnded(stat: string): boolean {
-  return ["Z", "X"].includes(fieldsOf(stat)[0] ?? "");
+  return ["Z", "X"].includes(statFields(stat)[0] ?? "");
 }
 
 /** Field 22 of /proc/<pid>/stat. */
 function startOf(stat: string): string {
-  return fieldsOf(stat)[19] ?? "";
+  return statFields(stat)[19] ?? "";
 }
 
 /** The fields of /proc/<pid>/stat from the third on: the second may contain spaces and brackets, so count from its end. */
-function fieldsOf(stat: string): string[] {
+function statFields(stat: string): string[] {
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
 }

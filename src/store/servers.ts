@@ -1,9 +1,9 @@
 import { readdirSync } from "node:fs";
 import path from "node:path";
+import { isOwnerHeld, leaseEnd, type OwnerLease, ownerLeaseIn } from "../lib/claim-files.ts";
 import type { Clock } from "../lib/clock.ts";
 import { makeFolder, removeIfPossible } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-text.ts";
-import { isHeld, type Lease, leaseEnd, leaseIn } from "../lib/lease.ts";
 import type { Processes, ProcessIdentity } from "../lib/processes.ts";
 import { readRegular } from "../lib/read-file.ts";
 import { draftedFile, randomDigits, removeOldDrafts, replaceUnsynced } from "../lib/write-whole.ts";
@@ -64,15 +64,15 @@ export class Servers {
 
   #write(file: string): number {
     const nowMs = this.#clock.now();
-    const lease: Lease = { ...this.#processes.self, until: leaseEnd(LEASE_MS, nowMs) };
+    const lease: OwnerLease = { ...this.#processes.self, until: leaseEnd(LEASE_MS, nowMs) };
     replaceUnsynced(file, JSON.stringify(lease), 0o600);
     return nowMs + LEASE_MS / 3;
   }
 
-  #held(name: string): Lease | null {
+  #held(name: string): OwnerLease | null {
     try {
-      const lease = leaseIn(readRegular(path.join(this.#folder, name)).toString("utf8"));
-      return isHeld(lease, this.#processes, this.#clock.now()) ? lease : null;
+      const lease = ownerLeaseIn(readRegular(path.join(this.#folder, name)).toString("utf8"));
+      return isOwnerHeld(lease, this.#processes, this.#clock.now()) ? lease : null;
     } catch (error) {
       // An error without a code means that it is no regular file, and so no server's.
       if (errorCode(error) === "ENOENT" || errorCode(error) === undefined) return null;

@@ -14,7 +14,7 @@ export async function tryOnAnotherHost(scenario: Scenario, at: RegExp, program: 
   const point = await pointNamed(scenario, at, 0, program);
   return tryPoint(scenario, point, program, async (world, recover) => {
     const { posts } = world.double;
-    rewriteState(world, /"(host|boot|pidNamespace)":"[^"]*"/g, '"$1":"elsewhere"');
+    rewriteState(world, /"(host|scope)":"[^"]*"/g, '"$1":"elsewhere"');
     const { code } = await recover(RESUME);
     const isSent = world.double.posts > posts;
     rewriteState(world, /"until":"[^"]*"/g, '"until":"2020-01-01T00:00:00.000Z"');

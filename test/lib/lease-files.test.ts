@@ -24,7 +24,7 @@ async function release(result: LeaseResult): Promise<void> {
 function twoMachines(folder: string) {
   let nowMs = Date.now();
   const machine = (host: string): Processes => ({
-    self: { ...identity(1), host },
+    self: identity(1, host),
     isAlive: (other) => other.host === host,
   });
   const take = (host: string) => takeLease(folder, "task", null, machine(host), { now: () => nowMs });

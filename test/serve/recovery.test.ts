@@ -135,7 +135,7 @@ it("a task whose file cannot be read is named once, and the others go on", async
 
 it("a request of another machine, where nobody can ask whether it lives, is respected until it must have ended", async () => {
   const folder = await temporaryFolder();
-  const there = { self: { ...identity(1), host: "there" }, isAlive: () => true };
+  const there = { self: identity(1, "there"), isAlive: () => true };
   const taskId = await processIn(folder, there, true).sent({ prompt: "a fox", model: "sdxl" });
   const provider = scriptedProvider();
   const { poll } = await liveServer({ folder, provider, processes: someProcesses().as(2) });
@@ -156,7 +156,7 @@ it("two machines that both take a task for theirs send one request", async () =>
     provider,
     options: { isPaid: true, concurrency: 2 },
     clock: quickClock,
-    processes: { self: { ...identity(1), host }, isAlive: (other: { host: string }) => other.host === host },
+    processes: { self: identity(1, host), isAlive: (other: { host: string }) => other.host === host },
   });
   const [a, b] = [await liveServer(machine("a")), await liveServer(machine("b"))];
   const blocking = await a.accepted({ prompt: "a fox" });

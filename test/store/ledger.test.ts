@@ -92,7 +92,7 @@ describe("work on one request at a time", () => {
     const { as, open } = await ledgerWorld();
     const ours = as(1);
     const theirs = new Ledger(path.dirname(ours.folder), fakeClock(), {
-      self: { ...identity(1), host: "elsewhere" },
+      self: identity(1, "elsewhere"),
       isAlive: () => false,
     });
     const kept = ours.alone(

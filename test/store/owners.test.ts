@@ -36,7 +36,7 @@ async function taskOf(owner: ProcessIdentity, processes: Processes, ...events: T
 const atMs = Date.parse(AT);
 const msLater = (ms: number) => new Date(atMs + ms).toISOString();
 const here = someProcesses(1, 2);
-const elsewhere = { ...identity(9), host: "elsewhere" };
+const elsewhere = identity(9, "elsewhere");
 
 /** The moments, in milliseconds from the task's beginning, between which the answer changes. */
 async function heldUntil(clock: FakeClock, claim: () => Promise<string>, untilMs: number): Promise<void> {
@@ -74,12 +74,12 @@ describe("a task of another machine", () => {
   });
 
   it.each([
-    ["of another boot", { boot: "b" }],
-    ["of another pid namespace", { pidNamespace: "pid:[2]" }],
-  ])("is also one %s", async (_what, other) => {
-    const self = { ...identity(1), boot: "a", pidNamespace: "pid:[1]" };
+    ["of another boot", "b pid:[1]"],
+    ["of another pid namespace", "a pid:[2]"],
+  ])("is also one %s", async (_what, scope) => {
+    const self = { ...identity(1), scope: "a pid:[1]" };
     const processes = { ...here.as(1), self };
-    const { clock, claim } = await taskOf({ ...self, pid: 9, ...other }, processes);
+    const { clock, claim } = await taskOf({ ...self, pid: 9, scope }, processes);
     await heldUntil(clock, claim, 150_000);
   });
 });

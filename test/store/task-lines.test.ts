@@ -52,9 +52,15 @@ describe("a task's file", () => {
     expect(read).toMatchObject({ kind: "task", record: { intent: { destination } } });
   });
 
-  it("keeps the thread that its owner is", () => {
-    const owner = { ...identity(1), boot: "b", pidNamespace: "pid:[1]", thread: 3 };
-    expect(readTaskLines("x", linesOf({ ...intent, owner }))).toMatchObject({ record: { owner } });
+  it.each([
+    ["as it is written", { scope: "b pid:[1]" }, "b pid:[1]"],
+    ["as earlier releases wrote it", { boot: "b", pidNamespace: "pid:[1]", thread: 3 }, "b pid:[1]"],
+    ["by the time of a boot", { boot: "time:5" }, "here time:5"],
+    ["by its host alone", {}, "here"],
+  ])("names its owner %s", (_how, fields, scope) => {
+    const process = { pid: 1, host: "here", started: "1" };
+    const line = JSON.stringify({ ...intent, owner: { ...process, ...fields } });
+    expect(readTaskLines("x", `${line}\n`)).toMatchObject({ record: { owner: { ...process, scope } } });
   });
 
   it.each(["", "{", '{"type":"intent","v":1', JSON.stringify(intent)])(

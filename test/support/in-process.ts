@@ -113,7 +113,7 @@ export function testContext(
 
 function processesAs(pid: number): Processes {
   return {
-    self: { pid, host: "in-process", started: "" },
+    self: { pid, host: "in-process", scope: "in-process", started: "" },
     isAlive: (other) => other.host === "in-process" && running.has(other.pid),
   };
 }

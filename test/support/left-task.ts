@@ -7,7 +7,7 @@ import type { Intent } from "../../src/task/intent.ts";
 import type { TaskEvent } from "../../src/task/lifecycle.ts";
 
 /** A process that has ended, of the machine that commands in a test's own process run on. */
-export const GONE: ProcessIdentity = { pid: 4_000_000, host: "in-process", started: "" };
+export const GONE: ProcessIdentity = { pid: 4_000_000, host: "in-process", scope: "in-process", started: "" };
 
 /** The ledger of a home, as a process sees it that is not there any more. */
 export function ledgerOf(home: string, self = GONE): Ledger {

@@ -21,7 +21,7 @@ export function plantTasks(world: ProgramWorld, count: number): void {
   for (let number = 0; number < count; number++) {
     const at = new Date(startMs + 10 * number).toISOString();
     const request = { prompt: `fox ${number}`, model: "gamma-image-2" };
-    const owner = { ...identity(1), host: "gone" };
+    const owner = identity(1, "gone");
     const id = `${timeOfId(Date.parse(at))}-${number.toString(16).padStart(8, "0")}`;
     const lines = linesOf(
       { type: "intent", v: 1, at, owner, request, service, credits: 2, destination },

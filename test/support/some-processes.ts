@@ -9,11 +9,15 @@ export interface SomeProcesses {
 export function someProcesses(...alive: number[]): SomeProcesses {
   const living = new Set(alive);
   return {
-    as: (pid) => ({ self: identity(pid), isAlive: (other) => living.has(other.pid) }),
+    as: (pid) => ({
+      self: identity(pid),
+      isAlive: (other) => (other.scope === "here" ? living.has(other.pid) : null),
+    }),
     die: (pid) => void living.delete(pid),
   };
 }
 
-export function identity(pid: number): ProcessIdentity {
-  return { pid, host: "here", started: "1" };
+/** @param scope its machine or container: a process that has another one cannot be asked */
+export function identity(pid: number, scope = "here"): ProcessIdentity {
+  return { pid, host: scope, scope, started: "1" };
 }

@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { promises, readdirSync } from "node:fs";
 import path from "node:path";
 import { removeIfPossible } from "../../lib/durable.ts";
-import { isHeld } from "../../lib/lease.ts";
 import type { Processes, ProcessIdentity } from "../../lib/processes.ts";
 import { randomDigits } from "../../lib/write-whole.ts";
 
@@ -42,7 +41,7 @@ export async function removeAbandoned(
     if (!name.startsWith(prefix) || !name.endsWith(extension)) continue;
     const file = path.join(folder, name);
     const owner = ownerOf(name.slice(prefix.length, -extension.length), processes.self);
-    const isGone = owner === null ? await isOld(file, nowMs) : !isHeld(owner, processes, nowMs);
+    const isGone = owner === null ? await isOld(file, nowMs) : processes.isAlive(owner) === false;
     if (isGone) removeIfPossible(file);
   }
 }
@@ -72,6 +71,7 @@ async function isOld(file: string, nowMs: number): Promise<boolean> {
  * The scope in which a process id is unique. The boot is not a part of it: without a boot id it is estimated from the
  * clock, so two processes may disagree on it, and a process from before the boot has ended in any case.
  */
-function machineOf({ host, pidNamespace = "" }: ProcessIdentity): string {
+function machineOf({ host, scope }: ProcessIdentity): string {
+  const pidNamespace = /pid:\[\d+\]/.exec(scope)?.[0] ?? "";
   return createHash("sha256").update(`${host}\0${pidNamespace}`).digest("hex").slice(0, 8);
 }

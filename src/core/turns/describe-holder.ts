@@ -1,11 +1,11 @@
-import type { Lease } from "../../lib/lease.ts";
-import { isSameMachine, type ProcessIdentity } from "../../lib/processes.ts";
+import type { OwnerLease } from "../../lib/claim-files.ts";
+import { isInSameScope, type ProcessIdentity } from "../../lib/processes.ts";
 
 /** Describes who has a turn that others wait for: "another imggen process, pid 4711". */
-export function describeHolder(lease: Lease, self: ProcessIdentity, nowMs: number): string {
+export function describeHolder(lease: OwnerLease, self: ProcessIdentity, nowMs: number): string {
   const atMost = `for ${minutesUntil(lease.until, nowMs)} at most`;
   if ("by" in lease) return `a request that was given up, ${atMost}`;
-  if (!isSameMachine(lease, self)) return `a process on host ${lease.host}, ${atMost}`;
+  if (!isInSameScope(lease, self)) return `a process on host ${lease.host}, ${atMost}`;
   return isSameProcess(lease, self)
     ? "another task of this process"
     : `another imggen process, pid ${lease.pid}`;
@@ -14,7 +14,7 @@ export function describeHolder(lease: Lease, self: ProcessIdentity, nowMs: numbe
 /** Describes who is working on a task, to begin a sentence: "Another process (pid 4711)". @param worker null: not known */
 export function describeWorker(worker: ProcessIdentity | null, self: ProcessIdentity): string {
   if (worker === null) return "Another process";
-  if (!isSameMachine(worker, self)) return `A process on host ${worker.host} (pid ${worker.pid})`;
+  if (!isInSameScope(worker, self)) return `A process on host ${worker.host} (pid ${worker.pid})`;
   return isSameProcess(worker, self) ? "Another call of this process" : `Another process (pid ${worker.pid})`;
 }
 

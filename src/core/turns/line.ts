@@ -1,6 +1,6 @@
 import { makeFolder } from "../../lib/durable.ts";
-import { Tickets } from "./tickets.ts";
 import type { LineDeps, LineLimits, Turn, WaitOptions } from "./turn.ts";
+import { Tickets } from "./turn-files.ts";
 import { waitersIn } from "./waiters.ts";
 
 export type { Waiting } from "../../providers/provider.ts";

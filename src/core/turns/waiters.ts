@@ -3,8 +3,8 @@ import type { Waiting } from "../../providers/provider.ts";
 import { describeHolder } from "./describe-holder.ts";
 import { announceChange, folderKey, onTurnsChanged } from "./folder-watch.ts";
 import { comparePlaces, newPlace, type Place } from "./place.ts";
-import { type Ticket, Tickets } from "./tickets.ts";
 import type { LineDeps, LineLimits, Turn, WaitOptions } from "./turn.ts";
+import { type Ticket, Tickets } from "./turn-files.ts";
 
 /** Found by its watcher is a turn that ends; what else changes (a process dies, a lease runs out) is found by polling. */
 const POLL_MS = 200;

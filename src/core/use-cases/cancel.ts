@@ -1,6 +1,6 @@
 import { inOrder } from "../../lib/concurrency.ts";
 import { type ErrorFacts, UsageError } from "../../lib/error-types.ts";
-import { isSameMachine } from "../../lib/processes.ts";
+import { isInSameScope } from "../../lib/processes.ts";
 import type { OwnedTask } from "../../store/owners.ts";
 import { STATES } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
@@ -144,7 +144,7 @@ async function inOtherHands(
   const { self } = ledger.processes;
   const { taskId, ledgerId, charged } = factsOf(record);
   const facts: ErrorFacts = { charged };
-  if (worker !== null && isSameMachine(worker, self) && worker.pid !== self.pid)
+  if (worker !== null && isInSameScope(worker, self) && worker.pid !== self.pid)
     facts.hint = `To stop that process first: kill -INT ${worker.pid}`;
   const name = `${describeWorker(worker, self)} is working on task ${taskId ?? ledgerId}`;
   if (canBeEnded(record))

@@ -4,7 +4,13 @@ import type { Clock } from "../../lib/clock.ts";
 import { isPresent } from "../../lib/durable.ts";
 import { inspectFileAt } from "../../lib/image/inspect.ts";
 import { jsonOrNull } from "../../lib/json.ts";
-import { identityOf, type ProcessIdentity, signalGroup, systemProcesses } from "../../lib/processes.ts";
+import {
+  identityIn,
+  identityOf,
+  type ProcessIdentity,
+  signalGroup,
+  systemProcesses,
+} from "../../lib/processes.ts";
 import { type Job, ProviderError, type SubmitReply, TimeLimitError } from "../provider.ts";
 import { clearScratch, hasImage, keepImage, removeScratch, scratchOf, writtenFile } from "./scratch.ts";
 
@@ -63,7 +69,7 @@ function lost(what: string, facts: { kept: string; isStopped: boolean }): Provid
 
 function isRunning(left: ProcessIdentity): boolean {
   // The group of process 1 would be every process: no note of ours names it.
-  return left.pid > 1 && systemProcesses().isAlive(left);
+  return left.pid > 1 && systemProcesses().isAlive(left) === true;
 }
 
 /** Waits for a process, until the signal. At its time limit it is ended. @returns whether it has ended */
@@ -86,7 +92,7 @@ async function hasEnded(
 /** null if there is none, or a crash cut it short. */
 function noted(file: string): ProcessIdentity | null {
   try {
-    return jsonOrNull(readFileSync(file, "utf8")) as ProcessIdentity | null;
+    return identityIn(jsonOrNull(readFileSync(file, "utf8")));
   } catch {
     return null;
   }

@@ -110,7 +110,7 @@ describe("a task at a generator whose process was killed", () => {
   it("with its reply on the disk, or a living process, cannot be dismissed", async () => {
     const kept = await killed(["started"]);
     await kept.keep(IMAGE_REPLY);
-    const alive = await killed(["started"], { by: { ...GONE, host: "another" } });
+    const alive = await killed(["started"], { by: { ...GONE, host: "another", scope: "another" } });
     for (const { json, taskId, home } of [kept, alive]) {
       expect((await json(["history"])).document).toMatchObject([{ status: "running" }]);
       expect(await json(["resume", taskId, "--dismiss"])).toMatchObject({

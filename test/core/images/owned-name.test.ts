@@ -35,8 +35,8 @@ it("a file whose owner is alive stays, however old it is", async () => {
 });
 
 it.each([
-  ["of another machine", ownedName(KIND, { ...identity(3), host: "elsewhere" })],
-  ["of another container", ownedName(KIND, { ...identity(3), pidNamespace: "pid:[2]" })],
+  ["of another machine", ownedName(KIND, identity(3, "elsewhere"))],
+  ["of another container", ownedName(KIND, { ...identity(3), scope: "boot pid:[2]" })],
   ["that names no owner", `${KIND.prefix}0123abcd${KIND.extension}`],
 ])("a file %s stays for a day: nobody here can tell whether its owner is alive", async (_what, name) => {
   expect(await leftOf([name], DAY_MS - 60_000)).toEqual([name]);

@@ -99,7 +99,7 @@ it("a reservation of a process that has ended is passed over, and removed with t
 
 it("a reservation of another machine is respected", async () => {
   const { folder, processes, claim } = await newFolder();
-  const elsewhere = { self: { ...identity(3), host: "elsewhere" }, isAlive: () => false };
+  const elsewhere = { self: identity(3, "elsewhere"), isAlive: () => false };
   expect(await reserveName(path.join(folder, "fox.png"), elsewhere)).not.toBeNull();
   expect(await claim(1)).toBeNull();
   await sweepReservations(folder, processes.as(1));
@@ -124,7 +124,7 @@ it("a reservation that cannot be read is left in place, and is no error", async 
 
 it("a reservation of another machine is respected for half a day, even if its process is dead", async () => {
   const { folder, claim } = await newFolder();
-  const elsewhere = { self: { ...identity(3), host: "elsewhere" }, isAlive: () => false };
+  const elsewhere = { self: identity(3, "elsewhere"), isAlive: () => false };
   await reserveName(path.join(folder, "fox.png"), elsewhere);
   const [name = ""] = await readdir(folder);
   const lease = JSON.parse(await readFile(path.join(folder, name), "utf8"));

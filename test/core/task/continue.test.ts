@@ -147,7 +147,7 @@ describe("a request that is submitted again", () => {
 });
 
 describe("a request at the user's own generator that is submitted again", () => {
-  const elsewhere = { ...identity(2), host: "another" };
+  const elsewhere = identity(2, "another");
 
   it.each([0, 8])("is not sent where a killed process had sent it %i days ago, for money", async (days) => {
     const { deps, destination, leave, provider, clock } = await workWorld();

@@ -11,7 +11,7 @@ const { accepted, completed, failed, not_sent, partly_saved, rate_limited, refus
 const LIVING = identity(1);
 const GONE = identity(2);
 /** Nobody here can ask whether it lives. */
-const ELSEWHERE = { ...identity(3), host: "another" };
+const ELSEWHERE = identity(3, "another");
 const WEEK_MS = 7 * 24 * 60 * 60_000;
 
 interface Left {

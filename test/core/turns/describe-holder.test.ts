@@ -7,7 +7,7 @@ const self = identity(1);
 it.each([
   ["Another process (pid 2)", identity(2)],
   ["Another call of this process", self],
-  ["A process on host gpu-1 (pid 2)", { ...identity(2), host: "gpu-1" }],
+  ["A process on host gpu-1 (pid 2)", identity(2, "gpu-1")],
   ["Another process", null],
 ])("%s is who works on a task", (said, worker) => {
   expect(describeWorker(worker, self)).toBe(said);

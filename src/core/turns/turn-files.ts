@@ -1,17 +1,17 @@
 import { readdirSync, statSync } from "node:fs";
 import path from "node:path";
+import { isOwnerHeld, leaseEnd, type OwnerLease, ownerLeaseIn } from "../../lib/claim-files.ts";
 import { type Clock, isoTime } from "../../lib/clock.ts";
 import { removeIfPossible, removeIfPresent } from "../../lib/durable.ts";
 import { errorCode } from "../../lib/error-text.ts";
-import { isHeld, type Lease, leaseEnd, leaseIn } from "../../lib/lease.ts";
-import { isSameMachine, type Processes, type ProcessIdentity } from "../../lib/processes.ts";
+import { isInSameScope, type Processes, type ProcessIdentity } from "../../lib/processes.ts";
 import { readRegular } from "../../lib/read-file.ts";
 import { draftedFile, removeOldDrafts, replaceUnsynced } from "../../lib/write-whole.ts";
 import { comparePlaces, type NamedTicket, type Place, ticketIn, turnName, waitingName } from "./place.ts";
 
 /** A ticket that others must respect. */
 export interface Ticket extends NamedTicket {
-  readonly lease: Lease;
+  readonly lease: OwnerLease;
 }
 
 /** How long a waiter keeps its place without renewing its ticket. */
@@ -31,7 +31,7 @@ export class Tickets {
   readonly #processes: Processes;
   readonly #clock: Pick<Clock, "now">;
   /** Leases of waiters of other processes by their files' names, so that each is read again only once it has run out. */
-  #leases = new Map<string, Lease>();
+  #leases = new Map<string, OwnerLease>();
 
   constructor(folder: string, processes: Processes, clock: Pick<Clock, "now">) {
     this.#folder = folder;
@@ -109,13 +109,13 @@ export class Tickets {
   #living(places: readonly NamedTicket[]): Ticket[] {
     const nowMs = this.#clock.now();
     const processes = askedOnce(this.#processes);
-    const leases = new Map<string, Lease>();
+    const leases = new Map<string, OwnerLease>();
     const living = places.flatMap((place) => {
       const name = place.isTurn ? turnName(place) : waitingName(place);
       const before = this.#leases.get(name) ?? null;
-      const lease = isHeld(before, processes, nowMs) ? before : this.#read(name);
+      const lease = isOwnerHeld(before, processes, nowMs) ? before : this.#read(name);
       if (lease === "gone") return [];
-      if (lease === null || !isHeld(lease, processes, nowMs)) {
+      if (lease === null || !isOwnerHeld(lease, processes, nowMs)) {
         if (this.#isLeftOver(name, lease, processes, nowMs)) removeIfPossible(this.#pathOf(name));
         return [];
       }
@@ -128,9 +128,9 @@ export class Tickets {
   }
 
   /** @returns null for a damaged ticket. @throws the disk's error */
-  #read(name: string): Lease | "gone" | null {
+  #read(name: string): OwnerLease | "gone" | null {
     try {
-      return leaseIn(readRegular(this.#pathOf(name), MOST_BYTES).toString("utf8"));
+      return ownerLeaseIn(readRegular(this.#pathOf(name), MOST_BYTES).toString("utf8"));
     } catch (error) {
       const code = errorCode(error);
       if (code === "ENOENT") return "gone";
@@ -140,20 +140,20 @@ export class Tickets {
     }
   }
 
-  #isLeftOver(name: string, lease: Lease | null, processes: Processes, nowMs: number): boolean {
+  #isLeftOver(name: string, lease: OwnerLease | null, processes: Processes, nowMs: number): boolean {
     const endMs = Date.parse(lease?.until ?? "");
     if (lease === null || Number.isNaN(endMs)) {
       const written = statSync(this.#pathOf(name), { throwIfNoEntry: false });
       return written !== undefined && nowMs - written.mtimeMs > DAMAGED_MS;
     }
     if ("by" in lease) return endMs <= nowMs;
-    const isDead = isSameMachine(lease, processes.self) && !processes.isAlive(lease);
+    const isDead = isInSameScope(lease, processes.self) && !processes.isAlive(lease);
     return isDead || nowMs - endMs > LEFT_OVER_MS;
   }
 
   #write(name: string, by: ProcessIdentity | { by: null }, forMs: number): void {
     const nowMs = this.#clock.now();
-    const lease: Lease = { ...by, at: isoTime(nowMs), until: leaseEnd(forMs, nowMs) };
+    const lease: OwnerLease = { ...by, at: isoTime(nowMs), until: leaseEnd(forMs, nowMs) };
     replaceUnsynced(this.#pathOf(name), JSON.stringify(lease), 0o600);
   }
 
@@ -164,11 +164,11 @@ export class Tickets {
 
 /** Asks only once whether each process is alive: one may have many tickets. */
 function askedOnce({ self, isAlive }: Processes): Processes {
-  const answers = new Map<string, boolean>();
+  const answers = new Map<string, boolean | null>();
   return {
     self,
     isAlive(other) {
-      const key = JSON.stringify([other.pid, other.started, other.host, other.boot, other.pidNamespace]);
+      const key = JSON.stringify(other);
       const answer = answers.get(key) ?? isAlive(other);
       answers.set(key, answer);
       return answer;
