@@ -1,8 +1,8 @@
 import { guardedLookup, isLoopbackHost } from "../api/address.ts";
 import { HttpClient, type HttpClientOptions } from "../api/http-client.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
-import type { Connection } from "../core/deps.ts";
-import { requireSameAccount } from "../core/errors.ts";
+import type { Connection } from "../core/engine/deps.ts";
+import { requireSameAccount } from "../core/engine/errors.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { keyFingerprint } from "../lib/fingerprint.ts";
 import { keyMasker } from "../lib/redact.ts";

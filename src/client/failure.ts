@@ -1,11 +1,11 @@
 import { OutcomeUnknownError } from "../api/api-errors.ts";
-import { ManifestError } from "../core/errors.ts";
-import type { TaskReport } from "../core/task/report.ts";
-import { toSubmitAgain } from "../core/task/task-error.ts";
+import { ManifestError } from "../core/engine/errors.ts";
+import type { TaskReport } from "../core/engine/report.ts";
+import { toSubmitAgain } from "../core/engine/task-error.ts";
 import { type Charged, chargedByNow, type ErrorType, ImggenError } from "../lib/error-types.ts";
 import type { OptionNames } from "../lib/wording.ts";
 import type { FreeAt } from "../task/intent.ts";
-import { isResumable } from "../task/lifecycle.ts";
+import { isResumable } from "../task/task.ts";
 import { exitCodeOf } from "./exit-codes.ts";
 import type { ErrorDetail, FailureJson } from "./results.ts";
 import { resumeCommand } from "./resume-command.ts";

@@ -1,7 +1,7 @@
 // The public API of the package: one client, its results, and what it takes.
 
-export type { TaskProgressEvent } from "../core/task/progress-events.ts";
-export type { ReportStatus } from "../core/task/report.ts";
+export type { TaskProgressEvent } from "../core/engine/events.ts";
+export type { ReportStatus } from "../core/engine/report.ts";
 export type { HistoryStatus } from "../core/use-cases/history.ts";
 export type { Charged, ErrorType } from "../lib/error-types.ts";
 export type { ModelFilter } from "../models/find.ts";

@@ -1,4 +1,4 @@
-import type { OnTaskProgress } from "../core/task/progress-events.ts";
+import type { OnTaskProgress } from "../core/engine/events.ts";
 import type { HistoryStatus } from "../core/use-cases/history.ts";
 
 /** Where a client finds its account and keeps its ledger. What is left out is as for the command line. */

@@ -1,12 +1,12 @@
-import type { CancelReport } from "../core/task/cancel-task.ts";
-import { reportOf, reportStatus, type TaskReport } from "../core/task/report.ts";
+import type { CancelReport } from "../core/engine/cancel-task.ts";
+import { reportOf, reportStatus, type TaskReport } from "../core/engine/report.ts";
 import type { Resumed } from "../core/use-cases/resume.ts";
 import type { Charged } from "../lib/error-types.ts";
 import { withoutQuerySecret } from "../lib/query-secret.ts";
 import type { OptionNames } from "../lib/wording.ts";
 import { describeUnreadable, type UnreadableEntry } from "../store/ledger-files.ts";
-import { type StateWord, stateWord } from "../task/lifecycle.ts";
-import { type TaskRecord, taskIdOf } from "../task/record.ts";
+import { type OpenWord, stateWord } from "../task/task.ts";
+import { type Task, taskIdOf } from "../task/task.ts";
 import type { SavedFile } from "../task/saved-file.ts";
 import { describeFailure } from "./failure.ts";
 import type {
@@ -51,13 +51,13 @@ function taskFacts(report: TaskReport): TaskFacts {
 }
 
 /** Where an open task of the ledger stands. Of any other, a poll alone can tell. */
-function stateField({ state, ledgerId }: TaskReport): { state?: StateWord } {
+function stateField({ state, ledgerId }: TaskReport): { state?: OpenWord } {
   const word = ledgerId === null ? null : stateWord(state);
   return word === null ? {} : { state: word };
 }
 
 /** A task of the ledger as scripts get it. */
-export function historyEntry(record: TaskRecord): HistoryEntry {
+export function historyEntry(record: Task): HistoryEntry {
   const report = reportOf(record);
   return {
     id: report.ledgerId,
@@ -105,7 +105,7 @@ export class ImggenFailure extends Error implements TaskFailure {
   declare readonly taskId: string | null;
   declare readonly charged: Charged;
   declare readonly resume: string | null;
-  declare readonly state?: StateWord;
+  declare readonly state?: OpenWord;
   declare readonly files: SavedFile[];
   declare readonly warnings: string[];
   declare readonly reused?: true;

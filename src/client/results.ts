@@ -1,7 +1,7 @@
-import type { ManifestProblem } from "../core/errors.ts";
-import type { ReportStatus } from "../core/task/report.ts";
+import type { ManifestProblem } from "../core/engine/errors.ts";
+import type { ReportStatus } from "../core/engine/report.ts";
 import type { Charged, ErrorType } from "../lib/error-types.ts";
-import type { StateWord, Usage } from "../task/lifecycle.ts";
+import type { OpenWord, Usage } from "../task/task.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import type { SavedFile } from "../task/saved-file.ts";
 import type { ExitCodeRow } from "./exit-codes.ts";
@@ -14,7 +14,7 @@ export interface TaskFacts {
   taskId: string | null;
   status: ReportStatus;
   /** The state of an open task; absent once the task has ended. */
-  state?: StateWord;
+  state?: OpenWord;
   /** As it was sent; null for a task that this machine did not submit. */
   request: GenerationRequest | null;
   /** The documented cost, without that of refused images; null if the service's document gives none. */
@@ -75,7 +75,7 @@ export interface FailureJson {
 /** The result of a task whose images were not all saved. */
 export interface TaskFailure extends FailureJson {
   /** The state of an open task; absent once the task has ended. */
-  state?: StateWord;
+  state?: OpenWord;
   /** The images that were saved before the failure. */
   files: SavedFile[];
   warnings: string[];

@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import type { Connection, TaskDeps, UseCaseDeps } from "../core/deps.ts";
+import type { Connection, TaskDeps, UseCaseDeps } from "../core/engine/deps.ts";
 import { RunFileNames } from "../core/images/published-names.ts";
 import { PollingSchedules } from "../core/polling/choose-schedule.ts";
 import type { Ledger } from "../store/ledger.ts";

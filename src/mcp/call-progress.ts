@@ -1,5 +1,5 @@
 import type { ServerContext } from "@modelcontextprotocol/server";
-import type { OnTaskProgress } from "../core/task/progress-events.ts";
+import type { OnTaskProgress } from "../core/engine/events.ts";
 import { eventText } from "../core/use-cases/run-text.ts";
 import type { Clock } from "../lib/clock.ts";
 

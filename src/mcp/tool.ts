@@ -4,7 +4,7 @@ import type { Client } from "../client/client.ts";
 import type { RequestOptions } from "../client/options.ts";
 import type { Clock } from "../lib/clock.ts";
 import { DEFAULT_MODEL, MAX_IMAGES, type Matrix, QUALITIES, RATIOS } from "../models/matrix.ts";
-import type { TaskRecord } from "../task/record.ts";
+import type { Task } from "../task/task.ts";
 import type { FieldName } from "../task/request-fields.ts";
 import type { OutputFolder } from "./output-folder.ts";
 import type { SessionBudget } from "./session-budget.ts";
@@ -30,7 +30,7 @@ export interface Toolbox extends CallSettings {
   budget: SessionBudget;
   jobs: Jobs;
   /** The ledger's task of an id or of the beginning of one; null if it has none. @throws UsageError if several begin so */
-  findTask: (id: string) => Promise<TaskRecord | null>;
+  findTask: (id: string) => Promise<Task | null>;
   /** The names of the user's own generator's models; null without one, or where it has no list. */
   generatorModels: () => Promise<string[] | null>;
   clock: Clock;

@@ -2,7 +2,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Ledger } from "../store/ledger.ts";
 import { describeUnreadable, mayBeTask } from "../store/ledger-files.ts";
 import type { LivingServer } from "../store/servers.ts";
-import { STATES } from "../task/lifecycle.ts";
+import { STATES } from "../task/task.ts";
 import { endOf } from "./end.ts";
 import type { Queue } from "./queue.ts";
 import type { ServeOptions } from "./serve-options.ts";

@@ -10,7 +10,7 @@ import {
   success,
   unknownError,
 } from "../server/reply.ts";
-import type { TaskRecord } from "../task/record.ts";
+import type { Task } from "../task/task.ts";
 import { endOf, type TaskEnd } from "./end.ts";
 import { findTask } from "./find-task.ts";
 import type { Entry } from "./queue-entry.ts";
@@ -55,7 +55,7 @@ function keyOf(key: string | null): ErrorKey {
 }
 
 /** A task that another process has, or this one will have in a moment. */
-function elsewhereReply(taskId: string, { state }: TaskRecord): ServerReply {
+function elsewhereReply(taskId: string, { state }: Task): ServerReply {
   const status = state.name === "waiting" ? "queued" : "processing";
   const ahead = status === "queued" && { ahead: 0 };
   return success({ taskId, status, errorCode: 0, ...ahead }, `${taskId} ${status}`);

@@ -1,6 +1,6 @@
 import path from "node:path";
 import { checkDailyLimit, overDailyLimit } from "../core/limits/budget.ts";
-import { referencesOf } from "../core/task/jobs.ts";
+import { referencesOf } from "../core/engine/jobs.ts";
 import { WAIT_MS } from "../core/task/task-writer.ts";
 import { isoTime } from "../lib/clock.ts";
 import { ImggenError } from "../lib/error-types.ts";
@@ -8,9 +8,9 @@ import { listed } from "../lib/short-text.ts";
 import { checkRequest } from "../models/check-request.ts";
 import { FIELD_LABELS } from "../models/rules/rule.ts";
 import type { Intent } from "../task/intent.ts";
-import { withEvent } from "../task/record.ts";
+import { withLine } from "../task/task.ts";
 import { ANY_MODEL, type CheckedRequest, type RequestInput } from "../task/request.ts";
-import type { Work, WorkOptions } from "../task/work.ts";
+import type { Work, WorkOptions } from "../task/intent.ts";
 import type { TaskNames } from "./idempotency-keys.ts";
 import type { Service } from "./server-parts.ts";
 
@@ -138,7 +138,7 @@ async function beginChecked(intent: WithWork, service: Service, names: TaskNames
   }
   // Hundreds may wait: none of them keeps its file open.
   await owned.release();
-  queue.add(withEvent(owned.record, { type: "released", at: isoTime(clock.now()) }));
+  queue.add(withLine(owned.record, { type: "released", at: isoTime(clock.now()) }));
   admission.breaker.retryAccount();
   return { taskId };
 }

@@ -1,8 +1,8 @@
 import { remarksOn } from "../core/images/remarks.ts";
-import { factsOf } from "../core/task/report.ts";
+import { factsOf } from "../core/engine/report.ts";
 import { sentence } from "../lib/short-text.ts";
-import type { Usage } from "../task/lifecycle.ts";
-import { isUnknown, isUnsaved, type TaskRecord } from "../task/record.ts";
+import type { Usage } from "../task/task.ts";
+import { isUnknown, isUnsaved, type Task } from "../task/task.ts";
 import type { SavedFile } from "../task/saved-file.ts";
 
 /** How a task ended, for clients. */
@@ -13,7 +13,7 @@ export type TaskEnd =
   | { name: "failed"; outcome: "refused" | "unknown"; detail: string };
 
 /** How a task has ended; null while there is something to do for it. */
-export function endOf(record: TaskRecord): TaskEnd | null {
+export function endOf(record: Task): TaskEnd | null {
   const { state } = record;
   switch (state.name) {
     case "saved":
@@ -39,7 +39,7 @@ export function endOf(record: TaskRecord): TaskEnd | null {
   }
 }
 
-function completed(record: TaskRecord): TaskEnd {
+function completed(record: Task): TaskEnd {
   const { files, usage = null, missing = [] } = factsOf(record);
   return {
     name: "completed",
@@ -50,7 +50,7 @@ function completed(record: TaskRecord): TaskEnd {
   };
 }
 
-function detailOf({ requests }: TaskRecord, why: string): string {
+function detailOf({ requests }: Task, why: string): string {
   const kept = requests.flatMap((state) => (state.name === "unknown" && state.kept ? [state.kept] : []));
   return kept.length === 0 ? sentence(why) : `${sentence(why)} What arrived is kept on the server.`;
 }

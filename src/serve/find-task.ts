@@ -1,4 +1,4 @@
-import type { TaskRecord } from "../task/record.ts";
+import type { Task } from "../task/task.ts";
 import { isNewTaskId } from "../task/task-id.ts";
 import type { Service } from "./server-parts.ts";
 
@@ -6,7 +6,7 @@ import type { Service } from "./server-parts.ts";
 export async function findTask(
   taskId: string,
   { ledger, queue, name }: Pick<Service, "ledger" | "queue" | "name">,
-): Promise<TaskRecord | null> {
+): Promise<Task | null> {
   if (!isNewTaskId(taskId)) return null;
   const queued = queue.entryOf(taskId)?.record ?? queue.ended(taskId);
   if (queued !== undefined) return queued;

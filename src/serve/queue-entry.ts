@@ -1,12 +1,12 @@
-import type { TaskProgressEvent } from "../core/task/progress-events.ts";
+import type { TaskProgressEvent } from "../core/engine/events.ts";
 import type { Waiting } from "../core/turns/line.ts";
-import { type TaskRecord, taskIdOf } from "../task/record.ts";
+import { type Task, taskIdOf } from "../task/task.ts";
 
 /** A task that a server has before it. */
 export interface Entry {
   readonly taskId: string;
   /** As its file said when it was read last. */
-  record: TaskRecord;
+  record: Task;
   /** Whether this process is at work on it, if only to wait for its turn. */
   isRunning: boolean;
   /** Whether a request of it is on its way. */
@@ -27,7 +27,7 @@ export interface Entry {
   begunMs: number;
 }
 
-export function entryOf(record: TaskRecord): Entry {
+export function entryOf(record: Task): Entry {
   return {
     taskId: taskIdOf(record) ?? record.id,
     record,

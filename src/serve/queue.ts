@@ -1,8 +1,8 @@
-import { InterruptedError } from "../core/errors.ts";
+import { InterruptedError } from "../core/engine/errors.ts";
 import type { AdmittedRequests } from "../core/limits/admission.ts";
 import { errorText } from "../lib/error-text.ts";
 import type { ImggenError } from "../lib/error-types.ts";
-import type { TaskRecord } from "../task/record.ts";
+import type { Task } from "../task/task.ts";
 import { endOf, type TaskEnd } from "./end.ts";
 import { type Entry, noteProgress } from "./queue-entry.ts";
 import { refuseWaiting } from "./refuse-waiting.ts";
@@ -44,7 +44,7 @@ export class Queue extends TaskList {
     this.#pumping ??= this.#pump();
   }
 
-  override add(record: TaskRecord): void {
+  override add(record: Task): void {
     super.add(record);
     this.#wake.abort();
   }

@@ -2,14 +2,14 @@ import { TaskWriter } from "../core/task/task-writer.ts";
 import { isoTime } from "../lib/clock.ts";
 import type { ImggenError } from "../lib/error-types.ts";
 import type { Ledger } from "../store/ledger.ts";
-import type { TaskRecord } from "../task/record.ts";
+import type { Task } from "../task/task.ts";
 
 /** Ends a task that no request was sent for. @returns null where one was, or another process has the task */
 export async function refuseWaiting(
-  record: TaskRecord,
+  record: Task,
   { type, key, message }: ImggenError,
   ledger: Ledger,
-): Promise<TaskRecord | null> {
+): Promise<Task | null> {
   const owned = await ledger.claim(record, record.intent.server);
   if (typeof owned === "string") return null;
   const writer = new TaskWriter(ledger, owned, () => {});

@@ -1,11 +1,11 @@
-import { ofOneAccount, type TaskDeps } from "../core/deps.ts";
+import { ofOneAccount, type TaskDeps } from "../core/engine/deps.ts";
 import { RunFileNames } from "../core/images/published-names.ts";
 import type { Admission, AdmittedRequests } from "../core/limits/admission.ts";
 import type { PollingSchedules } from "../core/polling/choose-schedule.ts";
 import { finishOwned } from "../core/task/finish-owned.ts";
-import type { OnTaskProgress } from "../core/task/progress-events.ts";
-import type { TaskReport } from "../core/task/report.ts";
-import type { TaskRecord } from "../task/record.ts";
+import type { OnTaskProgress } from "../core/engine/events.ts";
+import type { TaskReport } from "../core/engine/report.ts";
+import type { Task } from "../task/task.ts";
 import type { ServeOptions } from "./serve-options.ts";
 
 /** What tasks are run with. */
@@ -31,7 +31,7 @@ const ONLY_FOR_ITS_OWN = 0o600;
  * @throws StateFolderError
  */
 export async function runTask(
-  record: TaskRecord,
+  record: Task,
   how: RunHow,
   deps: RunDeps,
 ): Promise<TaskReport | "elsewhere" | "finished"> {

@@ -1,10 +1,10 @@
-import type { GeneratorConnection } from "../core/deps.ts";
+import type { GeneratorConnection } from "../core/engine/deps.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Matrix } from "../models/matrix.ts";
 import type { FieldTerms } from "../models/rules/fields.ts";
 import type { RequestLine } from "../server/http.ts";
 import type { Ledger } from "../store/ledger.ts";
-import type { TaskRecord } from "../task/record.ts";
+import type { Task } from "../task/task.ts";
 import type { TaskEnd } from "./end.ts";
 
 /** What a server is started with. */
@@ -42,7 +42,7 @@ export interface ServeOptions {
 /** An event of a server's tasks. */
 export type ServeEvent =
   /** `ms`: since it began. `waiting`: tasks that this process still has before it. */
-  | { kind: "ended"; record: TaskRecord; end: TaskEnd; ms: number; waiting: number }
+  | { kind: "ended"; record: Task; end: TaskEnd; ms: number; waiting: number }
   /** A task cannot go on in this process. */
   | { kind: "dropped"; taskId: string; why: string }
   /** Nothing is sent for a while. */

@@ -1,4 +1,4 @@
-import type { TaskRecord } from "../task/record.ts";
+import type { Task } from "../task/task.ts";
 import { type Entry, entryOf } from "./queue-entry.ts";
 
 /** How many ended tasks are kept in memory. */
@@ -9,10 +9,10 @@ export class TaskList {
   /** Sorted by the ledger's ids, which is the order of their submits. */
   protected readonly entries: Entry[] = [];
   readonly #byTaskId = new Map<string, Entry>();
-  readonly #ended = new Map<string, TaskRecord>();
+  readonly #ended = new Map<string, Task>();
 
   /** Adds an open task, unless it is there. */
-  add(record: TaskRecord): void {
+  add(record: Task): void {
     const entry = entryOf(record);
     if (this.#byTaskId.has(entry.taskId) || this.#ended.has(entry.taskId)) return;
     const after = this.entries.findLastIndex((each) => each.record.id < record.id);
@@ -25,7 +25,7 @@ export class TaskList {
   }
 
   /** A task that has ended lately, as its file says. */
-  ended(taskId: string): TaskRecord | undefined {
+  ended(taskId: string): Task | undefined {
     return this.#ended.get(taskId);
   }
 

@@ -1,5 +1,4 @@
 import { randomBytes } from "node:crypto";
-import { makeFolder } from "../lib/durable.ts";
 import type { ProcessIdentity } from "../lib/processes.ts";
 import type { Held, Tickets } from "../lib/tickets.ts";
 
@@ -13,14 +12,12 @@ export const HOLDER_MS = 60_000;
 export class Holder {
   readonly mark = randomBytes(8).toString("hex");
   readonly #tickets: Tickets;
-  readonly #folder: string;
   readonly #held = new Set<string>();
   #ticket: Held | null = null;
   #announcing: Promise<void> | null = null;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(folder: string, tickets: Tickets) {
-    this.#folder = folder;
+  constructor(tickets: Tickets) {
     this.#tickets = tickets;
   }
 
@@ -64,7 +61,6 @@ export class Holder {
   }
 
   async #announce(): Promise<void> {
-    await makeFolder(this.#folder, 0o700);
     const ticket = await this.#tickets.take(nameOf(this.mark), HOLDER_MS, { max: Number.POSITIVE_INFINITY });
     if (Array.isArray(ticket)) throw new TypeError("a mark of several processes");
     this.#ticket = ticket;

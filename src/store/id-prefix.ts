@@ -1,6 +1,6 @@
 import { UsageError } from "../lib/error-types.ts";
 import { listed } from "../lib/short-text.ts";
-import { type TaskRecord, taskIdOf } from "../task/record.ts";
+import { type Task, taskIdOf } from "../task/task.ts";
 import { shortTaskId } from "../task/short-task-id.ts";
 import { isId } from "./ledger-name.ts";
 
@@ -21,7 +21,7 @@ export function mayStandForId(text: string): boolean {
  */
 export class IdPrefixes {
   /** The newest task of each id that a text fits, by the text. */
-  readonly #matches: Map<string, Map<string, TaskRecord>>;
+  readonly #matches: Map<string, Map<string, Task>>;
 
   constructor(texts: Iterable<string>) {
     this.#matches = new Map(Array.from(texts, (text) => [text, new Map()]));
@@ -32,7 +32,7 @@ export class IdPrefixes {
   }
 
   /** Takes note of a task. Newer ones come first. */
-  note(record: TaskRecord): void {
+  note(record: Task): void {
     const { id } = record;
     const taskId = taskIdOf(record);
     const ids = taskId === null ? [id] : [id, taskId];
@@ -45,8 +45,8 @@ export class IdPrefixes {
   }
 
   /** The task of each text that fits one. @throws UsageError if one fits several */
-  found(): Map<string, TaskRecord> {
-    const found = new Map<string, TaskRecord>();
+  found(): Map<string, Task> {
+    const found = new Map<string, Task>();
     for (const [text, matches] of this.#matches) {
       const [record, ...others] = matches.values();
       if (others.length > 0) throw ambiguous(text, [...matches.keys()]);

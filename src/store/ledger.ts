@@ -76,8 +76,7 @@ export class Ledger {
     this.work = new WorkFolders(this.folder);
     this.cancels = new CancelMarks(this.folder);
     this.servers = new Servers(this.folder, clock, processes);
-    const holders = path.join(this.folder, "holders");
-    this.#holder = new Holder(holders, new Tickets(holders, processes, clock));
+    this.#holder = new Holder(new Tickets(path.join(this.folder, "holders"), processes, clock));
   }
 
   /** A unique id for a task that is begun now; ids sort by time. */

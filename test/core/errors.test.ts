@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { OtherAccountError, requireSameAccount } from "../../src/core/errors.ts";
+import { OtherAccountError, requireSameAccount } from "../../src/core/engine/errors.ts";
 
 const OWN = { baseUrl: "https://api.example/api", keyId: "0123456789abcdef" };
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { TaskProgressEvent } from "../../src/core/task/progress-events.ts";
+import type { TaskProgressEvent } from "../../src/core/engine/events.ts";
 import { progressOf } from "../../src/mcp/call-progress.ts";
 import { steppedClock } from "../support/fake-clock.ts";
 import { FOX, sandboxAgent } from "./mcp-world.ts";

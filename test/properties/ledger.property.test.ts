@@ -5,8 +5,8 @@ import { expect, it } from "vitest";
 import { formatLine, TaskFile } from "../../src/store/task-file.ts";
 import { readTaskLines } from "../../src/store/task-lines.ts";
 import { advance } from "../../src/task/advance.ts";
-import type { TaskEvent, TaskState } from "../../src/task/lifecycle.ts";
-import { chargedOf, spentCredits, type TaskRecord, taskIdOf } from "../../src/task/record.ts";
+import type { TaskEvent, TaskState } from "../../src/task/task.ts";
+import { chargedOf, spentCredits, type Task, taskIdOf } from "../../src/task/task.ts";
 import { anyCharacter } from "../support/any-character.ts";
 import { holds, holdsInTime } from "../support/holds.ts";
 import { AT, EVENTS, recordOf, UNTIL, WORK } from "../support/records.ts";
@@ -41,7 +41,7 @@ const later: fc.Arbitrary<TaskEvent> = fc.oneof(
 const MADE: TaskEvent = { ...EVENTS.completed, urls: [] };
 
 /** The line that a task began with. */
-function firstOf({ intent }: TaskRecord): TaskEvent {
+function firstOf({ intent }: Task): TaskEvent {
   return { ...EVENTS.intent, ...intent };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { TaskEvent } from "../../src/task/lifecycle.ts";
+import type { TaskEvent } from "../../src/task/task.ts";
 import { ledgerWorld, leftTask } from "../support/ledger-world.ts";
 import { EVENTS } from "../support/records.ts";
 

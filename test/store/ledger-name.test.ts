@@ -7,7 +7,7 @@ import {
   hasTag,
   idOfName,
 } from "../../src/store/ledger-name.ts";
-import type { TaskRecord } from "../../src/task/record.ts";
+import type { Task } from "../../src/task/task.ts";
 import type { SavedFile } from "../../src/task/saved-file.ts";
 import { AT, INTENT, recordOf } from "../support/records.ts";
 
@@ -23,7 +23,7 @@ const image = (digit: number): SavedFile => ({
   height: 1,
 });
 
-function saved(files: SavedFile[], credits: number | null = 8): TaskRecord {
+function saved(files: SavedFile[], credits: number | null = 8): Task {
   const observed = { seenMs: 8000, pendingMs: null };
   const state = {
     name: "saved",
@@ -61,7 +61,7 @@ it("a name shows what the task has cost its account, and no other", () => {
 });
 
 it("what was refused or never sent has cost nothing", () => {
-  const record: TaskRecord = { ...saved([]), state: { name: "not_sent", why: "offline" } };
+  const record: Task = { ...saved([]), state: { name: "not_sent", why: "offline" } };
   expect(creditsByName(keyId)(doneName(record))).toBe(0);
 });
 

@@ -5,8 +5,8 @@ import { Ledger } from "../../src/store/ledger.ts";
 import type { LedgerEntry } from "../../src/store/ledger-files.ts";
 import type { OwnedTask } from "../../src/store/owners.ts";
 import { StateFolderError } from "../../src/store/store-errors.ts";
-import type { TaskEvent } from "../../src/task/lifecycle.ts";
-import type { TaskRecord } from "../../src/task/record.ts";
+import type { TaskEvent } from "../../src/task/task.ts";
+import type { Task } from "../../src/task/task.ts";
 import { fakeClock } from "../support/fake-clock.ts";
 import { finishTask } from "../support/finish-task.ts";
 import { begunTask, ledgerWorld, leftTask } from "../support/ledger-world.ts";
@@ -32,7 +32,7 @@ async function all<Entry>(entries: AsyncIterable<Entry>): Promise<Entry[]> {
 
 const idOf = (entry: LedgerEntry | undefined) => (entry?.kind === "task" ? entry.record.id : undefined);
 
-async function claim(ledger: Ledger, record: TaskRecord) {
+async function claim(ledger: Ledger, record: Task) {
   const result = await ledger.claim(record);
   if (typeof result === "object") onTestFinished(() => result.file.close());
   return result;

@@ -4,7 +4,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Processes, ProcessIdentity } from "../../src/lib/processes.ts";
 import { Ledger } from "../../src/store/ledger.ts";
-import type { TaskEvent } from "../../src/task/lifecycle.ts";
+import type { TaskEvent } from "../../src/task/task.ts";
 import { type FakeClock, fakeClock } from "../support/fake-clock.ts";
 import { AT, EVENTS, INTENT, linesOf, WORK } from "../support/records.ts";
 import { identity, someProcesses } from "../support/some-processes.ts";

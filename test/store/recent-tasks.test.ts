@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { DiskFile } from "../../src/lib/disk-file.ts";
-import type { TaskEvent } from "../../src/task/lifecycle.ts";
+import type { TaskEvent } from "../../src/task/task.ts";
 import { finishTask } from "../support/finish-task.ts";
 import { ledgerWorld, leftTask } from "../support/ledger-world.ts";
 import { EVENTS, INTENT } from "../support/records.ts";

@@ -1,6 +1,6 @@
 import { GENERATOR_KEY_ID } from "../../src/task/intent.ts";
-import type { TaskEvent } from "../../src/task/lifecycle.ts";
-import type { Work } from "../../src/task/work.ts";
+import type { TaskEvent } from "../../src/task/task.ts";
+import type { Work } from "../../src/task/intent.ts";
 import type { CommandWorld } from "./command-world.ts";
 import { leaveTask } from "./left-task.ts";
 import { WORK } from "./records.ts";

@@ -3,7 +3,7 @@ import { onTestFinished } from "vitest";
 import { Ledger } from "../../src/store/ledger.ts";
 import type { OwnedTask } from "../../src/store/owners.ts";
 import type { Intent } from "../../src/task/intent.ts";
-import type { TaskEvent } from "../../src/task/lifecycle.ts";
+import type { TaskEvent } from "../../src/task/task.ts";
 import { fakeClock } from "./fake-clock.ts";
 import { finishTask } from "./finish-task.ts";
 import { INTENT } from "./records.ts";

@@ -4,7 +4,7 @@ import { systemClock } from "../../src/lib/clock.ts";
 import type { ProcessIdentity } from "../../src/lib/processes.ts";
 import { Ledger } from "../../src/store/ledger.ts";
 import type { Intent } from "../../src/task/intent.ts";
-import type { TaskEvent } from "../../src/task/lifecycle.ts";
+import type { TaskEvent } from "../../src/task/task.ts";
 
 /** A process that has ended, of the machine that commands in a test's own process run on. */
 export const GONE: ProcessIdentity = { pid: 4_000_000, host: "in-process", scope: "in-process", started: "" };

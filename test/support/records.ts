@@ -1,7 +1,7 @@
 import type { Intent } from "../../src/task/intent.ts";
-import type { TaskEvent } from "../../src/task/lifecycle.ts";
-import { begunTask, type TaskRecord, withEvent } from "../../src/task/record.ts";
-import type { Work } from "../../src/task/work.ts";
+import type { TaskEvent } from "../../src/task/task.ts";
+import { begunTask, type Task, withEvent } from "../../src/task/task.ts";
+import type { Work } from "../../src/task/intent.ts";
 import { identity } from "./some-processes.ts";
 
 export const AT = "2026-01-31T12:00:00.000Z";
@@ -27,7 +27,7 @@ export const WORK: Work = {
 };
 
 /** A task from its intent and its further lines. @param work of a provider other than the hosted service */
-export function recordOf(events: readonly TaskEvent[], work?: Partial<Work>, intent = INTENT): TaskRecord {
+export function recordOf(events: readonly TaskEvent[], work?: Partial<Work>, intent = INTENT): Task {
   const asked = { ...intent, ...(work && { work: { ...WORK, ...work } }) };
   return events.reduce(withEvent, begunTask("x", { ...EVENTS.intent, ...asked }));
 }

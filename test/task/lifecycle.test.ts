@@ -6,7 +6,7 @@ import {
   type StateName,
   type TaskEvent,
   type TaskState,
-} from "../../src/task/lifecycle.ts";
+} from "../../src/task/task.ts";
 import { AT, EVENTS, recordOf } from "../support/records.ts";
 import { identity } from "../support/some-processes.ts";
 

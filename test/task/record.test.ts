@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { TaskEvent, TaskState } from "../../src/task/lifecycle.ts";
+import type { TaskEvent, TaskState } from "../../src/task/task.ts";
 import {
   chargedOf,
   isInHistory,
@@ -7,7 +7,7 @@ import {
   mayBeCharged,
   spentCredits,
   taskIdOf,
-} from "../../src/task/record.ts";
+} from "../../src/task/task.ts";
 import { EVENTS, recordOf } from "../support/records.ts";
 
 const { waiting, started, rate_limited, not_sent, refused, unknown } = EVENTS;

@@ -4,7 +4,7 @@ import { UsageError } from "../../lib/error-types.ts";
 import { counted } from "../../lib/whole-number.ts";
 import { openServer } from "../../serve/open.ts";
 import type { ServeEvent } from "../../serve/start.ts";
-import { taskIdOf } from "../../task/record.ts";
+import { taskIdOf } from "../../task/task.ts";
 import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 import { type LogLine, log, requestLine, serveUntilSignal, startOnPort } from "./serving.ts";

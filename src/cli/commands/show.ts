@@ -1,13 +1,13 @@
 import { promises } from "node:fs";
 import type { Command } from "commander";
 import { openLedger } from "../../client/client-session.ts";
-import { type ImageOrigin, namesTask, originOf, originOfTask } from "../../core/task/origin.ts";
+import { type ImageOrigin, namesTask, originOf, originOfTask } from "../../core/engine/origin.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { fileSha256 } from "../../lib/file-digest.ts";
 import { type ImageInfo, inspectFileAt } from "../../lib/image/inspect.ts";
 import { shellWord } from "../../lib/shell-word.ts";
-import { savedFilesOf } from "../../task/lifecycle.ts";
+import { savedFilesOf } from "../../task/task.ts";
 import { ownSettings } from "../../task/request.ts";
 import {
   addOpenOption,

@@ -3,10 +3,10 @@ import { worstOf } from "../../client/exit-codes.ts";
 import { statusJson } from "../../client/report-json.ts";
 import { resumeCommand } from "../../client/resume-command.ts";
 import { resolveFileDestination } from "../../core/images/destination.ts";
-import { reportStatus, type TaskReport } from "../../core/task/report.ts";
+import { reportStatus, type TaskReport } from "../../core/engine/report.ts";
 import { namedTasks, type StatusEvents, type StatusSpec, status } from "../../core/use-cases/status.ts";
 import { FLAG_NAMES } from "../../lib/wording.ts";
-import { stateWord } from "../../task/lifecycle.ts";
+import { stateWord } from "../../task/task.ts";
 import {
   addPreviewOption,
   previewImages,

@@ -1,12 +1,12 @@
 import { shortened } from "../../lib/short-text.ts";
-import { effectiveState, stateWord } from "../../task/lifecycle.ts";
-import { type TaskRecord, taskIdOf } from "../../task/record.ts";
+import { effectiveState, stateWord } from "../../task/task.ts";
+import { type Task, taskIdOf } from "../../task/task.ts";
 import type { Candidate } from "./typed-line.ts";
 
 const MOST_PROMPT_CHARACTERS = 40;
 
 /** A task as a shell offers it: by its id, with where it stands and what it was asked for. */
-export function candidateOf(record: TaskRecord): Candidate {
+export function candidateOf(record: Task): Candidate {
   const { id, intent } = record;
   const short = shortened(intent.request.prompt, MOST_PROMPT_CHARACTERS);
   const word = stateWord(effectiveState(record.state));

@@ -1,4 +1,4 @@
-import { reportStatus } from "../../core/task/report.ts";
+import { reportStatus } from "../../core/engine/report.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
 import { progressText } from "../../core/use-cases/run-text.ts";
 import { formatDuration } from "../../lib/duration.ts";

@@ -1,7 +1,7 @@
 import { STILL_RUNNING } from "../../client/exit-codes.ts";
 import { describeFailure } from "../../client/failure.ts";
 import { resumeCommand } from "../../client/resume-command.ts";
-import { reportStatus, type TaskReport } from "../../core/task/report.ts";
+import { reportStatus, type TaskReport } from "../../core/engine/report.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import { counted } from "../../lib/whole-number.ts";
 import { FLAG_NAMES } from "../../lib/wording.ts";

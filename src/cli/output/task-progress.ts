@@ -1,6 +1,6 @@
 import { Workspace } from "../../client/workspace.ts";
-import type { UseCaseDeps } from "../../core/deps.ts";
-import { InterruptedError } from "../../core/errors.ts";
+import type { UseCaseDeps } from "../../core/engine/deps.ts";
+import { InterruptedError } from "../../core/engine/errors.ts";
 import { AcceptedTasks } from "../../core/task/accepted-tasks.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
 import type { Session } from "../session/session.ts";

@@ -1,9 +1,9 @@
-import { interruptedError } from "../../core/errors.ts";
-import type { TaskReport } from "../../core/task/report.ts";
+import { interruptedError } from "../../core/engine/errors.ts";
+import type { TaskReport } from "../../core/engine/report.ts";
 import type { ResumeTarget } from "../../core/use-cases/resume.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
 import { counted } from "../../lib/whole-number.ts";
-import { taskIdOf } from "../../task/record.ts";
+import { taskIdOf } from "../../task/task.ts";
 import type { Session } from "../session/session.ts";
 import { newRun } from "./run-progress.ts";
 import { createProgress, type Progress } from "./task-progress.ts";

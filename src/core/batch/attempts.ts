@@ -3,8 +3,8 @@ import type { ClaimReader, LostTask } from "../../store/claim-reader.ts";
 import { type LedgerEntry, requireReadable } from "../../store/ledger-files.ts";
 import { isId } from "../../store/ledger-name.ts";
 import type { LedgerReader } from "../../store/ledger-reader.ts";
-import { effectiveState, type StateName } from "../../task/lifecycle.ts";
-import type { TaskReport } from "../task/report.ts";
+import { effectiveState, type TaskState } from "../../task/task.ts";
+import type { TaskReport } from "../engine/report.ts";
 
 /** Where the attempts at rows are read from. */
 export interface AttemptDeps {
@@ -59,7 +59,7 @@ export async function readReplacement(id: string, { ledger }: AttemptDeps): Prom
  */
 export type RowState = "new" | "waiting" | "unfinished" | "saved" | "failed" | "unknown";
 
-const ROW_STATES: Readonly<Record<StateName, RowState>> = {
+const ROW_STATES: Readonly<Record<TaskState, RowState>> = {
   intent: "unknown",
   waiting: "unfinished",
   started: "unfinished",

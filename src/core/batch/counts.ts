@@ -1,6 +1,6 @@
 import path from "node:path";
 import type { ImggenError } from "../../lib/error-types.ts";
-import type { TaskReport } from "../task/report.ts";
+import type { TaskReport } from "../engine/report.ts";
 import type { RowState } from "./attempts.ts";
 import type { CheckedRow } from "./batch-row.ts";
 import { add, isToSubmit, noCost, type PlannedRow, type TotalCost } from "./plan.ts";

@@ -1,7 +1,7 @@
 import { mapConcurrent } from "../../lib/concurrency.ts";
 import { attemptName, type ClaimReader } from "../../store/claim-reader.ts";
 import type { Ledger } from "../../store/ledger.ts";
-import { mayBeCharged, spentCredits } from "../../task/record.ts";
+import { mayBeCharged, spentCredits } from "../../task/task.ts";
 import { inPlaceOfPaid } from "../../task/request.ts";
 import {
   type Attempt,

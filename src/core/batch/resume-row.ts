@@ -2,14 +2,14 @@ import path from "node:path";
 import { nameIsTaken } from "../../lib/publish.ts";
 import { type OwnedTask, releaseIfPossible } from "../../store/owners.ts";
 import type { Destination } from "../../task/intent.ts";
-import { isUnknown, type TaskRecord } from "../../task/record.ts";
+import { isUnknown, type Task } from "../../task/task.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
-import { ofOneAccount, type UseCaseDeps } from "../deps.ts";
-import { requireSameAccount } from "../errors.ts";
+import { ofOneAccount, type UseCaseDeps } from "../engine/deps.ts";
+import { requireSameAccount } from "../engine/errors.ts";
 import { AdmittedRequests } from "../limits/admission.ts";
-import { dismissOwned, recordNotSent } from "../task/dismiss.ts";
+import { dismissOwned, recordNotSent } from "../engine/dismiss.ts";
 import { finishOwned, type ResumeSpec } from "../task/finish-owned.ts";
-import { reportOf } from "../task/report.ts";
+import { reportOf } from "../engine/report.ts";
 import { resumeFound } from "../task/resume-task.ts";
 import type { PlannedRow } from "./plan.ts";
 import { folderOf, movedDestination } from "./row-files.ts";
@@ -17,7 +17,7 @@ import { leftUnknown, resultOf, savedEarlier, unreadable } from "./row-result.ts
 import { type BatchContext, type Step, submitRow } from "./submit-row.ts";
 
 /** Continues a row that has a task, from the task's state. */
-export async function resumeRow(row: PlannedRow, record: TaskRecord, run: BatchContext): Promise<Step> {
+export async function resumeRow(row: PlannedRow, record: Task, run: BatchContext): Promise<Step> {
   switch (record.state.name) {
     case "saved":
       return savedBefore(row, record, run);
@@ -43,7 +43,7 @@ export async function resumeRow(row: PlannedRow, record: TaskRecord, run: BatchC
   }
 }
 
-async function finishRow(row: PlannedRow, record: TaskRecord, run: BatchContext): Promise<Step> {
+async function finishRow(row: PlannedRow, record: Task, run: BatchContext): Promise<Step> {
   return withClaim(row, record, run, async (owned) =>
     resultOf(row, await finishOwned(owned, resumeOptions(row, record, run), resumeDeps(run)), false),
   );
@@ -52,7 +52,7 @@ async function finishRow(row: PlannedRow, record: TaskRecord, run: BatchContext)
 /** Claims a row's task for its next step. */
 async function withClaim(
   row: PlannedRow,
-  record: TaskRecord,
+  record: Task,
   run: BatchContext,
   nextStep: (owned: OwnedTask) => Promise<Step>,
 ): Promise<Step> {
@@ -67,7 +67,7 @@ async function withClaim(
  */
 async function finishedElsewhere(
   row: PlannedRow,
-  { id, state }: TaskRecord,
+  { id, state }: Task,
   run: BatchContext,
 ): Promise<Step> {
   const entry = await run.deps.ledger.read(id);
@@ -76,7 +76,7 @@ async function finishedElsewhere(
 }
 
 /** A row whose process was killed while it waited after a 429 may be submitted; it has the row while it lives. */
-async function unsentRow(row: PlannedRow, record: TaskRecord, run: BatchContext): Promise<Step> {
+async function unsentRow(row: PlannedRow, record: Task, run: BatchContext): Promise<Step> {
   return withClaim(row, record, run, async (owned) => {
     if (owned.record.state.name === "rate_limited") await recordNotSent(owned, run.deps.ledger);
     else await releaseIfPossible(owned);
@@ -84,7 +84,7 @@ async function unsentRow(row: PlannedRow, record: TaskRecord, run: BatchContext)
   });
 }
 
-async function unknownRow(row: PlannedRow, record: TaskRecord, run: BatchContext): Promise<Step> {
+async function unknownRow(row: PlannedRow, record: Task, run: BatchContext): Promise<Step> {
   // If the outcome became unknown after this run was planned, the user decides again.
   const resubmits = row.resubmit === record.id;
   if (record.state.name !== "intent" && !resubmits) return leftUnknown(row, record);
@@ -102,7 +102,7 @@ async function unknownRow(row: PlannedRow, record: TaskRecord, run: BatchContext
 
 async function dismissedRow(
   row: PlannedRow,
-  record: TaskRecord,
+  record: Task,
   replacement: string | null,
   run: BatchContext,
 ): Promise<Step> {
@@ -117,7 +117,7 @@ async function dismissedRow(
  * A saved row is never submitted again: its files are there, or they are downloaded again. A file that the user
  * changed since is left as it is.
  */
-async function savedBefore(row: PlannedRow, record: TaskRecord, run: BatchContext): Promise<Step> {
+async function savedBefore(row: PlannedRow, record: Task, run: BatchContext): Promise<Step> {
   const report = reportOf(record);
   const moved = movedDestination(row, record, run.output);
   const files = await Promise.all(report.files.map((file) => findFile(file, record, moved)));
@@ -128,7 +128,7 @@ async function savedBefore(row: PlannedRow, record: TaskRecord, run: BatchContex
 /** The current place of a saved file: in the moved folder, or where it was saved; null if it is gone. */
 async function findFile(
   file: SavedFile,
-  { intent }: TaskRecord,
+  { intent }: Task,
   moved: Destination | null,
 ): Promise<SavedFile | null> {
   if (moved !== null && file.path !== null) {
@@ -144,7 +144,7 @@ async function isOnDisk(file: string | null): Promise<boolean> {
   return file !== null && (await nameIsTaken(file).catch(() => false));
 }
 
-function resumeOptions(row: PlannedRow, record: TaskRecord, { wait, output }: BatchContext): ResumeSpec {
+function resumeOptions(row: PlannedRow, record: Task, { wait, output }: BatchContext): ResumeSpec {
   return { wait, destination: movedDestination(row, record, output), keepsNewer: true };
 }
 

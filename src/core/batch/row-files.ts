@@ -4,8 +4,8 @@ import { mapConcurrent } from "../../lib/concurrency.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { isBelow, realFolder } from "../../lib/real-folder.ts";
 import type { Destination, SaveOptions } from "../../task/intent.ts";
-import type { TaskRecord } from "../../task/record.ts";
-import type { ManifestProblem } from "../errors.ts";
+import type { Task } from "../../task/task.ts";
+import type { ManifestProblem } from "../engine/errors.ts";
 import { DEFAULT_TEMPLATE, requireTemplate } from "../images/file-name.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import type { CheckedRow } from "./batch-row.ts";
@@ -54,7 +54,7 @@ export function destinationOf(row: CheckedRow, { folder, template, ...how }: Out
  */
 export function movedDestination(
   row: CheckedRow,
-  { intent }: Pick<TaskRecord, "intent">,
+  { intent }: Pick<Task, "intent">,
   base: OutputFolder,
 ): Destination | null {
   const { destination } = intent;

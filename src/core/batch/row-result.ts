@@ -2,9 +2,9 @@ import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../../
 import type { ErrorFacts, ImggenError } from "../../lib/error-types.ts";
 import type { Wording } from "../../lib/wording.ts";
 import { ratioShape } from "../../models/aspect-ratio.ts";
-import type { TaskRecord } from "../../task/record.ts";
-import { ClaimedError, InheritedError } from "../errors.ts";
-import { reportOf, type TaskReport } from "../task/report.ts";
+import type { Task } from "../../task/task.ts";
+import { ClaimedError, InheritedError } from "../engine/errors.ts";
+import { reportOf, type TaskReport } from "../engine/report.ts";
 import { type Attempt, type RowState, rowStateAfter } from "./attempts.ts";
 import type { PlannedRow } from "./plan.ts";
 
@@ -94,12 +94,12 @@ export function rowClaimedElsewhere(row: PlannedRow): RowResult {
 }
 
 /** A row of unknown outcome: the user decides. */
-export function leftUnknown(row: PlannedRow, record: TaskRecord): RowResult {
+export function leftUnknown(row: PlannedRow, record: Task): RowResult {
   const report = reportOf(record);
   return resultOf(row, { ...report, error: report.error ?? dismissed(record) }, false);
 }
 
-function dismissed({ id }: TaskRecord): OutcomeUnknownError {
+function dismissed({ id }: Task): OutcomeUnknownError {
   return new OutcomeUnknownError(`Request ${id} was dismissed: whether it was charged was never known.`, {
     hint: ({ resubmitUnknown }) => `It is left as it is. To submit it again: ${resubmitUnknown}`,
   });
@@ -111,7 +111,7 @@ const AGAIN: Wording = ({ resubmitUnknown }) => `Submit it again, at a new charg
  * A row whose record cannot be read. It may have been charged, so the user decides.
  * @param same a task for the same request, which may be this row's
  */
-export function unreadable(row: PlannedRow, entry: Attempt, same: TaskRecord | null): RowResult {
+export function unreadable(row: PlannedRow, entry: Attempt, same: Task | null): RowResult {
   const what = `The record of this row cannot be read: ${entry?.file}.`;
   const task = same === null ? "" : ` Task ${reportOf(same).taskId ?? same.id} has the same request.`;
   const hint = entry?.kind === "lost" ? AGAIN : undefined;

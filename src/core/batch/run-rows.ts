@@ -3,12 +3,12 @@ import { isWorthRetry } from "../../api/retry.ts";
 import { mapConcurrent } from "../../lib/concurrency.ts";
 import { errorCode } from "../../lib/error-text.ts";
 import { ImggenError } from "../../lib/error-types.ts";
-import { STATES } from "../../task/lifecycle.ts";
-import type { TaskRecord } from "../../task/record.ts";
-import { identityOf } from "../deps.ts";
-import { isOfAccount } from "../errors.ts";
+import { STATES } from "../../task/task.ts";
+import type { Task } from "../../task/task.ts";
+import { identityOf } from "../engine/deps.ts";
+import { isOfAccount } from "../engine/errors.ts";
 import { pause } from "../polling/wait.ts";
-import { reportOf } from "../task/report.ts";
+import { reportOf } from "../engine/report.ts";
 import { readAttempt, rowStateOf } from "./attempts.ts";
 import { isToSubmit, type PlannedRow } from "./plan.ts";
 import { resumeRow } from "./resume-row.ts";
@@ -154,7 +154,7 @@ async function nextStep(row: PlannedRow, run: BatchContext): Promise<Step> {
 async function sameRequest(
   { checked, attempts }: PlannedRow,
   { deps }: BatchContext,
-): Promise<TaskRecord | null> {
+): Promise<Task | null> {
   for await (const record of deps.ledger.sameRequest(identityOf(checked.request, deps.connection))) {
     if (!attempts.includes(record.id)) return record;
   }

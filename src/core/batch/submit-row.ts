@@ -1,11 +1,11 @@
 import type { BatchClaims } from "../../store/batch-claims.ts";
 import type { OwnedTask } from "../../store/owners.ts";
 import type { Intent } from "../../task/intent.ts";
-import type { TaskDeps } from "../deps.ts";
-import { TakenOverError } from "../errors.ts";
+import type { TaskDeps } from "../engine/deps.ts";
+import { TakenOverError } from "../engine/errors.ts";
 import type { Admission } from "../limits/admission.ts";
 import type { WaitSettings } from "../polling/wait.ts";
-import type { TaskReport } from "../task/report.ts";
+import type { TaskReport } from "../engine/report.ts";
 import { firstAttemptMs, intentOf, submitAndFinish } from "../task/submit-and-finish.ts";
 import type { BudgetWatch } from "./budget-watch.ts";
 import type { PlannedRow } from "./plan.ts";

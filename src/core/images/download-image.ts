@@ -10,8 +10,8 @@ import { type ImageInfo, inspectImage } from "../../lib/image/inspect.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import { shortened } from "../../lib/short-text.ts";
 import type { MadeImage } from "../../providers/provider.ts";
-import type { TaskDeps } from "../deps.ts";
-import { BadImageError, DownloadFailedError, SaveFailedError } from "../errors.ts";
+import type { TaskDeps } from "../engine/deps.ts";
+import { BadImageError, DownloadFailedError, SaveFailedError } from "../engine/errors.ts";
 import { FileSink } from "./file-sink.ts";
 import type { ImageSource } from "./image-source.ts";
 

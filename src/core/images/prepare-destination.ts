@@ -5,7 +5,7 @@ import { makeFolder, removeIfPresent } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { type Processes, systemProcesses } from "../../lib/processes.ts";
 import type { Destination } from "../../task/intent.ts";
-import { SaveFailedError } from "../errors.ts";
+import { SaveFailedError } from "../engine/errors.ts";
 import { CHOOSE_ANOTHER } from "./destination.ts";
 import { type OwnedKind, ownedName, removeAbandoned } from "./owned-name.ts";
 

@@ -1,8 +1,8 @@
-import type { TaskRecord } from "../../task/record.ts";
+import type { Task } from "../../task/task.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 
 /** Sentences about how the images of a task differ from the request: too many, other sizes, or equal images. */
-export function remarksOn({ intent }: Pick<TaskRecord, "intent">, files: readonly SavedFile[]): string[] {
+export function remarksOn({ intent }: Pick<Task, "intent">, files: readonly SavedFile[]): string[] {
   const { work, request } = intent;
   if (!work) return [];
   const { width, height, sizeForm } = work.options;

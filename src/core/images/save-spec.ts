@@ -1,5 +1,5 @@
 import type { Destination } from "../../task/intent.ts";
-import type { Usage } from "../../task/lifecycle.ts";
+import type { Usage } from "../../task/task.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import type { ImageSource } from "./image-source.ts";

@@ -12,7 +12,7 @@ import { writeSynced } from "../../lib/write-whole.ts";
 import { isTaskId } from "../../providers/service/schema.ts";
 import { type GenerationRequest, isRequest } from "../../task/request.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
-import type { TaskDeps } from "../deps.ts";
+import type { TaskDeps } from "../engine/deps.ts";
 import { reserveName } from "./published-names.ts";
 import type { SaveSpec, SidecarFacts } from "./save-spec.ts";
 

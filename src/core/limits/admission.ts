@@ -12,8 +12,8 @@ import {
   type SubmitReply,
   TimeLimitError,
 } from "../../providers/provider.ts";
-import type { AdmittedProvider } from "../deps.ts";
-import { isOfAccount } from "../errors.ts";
+import type { AdmittedProvider } from "../engine/deps.ts";
+import { isOfAccount } from "../engine/errors.ts";
 import { isLasting } from "../task/submit-once.ts";
 import { CircuitBreaker, type CircuitBreakerDeps, type Ticket } from "./circuit-breaker.ts";
 import { pollWithinLimit, RateLimiter, type RateLimiterDeps } from "./rate-limiter.ts";

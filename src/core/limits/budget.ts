@@ -2,11 +2,11 @@ import { ImggenError } from "../../lib/error-types.ts";
 import type { OptionNames } from "../../lib/wording.ts";
 import { countableInstead, highestCost } from "../../models/cost.ts";
 import type { Matrix } from "../../models/matrix.ts";
-import type { TaskRecord } from "../../task/record.ts";
+import type { Task } from "../../task/task.ts";
 import type { CheckedRequest } from "../../task/request.ts";
 import type { BatchPlan, TotalCost } from "../batch/plan.ts";
-import type { TaskDeps } from "../deps.ts";
-import { BudgetExceededError } from "../errors.ts";
+import type { TaskDeps } from "../engine/deps.ts";
+import { BudgetExceededError } from "../engine/errors.ts";
 
 /** What decides about requests without a documented cost, wherever a limit is set. */
 export interface CostRules {
@@ -107,7 +107,7 @@ type LimitDeps = Pick<TaskDeps, "ledger" | "clock" | "dailyCredits">;
  * the limit at the same time each see the others' intents: all of them may withdraw, but never do too many stay.
  * @returns the error for the user; null if it may be sent
  */
-export async function overDailyLimit(record: TaskRecord, deps: LimitDeps): Promise<ImggenError | null> {
+export async function overDailyLimit(record: Task, deps: LimitDeps): Promise<ImggenError | null> {
   const { dailyCredits, clock, ledger } = deps;
   const { service, credits } = record.intent;
   if (dailyCredits === null || credits === 0) return null;

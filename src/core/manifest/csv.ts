@@ -1,5 +1,5 @@
 import { CsvError, parse } from "csv-parse/sync";
-import type { ManifestProblem } from "../errors.ts";
+import type { ManifestProblem } from "../engine/errors.ts";
 import { LONGEST_LINE_BYTES, type ManifestLine } from "./lines.ts";
 
 /** A record's cells, and the line where it starts. */

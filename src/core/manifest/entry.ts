@@ -1,5 +1,5 @@
 import type { RequestInput } from "../../task/request.ts";
-import type { ManifestProblem } from "../errors.ts";
+import type { ManifestProblem } from "../engine/errors.ts";
 
 /** The columns of a row that are not a request's own, by name, as text. */
 export type OtherColumns = ReadonlyMap<string, string>;

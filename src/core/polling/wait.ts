@@ -4,7 +4,7 @@ import { backoffMs, isWorthRetry, POLL, POLL_RATE_LIMITED } from "../../api/retr
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { FailedPoll, PolledState, PollReply } from "../../providers/provider.ts";
 import type { GenerationRequest } from "../../task/request.ts";
-import type { TaskDeps } from "../deps.ts";
+import type { TaskDeps } from "../engine/deps.ts";
 import type { PollingSchedule } from "./fixed-schedules.ts";
 
 export interface WaitSettings {

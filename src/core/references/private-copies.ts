@@ -8,7 +8,7 @@ import { createWhole } from "../../lib/write-whole.ts";
 import { isLocalFile } from "../../models/rules/images.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
 import type { GenerationRequest } from "../../task/request.ts";
-import type { TaskDeps } from "../deps.ts";
+import type { TaskDeps } from "../engine/deps.ts";
 import { checkUrls } from "./check-urls.ts";
 import { type ReferenceFile, readReferenceFile } from "./reference-file.ts";
 import { type ReferencePlan, type RequestReferences, withUrls } from "./reference-images.ts";

@@ -1,7 +1,7 @@
 import { UsageError } from "../../lib/error-types.ts";
 import type { UploadCache, UploadKey } from "../../store/uploads.ts";
 import type { GenerationRequest } from "../../task/request.ts";
-import type { TaskDeps } from "../deps.ts";
+import type { TaskDeps } from "../engine/deps.ts";
 import { checkUrls, isSignedTemporarily, signedUntilMs } from "./check-urls.ts";
 import { isUnchanged, type ReferenceFile } from "./reference-file.ts";
 import { type UploadCommand, uploadFile } from "./upload-command.ts";

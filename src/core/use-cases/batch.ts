@@ -11,12 +11,12 @@ import { planWithFiles, prepareFolders } from "../batch/row-files.ts";
 import type { RowResult } from "../batch/row-result.ts";
 import { runRows } from "../batch/run-rows.ts";
 import type { BatchContext } from "../batch/submit-row.ts";
-import type { TaskDeps } from "../deps.ts";
-import { interruptedError, ManifestError } from "../errors.ts";
+import type { TaskDeps } from "../engine/deps.ts";
+import { interruptedError, ManifestError } from "../engine/errors.ts";
 import { Admission } from "../limits/admission.ts";
 import { checkBatchBudget, checkDailyLimit } from "../limits/budget.ts";
-import { misfitOf } from "../task/jobs.ts";
-import { reportOf } from "../task/report.ts";
+import { misfitOf } from "../engine/jobs.ts";
+import { reportOf } from "../engine/report.ts";
 
 // Rows that another process holds are waited for as long as its longest default timeout, which is that of 4K.
 const PATIENCE_WITH_OTHERS_MS = 600_000;

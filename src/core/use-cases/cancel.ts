@@ -2,15 +2,15 @@ import { inOrder } from "../../lib/concurrency.ts";
 import { type ErrorFacts, UsageError } from "../../lib/error-types.ts";
 import { isInSameScope } from "../../lib/processes.ts";
 import type { OwnedTask } from "../../store/owners.ts";
-import { STATES } from "../../task/lifecycle.ts";
-import type { TaskRecord } from "../../task/record.ts";
-import type { UseCaseDeps } from "../deps.ts";
-import { ClaimedError } from "../errors.ts";
+import { STATES } from "../../task/task.ts";
+import type { Task } from "../../task/task.ts";
+import type { UseCaseDeps } from "../engine/deps.ts";
+import { ClaimedError } from "../engine/errors.ts";
 import type { WaitSettings } from "../polling/wait.ts";
-import { type CancelReport, cancelledSince, cancelOwned, wasCancelled } from "../task/cancel-task.ts";
-import { findNamed } from "../task/named-tasks.ts";
+import { type CancelReport, cancelledSince, cancelOwned, wasCancelled } from "../engine/cancel-task.ts";
+import { findNamed } from "../engine/named-tasks.ts";
 import { isEndable } from "../task/obey-cancel.ts";
-import { factsOf, reportOfId } from "../task/report.ts";
+import { factsOf, reportOfId } from "../engine/report.ts";
 import { reported } from "../task/resume-task.ts";
 import { requireId } from "../task/save-again.ts";
 import { describeWorker } from "../turns/describe-holder.ts";
@@ -62,7 +62,7 @@ async function unknownId(id: string): Promise<CancelReport> {
 const NOTHING = { cancelled: 0 };
 
 async function cancelOne(
-  record: TaskRecord,
+  record: Task,
   wait: WaitSettings | null,
   deps: UseCaseDeps,
 ): Promise<CancelReport> {
@@ -92,10 +92,10 @@ async function cancelOne(
  * @returns `owned: null` where it has the task still, or has ended it; `latest` is how the task stands then
  */
 async function claimed(
-  record: TaskRecord,
+  record: Task,
   wait: WaitSettings | null,
   { ledger, clock, signal }: UseCaseDeps,
-): Promise<{ owned: OwnedTask | null; latest: TaskRecord }> {
+): Promise<{ owned: OwnedTask | null; latest: Task }> {
   const beginMs = clock.monotonicMs();
   const untilMs = beginMs + (wait === null ? 0 : (wait.timeoutMs ?? Number.POSITIVE_INFINITY));
   let isMarked = false;
@@ -116,12 +116,12 @@ async function claimed(
 }
 
 /** Whether the process that has a task can end any of its requests. */
-function canBeEnded(record: TaskRecord): boolean {
+function canBeEnded(record: Task): boolean {
   return record.requests.some((request) => isEndable(request, record));
 }
 
 /** The error for a task of the service, whose document has no operation for this. */
-function atService(record: TaskRecord): UsageError {
+function atService(record: Task): UsageError {
   const { taskId, charged } = factsOf(record);
   const what = taskId === null ? `Request ${record.id}` : `Task ${taskId}`;
   const next =
@@ -136,7 +136,7 @@ function atService(record: TaskRecord): UsageError {
 
 /** The error where another process still has the task. */
 async function inOtherHands(
-  record: TaskRecord,
+  record: Task,
   counts: { cancelled: number; requests: number },
   { ledger }: UseCaseDeps,
 ): Promise<ClaimedError> {

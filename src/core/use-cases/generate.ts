@@ -1,23 +1,23 @@
 import { ImggenError, UsageError } from "../../lib/error-types.ts";
 import { shellWord } from "../../lib/shell-word.ts";
-import { isUnknown, type TaskRecord } from "../../task/record.ts";
+import { isUnknown, type Task } from "../../task/task.ts";
 import type { GenerationRequest } from "../../task/request.ts";
-import type { GeneratorFacts, TaskDeps } from "../deps.ts";
+import type { GeneratorFacts, TaskDeps } from "../engine/deps.ts";
 import { requireFree } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import { type CostRules, checkBudget, checkDailyLimit } from "../limits/budget.ts";
 import type { RequestReferences } from "../references/reference-images.ts";
 import { continueEarlier } from "../task/continue.ts";
-import { dismissTask } from "../task/dismiss.ts";
-import { misfitOf } from "../task/jobs.ts";
-import type { TaskReport } from "../task/report.ts";
+import { dismissTask } from "../engine/dismiss.ts";
+import { misfitOf } from "../engine/jobs.ts";
+import type { TaskReport } from "../engine/report.ts";
 import { submitNew, type TaskSpec } from "../task/submit-and-finish.ts";
 
 export interface GenerateSpec extends TaskSpec, CostRules {
   /** Reference images that are to be checked or uploaded first; absent where all are sent as they are. */
   references?: Pick<RequestReferences, "asRecorded" | "ready"> | null;
   /** The task that the user asked to submit again. */
-  repeated: TaskRecord | null;
+  repeated: Task | null;
   /** Whether the request is submitted even if an earlier task for it is unfinished. */
   again: boolean;
   /** Whether an identical request that was charged already is reused, begun by another process just now perhaps. */
@@ -94,7 +94,7 @@ async function uploaded(
 }
 
 /** The user submitted a request of unknown outcome again, so the earlier one is dismissed. */
-async function settled(repeated: TaskRecord, report: TaskReport, deps: TaskDeps): Promise<TaskReport> {
+async function settled(repeated: Task, report: TaskReport, deps: TaskDeps): Promise<TaskReport> {
   if (report.charged === "no") return report;
   try {
     await dismissTask(repeated, { why: "submitted again", replacement: report.ledgerId }, deps.ledger);

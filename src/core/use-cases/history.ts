@@ -9,12 +9,12 @@ import { SANDBOX_SERVICE, type ServiceIdentity } from "../../task/intent.ts";
 import {
   effectiveState,
   STATE_WORDS,
-  type StateName,
-  type StateWord,
+  type TaskState,
+  type OpenWord,
   stateWord,
-} from "../../task/lifecycle.ts";
-import { isInHistory, type TaskRecord } from "../../task/record.ts";
-import { type ReportStatus, reportStatus } from "../task/report.ts";
+} from "../../task/task.ts";
+import { isInHistory, type Task } from "../../task/task.ts";
+import { type ReportStatus, reportStatus } from "../engine/report.ts";
 
 /** Which tasks of the ledger are wanted; a field that is absent asks nothing. */
 export interface HistoryFilter {
@@ -29,10 +29,10 @@ export interface HistoryFilter {
 }
 
 /** The status of a task for filters: where an open one stands, how another has ended; `unfinished` is every open one. */
-export type HistoryStatus = ReportStatus | StateWord | "unfinished";
+export type HistoryStatus = ReportStatus | OpenWord | "unfinished";
 
 /** Where an open task stands; how another one has ended. */
-export function historyStatus(state: StateName): ReportStatus | StateWord {
+export function historyStatus(state: TaskState): ReportStatus | OpenWord {
   return stateWord(state) ?? reportStatus({ state, isAwaited: true });
 }
 
@@ -41,8 +41,8 @@ export async function recentTasks(
   ledger: Ledger,
   limit: number,
   filter: HistoryFilter = {},
-): Promise<{ records: TaskRecord[]; unreadable: UnreadableEntry[] }> {
-  const records: TaskRecord[] = [];
+): Promise<{ records: Task[]; unreadable: UnreadableEntry[] }> {
+  const records: Task[] = [];
   const unreadable: UnreadableEntry[] = [];
   if (limit === 0) return { records, unreadable };
   for await (const found of chargedTasks(ledger, filter)) {
@@ -60,7 +60,7 @@ export async function recentTasks(
 export async function* chargedTasks(
   ledger: Ledger,
   filter: HistoryFilter,
-): AsyncGenerator<TaskRecord | UnreadableEntry | "elsewhere"> {
+): AsyncGenerator<Task | UnreadableEntry | "elsewhere"> {
   const { sinceMs = Number.NEGATIVE_INFINITY, isOfService = () => true } = filter;
   const isOpenAlone = filter.status === "unfinished";
   // Open tasks are few, however long the history.
@@ -79,7 +79,7 @@ export async function* chargedTasks(
 
 /** Whether a task is wanted, as far as its request and its state say. */
 function matches(
-  { intent: { request }, state }: TaskRecord,
+  { intent: { request }, state }: Task,
   { search, status, model }: HistoryFilter,
 ): boolean {
   if (search !== undefined && !matchesWords(search, request.prompt)) return false;
@@ -88,7 +88,7 @@ function matches(
 }
 
 /** `running` is the word of the JSON output too, for whatever is not made yet. */
-function hasStatus(state: StateName, status: HistoryStatus): boolean {
+function hasStatus(state: TaskState, status: HistoryStatus): boolean {
   if (status === "unfinished") return stateWord(state) !== null;
   const isRunning = status === "running" && reportStatus({ state, isAwaited: true }) === "running";
   return isRunning || historyStatus(state) === status;

@@ -3,16 +3,16 @@ import type { ProcessIdentity } from "../../lib/processes.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import { mayBeTask, type UnreadableEntry } from "../../store/ledger-files.ts";
 import { type Destination, SANDBOX_SERVICE } from "../../task/intent.ts";
-import { isResumable } from "../../task/lifecycle.ts";
-import { type TaskRecord, taskIdOf } from "../../task/record.ts";
-import type { TaskDeps, UseCaseDeps } from "../deps.ts";
+import { isResumable } from "../../task/task.ts";
+import { type Task, taskIdOf } from "../../task/task.ts";
+import type { TaskDeps, UseCaseDeps } from "../engine/deps.ts";
 import { requireFolderForSeveral } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import { withLimitedPolls } from "../limits/rate-limiter.ts";
 import { awaitTask, leftUnfinished } from "../task/finish.ts";
 import type { ResumeSpec } from "../task/finish-owned.ts";
-import { findNamed, type NamedTask } from "../task/named-tasks.ts";
-import { reportOf, reportOfId, type TaskReport } from "../task/report.ts";
+import { findNamed, type NamedTask } from "../engine/named-tasks.ts";
+import { reportOf, reportOfId, type TaskReport } from "../engine/report.ts";
 import { claimedElsewhere, reported, resumeFound, resumeRecord } from "../task/resume-task.ts";
 import { saveUnknownId } from "../task/save-again.ts";
 
@@ -23,7 +23,7 @@ const SAVES_AT_ONCE = 16;
 const WRITTEN_BY_THEN_MS = 10 * 60_000;
 
 /** A task that was named, or of which the ledger alone says that it is unfinished. */
-export type ResumeTarget = NamedTask | { id: null; record: TaskRecord };
+export type ResumeTarget = NamedTask | { id: null; record: Task };
 
 /** Which tasks are finished, and where they are saved. */
 export interface ResumeTasksSpec extends ResumeSpec {
@@ -138,14 +138,14 @@ function resumeOne(target: ResumeTarget, run: Run): Promise<TaskReport> {
 }
 
 /** The options of one task. A task of a server is not saved in the server's folder, where users would not find the image. */
-function ofTarget(record: TaskRecord | null, options: ResumeTasksSpec): ResumeTasksSpec {
+function ofTarget(record: Task | null, options: ResumeTasksSpec): ResumeTasksSpec {
   const { destination, placeOfServed } = options;
   if (record?.intent.server === undefined || record.state.name === "saved" || !placeOfServed) return options;
   return { ...options, destination: destination ?? placeOfServed() };
 }
 
 /** Waits for a task that the service has, and claims it once there is something to save or to record. */
-async function resumeCharged(record: TaskRecord, { options, deps, saves }: Run): Promise<TaskReport> {
+async function resumeCharged(record: Task, { options, deps, saves }: Run): Promise<TaskReport> {
   const { state, intent } = record;
   if (!("acceptedAt" in state)) return reportOf(record);
   if (deps.ledger.isClaimed(record)) return claimedElsewhere(record, deps.ledger);
@@ -170,7 +170,7 @@ async function resumeCharged(record: TaskRecord, { options, deps, saves }: Run):
 export interface ResumeTargets {
   targets: ResumeTarget[];
   /** Tasks that are left to their server, because it lives. */
-  served: { record: TaskRecord; by: ProcessIdentity }[];
+  served: { record: Task; by: ProcessIdentity }[];
   unreadable: UnreadableEntry[];
 }
 

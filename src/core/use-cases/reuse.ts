@@ -1,13 +1,13 @@
 import type { OwnedTask } from "../../store/owners.ts";
 import type { GenerationRequest } from "../../task/request.ts";
-import { ofOneAccount, type TaskDeps } from "../deps.ts";
-import { ClaimedError, interruptedError } from "../errors.ts";
+import { ofOneAccount, type TaskDeps } from "../engine/deps.ts";
+import { ClaimedError, interruptedError } from "../engine/errors.ts";
 import { isCopyOf } from "../images/copy-image.ts";
 import { requireFree } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import { pause } from "../polling/wait.ts";
 import { recoveryDestination } from "../task/finish-owned.ts";
-import { reportOf, type TaskReport } from "../task/report.ts";
+import { reportOf, type TaskReport } from "../engine/report.ts";
 import { claimedElsewhere, resumeFound } from "../task/resume-task.ts";
 import { classify, everyTaskFor, type IdenticalTask } from "../task/same-request.ts";
 import { copyOf } from "../task/save-again.ts";

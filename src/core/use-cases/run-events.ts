@@ -2,7 +2,7 @@ import type { BatchCounts } from "../batch/counts.ts";
 import type { BatchPlan } from "../batch/plan.ts";
 import type { RowResult } from "../batch/row-result.ts";
 import type { CircuitBreakerDeps } from "../limits/circuit-breaker.ts";
-import type { TaskProgressEvent } from "../task/progress-events.ts";
+import type { TaskProgressEvent } from "../engine/events.ts";
 
 /** What happens while a command works on tasks, or on the rows of a batch. */
 export type RunEvent =

@@ -1,6 +1,6 @@
 import { formatDuration } from "../../lib/duration.ts";
 import { sentence } from "../../lib/short-text.ts";
-import type { ProgressFacts } from "../task/progress-events.ts";
+import type { ProgressFacts } from "../engine/events.ts";
 import type { RunEvent } from "./run-events.ts";
 
 /** What an event means to whoever follows the run, as a sentence; empty where there is nothing to be said. */

@@ -3,16 +3,16 @@ import type { Charged } from "../../lib/error-types.ts";
 import type { PolledState } from "../../providers/provider.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { Destination } from "../../task/intent.ts";
-import type { TaskRecord } from "../../task/record.ts";
-import type { TaskDeps, UseCaseDeps } from "../deps.ts";
+import type { Task } from "../../task/task.ts";
+import type { TaskDeps, UseCaseDeps } from "../engine/deps.ts";
 import { requireFolderForSeveral } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import { isNotYetKnown, pollOnce as pollTask, type WaitSettings } from "../polling/wait.ts";
 import { polledRecord } from "../task/accepted.ts";
 import { ageOf, awaitTask, endedReport, leftUnfinished, unseen } from "../task/finish.ts";
-import { distinct, type NamedTask } from "../task/named-tasks.ts";
-import { originOfFile } from "../task/origin.ts";
-import { reportOf, reportOfId, type TaskReport } from "../task/report.ts";
+import { distinct, type NamedTask } from "../engine/named-tasks.ts";
+import { originOfFile } from "../engine/origin.ts";
+import { reportOf, reportOfId, type TaskReport } from "../engine/report.ts";
 import { reported, resumeFound } from "../task/resume-task.ts";
 import { requireId, requirePolls, saveUnknownId } from "../task/save-again.ts";
 import type { AcceptedTask } from "../task/save-task.ts";
@@ -123,7 +123,7 @@ async function statusOf(
  * wait or a destination, the task is resumed.
  */
 async function statusOfWork(
-  record: TaskRecord,
+  record: Task,
   { wait, destination }: StatusSpec,
   deps: UseCaseDeps,
 ): Promise<TaskReport> {

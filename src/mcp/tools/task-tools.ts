@@ -1,7 +1,7 @@
 import { z } from "zod/v4";
 import type { TaskResult } from "../../client/results.ts";
 import { HISTORY_LIMIT, STATUSES } from "../../core/use-cases/history.ts";
-import { taskIdOf } from "../../task/record.ts";
+import { taskIdOf } from "../../task/task.ts";
 import { jobAnswer, pollingMs, resumedTask, WAIT_SCHEMA } from "../job-wait.ts";
 import type { Call, Job } from "../session-jobs.ts";
 import { type CallSettings, requestSchema, type Toolbox, tool } from "../tool.ts";

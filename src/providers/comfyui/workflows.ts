@@ -1,5 +1,5 @@
 import { errorText } from "../../lib/error-text.ts";
-import type { WorkOptions } from "../../task/work.ts";
+import type { WorkOptions } from "../../task/intent.ts";
 import type { GeneratorOptions } from "../generator-options.ts";
 import { ProviderError, unsendable } from "../provider.ts";
 import { CLASSIC } from "./classic-graph.ts";

@@ -1,4 +1,4 @@
-import type { SizeForm } from "../../task/work.ts";
+import type { SizeForm } from "../../task/intent.ts";
 
 /** The fields that say how large an image is to be. */
 export type SizeFields = Readonly<Record<string, string | number>>;

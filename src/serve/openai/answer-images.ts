@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import path from "node:path";
 import type { ServiceRequest } from "../../server/http.ts";
 import type { ServerReply } from "../../server/reply.ts";
-import type { TaskRecord } from "../../task/record.ts";
+import type { Task } from "../../task/task.ts";
 import { IDEMPOTENCY_KEY } from "../answer-submit.ts";
 import { beginOnce } from "../begin-once.ts";
 import { endOf, type TaskEnd } from "../end.ts";
@@ -103,7 +103,7 @@ async function awaitEnd(
   comesBack: boolean,
   service: Service,
   signal: AbortSignal,
-): Promise<{ record: TaskRecord; end: TaskEnd } | null> {
+): Promise<{ record: Task; end: TaskEnd } | null> {
   while (!signal.aborted) {
     const isHere = service.queue.entryOf(taskId) !== undefined;
     const record = isHere ? null : await findTask(taskId, service);

@@ -1,6 +1,6 @@
 import type { ErrorType } from "../../lib/error-types.ts";
 import type { ServerReply } from "../../server/reply.ts";
-import type { TaskRecord } from "../../task/record.ts";
+import type { Task } from "../../task/task.ts";
 import type { NotBegun } from "../begin.ts";
 import type { TaskEnd } from "../end.ts";
 
@@ -50,7 +50,7 @@ const MODERATION = /moderat|safety|content.polic/i;
 
 /** The error of a task that has ended without an image. */
 export function failedTask(
-  { state }: TaskRecord,
+  { state }: Task,
   { outcome, detail }: Extract<TaskEnd, { name: "failed" }>,
 ): OpenAiError {
   if (outcome === "unknown") return openAiError(500, "server_error", detail, { code: "outcome_unknown" });

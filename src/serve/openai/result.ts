@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { ServiceRequest } from "../../server/http.ts";
-import type { TaskRecord } from "../../task/record.ts";
+import type { Task } from "../../task/task.ts";
 import { linksTo, originOf } from "../answer-poll.ts";
 import type { TaskEnd } from "../end.ts";
 import type { Service } from "../server-parts.ts";
@@ -19,7 +19,7 @@ export interface ImagesResult {
 
 /** @throws the disk's error where an image is no longer kept */
 export async function resultOf(
-  record: TaskRecord,
+  record: Task,
   end: Completed,
   { responseFormat }: Pick<ImagesOrder, "responseFormat">,
   request: Pick<ServiceRequest, "url" | "headers">,

@@ -2,7 +2,7 @@ import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { formatLine } from "../../../src/store/task-file.ts";
-import type { TaskEvent } from "../../../src/task/lifecycle.ts";
+import type { TaskEvent } from "../../../src/task/task.ts";
 import { generatorWorld, IMAGE_REPLY, makesImage, refuses } from "../../support/generator-world.ts";
 import { GONE, ledgerOf, openTasks } from "../../support/left-task.ts";
 import { inTurn } from "../../support/scripts.ts";

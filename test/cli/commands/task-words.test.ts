@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import type { TaskEvent } from "../../../src/task/lifecycle.ts";
+import type { TaskEvent } from "../../../src/task/task.ts";
 import { commandWorld, NO_ACCOUNT } from "../../support/command-world.ts";
 import { leaveAtGenerator } from "../../support/generator-task.ts";
 import { ledgerOf } from "../../support/left-task.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { fold, newRun } from "../../../src/cli/output/run-progress.ts";
 import { taskView } from "../../../src/cli/output/task-view.ts";
-import type { ProgressFacts, TaskProgressEvent } from "../../../src/core/task/progress-events.ts";
+import type { ProgressFacts, TaskProgressEvent } from "../../../src/core/engine/events.ts";
 
 const FACTS = { request: { prompt: "a fox", model: "gamma-image-2", quality: "2K" }, credits: 4 };
 const ACCEPTED = { type: "accepted", taskId: "task-1" } as const;

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { rowStateOf } from "../../../src/core/batch/attempts.ts";
 import type { LedgerEntry } from "../../../src/store/ledger-files.ts";
 import { readTaskLines } from "../../../src/store/task-lines.ts";
-import type { TaskEvent } from "../../../src/task/lifecycle.ts";
+import type { TaskEvent } from "../../../src/task/task.ts";
 import { EVENTS, linesOf } from "../../support/records.ts";
 
 const { intent, rate_limited, accepted, completed, saved, failed, refused, not_sent, unknown, dismissed } =

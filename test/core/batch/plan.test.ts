@@ -5,7 +5,7 @@ import type { CheckedRow } from "../../../src/core/batch/batch-row.ts";
 import { planBatch } from "../../../src/core/batch/plan.ts";
 import { BatchClaims } from "../../../src/store/batch-claims.ts";
 import type { Intent } from "../../../src/task/intent.ts";
-import type { TaskEvent } from "../../../src/task/lifecycle.ts";
+import type { TaskEvent } from "../../../src/task/task.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
 import { finishTask } from "../../support/finish-task.ts";
 import { ledgerWorld, leftTask } from "../../support/ledger-world.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import type { PlannedRow } from "../../../src/core/batch/plan.ts";
 import { mismatchWarnings, resultOf } from "../../../src/core/batch/row-result.ts";
-import { reportOf } from "../../../src/core/task/report.ts";
-import { CANCELLED } from "../../../src/core/task/task-error.ts";
+import { reportOf } from "../../../src/core/engine/report.ts";
+import { CANCELLED } from "../../../src/core/engine/task-error.ts";
 import type { GenerationRequest } from "../../../src/task/request.ts";
 import type { SavedFile } from "../../../src/task/saved-file.ts";
 import { EVENTS, recordOf, WORK } from "../../support/records.ts";

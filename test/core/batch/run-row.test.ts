@@ -7,7 +7,7 @@ import type { RowResult } from "../../../src/core/batch/row-result.ts";
 import { runRow } from "../../../src/core/batch/run-rows.ts";
 import type { BatchContext } from "../../../src/core/batch/submit-row.ts";
 import { intentOf } from "../../../src/core/task/submit-and-finish.ts";
-import type { TaskEvent } from "../../../src/task/lifecycle.ts";
+import type { TaskEvent } from "../../../src/task/task.ts";
 import { accepts } from "../../support/batch-world.ts";
 import { finishTask } from "../../support/finish-task.ts";
 import { EVENTS } from "../../support/records.ts";

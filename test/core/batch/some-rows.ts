@@ -1,7 +1,7 @@
 import { type CheckedRow, RowKeys, rowDigest } from "../../../src/core/batch/batch-row.ts";
 import type { PlannedRow } from "../../../src/core/batch/plan.ts";
 import type { RowResult } from "../../../src/core/batch/row-result.ts";
-import type { TaskReport } from "../../../src/core/task/report.ts";
+import type { TaskReport } from "../../../src/core/engine/report.ts";
 
 /** Rows of a manifest, one for each prompt, at 2 credits each. */
 export function rowsOf(...prompts: string[]): CheckedRow[] {

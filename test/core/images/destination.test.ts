@@ -3,7 +3,7 @@ import { chmod, link, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile 
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { SaveFailedError } from "../../../src/core/errors.ts";
+import { SaveFailedError } from "../../../src/core/engine/errors.ts";
 import { resolveDestination } from "../../../src/core/images/destination.ts";
 import { DEFAULT_TEMPLATE } from "../../../src/core/images/file-name.ts";
 import { ownedName } from "../../../src/core/images/owned-name.ts";

@@ -2,7 +2,7 @@ import { setMaxListeners } from "node:events";
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import type { TaskDeps } from "../../../src/core/deps.ts";
+import type { TaskDeps } from "../../../src/core/engine/deps.ts";
 import { type DownloadedImage, downloadImage } from "../../../src/core/images/download-image.ts";
 import { png, sha256 } from "../../support/images.ts";
 import { liveServer } from "../../support/live-server.ts";

@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, stat, symlink, utimes, writeFile } from "node
 import { hostname } from "node:os";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import type { TaskDeps } from "../../../src/core/deps.ts";
+import type { TaskDeps } from "../../../src/core/engine/deps.ts";
 import { atUrls } from "../../../src/core/images/image-source.ts";
 import { ownedName } from "../../../src/core/images/owned-name.ts";
 import { MOST_IMAGES, saveImages } from "../../../src/core/images/save-images.ts";

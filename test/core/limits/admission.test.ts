@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { TransportError } from "../../../src/api/transport.ts";
-import { BudgetExceededError, InterruptedError } from "../../../src/core/errors.ts";
+import { BudgetExceededError, InterruptedError } from "../../../src/core/engine/errors.ts";
 import { Admission, AdmittedRequests } from "../../../src/core/limits/admission.ts";
 import type { PollReply, Provider, SubmitReply } from "../../../src/providers/provider.ts";
 import { fakeClock } from "../../support/fake-clock.ts";

@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import { AuthRequiredError } from "../../../src/api/api-errors.ts";
-import { InterruptedError } from "../../../src/core/errors.ts";
+import { InterruptedError } from "../../../src/core/engine/errors.ts";
 import { CircuitBreaker, type Ticket } from "../../../src/core/limits/circuit-breaker.ts";
 import { fakeClock, steppedClock } from "../../support/fake-clock.ts";
 

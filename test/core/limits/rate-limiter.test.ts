@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { describe, expect, it } from "vitest";
-import { InterruptedError } from "../../../src/core/errors.ts";
+import { InterruptedError } from "../../../src/core/engine/errors.ts";
 import { RateLimiter, withLimitedPolls } from "../../../src/core/limits/rate-limiter.ts";
 import type { PollReply, Provider } from "../../../src/providers/provider.ts";
 import { steppedClock } from "../../support/fake-clock.ts";

@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
 import { continueEarlier } from "../../../src/core/task/continue.ts";
 import type { Destination } from "../../../src/task/intent.ts";
-import type { TaskEvent } from "../../../src/task/lifecycle.ts";
+import type { TaskEvent } from "../../../src/task/task.ts";
 import { png, sha256 } from "../../support/images.ts";
 import { liveService } from "../../support/live-server.ts";
 import { AT, EVENTS, UNTIL } from "../../support/records.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { reportOf, reportOfId, reportStatus } from "../../../src/core/task/report.ts";
-import { isResumable, type TaskEvent, type TaskState } from "../../../src/task/lifecycle.ts";
+import { reportOf, reportOfId, reportStatus } from "../../../src/core/engine/report.ts";
+import { isResumable, type TaskEvent, type TaskState } from "../../../src/task/task.ts";
 import { EVENTS, recordOf } from "../../support/records.ts";
 
 const { rate_limited, submitting, not_sent, refused, unknown, accepted, completed, failed, saved } = EVENTS;

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { AuthRequiredError, ServiceError } from "../../../src/api/api-errors.ts";
-import { ofOneAccount } from "../../../src/core/deps.ts";
+import { ofOneAccount } from "../../../src/core/engine/deps.ts";
 import { cancel } from "../../../src/core/use-cases/cancel.ts";
 import type { PollReply } from "../../../src/providers/provider.ts";
-import type { TaskEvent } from "../../../src/task/lifecycle.ts";
-import type { Work } from "../../../src/task/work.ts";
+import type { TaskEvent } from "../../../src/task/task.ts";
+import type { Work } from "../../../src/task/intent.ts";
 import { png } from "../../support/images.ts";
 import { EVENTS, INTENT } from "../../support/records.ts";
 import { identity } from "../../support/some-processes.ts";

@@ -4,7 +4,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { chargedTasks, recentTasks } from "../../../src/core/use-cases/history.ts";
 import { DiskFile } from "../../../src/lib/disk-file.ts";
 import type { Intent } from "../../../src/task/intent.ts";
-import type { TaskEvent } from "../../../src/task/lifecycle.ts";
+import type { TaskEvent } from "../../../src/task/task.ts";
 import { ledgerWorld, leftTask } from "../../support/ledger-world.ts";
 import { EVENTS, INTENT } from "../../support/records.ts";
 

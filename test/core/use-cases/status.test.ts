@@ -1,10 +1,10 @@
 import { readdir } from "node:fs/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { ofOneAccount, type TaskDeps } from "../../../src/core/deps.ts";
+import { ofOneAccount, type TaskDeps } from "../../../src/core/engine/deps.ts";
 import { fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
 import { type StatusSpec, status } from "../../../src/core/use-cases/status.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
-import type { TaskEvent } from "../../../src/task/lifecycle.ts";
+import type { TaskEvent } from "../../../src/task/task.ts";
 import { png } from "../../support/images.ts";
 import { deadPort, liveService } from "../../support/live-server.ts";
 import { AT, EVENTS, INTENT } from "../../support/records.ts";

@@ -1,7 +1,7 @@
 import type { RowState } from "../../../core/batch/attempts.ts";
 import { isWaiting } from "../../../core/batch/counts.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
-import { stateWord } from "../../../task/lifecycle.ts";
+import { stateWord } from "../../../task/task.ts";
 
 /** This many failures of one kind are printed as they happen; the rest is counted at the end. */
 export const MOST_SHOWN = 5;

@@ -9,8 +9,8 @@ import { shellWord } from "../../../lib/shell-word.ts";
 import { counted } from "../../../lib/whole-number.ts";
 import { mayBeTask } from "../../../store/ledger-files.ts";
 import { StateFolderError } from "../../../store/store-errors.ts";
-import { effectiveState, STATE_WORDS, stateWord } from "../../../task/lifecycle.ts";
-import { isInHistory } from "../../../task/record.ts";
+import { effectiveState, STATE_WORDS, stateWord } from "../../../task/task.ts";
+import { isInHistory } from "../../../task/task.ts";
 import type { Session } from "../../session/session.ts";
 import { type Finding, failed, needed, news, ok, warning } from "./check.ts";
 

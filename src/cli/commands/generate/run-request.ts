@@ -5,7 +5,7 @@ import { shellWord } from "../../../lib/shell-word.ts";
 import { resolveModel } from "../../../models/find.ts";
 import { isLocalFile } from "../../../models/rules/images.ts";
 import type { SentRequest } from "../../../providers/provider.ts";
-import type { TaskRecord } from "../../../task/record.ts";
+import type { Task } from "../../../task/task.ts";
 import type { CheckedRequest, GenerationRequest } from "../../../task/request.ts";
 import { type GenerateFlags, maxCreditsOf, type ReferenceFlags } from "../../flags/generate-flags.ts";
 import { viewingOf } from "../../flags/view-flags.ts";
@@ -22,7 +22,7 @@ export async function runRequest(
   checkedRequest: CheckedRequest,
   flags: GenerateFlags,
   session: Session,
-  repeated: TaskRecord | null = null,
+  repeated: Task | null = null,
 ): Promise<number> {
   const { settings, context } = session;
   const { references, checked } = await withReferences(checkedRequest, flags, session);

@@ -1,6 +1,6 @@
 import path from "node:path";
 import { reportJson } from "../../../client/report-json.ts";
-import { reportStatus, type TaskReport } from "../../../core/task/report.ts";
+import { reportStatus, type TaskReport } from "../../../core/engine/report.ts";
 import { type GenerateSpec, generate } from "../../../core/use-cases/generate.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
 import { openImages, previewImages, showsPictures, type Viewing } from "../../flags/view-flags.ts";

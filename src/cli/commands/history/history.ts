@@ -13,7 +13,7 @@ import { UsageError } from "../../../lib/error-types.ts";
 import { wholeNumberOption } from "../../../lib/whole-number.ts";
 import { nearestText, resolveModel } from "../../../models/find.ts";
 import { describeUnreadable } from "../../../store/ledger-files.ts";
-import type { TaskRecord } from "../../../task/record.ts";
+import type { Task } from "../../../task/task.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 import type { TaskRow } from "./tables.ts";
@@ -79,7 +79,7 @@ interface Reading {
 }
 
 /** The tasks that match, newest first, each read only when it is asked for: there may be any number of them. */
-async function* tasksFrom(reading: Reading, session: Session): AsyncGenerator<TaskRecord> {
+async function* tasksFrom(reading: Reading, session: Session): AsyncGenerator<Task> {
   for await (const found of chargedTasks(openLedger(session), reading.filter)) {
     if (found === "elsewhere") reading.elsewhere += 1;
     else if (!("kind" in found)) yield found;
@@ -92,7 +92,7 @@ const MOST_COUNTED = 1000;
 
 /** @returns how many are shown */
 async function listTable(
-  tasks: AsyncIterable<TaskRecord>,
+  tasks: AsyncIterable<Task>,
   limit: number,
   reading: Reading,
   session: Session,
@@ -115,7 +115,7 @@ async function listTable(
 }
 
 /** The tasks as one JSON document. @returns how many are shown */
-async function listJson(tasks: AsyncIterable<TaskRecord>, limit: number, session: Session): Promise<number> {
+async function listJson(tasks: AsyncIterable<Task>, limit: number, session: Session): Promise<number> {
   let listed = 0;
   async function* entries() {
     for await (const task of tasks) {

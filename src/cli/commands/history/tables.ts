@@ -1,10 +1,10 @@
-import { reportOf, type TaskReport } from "../../../core/task/report.ts";
+import { reportOf, type TaskReport } from "../../../core/engine/report.ts";
 import { historyStatus } from "../../../core/use-cases/history.ts";
 import { ageText, localMinute } from "../../../lib/local-time.ts";
 import { withoutQuerySecret } from "../../../lib/query-secret.ts";
 import { GENERATOR_KEY_ID } from "../../../task/intent.ts";
-import { STATE_WORDS } from "../../../task/lifecycle.ts";
-import type { TaskRecord } from "../../../task/record.ts";
+import { STATE_WORDS } from "../../../task/task.ts";
+import type { Task } from "../../../task/task.ts";
 import { shortTaskIds } from "../../../task/short-task-id.ts";
 import type { Session } from "../../session/session.ts";
 import type { TextStyleName } from "../../text/colors.ts";
@@ -27,7 +27,7 @@ const MADE: readonly TableColumn[] = [
 /** What the table needs of a task. */
 export type TaskRow = ReturnType<typeof taskRow>;
 
-export function taskRow(record: TaskRecord, context: Session["context"]) {
+export function taskRow(record: Task, context: Session["context"]) {
   const report = reportOf(record);
   const { submittedAt, taskId, ledgerId, state, request } = report;
   const { keyId, baseUrl } = record.intent.service;

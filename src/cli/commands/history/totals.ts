@@ -1,6 +1,6 @@
-import { factsOf } from "../../../core/task/report.ts";
+import { factsOf } from "../../../core/engine/report.ts";
 import { localDay } from "../../../lib/local-time.ts";
-import { spentCredits, type TaskRecord } from "../../../task/record.ts";
+import { spentCredits, type Task } from "../../../task/task.ts";
 import type { Session } from "../../session/session.ts";
 import { showTable, type TableColumn } from "../../text/table.ts";
 
@@ -27,7 +27,7 @@ interface DayTotals extends Totals {
 }
 
 /** Adds tasks up by day and model, the newest day first, in memory that grows with those alone. Newer tasks come first. */
-async function summed(tasks: AsyncIterable<TaskRecord>): Promise<{ days: DayTotals[]; total: Totals }> {
+async function summed(tasks: AsyncIterable<Task>): Promise<{ days: DayTotals[]; total: Totals }> {
   const total = noTotals();
   const days = new Map<string, DayTotals>();
   for await (const record of tasks) {
@@ -45,7 +45,7 @@ function noTotals(): Totals {
   return { tasks: 0, images: 0, credits: 0, undocumented: 0 };
 }
 
-function count(record: TaskRecord, totals: Totals): void {
+function count(record: Task, totals: Totals): void {
   const { files, usage = {}, free } = factsOf(record);
   const spent = spentCredits(record);
   const isFree = free === "generator" || (free === "sandbox" && spent === null);
@@ -71,7 +71,7 @@ const DAY_COLUMNS: readonly TableColumn[] = [
 ];
 
 /** Shows what tasks made and cost, by day and model. @returns how many there are */
-export async function showSummary(tasks: AsyncIterable<TaskRecord>, session: Session): Promise<number> {
+export async function showSummary(tasks: AsyncIterable<Task>, session: Session): Promise<number> {
   const { days, total } = await summed(tasks);
   if (session.options.json) await session.console.json({ ok: true, days, total });
   else if (total.tasks > 0) {

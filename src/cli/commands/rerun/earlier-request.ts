@@ -1,4 +1,4 @@
-import { type ImageOrigin, originOfFile, originOfTask } from "../../../core/task/origin.ts";
+import { type ImageOrigin, originOfFile, originOfTask } from "../../../core/engine/origin.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import type { Ledger } from "../../../store/ledger.ts";
 

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
 import { openLedger } from "../../../client/client-session.ts";
 import { workflowCopy } from "../../../client/user-folders.ts";
-import type { ImageOrigin } from "../../../core/task/origin.ts";
+import type { ImageOrigin } from "../../../core/engine/origin.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
 import { checkRequest } from "../../../models/check-request.ts";

@@ -1,15 +1,15 @@
 import { EXIT_CODES, worstOf } from "../../../client/exit-codes.ts";
 import { describeFailure } from "../../../client/failure.ts";
 import { leftAlone, reportJson } from "../../../client/report-json.ts";
-import { interruptedError } from "../../../core/errors.ts";
-import type { TaskReport } from "../../../core/task/report.ts";
+import { interruptedError } from "../../../core/engine/errors.ts";
+import type { TaskReport } from "../../../core/engine/report.ts";
 import type { Resumed, ResumeEvents, ResumeTarget, ResumeTargets } from "../../../core/use-cases/resume.ts";
 import type { Charged } from "../../../lib/error-types.ts";
 import { counted } from "../../../lib/whole-number.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
 import { describeUnreadable } from "../../../store/ledger-files.ts";
 import { freeAt } from "../../../task/intent.ts";
-import { chargedOf } from "../../../task/record.ts";
+import { chargedOf } from "../../../task/task.ts";
 import { previewImages, type Viewing } from "../../flags/view-flags.ts";
 import { exitCodeOfReport, renderReport } from "../../output/render.ts";
 import { isInterrupted, type TasksShown } from "../../output/tasks-shown.ts";

@@ -3,8 +3,8 @@ import { UsageError } from "../../lib/error-types.ts";
 import { fileSha256 } from "../../lib/file-digest.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import { type FreeAt, freeAt, SANDBOX_SERVICE } from "../../task/intent.ts";
-import { savedFilesOf } from "../../task/lifecycle.ts";
-import { spentCredits, type TaskRecord, taskIdOf } from "../../task/record.ts";
+import { savedFilesOf } from "../../task/task.ts";
+import { spentCredits, type Task, taskIdOf } from "../../task/task.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { digestsOf } from "../../task/saved-file.ts";
 import { readSidecar } from "../images/sidecar.ts";
@@ -22,7 +22,7 @@ export interface ImageOrigin {
   /** The seed that the image was made with, where that is known. */
   seed?: number | undefined;
   /** Its task; null where only the image's sidecar knows of it. */
-  record: TaskRecord | null;
+  record: Task | null;
 }
 
 /**
@@ -53,13 +53,13 @@ export async function namesTask(what: string, ledger: Ledger): Promise<boolean> 
 }
 
 /** @param sha256 of the image that is asked about; null for all of them */
-export function originOfTask(record: TaskRecord, sha256: string | null = null): ImageOrigin {
+export function originOfTask(record: Task, sha256: string | null = null): ImageOrigin {
   const { request, service } = record.intent;
   const credits = spentCredits(record);
   const taskId = taskIdOf(record);
   const { submittedAt } = record;
   const free = freeAt(record.intent);
-  const seed = savedFilesOf(record.state).find(
+  const seed = savedFilesOf(record).find(
     (file) => sha256 !== null && digestsOf(file).includes(sha256),
   )?.seed;
   return { taskId, request, service: service.baseUrl, credits, free, submittedAt, seed, record };

@@ -1,20 +1,21 @@
-import type { HttpClient } from "../api/http-client.ts";
-import type { Clock } from "../lib/clock.ts";
-import type { Provider, SubmitReply } from "../providers/provider.ts";
-import type { Ledger } from "../store/ledger.ts";
-import type { Intent, RequestIdentity, ServiceIdentity } from "../task/intent.ts";
-import type { GenerationRequest } from "../task/request.ts";
-import type { Work } from "../task/work.ts";
-import type { RunFileNames } from "./images/published-names.ts";
-import type { PollingSchedules } from "./polling/choose-schedule.ts";
-import type { AcceptedTasks } from "./task/accepted-tasks.ts";
-import type { OnTaskProgress } from "./task/progress-events.ts";
-import type { Line } from "./turns/line.ts";
+import type { HttpClient } from "../../api/http-client.ts";
+import type { Clock } from "../../lib/clock.ts";
+import type { Provider } from "../../providers/provider.ts";
+import type { Ledger } from "../../store/ledger.ts";
+import type { Intent, RequestIdentity, ServiceIdentity, Work } from "../../task/intent.ts";
+import type { GenerationRequest } from "../../task/request.ts";
+import type { RunFileNames } from "../images/published-names.ts";
+import type { Cap } from "../limits/caps.ts";
+import type { Gate } from "../limits/gate.ts";
+import type { PollingSchedules } from "../polling/choose-schedule.ts";
+import type { Line } from "../turns/line.ts";
+import type { OnTaskProgress } from "./events.ts";
+import type { StoppableJobs } from "./stoppable-jobs.ts";
 
 /** A connection to one account at a provider. */
 export interface Connection {
   identity: ServiceIdentity;
-  provider: AdmittedProvider;
+  provider: Provider;
   /** For result URLs: never carries the key, and may refuse private addresses. */
   downloads: HttpClient;
   /** The provider's actual address, which decides which result URLs are allowed. */
@@ -27,25 +28,16 @@ export interface Connection {
   generator?: GeneratorFacts | undefined;
   /** Masks the account's API key in text from the provider. */
   maskKey: (text: string) => string;
+  /** What a new task is worth here, and what makes its images. */
+  workFor(request: GenerationRequest): Work;
 }
-
-/** A provider whose requests may have to wait until they are admitted. */
-export type AdmittedProvider = Provider & {
-  /**
-   * Waits until a request may be sent, so that `submit` then sends it without waiting. Absent where none waits. Never
-   * throws. @returns null if it may be sent; otherwise the reply to use in place of the submit's
-   */
-  awaitAdmission?(signal: AbortSignal): Promise<SubmitReply | null>;
-};
 
 /** The user's own generator, as it is set up in this process. */
 export interface GeneratorFacts {
   /** As it can be given again. */
   name: string;
-  /** Finds out what `workFor` and the provider's `check` go by. Absent: they go by the settings alone. @throws ImggenError */
+  /** Finds out what the connection's `workFor` and the provider's `check` go by. Absent: they go by the settings alone. @throws ImggenError */
   prepare?: ((signal: AbortSignal) => Promise<void>) | undefined;
-  /** What a new task is worth here, and what makes its images. */
-  workFor(request: GenerationRequest): Work;
   /** `name@version` of the package that makes the images here, where one does. */
   package?: string | undefined;
   /** The line in which its requests wait, over all processes; null where any number may be under way. */
@@ -81,10 +73,9 @@ export function ofOneAccount(deps: TaskDeps): UseCaseDeps {
 /** What identifies a request that is made at a connection. */
 export function identityOf(
   request: GenerationRequest,
-  { identity, generator }: Pick<Connection, "identity" | "generator">,
+  { identity, workFor }: Pick<Connection, "identity" | "workFor">,
 ): RequestIdentity {
-  const work = generator?.workFor(request);
-  return { request, service: identity, ...(work && { work }) };
+  return { request, service: identity, work: workFor(request) };
 }
 
 /** What submitting a request, waiting for its task and saving its images depend on. */
@@ -110,8 +101,12 @@ export interface TaskDeps {
   dailyCredits: number | null;
   /** No byte of a download for this long ends an attempt. Default 30 s. */
   downloadIdleMs?: number | undefined;
-  /** Where requests are listed that their providers have accepted, while they are waited for. */
-  accepted?: AcceptedTasks | undefined;
+  /** Decides when requests may be submitted and polled: one for all tasks of a run at one account. */
+  gate: Gate;
+  /** Asked before each submit of a paid request. */
+  caps: readonly Cap[];
+  /** Where free jobs are listed that can be stopped, while they are waited for. */
+  stoppable?: StoppableJobs | undefined;
   /** What becomes of a task that is not at its end when its run ends. Absent: it is this run's alone. */
   keeping?: Keeping | undefined;
 }

@@ -1,19 +1,19 @@
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { OwnedTask } from "../../store/owners.ts";
 import { isPaid } from "../../task/intent.ts";
-import { isUnknown, type TaskRecord, workOf } from "../../task/record.ts";
-import type { TaskDeps, UseCaseDeps } from "../deps.ts";
-import { interruptedError, PendingError } from "../errors.ts";
+import { isUnknown, type Task, workOf } from "../../task/task.ts";
+import type { TaskDeps, UseCaseDeps } from "./deps.ts";
+import { interruptedError, PendingError } from "./errors.ts";
 import type { WaitSettings } from "../polling/wait.ts";
-import { awaitAccepted } from "./accepted.ts";
+import { awaitAccepted } from "../task/accepted.ts";
 import { askToStop } from "./ask-to-stop.ts";
 import { jobOf } from "./jobs.ts";
-import { endWaiting, recordGivenUp } from "./obey-cancel.ts";
-import { recordEnd } from "./record-end.ts";
-import { recoverRequest } from "./recover-request.ts";
+import { endWaiting, recordGivenUp } from "../task/obey-cancel.ts";
+import { recordEnd } from "../task/record-end.ts";
+import { recoverRequest } from "../task/recover-request.ts";
 import { factsOf, type TaskReport } from "./report.ts";
 import { CANCELLED, errorOf } from "./task-error.ts";
-import { TaskWriter } from "./task-writer.ts";
+import { TaskWriter } from "../task/task-writer.ts";
 import { abortedAfter } from "./time-limit.ts";
 
 /** What became of a task that was to be cancelled. */
@@ -62,7 +62,7 @@ export function wasCancelled({ cancelled, requests }: Counts): string {
 }
 
 /** How many of a task's requests were ended since it was read. */
-export function cancelledSince(before: TaskRecord, { requests }: TaskRecord): Counts {
+export function cancelledSince(before: Task, { requests }: Task): Counts {
   const cancelled = requests.filter((state, at) => {
     const isOver = state.name === "not_sent" || state.name === "failed";
     return isOver && state.name !== before.requests[at]?.name;
@@ -70,7 +70,7 @@ export function cancelledSince(before: TaskRecord, { requests }: TaskRecord): Co
   return { cancelled: cancelled.length, requests: requests.length };
 }
 
-function isUnderWay({ requests }: TaskRecord): boolean {
+function isUnderWay({ requests }: Task): boolean {
   return requests.some(({ name }) => name === "started" || name === "accepted");
 }
 
@@ -114,7 +114,7 @@ function patiently(
   return abortedAfter(timeoutMs, reason, deps, (signal) => work({ ...deps, signal }));
 }
 
-function hasAccepted({ requests }: TaskRecord): boolean {
+function hasAccepted({ requests }: Task): boolean {
   return requests.some(({ name }) => name === "accepted");
 }
 

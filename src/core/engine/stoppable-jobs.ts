@@ -1,8 +1,8 @@
 import { setMaxListeners } from "node:events";
 import type { Provider } from "../../providers/provider.ts";
 
-/** A request that its provider has accepted, and can be asked to stop. */
-interface Accepted {
+/** A job that its provider can be asked to stop. */
+interface Stoppable {
   /** Our id of its task. */
   taskId: string;
   /** The provider, for people. */
@@ -10,17 +10,17 @@ interface Accepted {
   cancel: (signal: AbortSignal) => Promise<boolean | null>;
 }
 
-/** What came of asking a provider to stop. `isStopped`: its answer; null where it gave none in time. */
-export interface Stopped extends Pick<Accepted, "taskId" | "name"> {
+/** What came of asking a provider to stop. `isStopped`: its answer; null if it gave none in time. */
+export interface Stopped extends Pick<Stoppable, "taskId" | "name"> {
   isStopped: boolean | null;
 }
 
 /**
- * The requests that this process waits for at providers that can cancel. Where a second signal ends it, they are asked to
- * stop; nothing is recorded of that, so that `resume` finds out what has become of each.
+ * The free jobs that this process waits for at providers that can cancel. If a second signal ends it, they are asked to stop;
+ * nothing is recorded of that, so that `resume` finds out what has become of each.
  */
-export class AcceptedTasks {
-  readonly #open = new Set<Accepted>();
+export class StoppableJobs {
+  readonly #open = new Set<Stoppable>();
 
   /** The providers' names, each once. */
   get names(): string[] {
@@ -28,7 +28,7 @@ export class AcceptedTasks {
   }
 
   /** @param id the provider's own id @returns takes it out again: it is not waited for any more */
-  add(task: Pick<Accepted, "taskId" | "name">, id: string, provider: Provider): () => void {
+  add(task: Pick<Stoppable, "taskId" | "name">, id: string, provider: Provider): () => void {
     if (!provider.cancel) return () => {};
     const entry = {
       ...task,

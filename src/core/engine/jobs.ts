@@ -4,29 +4,26 @@ import { typeNamed } from "../../lib/image/format.ts";
 import { InvalidRequestError } from "../../models/invalid-request.ts";
 import type { Job, Reference } from "../../providers/provider.ts";
 import type { WorkFolders } from "../../store/work-folders.ts";
-import { isPaid } from "../../task/intent.ts";
-import type { TaskRecord } from "../../task/record.ts";
+import type { WorkOptions } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";
-import type { WorkOptions } from "../../task/work.ts";
-import type { Connection } from "../deps.ts";
+import type { Task } from "../../task/task.ts";
+import type { Connection } from "./deps.ts";
 
-/** The options of a request to the hosted service, which takes none. */
-const NO_OPTIONS: WorkOptions = { model: null, width: 0, height: 0, sizeForm: null, fields: {} };
-
-/** What one of a task's requests is made from, as its file says. @param index from 0 */
+/** What an attempt at one of a task's requests is made from, as its file says. @param index of the request, from 0 */
 export function jobOf(
-  { id, intent }: Pick<TaskRecord, "id" | "intent">,
+  { id, intent }: Pick<Task, "id" | "intent">,
   index: number,
+  attempt: string,
   work: WorkFolders,
 ): Job {
   return {
     request: intent.request,
-    taskId: intent.work?.taskId ?? id,
+    taskId: intent.work.taskId ?? id,
     index,
-    isPaid: isPaid(intent),
-    options: withSeedOf(index, intent.work?.options ?? NO_OPTIONS),
+    isPaid: intent.work.isPaid,
+    options: withSeedOf(index, intent.work.options),
     references: referencesOf(intent.request),
-    folder: work.of(id, index),
+    folder: work.of(id, index, attempt),
   };
 }
 
@@ -40,10 +37,10 @@ function withSeedOf(index: number, options: WorkOptions): WorkOptions {
 /** The part of a request that its provider has no place for, checked before anything is recorded or sent; null for none. */
 export function misfitOf(
   request: GenerationRequest,
-  { provider, generator }: Pick<Connection, "provider" | "generator">,
+  { provider, workFor }: Pick<Connection, "provider" | "workFor">,
 ): InvalidRequestError | null {
-  if (!generator || !provider.check) return null;
-  const { isPaid, options } = generator.workFor(request);
+  if (!provider.check) return null;
+  const { isPaid, options } = workFor(request);
   const why = provider.check({ request, isPaid, options, references: referencesOf(request) });
   return why === null ? null : new InvalidRequestError(why, { hint: "Nothing was sent." });
 }

@@ -1,6 +1,6 @@
-import { type Charged, type ErrorFacts, type ErrorType, ImggenError } from "../lib/error-types.ts";
-import type { Wording } from "../lib/wording.ts";
-import type { ServiceIdentity } from "../task/intent.ts";
+import { type Charged, type ErrorFacts, type ErrorType, ImggenError } from "../../lib/error-types.ts";
+import type { Wording } from "../../lib/wording.ts";
+import type { ServiceIdentity } from "../../task/intent.ts";
 
 /** An earlier error, or another row's, that keeps a task from continuing. It has the same `type`; `cause` is the first error. */
 export class InheritedError extends ImggenError {

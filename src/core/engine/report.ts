@@ -1,9 +1,20 @@
 import type { Charged, ImggenError } from "../../lib/error-types.ts";
 import { type FreeAt, freeAt } from "../../task/intent.ts";
-import { effectiveState, type StateName, savedFilesOf, type Usage } from "../../task/lifecycle.ts";
-import { chargedOf, isUnsaved, spentCredits, type TaskRecord, taskIdOf } from "../../task/record.ts";
+import type { Usage } from "../../task/line.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
+import {
+  answerOf,
+  chargedOf,
+  completionOf,
+  isUnsaved,
+  savedFilesOf,
+  spentCredits,
+  type Task,
+  type TaskState,
+  taskIdOf,
+  usageOf,
+} from "../../task/task.ts";
 import { errorOf, missingIn } from "./task-error.ts";
 
 /** The result of one task: the one shape that every command renders, whatever happened. */
@@ -13,7 +24,7 @@ export interface TaskReport {
   /** The service's id; null if none was given, or none is known. */
   taskId: string | null;
   /** Its state. A task of which only the id is known counts as accepted. */
-  state: StateName;
+  state: TaskState;
   /** Whether its result is waited for; false if only the submit was requested. */
   isAwaited: boolean;
   /** null for a task that this machine did not submit. */
@@ -48,11 +59,9 @@ export interface TaskReport {
 /** The `status` of the JSON output. */
 export type ReportStatus = "submitted" | "running" | "completed" | "failed" | "unknown" | "refused";
 
-const STATUSES: Readonly<Record<StateName, ReportStatus>> = {
-  intent: "unknown",
+const STATUSES: Readonly<Record<TaskState, ReportStatus>> = {
   waiting: "running",
   started: "running",
-  rate_limited: "unknown",
   not_sent: "refused",
   refused: "refused",
   unknown: "unknown",
@@ -97,31 +106,32 @@ export function reportOfId(taskId: string): TaskReport {
 }
 
 /** A report on a task from the ledger alone, without a poll. */
-export function reportOf(record: TaskRecord): TaskReport {
-  return { ...factsOf(record), error: errorOf(record) };
+export function reportOf(task: Task): TaskReport {
+  return { ...factsOf(task), error: errorOf(task) };
 }
 
 /** As `reportOf`, without an error: for a task that has just begun. */
-export function factsOf(record: TaskRecord): TaskReport {
-  const { id, intent, submittedAt, state } = record;
-  const missing = missingIn(record);
+export function factsOf(task: Task): TaskReport {
+  const { id, intent, submittedAt, state, requests } = task;
+  const missing = missingIn(task);
   const free = freeAt(intent);
-  const effective = effectiveState(state);
-  const completedAt = "completedAt" in state ? state.completedAt : null;
+  const usage = usageOf(task);
+  const isMade = state === "completed" || state === "saved";
+  const completedAt = isMade ? (completionOf(task)?.at ?? null) : null;
   return {
     ledgerId: id,
-    taskId: taskIdOf(record),
-    state: effective,
+    taskId: taskIdOf(task),
+    state,
     isAwaited: true,
     request: intent.request,
-    credits: spentCredits(record),
-    charged: chargedOf(record),
+    credits: spentCredits(task),
+    charged: chargedOf(task),
     ...(free !== null && { free }),
-    ...("usage" in state && state.usage && { usage: state.usage }),
+    ...(isMade && usage && { usage }),
     ...(missing.length > 0 && { missing }),
-    ...(isOnlyLost(record) && { isOnlyLost: true }),
-    urls: state.name === "completed" ? state.urls : [],
-    files: savedFilesOf(state),
+    ...(isOnlyLost(task) && { isOnlyLost: true }),
+    urls: state === "completed" ? requests.flatMap((each) => answerOf(each, "completed")?.urls ?? []) : [],
+    files: savedFilesOf(task),
     submittedAt,
     completedAt,
     elapsedMs: elapsedMs(submittedAt, completedAt),
@@ -130,9 +140,8 @@ export function factsOf(record: TaskRecord): TaskReport {
   };
 }
 
-function isOnlyLost(record: TaskRecord): boolean {
-  const { state, requests } = record;
-  return state.name === "completed" && !isUnsaved(record) && requests.some(({ name }) => name === "unknown");
+function isOnlyLost(task: Task): boolean {
+  return task.state === "completed" && !isUnsaved(task) && task.requests.some(({ state }) => state === "unknown");
 }
 
 /** How long a task took, as the ledger knows it: from its submit until it was seen to be completed. */

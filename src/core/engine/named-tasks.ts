@@ -1,12 +1,12 @@
 import type { Ledger } from "../../store/ledger.ts";
-import type { TaskRecord } from "../../task/record.ts";
+import type { Task } from "../../task/task.ts";
 
 /** A task that the user has named: by its id, or by an image of it. */
 export interface NamedTask {
   /** As the user named it; of an image, its task's id. */
   id: string;
   /** null if the ledger does not have it. */
-  record: TaskRecord | null;
+  record: Task | null;
 }
 
 /** The tasks with these ids, each once. @throws UsageError for an id that fits several tasks */

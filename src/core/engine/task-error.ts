@@ -3,29 +3,30 @@ import type { ImggenError } from "../../lib/error-types.ts";
 import { sentence } from "../../lib/short-text.ts";
 import { taskIdIn } from "../../providers/service/excerpt.ts";
 import type { FreeAt } from "../../task/intent.ts";
-import type { TaskState } from "../../task/lifecycle.ts";
-import { chargedOf, type TaskRecord, taskIdOf } from "../../task/record.ts";
-import { ClaimedError, InheritedError, PartialError } from "../errors.ts";
+import { answerOf, chargedOf, decidingRequest, type RequestState, type Task, taskIdOf } from "../../task/task.ts";
+import { InheritedError, PartialError } from "./errors.ts";
 
-/** Why a request has no image, of those that are at their end without one, where others have made theirs. */
-export function missingIn({ state, requests }: TaskRecord): string[] {
-  if (state.name !== "completed" && state.name !== "saved") return [];
+/** Why requests have no image, of those that are at their end without one, if others have made theirs. */
+export function missingIn({ state, requests }: Pick<Task, "state" | "requests">): string[] {
+  if (state !== "completed" && state !== "saved") return [];
   return requests.flatMap((request, at) => {
     const why = whyNone(request);
     return why === null ? [] : [`image ${at + 1}: ${why}`];
   });
 }
 
-function whyNone(state: TaskState): string | null {
-  switch (state.name) {
+function whyNone(request: RequestState): string | null {
+  switch (request.state) {
     case "refused":
-      return state.error.message;
-    case "unknown":
-      return `it may have been charged, and is lost: ${state.why}${keptIn(state.kept)}`;
+      return answerOf(request, "refused")?.error.message ?? "it was refused";
+    case "unknown": {
+      const lost = answerOf(request, "unknown");
+      return `it may have been charged, and is lost: ${lost?.why}${keptIn(lost?.kept)}`;
+    }
     case "failed":
-      return state.why ?? "it failed";
+      return answerOf(request, "failed")?.why ?? "it failed";
     case "not_sent":
-      return state.why;
+      return request.notSent;
     case "dismissed":
       return "it was dismissed";
     default:
@@ -33,44 +34,50 @@ function whyNone(state: TaskState): string | null {
   }
 }
 
-function keptIn(kept: string | null): string {
-  return kept === null ? "" : `; what arrived is kept in ${kept}`;
+function keptIn(kept: string | undefined): string {
+  return kept === undefined ? "" : `; what arrived is kept in ${kept}`;
 }
 
-/** The error of a task in this state; null if there is none. */
-export function errorOf(record: TaskRecord): ImggenError | null {
-  const { id, intent, state } = record;
-  switch (state.name) {
-    case "intent":
-      return new OutcomeUnknownError(`Request ${id} was sent, and its reply was lost.`);
-    case "unknown":
-      if (intent.work)
+/** The error of a task in its state; null if there is none. */
+export function errorOf(task: Task): ImggenError | null {
+  const { id, intent, state } = task;
+  const deciding = decidingRequest(task);
+  const name = taskIdOf(task) ?? id;
+  switch (state) {
+    case "unknown": {
+      const lost = answerOf(deciding, "unknown");
+      const why = lost?.why ?? "its reply was lost";
+      if (intent.work.taskId !== null)
         return new OutcomeUnknownError(
-          `Task ${intent.work.taskId} may have been charged, and has no image: ${state.why}${keptIn(state.kept)}.`,
+          `Task ${name} may have been charged, and has no image: ${why}${keptIn(lost?.kept)}.`,
         );
-      return new OutcomeUnknownError(`${sentence(state.why)} It is request ${id}.`, {
-        mentionedTaskId: mentionedTaskId(state),
+      return new OutcomeUnknownError(`${sentence(why)} It is request ${id}.`, {
+        mentionedTaskId: mentionedTaskId(task),
       });
-    case "rate_limited":
-      if (state.isOwnerGone) return neverSubmitted(id, ENDED_WHILE_BUSY);
-      return new ClaimedError(`Another process waits to submit request ${id} again: ${state.why}`, {
-        charged: "unknown",
-      });
-    case "not_sent":
-      if (state.why !== CANCELLED) return neverSubmitted(id, state.why);
-      return taskFailed(taskIdOf(record) ?? id, { errorCode: null, why: `${CANCELLED}.`, charged: "no" });
+    }
+    case "not_sent": {
+      const why = deciding.notSent ?? "";
+      if (why !== CANCELLED) return neverSubmitted(id, why);
+      return taskFailed(name, { errorCode: null, why: `${CANCELLED}.`, charged: "no" });
+    }
     case "refused": {
-      const { type, key, message, hint } = state.error;
+      const refused = answerOf(deciding, "refused");
+      if (refused === null) return neverSubmitted(id, "it was refused");
+      const { type, key, message, hint } = refused.error;
       return new InheritedError(type, message, { key: key ?? undefined, hint });
     }
-    case "failed":
-      return taskFailed(taskIdOf(record) ?? state.taskId, {
-        ...state,
-        ...(chargedOf(record) === "no" && { charged: "no" }),
+    case "failed": {
+      const { errorCode = null, why } = answerOf(deciding, "failed") ?? {};
+      const isFree = chargedOf(task) === "no";
+      return taskFailed(name, {
+        errorCode,
+        ...(why !== undefined && { why }),
+        ...(isFree && { charged: "no" }),
       });
+    }
     case "completed":
     case "saved":
-      return partly(record);
+      return partly(task);
     case "waiting":
     case "started":
     case "dismissed":
@@ -80,16 +87,15 @@ export function errorOf(record: TaskRecord): ImggenError | null {
 }
 
 /** A task id in a reply that could not be used: perhaps that of the request. */
-export function mentionedTaskId(state: TaskState): string | null {
-  return state.name === "unknown" ? taskIdIn(state.excerpt) : null;
+export function mentionedTaskId(task: Task): string | null {
+  return taskIdIn(answerOf(decidingRequest(task), "unknown")?.excerpt ?? null);
 }
 
 /** Why a request has no image that the user has cancelled. */
 export const CANCELLED = "it was cancelled";
 
-/** Why a request was not sent whose process ended while it waited out a 429. */
-export const ENDED_WHILE_BUSY =
-  "the service was busy (HTTP 429), and imggen ended before it could submit it again";
+/** Why a request was not sent whose process ended before it could submit it, or submit it again. */
+export const ENDED_BEFORE = "imggen ended before it could submit it";
 
 /** How a task's request is submitted again, ready to paste: one of the sandbox belongs to the sandbox. */
 export function toSubmitAgain(ledgerId: string | null, free: FreeAt | undefined): string {
@@ -122,15 +128,15 @@ export function taskFailed(taskId: string, { errorCode, why, charged }: TaskFail
 }
 
 /** The error of a task some of whose images there are not; null where there are all. */
-function partly(record: TaskRecord): PartialError | null {
-  const missing = missingIn(record);
+function partly(task: Task): PartialError | null {
+  const missing = missingIn(task);
   if (missing.length === 0) return null;
-  const { requests, id } = record;
-  const isLost = requests.some(({ name }) => name === "unknown");
+  const { requests, id } = task;
+  const isLost = requests.some(({ state }) => state === "unknown");
   return new PartialError(
     `${missing.length} of ${requests.length} images could not be made. ${missing.map(sentence).join(" ")}`,
     {
-      charged: chargedOf(record),
+      charged: chargedOf(task),
       hint: isLost ? `To stop tracking what is lost: imggen resume ${id} --dismiss` : "The others are saved.",
     },
   );

@@ -3,14 +3,14 @@ import { UsageError } from "../../lib/error-types.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import { type OwnedTask, releaseIfPossible } from "../../store/owners.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
-import { stateWord, type TaskEvent } from "../../task/lifecycle.ts";
-import { isUnknown, isUnsaved, type TaskRecord, withEvent } from "../../task/record.ts";
+import { stateWord, type Line } from "../../task/task.ts";
+import { isUnknown, isUnsaved, type Task, withLine } from "../../task/task.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
-import { ClaimedError } from "../errors.ts";
+import { ClaimedError } from "./errors.ts";
 import { describeWorker } from "../turns/describe-holder.ts";
 import { reportOf, type TaskReport } from "./report.ts";
 import { ENDED_WHILE_BUSY } from "./task-error.ts";
-import { TaskWriter } from "./task-writer.ts";
+import { TaskWriter } from "../task/task-writer.ts";
 
 interface DismissReason {
   why: string;
@@ -23,7 +23,7 @@ interface DismissReason {
  * @throws UsageError if its outcome is known; ClaimedError while another process is working on it; StateFolderError
  */
 export async function dismissTask(
-  record: TaskRecord,
+  record: Task,
   reason: DismissReason,
   ledger: Ledger,
 ): Promise<TaskReport> {
@@ -35,7 +35,7 @@ export async function dismissTask(
       { charged: "unknown" },
     );
   if (owned === "finished") throw outcomeIsKnown(record);
-  if (!isUnknown(ledger.linesOfLost(owned.record).reduce(withEvent, owned.record))) {
+  if (!isUnknown(ledger.linesOfLost(owned.record).reduce(withLine, owned.record))) {
     await releaseIfPossible(owned);
     throw outcomeIsKnown(owned.record);
   }
@@ -57,7 +57,7 @@ export function recordNotSent(owned: OwnedTask, ledger: Ledger): Promise<TaskRep
 }
 
 /** @throws StateFolderError if its last line cannot be recorded, because then every resume would find it again */
-async function finishWith(event: TaskEvent, owned: OwnedTask, ledger: Ledger): Promise<TaskReport> {
+async function finishWith(event: Line, owned: OwnedTask, ledger: Ledger): Promise<TaskReport> {
   const writer = new TaskWriter(ledger, owned, () => {});
   for (const line of ledger.linesOfLost(owned.record)) await writer.write(line);
   const isWritten = await writer.write(event);
@@ -69,13 +69,13 @@ async function finishWith(event: TaskEvent, owned: OwnedTask, ledger: Ledger): P
 }
 
 /** The files of a task whose images are all saved, now that none is waited for any more; null if it is not one. */
-function filesOfAll(record: TaskRecord): SavedFile[] | null {
+function filesOfAll(record: Task): SavedFile[] | null {
   const { state } = record;
   if (state.name !== "completed" || isUnsaved(record)) return null;
   return state.partlySaved.filter((file) => file !== null);
 }
 
-function outcomeIsKnown(record: TaskRecord): UsageError {
+function outcomeIsKnown(record: Task): UsageError {
   const { taskId, state } = reportOf(record);
   const hint = "Only a request of unknown outcome can be dismissed. imggen history shows the status of each.";
   const status = stateWord(state) ?? state.replace("_", " ");

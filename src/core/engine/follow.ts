@@ -1,0 +1,253 @@
+import { NetworkError, ServiceError } from "../../api/api-errors.ts";
+import { describeConnectionError } from "../../api/connection-errors.ts";
+import { isoTime } from "../../lib/clock.ts";
+import { makeFolder } from "../../lib/durable.ts";
+import type { Charged, ImggenError } from "../../lib/error-types.ts";
+import { keepResult } from "../../providers/kept-result.ts";
+import type { FailedPoll } from "../../providers/provider.ts";
+import { StateFolderError } from "../../store/store-errors.ts";
+import { chargedOf, type Task, taskIdOf, withLine } from "../../task/task.ts";
+import { fixedSchedule } from "../polling/fixed-schedules.ts";
+import { type EndedState, pollOnce, type WaitResult, type WaitSettings, waitForTask } from "../polling/wait.ts";
+import { providerName, type TaskDeps } from "./deps.ts";
+import { interruptedError, isOfAccount, PendingError } from "./errors.ts";
+import type { ProgressFacts } from "./events.ts";
+import type { HeldTask } from "./held.ts";
+import { endLine } from "./replies.ts";
+import { timeLimit } from "./send.ts";
+import { CANCELLED } from "./task-error.ts";
+import { withinLimit } from "./time-limit.ts";
+
+/** A job of a task at its provider. */
+export interface AcceptedJob {
+  /** Which of the task's requests, from 0. */
+  request: number;
+  attempt: string;
+  /** The provider's id of it. */
+  id: string;
+  /** Milliseconds since the epoch. */
+  acceptedMs: number;
+}
+
+/** The jobs of a task that its provider has accepted, and that have not ended. */
+export function acceptedJobs({ requests }: Pick<Task, "requests">): AcceptedJob[] {
+  return requests.flatMap(({ state, attempt }, request) => {
+    if (state !== "accepted" || attempt?.accepted == null) return [];
+    const { id, at } = attempt.accepted;
+    return [{ request, attempt: attempt.name, id, acceptedMs: Date.parse(at) }];
+  });
+}
+
+/** How jobs are waited for. */
+export interface FollowSpec extends WaitSettings {
+  /** Whether a job is polled at once, because it may have ended long ago. */
+  pollAtOnce: boolean;
+}
+
+/** Waits for a job, and meanwhile has the provider say how far it is. Records nothing. */
+export async function waitForJob(
+  task: Pick<Task, "id" | "intent" | "requests">,
+  job: AcceptedJob,
+  { timeoutMs, schedule, pollAtOnce }: FollowSpec,
+  deps: TaskDeps,
+): Promise<WaitResult> {
+  const { request, work } = task.intent;
+  // Users know the task by our id, if it has one: the provider's may be a whole address.
+  const taskId = work.taskId ?? job.id;
+  const usualMs = schedule ? null : await deps.schedules.usualMs(request);
+  deps.onProgress({ type: "waiting", taskId, usualMs });
+  const onProgress: TaskDeps["onProgress"] = (event) =>
+    deps.onProgress("taskId" in event ? { ...event, taskId } : event);
+  const spec = {
+    schedule: schedule ?? (await deps.schedules.of(request)),
+    timeoutMs: timeoutMs ?? work.requestMs,
+    ageMs: deps.clock.now() - job.acceptedMs,
+    pollAtOnce,
+  };
+  return whileFollowed(job.id, { ...deps, onProgress }, (followed) => waitForTask(job.id, spec, followed));
+}
+
+/** Does work, and meanwhile reports the provider's own progress of a job. @param work says how many others are before it */
+async function whileFollowed<Result>(
+  id: string,
+  deps: TaskDeps,
+  work: (deps: TaskDeps & { onAhead: (ahead: number) => void; ended: Promise<void> }) => Promise<Result>,
+): Promise<Result> {
+  const { provider, serviceUrl } = deps.connection;
+  const over = new AbortController();
+  const signal = AbortSignal.any([deps.signal, over.signal]);
+  const say = (facts: ProgressFacts) => deps.onProgress({ type: "progress", taskId: id, ...facts });
+  const onAhead = (ahead: number) => say({ share: null, waiting: { ahead, holder: serviceUrl.host } });
+  const onProgress = (share: number) => say({ share, waiting: null });
+  const following = provider.follow?.(id, { signal, onProgress, onPreview: deps.onPreview });
+  const ended = new Promise<void>((resolve) => {
+    void following?.then((hasEnded) => hasEnded && resolve());
+  });
+  try {
+    return await work({ ...deps, onAhead, ended });
+  } finally {
+    over.abort();
+    await following;
+  }
+}
+
+/**
+ * Waits for one of a task's jobs, and records how it ends. One that the user cancels is asked to stop.
+ * @param seen how the wait for it ended, if it is over already
+ * @returns why it is no longer waited for; null if it has ended
+ */
+export async function followJob(
+  held: HeldTask,
+  job: AcceptedJob,
+  spec: FollowSpec,
+  deps: TaskDeps,
+  seen: WaitResult | undefined,
+): Promise<ImggenError | null> {
+  if (seen !== undefined) return recordWait(held, job, seen, deps);
+  const unlist = listed(held, job, deps);
+  const cancelled = new AbortController();
+  const unwatch = held.onCancel(() => cancelled.abort());
+  const waitWith = (signal: AbortSignal) => waitForJob(held.task, job, spec, { ...deps, signal });
+  try {
+    const result = await waitWith(AbortSignal.any([deps.signal, cancelled.signal]));
+    const isAsked = cancelled.signal.aborted && result.outcome === "interrupted" && !deps.signal.aborted;
+    if (isAsked && (await askToStop(held, job, deps)) === null) {
+      unlist();
+      return null;
+    }
+    // Its provider has not stopped it.
+    const waited = isAsked ? await waitWith(deps.signal) : result;
+    // After a signal a free one may still be asked to stop.
+    if (waited.outcome !== "interrupted") unlist();
+    return await recordWait(held, job, waited, deps);
+  } finally {
+    unwatch();
+  }
+}
+
+/** Lists a free job among those that a second signal stops. No signal cancels a paid one. @returns takes it off the list */
+function listed(held: HeldTask, job: AcceptedJob, { stoppable, connection }: TaskDeps): () => void {
+  const { id, intent } = held.task;
+  if (intent.work.isPaid || !stoppable) return () => {};
+  const task = { taskId: intent.work.taskId ?? id, name: providerName(connection) };
+  return stoppable.add(task, job.id, connection.provider);
+}
+
+async function recordWait(
+  held: HeldTask,
+  job: AcceptedJob,
+  waited: WaitResult,
+  deps: TaskDeps,
+): Promise<ImggenError | null> {
+  switch (waited.outcome) {
+    case "ended": {
+      const { task } = waited;
+      if (held.isLost) return held.takenOver();
+      const unkept = await keepUnread(held, job, task, deps);
+      if (unkept !== null) return unkept;
+      await held.record(endLine(task, job, isoTime(deps.clock.now()), waited));
+      if (task.status === "completed") await deps.schedules.learn(held.task.intent.request, waited);
+      return null;
+    }
+    case "refused":
+      return waited.error;
+    case "interrupted":
+      return interruptedError(deps.signal, held.charged);
+    case "timeout":
+      return stillRunning(held.task, waited.lastFailure?.why ?? null);
+  }
+}
+
+/** Keeps a result that is not at URLs alone, before its job is recorded as completed. @returns why that cannot be done */
+async function keepUnread(
+  { task: { id }, charged }: HeldTask,
+  { request, attempt }: AcceptedJob,
+  end: EndedState,
+  { ledger: { work } }: TaskDeps,
+): Promise<ImggenError | null> {
+  if (end.status !== "completed" || !("unread" in end)) return null;
+  const folder = work.of(id, request, attempt);
+  try {
+    await makeFolder(folder, 0o700);
+    await keepResult({ folder }, end.unread);
+    return null;
+  } catch (error) {
+    return new StateFolderError(work.folder, error, { charged });
+  }
+}
+
+/** The error of a task whose end was not seen. @param why the last poll has failed; null if it has not */
+export function stillRunning(task: Task, why: string | null): PendingError {
+  const state = why === null ? "is still running" : `was not seen to finish: ${why}`;
+  return new PendingError(`Task ${taskIdOf(task) ?? task.id} ${state}.`, { charged: chargedOf(task) });
+}
+
+/** A task as one poll of each of its jobs shows it. Nothing is recorded. @throws what a poll is refused with */
+export async function polledTask(task: Task, deps: TaskDeps): Promise<Task> {
+  const at = isoTime(deps.clock.now());
+  let polled = task;
+  for (const job of acceptedJobs(task)) {
+    const reply = await pollOnce(job.id, undefined, deps);
+    if (reply.outcome === "refused") throw reply.error;
+    if (reply.outcome === "retry" || reply.task.status === "running") continue;
+    polled = withLine(polled, endLine(reply.task, job, at));
+  }
+  return polled;
+}
+
+/** The error of a poll that has no usable answer. */
+export function unseen({ connectionError, why }: FailedPoll, charged: Charged, service: URL): ImggenError {
+  if (connectionError === null)
+    return new ServiceError(`The service gave no usable answer: ${why}.`, { charged });
+  const next = "The task itself is not affected. Check the network and try again.";
+  const { message, hint } = describeConnectionError(connectionError, service, next);
+  return new NetworkError(message, { hint, charged, cause: connectionError });
+}
+
+/** How long a provider may take to answer. */
+const ANSWER_MS = 10_000;
+/** How long a provider may take to stop what it has said that it stops. */
+const STOP_MS = 10_000;
+const POLL_EVERY_MS = 500;
+
+/**
+ * Asks a provider to stop working on a request that it has accepted, and records what it then says of it. It is never
+ * taken as not charged without the provider's word.
+ * @returns why it goes on, as a clause; null where it has ended
+ */
+export async function askToStop(held: HeldTask, job: AcceptedJob, deps: TaskDeps): Promise<string | null> {
+  const { provider } = deps.connection;
+  const name = providerName(deps.connection);
+  if (!provider.cancel) return `${name} has accepted it, and cannot cancel`;
+  const answer = await withinLimit(ANSWER_MS, timeLimit(ANSWER_MS), deps, async (limited) =>
+    provider.cancel?.(job.id, limited),
+  );
+  if (answer === null) return `${name} was asked to stop it, and did not answer`;
+  return answer ? recordStop(held, job, name, deps) : `${name} did not stop it`;
+}
+
+/** Polls what was stopped until it has ended: it may have been made at that very moment. */
+async function recordStop(
+  held: HeldTask,
+  job: AcceptedJob,
+  name: string,
+  deps: TaskDeps,
+): Promise<string | null> {
+  const schedule = fixedSchedule(POLL_EVERY_MS);
+  const spec = { schedule, timeoutMs: STOP_MS, ageMs: Number.POSITIVE_INFINITY, pollAtOnce: true };
+  const waited = await waitForTask(job.id, spec, deps);
+  const at = isoTime(deps.clock.now());
+  const free = held.task.intent.work.isPaid ? {} : { charged: "no" as const };
+  const stopped = { errorCode: null, why: `${CANCELLED}.`, ...free };
+  if (waited.outcome === "ended") {
+    const { task } = waited;
+    const ended = task.status === "failed" ? { ...stopped, ...task } : task;
+    return (await recordWait(held, job, { ...waited, task: ended }, deps))?.message ?? null;
+  }
+  // A refusal of the account says nothing of the task.
+  if (waited.outcome === "refused" && !isOfAccount(waited.error)) {
+    await held.record({ type: "failed", at, ...stopped, request: job.request, attempt: job.attempt });
+    return null;
+  }
+  return `${name} was asked to stop it, and has not said yet that it has`;
+}

@@ -1,0 +1,504 @@
+import { InsufficientCreditsError, NetworkError, OutcomeUnknownError } from "../../api/api-errors.ts";
+import { describeConnectionError } from "../../api/connection-errors.ts";
+import { backoffMs } from "../../api/retry.ts";
+import { TransportError } from "../../api/transport.ts";
+import { isoTime } from "../../lib/clock.ts";
+import { formatDuration } from "../../lib/duration.ts";
+import { ImggenError } from "../../lib/error-types.ts";
+import { type SubmitReply, TimeLimitError, type UnknownReply, type Waiting } from "../../providers/provider.ts";
+import { taskIdIn } from "../../providers/service/excerpt.ts";
+import { StateFolderError } from "../../store/store-errors.ts";
+import type { RequestState } from "../../task/task.ts";
+import { giveBackTo, takeFrom } from "../limits/caps.ts";
+import { type Gate, isLasting, type Pass } from "../limits/gate.ts";
+import { POLICY } from "../limits/policy.ts";
+import { pause } from "../polling/wait.ts";
+import type { Turn } from "../turns/line.ts";
+import { providerName, type TaskDeps } from "./deps.ts";
+import { CancelledError, interruptedError, isOfAccount, PendingError } from "./errors.ts";
+import type { HeldTask } from "./held.ts";
+import { jobOf } from "./jobs.ts";
+import { recordReply } from "./replies.ts";
+import { CANCELLED } from "./task-error.ts";
+
+/** How the requests of a task are submitted. All times are in milliseconds. */
+export interface SendSpec {
+  /** How long to wait for a free request, from its start; null: as long as it may take. */
+  timeoutMs: number | null;
+  /** How long, all in all, the provider may ask to wait with Retry-After. */
+  patienceMs: number;
+  /** Maximum number of attempts that are not sent. Of a batch or a server, the gate alone decides. */
+  maxUnsent: number;
+  /** Whether an earlier run has begun the task. */
+  isContinued: boolean;
+  /** The attempt of the intent's line, and the pass that it has: it counts as sent already. */
+  first?: { attempt: string; pass: Pass } | undefined;
+  /** Called each time that a request was sent. */
+  onSent?: (() => void) | undefined;
+  /** Called with what of a request the provider has left out. */
+  onWarning?: ((message: string) => void) | undefined;
+  /** Called with each request that was accepted or made. */
+  onAnswered?: (request: number) => void;
+}
+
+/** Why the reply to a request is no longer waited for. */
+type GivenUp = "time limit" | "signal" | "timeout" | "cancelled";
+
+/** An attempt that was made, and its reply. */
+interface Sent {
+  attempt: string;
+  reply: SubmitReply;
+  gaveUp: GivenUp | null;
+}
+
+/**
+ * Submits the requests of a task that wait, one after the other. Everything that comes of them is on disk when this returns.
+ * @returns why no more is submitted; null if each request is at its end, or accepted
+ */
+export async function sendRequests(
+  held: HeldTask,
+  spec: SendSpec,
+  deps: TaskDeps,
+): Promise<ImggenError | null> {
+  let { first } = spec;
+  for (const index of held.task.requests.keys()) {
+    const isFirst = first !== undefined && index === 0;
+    if (!isFirst && held.task.requests[index]?.state !== "waiting") continue;
+    const stop = await new Sending(held, index, spec, deps).run(isFirst ? first : undefined);
+    first = undefined;
+    if (stop !== null) return stop;
+    const { state } = held.task.requests[index] as RequestState;
+    if (state === "accepted" || state === "completed") spec.onAnswered?.(index);
+  }
+  return null;
+}
+
+/** One request, which is accepted at most once: it is submitted again only if it was not sent, not taken, or costs nothing. */
+class Sending {
+  readonly #held: HeldTask;
+  readonly #index: number;
+  readonly #spec: SendSpec;
+  readonly #deps: TaskDeps;
+  readonly #gate: Gate;
+  #unsent = 0;
+  #busy = 0;
+  #giveUpAtMs = Number.POSITIVE_INFINITY;
+
+  constructor(held: HeldTask, index: number, spec: SendSpec, deps: TaskDeps) {
+    this.#held = held;
+    this.#index = index;
+    this.#spec = spec;
+    this.#deps = deps;
+    this.#gate = deps.gate;
+  }
+
+  get #isPaid(): boolean {
+    return this.#held.task.intent.work.isPaid;
+  }
+
+  get #request(): RequestState {
+    return this.#held.task.requests[this.#index] as RequestState;
+  }
+
+  /** @returns why this process goes no further with the task; null if it does */
+  async run(first: SendSpec["first"]): Promise<ImggenError | null> {
+    const { signal } = this.#deps;
+    let next = first;
+    for (;;) {
+      if (signal.aborted && next === undefined) return this.#notSent(interruptedError(signal, "no"));
+      const pass = next?.pass ?? (await this.#gate.enter(signal).catch(() => null));
+      if (pass === null) {
+        if (signal.aborted) continue;
+        return this.#notSent(notTried(this.#gate));
+      }
+      const sent = await this.#attempt(pass, next?.attempt).finally(() => this.#gate.leave(pass));
+      next = undefined;
+      if (sent === "again") continue;
+      if (sent instanceof CancelledError) return this.#cancelled(null);
+      if (sent instanceof ImggenError) return this.#notSent(sent);
+      const end = await this.#after(sent);
+      if (end !== "again") return end;
+    }
+  }
+
+  /** One attempt, in its turn. @returns an error that keeps it from being made; "again": it must be tried anew */
+  async #attempt(pass: Pass, begun: string | undefined): Promise<Sent | ImggenError | "again"> {
+    const { ledger, signal } = this.#deps;
+    const { task } = this.#held;
+    const waits = new Giving(this.#held, this.#index, this.#spec, this.#deps);
+    let turn: Turn | null = null;
+    let keepMs = 0;
+    try {
+      if (begun === undefined) turn = await this.#turn(waits.signal);
+      if (waits.gaveUp === "cancelled") return new CancelledError();
+      // The signal, an outage or a pause may have come while its turn was waited for.
+      if (begun === undefined && !this.#gate.check(pass, signal)) return "again";
+      const attempt = begun ?? (await this.#start());
+      if (attempt instanceof ImggenError) return attempt;
+      const { work } = task.intent;
+      if (work.queue) await ledger.work.begin(task.id, this.#index, attempt);
+      this.#deps.onProgress({ type: "submitting", ...(work.taskId !== null && { taskId: work.taskId }) });
+      const reply = await this.#submit(attempt, waits);
+      this.#gate.report(pass, reply, waits.signal, task.id);
+      const gaveUp = reply.outcome === "unknown" || reply.outcome === "not_sent" ? waits.gaveUp : null;
+      if (reply.outcome === "unknown" && reply.isStopped === false) keepMs = keptMs(gaveUp, this.#limitMs);
+      return { attempt, reply, gaveUp };
+    } catch (error) {
+      if (waits.gaveUp === "cancelled") return new CancelledError();
+      if (signal.aborted) return "again";
+      return this.#unsendable(error);
+    } finally {
+      waits.end();
+      await turn?.release(keepMs).catch(() => {});
+    }
+  }
+
+  #unsendable(error: unknown): ImggenError {
+    if (error instanceof ImggenError) return error;
+    const hint = "Nothing was sent. Free some space or fix the folder's permissions.";
+    return new StateFolderError(this.#deps.ledger.folder, error, { hint });
+  }
+
+  get #limitMs(): number {
+    return this.#held.task.intent.work.requestMs;
+  }
+
+  /** Waits for the request's turn at its provider. @throws the signal's reason, or the disk's error */
+  async #turn(signal: AbortSignal): Promise<Turn | null> {
+    const { line } = this.#deps.connection.generator ?? {};
+    if (!line) return null;
+    const { id, intent } = this.#held.task;
+    const taskId = intent.work.taskId ?? id;
+    const order = `${id}-${String(this.#index).padStart(2, "0")}`;
+    const onWait = (waiting: Waiting) =>
+      this.#deps.onProgress({ type: "progress", taskId, share: null, waiting });
+    return line.take(order, { signal, onWait });
+  }
+
+  /** The last look before the request counts as sent. @returns the attempt, or why it must not be made */
+  async #start(): Promise<string | ImggenError> {
+    const { caps } = this.#deps;
+    const { task } = this.#held;
+    // Whoever marks the task later finds that it was started.
+    if (this.#held.isCancelled()) return new CancelledError();
+    const overCap = await takeFrom(caps, task, this.#index);
+    if (overCap !== null) return overCap;
+    const attempt = await this.#held.start(this.#index);
+    if (typeof attempt !== "string") await giveBackTo(caps, task, this.#index);
+    return attempt;
+  }
+
+  async #submit(attempt: string, waits: Giving): Promise<SubmitReply> {
+    const { connection, ledger, onPreview } = this.#deps;
+    const job = jobOf(this.#held.task, this.#index, attempt, ledger.work);
+    const onProgress = (share: number) =>
+      this.#deps.onProgress({ type: "progress", taskId: job.taskId, share, waiting: null });
+    const onSent = () => {
+      waits.isSent = true;
+      this.#spec.onSent?.();
+    };
+    waits.begin();
+    const { signal } = waits;
+    try {
+      return await connection.provider.submit(job, {
+        signal,
+        onSent,
+        onProgress,
+        onPreview,
+        onWarning: this.#spec.onWarning,
+      });
+    } catch (cause) {
+      // A bug after the request was sent: it may have been charged.
+      const why = cause instanceof Error ? cause.message : String(cause);
+      return waits.isSent
+        ? { outcome: "unknown", why, excerpt: null, cause }
+        : { outcome: "not_sent", cause: new TransportError(why, { sent: false, cause }) };
+    }
+  }
+
+  /** @returns why this process goes no further with the task; null if it does; "again": the request is submitted again */
+  async #after(sent: Sent): Promise<ImggenError | null | "again"> {
+    const { reply, gaveUp } = sent;
+    if (gaveUp === "cancelled") return this.#cancelled(sent);
+    switch (reply.outcome) {
+      case "not_sent": {
+        this.#unsent += 1;
+        const error = reply.error ?? unreachable(reply.cause, this.#deps);
+        await this.#waits(sent, error.message);
+        if (this.#deps.signal.aborted) return "again";
+        if (this.#unsent >= this.#spec.maxUnsent || isLasting(reply)) return this.#notSent(error);
+        return this.#again(error.message, false);
+      }
+      case "rate_limited": {
+        this.#busy += 1;
+        const nowMs = this.#deps.clock.monotonicMs();
+        this.#giveUpAtMs = Math.min(this.#giveUpAtMs, nowMs + this.#spec.patienceMs);
+        await this.#waits(sent, reply.error.message);
+        const isTooLong = (reply.retryAfterMs ?? 0) > this.#giveUpAtMs - nowMs;
+        const isOften = this.#busy >= POLICY.submit.rateLimited.attempts;
+        if (!this.#gate.keepsTrying && (isOften || isTooLong)) return this.#notSent(reply.error);
+        return this.#again(reply.error.message, false);
+      }
+      case "refused": {
+        const error = withTopUp(reply.error, this.#deps.connection.topUpHint);
+        if (isOfAll(error)) return this.#refusedAll(sent, error);
+        await giveBackTo(this.#deps.caps, this.#held.task, this.#index);
+        await this.#record({ ...sent, reply: { ...reply, error } });
+        return null;
+      }
+      case "unknown":
+        return this.#lost(sent, reply);
+      case "accepted":
+        await this.#record(sent);
+        this.#accepted(reply.taskId);
+        return this.#stop();
+      case "made":
+        await this.#record(sent);
+        return this.#stop();
+    }
+  }
+
+  #accepted(providersId: string): void {
+    const taskId = this.#held.task.intent.work.taskId ?? providersId;
+    this.#deps.onProgress({ type: "accepted", taskId, request: this.#index });
+  }
+
+  /** Why nothing more is submitted once a request is at its end; null if nothing keeps it. */
+  async #stop(): Promise<ImggenError | null> {
+    if (this.#held.isLost) return this.#held.takenOver();
+    const { signal } = this.#deps;
+    return signal.aborted ? interruptedError(signal, this.#held.charged) : null;
+  }
+
+  async #lost(sent: Sent, reply: UnknownReply): Promise<ImggenError | null | "again"> {
+    const { gaveUp } = sent;
+    const { signal } = this.#deps;
+    if (reply.isAskable && gaveUp === null) return askedLater(this.#held, reply, this.#deps);
+    if (!this.#isPaid && gaveUp !== "time limit") {
+      if (gaveUp !== null) {
+        await this.#waits(sent, "it was not waited for");
+        return gaveUp === "signal" ? interruptedError(signal, "no") : timeIsUp(this.#held);
+      }
+      if (this.#request.tries < POLICY.submit.lost.attempts) {
+        await this.#recordLost(sent, reply);
+        return this.#again(`${reply.why}.`, true);
+      }
+    }
+    await this.#record(sent, gaveUp === "time limit");
+    if (this.#held.isLost) return this.#held.takenOver();
+    if (signal.aborted) return interruptedError(signal, this.#isPaid ? "unknown" : "no");
+    return null;
+  }
+
+  async #recordLost({ attempt }: Sent, { why }: UnknownReply): Promise<void> {
+    await this.#held.record({ type: "unknown", at: this.#now, why, request: this.#index, attempt });
+  }
+
+  #record({ attempt, reply }: Sent, isOverTime = false): Promise<boolean> {
+    return recordReply(this.#held, { request: this.#index, attempt, reply, isOverTime }, this.#deps);
+  }
+
+  get #now(): string {
+    return isoTime(this.#deps.clock.now());
+  }
+
+  /** Records that an attempt was not taken: the request waits. */
+  async #waits({ attempt }: Pick<Sent, "attempt">, why: string): Promise<void> {
+    await giveBackTo(this.#deps.caps, this.#held.task, this.#index);
+    await this.#held.record({ type: "waiting", at: this.#now, why, request: this.#index, attempt });
+  }
+
+  /** The gate waits before the next attempt; after a lost reply, this does. */
+  async #again(why: string, isLost: boolean): Promise<"again"> {
+    const { random } = this.#deps;
+    const backOffMs = isLost ? backoffMs(POLICY.submit.lost, this.#request.tries, null, random) : 0;
+    const delayMs = Math.max(backOffMs, this.#gate.waitMs);
+    this.#deps.onProgress({ type: "submit_retry", why, isLost, delayMs });
+    await pause(backOffMs, this.#deps);
+    return "again";
+  }
+
+  async #refusedAll(sent: Sent, error: ImggenError): Promise<ImggenError | null> {
+    if (this.#isKept) {
+      await this.#waits(sent, error.message);
+      return error;
+    }
+    await giveBackTo(this.#deps.caps, this.#held.task, this.#index);
+    await this.#record({ ...sent, reply: { outcome: "refused", error } });
+    await this.#endWaiting(error.message);
+    return error;
+  }
+
+  /** Leaves what was not sent waiting, or ends it: nothing of the task was made, and it is this run's alone. */
+  async #notSent(error: ImggenError): Promise<ImggenError | null> {
+    if (this.#held.isLost) return this.#held.takenOver();
+    if (!this.#isKept) await this.#endWaiting(error.message);
+    return error;
+  }
+
+  /** Whether the task outlives this run: it is older, a server has it, or others of its requests were sent. */
+  get #isKept(): boolean {
+    const { requests } = this.#held.task;
+    if (this.#spec.isContinued || this.#deps.keeping !== undefined) return true;
+    return requests.some((each) => each.tries > 0 || isAnswered(each));
+  }
+
+  /** Ends every request that waits. A decision: only the task's holder makes it. */
+  async #endWaiting(why: string): Promise<void> {
+    for (const [request, { state }] of this.#held.task.requests.entries())
+      if (state === "waiting") await this.#held.record({ type: "not_sent", at: this.#now, why, request });
+  }
+
+  /** The user has cancelled the task: what waits is not sent, and what is free is given up. */
+  async #cancelled(sent: Sent | null): Promise<ImggenError | null> {
+    if (this.#held.isLost) return this.#held.takenOver();
+    if (sent !== null && sent.reply.outcome !== "unknown" && sent.reply.outcome !== "not_sent") {
+      await this.#record(sent);
+    } else if (sent !== null) {
+      const facts = { at: this.#now, request: this.#index, attempt: sent.attempt };
+      await this.#held.record({ type: "failed", ...facts, errorCode: null, why: `${CANCELLED}.`, charged: "no" });
+    }
+    await this.#endWaiting(CANCELLED);
+    return null;
+  }
+}
+
+function isAnswered({ state }: RequestState): boolean {
+  return state !== "waiting" && state !== "not_sent";
+}
+
+/** Whether a refusal says nothing of this one request, so that the others would be refused too. */
+function isOfAll(error: ImggenError): boolean {
+  return isOfAccount(error) || error.type === "service_error";
+}
+
+/** For how long the turn of a request is kept that was given up, and that the other side may still be at work on. */
+function keptMs(gaveUp: GivenUp | null, limitMs: number): number {
+  if (gaveUp === null) return 0;
+  return gaveUp === "time limit" ? limitMs : Math.min(limitMs, POLICY.submit.maxKeptTurnMs);
+}
+
+/** When an attempt is given up: at a signal, at its time limit, or if the user cancels it. What was paid for goes on. */
+class Giving {
+  isSent = false;
+  gaveUp: GivenUp | null = null;
+  readonly #held: HeldTask;
+  readonly #spec: SendSpec;
+  readonly #deps: TaskDeps;
+  readonly #cutOff = new AbortController();
+  readonly #over = new AbortController();
+  readonly #unwatch: () => void;
+
+  constructor(held: HeldTask, index: number, spec: SendSpec, deps: TaskDeps) {
+    this.#held = held;
+    this.#spec = spec;
+    this.#deps = deps;
+    const { signal } = deps;
+    if (signal.aborted) this.#onAbort();
+    signal.addEventListener("abort", () => this.#onAbort(), { once: true, signal: this.#over.signal });
+    this.#unwatch = held.onCancel(() => {
+      const isWaiting = held.task.requests[index]?.state === "waiting";
+      if (isWaiting || !held.task.intent.work.isPaid) this.#giveUp("cancelled", new CancelledError());
+    });
+  }
+
+  get signal(): AbortSignal {
+    return this.#cutOff.signal;
+  }
+
+  /** Begins the time limits of the request. */
+  begin(): void {
+    const { work } = this.#held.task.intent;
+    const { timeoutMs } = this.#spec;
+    if (work.queue) this.#after(work.requestMs, "time limit", timeLimit(work.requestMs));
+    if (!work.isPaid && timeoutMs !== null) this.#after(timeoutMs, "timeout", new Error("not waited for"));
+  }
+
+  /** Ends it, once the attempt has ended. */
+  end(): void {
+    this.#unwatch();
+    this.#over.abort();
+  }
+
+  /** A request that has left is waited for: its id, or what was paid for, may be on the way. */
+  #onAbort(): void {
+    const { reason } = this.#deps.signal;
+    const { graceMs } = this;
+    if (!this.isSent || graceMs === 0) return this.#giveUp("signal", reason);
+    const { taskId } = this.#held.task.intent.work;
+    this.#deps.onProgress({
+      type: "submit_interrupted",
+      taskId,
+      waitMs: Number.isFinite(graceMs) ? graceMs : null,
+    });
+    if (Number.isFinite(graceMs)) this.#after(graceMs, "signal", reason);
+  }
+
+  get graceMs(): number {
+    const { keeping } = this.#deps;
+    const { queue, isPaid } = this.#held.task.intent.work;
+    if (keeping) return keeping.graceMs;
+    return queue ? (isPaid ? Number.POSITIVE_INFINITY : 0) : POLICY.submit.graceMs;
+  }
+
+  #after(ms: number, why: GivenUp, reason: unknown): void {
+    void this.#deps.clock.sleep(ms, this.#over.signal).then(
+      () => this.#giveUp(why, reason),
+      () => {},
+    );
+  }
+
+  #giveUp(why: GivenUp, reason: unknown): void {
+    this.gaveUp ??= why;
+    this.#cutOff.abort(reason);
+  }
+}
+
+/** The reason with which a request is given up that takes longer than it may. */
+export function timeLimit(ms: number): TimeLimitError {
+  return new TimeLimitError(`no answer within ${formatDuration(ms)}`);
+}
+
+/** The error of a request that was sent, and whose reply is lost or cannot be used. */
+export function outcomeUnknown({ why, kept, excerpt, cause }: UnknownReply): OutcomeUnknownError {
+  const where = kept ? ` What arrived is kept in ${kept}.` : "";
+  return new OutcomeUnknownError(
+    `The request was sent, but whether it was accepted is not known: ${why}.${where}`,
+    { cause, mentionedTaskId: taskIdIn(excerpt) },
+  );
+}
+
+/** The request stays as it is: its provider knows what became of it, and cannot be asked now. */
+export function askedLater(held: HeldTask, { why }: UnknownReply, deps: TaskDeps): ImggenError {
+  if (deps.signal.aborted) return interruptedError(deps.signal, held.charged);
+  const { id, intent } = held.task;
+  const name = providerName(deps.connection);
+  const message = `Whether ${name} has task ${intent.work.taskId ?? id} could not be asked: ${why}.`;
+  return new PendingError(message, { charged: held.charged });
+}
+
+function timeIsUp(held: HeldTask): PendingError {
+  const { id, intent } = held.task;
+  const message = `Task ${intent.work.taskId ?? id} is not finished yet: its time is up.`;
+  return new PendingError(message, { charged: held.charged });
+}
+
+/** Adds a hint on how to add credits, if that is known. */
+function withTopUp(error: ImggenError, hint: string | null | undefined): ImggenError {
+  if (!hint || !(error instanceof InsufficientCreditsError)) return error;
+  return new InsufficientCreditsError(error.message, {
+    hint,
+    key: error.key ?? undefined,
+    charged: error.charged,
+    cause: error,
+  });
+}
+
+function notTried({ stopped, outage }: Gate): ImggenError {
+  return stopped ?? outage?.refusal ?? new NetworkError(outage?.why ?? "The request was not attempted.");
+}
+
+function unreachable(cause: unknown, { connection }: TaskDeps): NetworkError {
+  const { message, hint } = describeConnectionError(cause, connection.serviceUrl);
+  return new NetworkError(message, { hint, cause });
+}

@@ -1,0 +1,54 @@
+import type { ImggenError } from "../../lib/error-types.ts";
+import type { Task } from "../../task/task.ts";
+
+/** A request that is about to be submitted. */
+export interface PricedRequest {
+  task: Pick<Task, "id" | "intent">;
+  /** Which of the task's requests, from 0. */
+  request: number;
+  /** Documented cost; null if there is no price. */
+  credits: number | null;
+}
+
+/** A limit on what may be charged: of a run, a session, a batch or a day. */
+export interface Cap {
+  /** Counts a request before it is submitted. @returns why it must not be; null if it may */
+  take(request: PricedRequest): Promise<ImggenError | null>;
+  /** Takes a request off that was not charged. */
+  giveBack(request: PricedRequest): Promise<void>;
+}
+
+/** What one of a task's requests costs, in credits; null if there is no price. */
+export function priceOf({ intent }: Pick<Task, "intent">): number | null {
+  return intent.credits === null ? null : intent.credits / intent.work.requests;
+}
+
+/**
+ * Asks every cap whether a request may be submitted. What is free is not asked for.
+ * @returns why it must not be; null if it may
+ */
+export async function takeFrom(
+  caps: readonly Cap[],
+  task: Pick<Task, "id" | "intent">,
+  request: number,
+): Promise<ImggenError | null> {
+  if (!task.intent.work.isPaid) return null;
+  const priced = { task, request, credits: priceOf(task) };
+  for (const [at, cap] of caps.entries()) {
+    const error = await cap.take(priced);
+    if (error === null) continue;
+    for (const earlier of caps.slice(0, at)) await earlier.giveBack(priced);
+    return error;
+  }
+  return null;
+}
+
+/** Takes a request off every cap, because it was not charged. */
+export async function giveBackTo(
+  caps: readonly Cap[],
+  task: Pick<Task, "id" | "intent">,
+  request: number,
+): Promise<void> {
+  if (!task.intent.work.isPaid) return;
+  for (const cap of caps) await cap.giveBack({ task, request, credits: priceOf(task) });
+}
