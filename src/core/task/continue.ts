@@ -6,8 +6,7 @@ import { chargedOf, type TaskRecord } from "../../task/record.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { ofOneAccount, type TaskDeps } from "../deps.ts";
 import { ClaimedError } from "../errors.ts";
-import { requireFree } from "../images/destination.ts";
-import { prepareDestination } from "../images/prepare-destination.ts";
+import { prepareDestination, requireFree } from "../images/destination.ts";
 import { reportOf, type TaskReport } from "./report.ts";
 import { type IdenticalTask, unfinishedFor } from "./same-request.ts";
 import type { ResultSpec } from "./submit-and-finish.ts";
@@ -32,7 +31,7 @@ export async function continueEarlier(
     if (!answersOf(task).includes("continue")) continue;
     const { record } = task;
     // In the task's own place, images that it has saved already are not in the way.
-    if (!isSamePlace(spec.destination, record.intent.destination)) await requireUsable(spec, deps);
+    if (!isSamePlace(spec.destination, record.intent.destination)) await requireUsable(spec);
     const report = await claimedAndContinued(record, spec, deps);
     if (report !== null) return { ...report, reused: true };
   }
@@ -81,9 +80,9 @@ async function claimedAndContinued(
   }
 }
 
-async function requireUsable({ destination }: ResultSpec, { ledger }: TaskDeps): Promise<void> {
+async function requireUsable({ destination }: ResultSpec): Promise<void> {
   await requireFree(destination);
-  await prepareDestination(destination, ledger.processes);
+  await prepareDestination(destination);
 }
 
 async function continued(

@@ -1,12 +1,11 @@
 import { isoTime } from "../../lib/clock.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import type { Provider } from "../../providers/provider.ts";
-import { isPaid } from "../../task/intent.ts";
 import { isUnknown } from "../../task/record.ts";
 import type { TaskDeps } from "../deps.ts";
 import { interruptedError } from "../errors.ts";
 import { diskFailure } from "../images/download-image.ts";
-import { atUrls, type ImageSource, severalMade } from "../images/image-source.ts";
+import { atUrls, type ImageSource } from "../images/image-source.ts";
 import { remarksOn } from "../images/remarks.ts";
 import { MOST_IMAGES, saveImages } from "../images/save-images.ts";
 import type { SaveResult, SaveSpec, SidecarFacts } from "../images/save-spec.ts";
@@ -68,12 +67,12 @@ export async function saveMade(
   deps: TaskDeps,
 ): Promise<TaskReport> {
   const { writer } = task;
-  const { sources, said } = sourcesOf(task, deps);
+  const sources = sourcesOf(task, deps);
   const { result, failure } = await saved(task, sources, report, deps);
   for (const { request, why } of result.bad) await recordBad(writer, request, why, deps);
   const { record } = writer;
   const files = result.files.filter((file) => file !== null);
-  const warnings = [...report.warnings, ...said, ...result.warnings, ...remarksOn(record, files)];
+  const warnings = [...report.warnings, ...result.warnings, ...remarksOn(record, files)];
   if (failure !== null || isUnknown(record)) await recordPart(task, result, deps);
   else {
     if (files.length > 0) await writer.write({ type: "saved", at: isoTime(deps.clock.now()), files });
@@ -82,29 +81,22 @@ export async function saveMade(
   return { ...factsOf(writer.record), files, warnings, error: failure ?? errorOf(writer.record) };
 }
 
-/**
- * The source of each image of a task: one for each request, in order, then the other images that they have made. A request
- * that costs nothing has its first image saved; `said` has a sentence about the others.
- */
+/** The source of each image of a task: one for each request, in order, then the other images that they have made. */
 function sourcesOf(
   { writer: { record } }: { writer: TaskWriter },
   { connection, ledger }: TaskDeps,
-): { sources: ImageSource[]; said: string[] } {
+): ImageSource[] {
   const { provider } = connection;
   const others: ImageSource[] = [];
-  const said: string[] = [];
   const sources = record.requests.map((state, request): ImageSource => {
     if (state.name !== "completed") return { kind: "none" };
     const [first, ...more] = state.urls.map((url, at) => atProvider(url, at, state.taskId, provider));
-    if (first !== undefined) {
-      if (isPaid(record.intent)) others.push(...more);
-      else if (more.length > 0) said.push(severalMade(more.length));
-      return first;
-    }
+    others.push(...more);
+    if (first !== undefined) return first;
     const job = jobOf(record, request, ledger.work);
     return { kind: "here", request, read: async () => (await provider.images?.(job)) ?? [] };
   });
-  return { sources: [...sources, ...others], said };
+  return [...sources, ...others];
 }
 
 /** An image of a request at its provider's URL. @param at which of those that it has made, from 0 */
@@ -117,7 +109,7 @@ function atProvider(url: string, at: number, taskId: string, provider: Provider)
   return { kind: "url", url, headers: provider.downloadHeaders, freshUrl };
 }
 
-/** Keeps replies that hold images which are not saved, for good: they were paid for. @throws SaveFailedError */
+/** Keeps replies that hold images which are not saved, for good. @throws SaveFailedError */
 async function keepRest(
   { id }: TaskWriter,
   { rest, warnings }: SaveResult,
@@ -172,12 +164,10 @@ async function saved(
     sources,
     request: report.request,
     facts: sidecarFacts(report, taskId, deps),
-    stem: report.ledgerId ?? `task-${taskId.replace(/[^A-Za-z0-9]/g, "").slice(-32)}`,
     date,
     keepsSinceMs: task.replacesNewer ? Number.POSITIVE_INFINITY : date.getTime(),
-    owned: writer !== null,
+    heldTask: writer?.id ?? null,
     mostImages: Math.max(MOST_IMAGES * requests, copies.length),
-    savesAll: writer === null || isPaid(writer.record.intent),
   };
   try {
     await saveImages(spec, result, deps);

@@ -6,7 +6,7 @@ import type { Destination, Intent } from "../../task/intent.ts";
 import type { CheckedRequest, GenerationRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../deps.ts";
 import { NotLoadedError, TakenOverError } from "../errors.ts";
-import { prepareDestination } from "../images/prepare-destination.ts";
+import { prepareDestination } from "../images/destination.ts";
 import { overDailyLimit } from "../limits/budget.ts";
 import { type WaitSettings, waitTimeoutMs } from "../polling/wait.ts";
 import { jobOf } from "./jobs.ts";
@@ -37,7 +37,7 @@ const PATIENCE_WITHOUT_WAIT_MS = 180_000;
 export async function submitNew(spec: TaskSpec, deps: TaskDeps): Promise<TaskReport> {
   // Beside the writes to the disk, so that it takes no time of its own.
   if (spec.wait !== null) void loadEnd(deps);
-  await prepareDestination(spec.destination, deps.ledger.processes);
+  await prepareDestination(spec.destination);
   deps.signal.throwIfAborted();
   return submitAndFinish(await deps.ledger.begin(intentOf(spec, deps), firstAttemptMs(deps)), spec, deps);
 }
