@@ -13,6 +13,11 @@ export interface UploadKey {
   command: string;
 }
 
+/** Whether another request may be sent the URL of an upload. A query may be a signature, which expires at any time. */
+export function isReusable(url: string): boolean {
+  return new URL(url).search === "";
+}
+
 /** The URLs that files were uploaded to, so that the same bytes are uploaded once. One small file for each upload. */
 export class UploadCache {
   readonly #folder: string;
@@ -30,7 +35,7 @@ export class UploadCache {
 
   /**
    * Records an upload durably, in place of the earlier one that the caller knew of.
-   * @returns the URL that counts: another process's, if that was first to upload the same bytes
+   * @returns the URL to send: another process's, if that was first to upload the same bytes and its URL is reusable
    * @throws StateFolderError
    */
   async record(key: UploadKey, url: string, earlier: string | null): Promise<string> {
@@ -39,11 +44,11 @@ export class UploadCache {
       await makeFolder(this.#folder, 0o700);
       const file = this.#fileOf(key);
       const text = `${JSON.stringify({ url, sha256: key.sha256 })}\n`;
-      if (now !== earlier && now !== null) return now;
+      if (now !== earlier && now !== null && isReusable(now)) return now;
       if (now === null && (await createWhole(file, text, 0o600))) return url;
-      // Either the earlier one, or a file that holds no URL.
+      // The file holds the earlier URL, one with a query, or none.
       const other = now === null ? await this.find(key) : null;
-      if (other !== null) return other;
+      if (other !== null && isReusable(other)) return other;
       await replaceWhole(file, text, 0o600);
       return url;
     });

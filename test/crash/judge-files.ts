@@ -5,10 +5,10 @@ import { ledgerTasks, ownImages, savedDigests } from "./disk.ts";
 import type { Place } from "./scenarios.ts";
 import type { CrashWorld } from "./world.ts";
 
-/** What proves that a folder can be written to: a crash may leave one, and the next proof removes it. */
-const PROBE = /^\.imggen\b.*\.probe$/;
-/** What a crashed download left, or a reservation of a name. */
-const TEMPORARY = /^\.imggen\b.*\.(part|claim-\d+\.\w+)$/;
+/** Files that prove that a folder can be written to: each crash may leave one, which is removed after a day. */
+const PROBE = /^\.imggen\.[0-9a-f]{8}$/;
+/** The draft of a crashed download, or a reservation of a name. */
+const TEMPORARY = /^\.\d{8}T\d{9}-[0-9a-f]{8}\.[0-9a-f]{8}$|^\.imggen\b.*\.claim-\d+\.\w+$/;
 
 /** The id of a batch's folder, and what a crash while it was made has left. */
 const FOLDER_ID = /^\.imggen-batch$/;
@@ -26,7 +26,8 @@ export function judgeFiles(world: CrashWorld): string[] {
     digests.delete(name);
   }
   const names = [...digests.keys()];
-  for (const kind of [PROBE, FOLDER_ID, FOLDER_ID_DRAFT])
+  for (const name of names) if (PROBE.test(name)) digests.delete(name);
+  for (const kind of [FOLDER_ID, FOLDER_ID_DRAFT])
     digests.delete(names.find((name) => kind.test(name)) ?? "");
   wrong.push(...judgeSidecars(world, digests));
   // A disk may fail at the very moment of tidying up.

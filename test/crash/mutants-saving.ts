@@ -26,7 +26,7 @@ export const SAVING_MUTANTS: Mutant[] = [
     edits: [without("finish", "sync")],
     shows: {
       scenario: SCENARIOS.plain,
-      at: /^power cut: bytes at operation \d+, (open out|sync out|unlink .*\.part)$/,
+      at: /^power cut: bytes at operation \d+, (open out|sync out|unlink \.\d{8}T.*)$/,
     },
   },
   {
@@ -44,13 +44,13 @@ export const SAVING_MUTANTS: Mutant[] = [
   },
   {
     bug: "what a crashed download left is never removed",
-    edits: [never("saveImage", "recovering")],
-    shows: { scenario: SCENARIOS.plain, at: /^kill-after at operation \d+, write .*\.part$/ },
+    edits: [without("saveImages", "sweepLeftovers")],
+    shows: { scenario: SCENARIOS.plain, at: /^kill-after at operation \d+, write \.\d{8}T.*$/ },
   },
   {
     bug: "two processes share the name of a temporary file",
     edits: [
-      instead("saveImage", "ownedName", `".imggen-download.part"`),
+      instead("saveImage", "draftName", `".imggen-download"`),
       instead(
         "attemptFetch",
         "DiskFile.createInBackground",

@@ -9,6 +9,7 @@ import {
   stat,
   symlink,
   truncate,
+  utimes,
   writeFile,
 } from "node:fs/promises";
 import { platform } from "node:os";
@@ -32,7 +33,7 @@ const KILLED_AT_PROBE = `data:text/javascript,${encodeURIComponent(`
   const { openSync } = fs;
   fs.openSync = (file, ...rest) => {
     const fd = openSync(file, ...rest);
-    if (String(file).endsWith(".probe")) process.kill(process.pid, "SIGKILL");
+    if (/\\/\\.imggen\\.[0-9a-f]{8}$/.test(file)) process.kill(process.pid, "SIGKILL");
     return fd;
   };
   syncBuiltinESMExports();
@@ -144,7 +145,7 @@ it("EIO in the ledger after the submit: the id is printed, the image saved, and 
 
 it("EIO while the image is written (write): save_failed, and resume saves it", async () => {
   const { world } = await serviceWorld();
-  const env = failingDisk({ operation: "write", code: "EIO", match: ".part" });
+  const env = failingDisk({ operation: "write", code: "EIO", match: `${path.sep}out${path.sep}.2` });
   expect(await world.afterGenerate([], { env })).toEqual(NOT_SAVED);
   expect(await world.afterResume(["task-1"])).toEqual(SAVED);
 });
@@ -287,12 +288,15 @@ it("nothing that another user or program has put into the output folder makes it
   expect(files).toEqual([".imggen.probe/", "a-fox-task1.png"]);
 });
 
-it("probe files that a killed process left in the output folder are removed", async () => {
+it("probe files that a killed process left in the output folder are removed after a day", async () => {
   const { world } = await serviceWorld();
   const env = { NODE_OPTIONS: `--import ${KILLED_AT_PROBE}` };
   for (let round = 0; round < 3; round++) {
     expect((await world.generate([], { env })).signal).toBe("SIGKILL");
-    expect(await readdir(world.out)).toHaveLength(1);
+    const left = await readdir(world.out);
+    expect(left).toHaveLength(1);
+    const twoDaysAgo = Date.now() / 1000 - 2 * 24 * 3600;
+    for (const name of left) await utimes(path.join(world.out, name), twoDaysAgo, twoDaysAgo);
   }
   expect(await world.afterGenerate()).toEqual(SAVED);
 });

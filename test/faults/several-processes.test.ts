@@ -1,6 +1,6 @@
 import { type ChildProcess, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
+import { copyFile, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { accepts } from "../support/batch-world.ts";
@@ -207,17 +207,17 @@ it("login beside logout: the settings are one or the other, never damaged", asyn
 it("two machines in one folder: resume on one leaves alone what the other may still be downloading", async () => {
   const half = WHOLE.subarray(0, WHOLE.length - 9);
   const { server, world } = await serviceWorld({ file: inTurn(replies(half), replies(WHOLE)) });
-  const parts = async () => (await readdir(world.out)).filter((name) => name.endsWith(".part"));
+  const drafts = async () => (await readdir(world.out)).filter((name) => name.startsWith("."));
   await killed(
-    await startedWhen(world, async () => server.requests.length >= 3 && (await parts()).length > 0),
+    await startedWhen(world, async () => server.requests.length >= 3 && (await drafts()).length > 0),
   );
-  const [part = ""] = await parts();
-  // As if it were of a process of a machine that has another name.
-  const others = part.replace(/-[0-9a-f]{8}(-\d+-\w*-[0-9a-f]{8}\.part)$/, "-00000000$1");
-  expect(others).not.toBe(part);
-  await rename(path.join(world.out, part), path.join(world.out, others));
+  const [own = ""] = await drafts();
+  // As if another machine were at work on a task of its own.
+  const others = own.replace(/-[0-9a-f]{8}(\.[0-9a-f]{8})$/, "-00000000$1");
+  expect(others).not.toBe(own);
+  await copyFile(path.join(world.out, own), path.join(world.out, others));
   expect((await world.resume()).code).toBe(0);
-  expect(await parts()).toEqual([others]);
+  expect(await drafts()).toEqual([others]);
 });
 
 /** Starts a command as a container would: its process numbers count from 1, the rest it shares. */

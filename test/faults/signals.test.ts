@@ -188,7 +188,8 @@ it.each(MOMENTS.filter(([, { twice }]) => twice))(
     // It dies of the signal, which a shell shows as 130 too, where a thread is still busy with the disk.
     const exit = expect.toBeOneOf([130, "SIGINT"]);
     expect(await world.aftermath(run)).toMatchObject({ exit, type: "interrupted" });
-    for (const name of await world.files()) expect(name).toMatch(/\.png$|^\.imggen-.*\.(part|claim-1)( |$)/);
+    for (const name of await world.files())
+      expect(name).toMatch(/\.png$|^\.imggen-.*\.claim-1( |$)|^\.\d{8}T\d{9}-[0-9a-f]{8}\.[0-9a-f]{8}( |$)/);
     await expectResumed(world, resumed);
   },
 );
@@ -426,10 +427,10 @@ async function stoppedUnread(program: ChildProcess, signal: NodeJS.Signals) {
   return { elapsedMs: performance.now() - sentMs, ended: code ?? endedBy, stderr };
 }
 
-/** The temporary files of images in the ledger's folder. */
+/** The drafts of images in the ledger's folder. */
 async function stagedFiles(world: ProgramWorld): Promise<string[]> {
   const names = await readdir(path.join(world.home, "state/tasks"));
-  return names.filter((name) => name.startsWith(".imggen-"));
+  return names.filter((name) => /^\.\d{8}T/.test(name));
 }
 
 /** A world with a named pipe that no process has opened. */

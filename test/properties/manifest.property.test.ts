@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { MANIFEST_COLUMNS } from "../../src/core/manifest/columns.ts";
 import type { ManifestEntry, RowValues } from "../../src/core/manifest/entry.ts";
+import { MANIFEST_COLUMNS } from "../../src/core/manifest/entry.ts";
 import { entriesOf } from "../core/manifest/entries.ts";
 import { share } from "../support/holds.ts";
 import { drafts } from "../support/requests.ts";

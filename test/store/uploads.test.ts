@@ -39,6 +39,14 @@ it("replaces the URL that the caller knew of, and no newer one", async () => {
   expect(await cache.find(KEY)).toBe(B);
 });
 
+it("gives no other process a URL with a query, which may be a signature that expires", async () => {
+  const cache = new UploadCache(await temporaryFolder());
+  const [signed, other] = [`${A}?signature=a`, `${A}?signature=b`];
+  expect(await cache.record(KEY, signed, null)).toBe(signed);
+  expect(await cache.record(KEY, other, null)).toBe(other);
+  expect(await cache.find(KEY)).toBe(other);
+});
+
 it.each(["", "{", "null", '{"url":1}'])(
   "takes a damaged record (%j) for none, and replaces it",
   async (text) => {

@@ -4,8 +4,8 @@ import { FIELD_LABELS, type Labels } from "../../models/rules/rule.ts";
 import type { CheckedRequest, RequestInput } from "../../task/request.ts";
 import { ManifestError, type ManifestProblem } from "../engine/errors.ts";
 import { isPlaceholder } from "../images/file-name.ts";
-import { columnOf } from "../manifest/columns.ts";
 import {
+  columnOf,
   fillTemplate,
   type ManifestEntry,
   missingProblem,

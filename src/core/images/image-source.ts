@@ -22,11 +22,6 @@ export type ImageSource =
 /** A source of one existing image. */
 export type OneImage = Extract<ImageSource, { kind: "url" | "made" }>;
 
-/** The warning about a free request that has made more images than requested. */
-export function severalMade(others: number): string {
-  return `${others + 1} images came for one request; the first one is saved.`;
-}
-
 /**
  * The images at result URLs.
  * @param poll asks the service for all URLs again, in their order

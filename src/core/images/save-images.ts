@@ -12,8 +12,8 @@ import type { TaskDeps } from "../engine/deps.ts";
 import { BadImageError, DownloadFailedError, SaveFailedError } from "../engine/errors.ts";
 import { copyImage, isWhole } from "./copy-image.ts";
 import { type DownloadedImage, diskFailure, downloadImage, writeImage } from "./download-image.ts";
-import { type ImageSource, type OneImage, severalMade } from "./image-source.ts";
-import { type OwnedKind, ownedName, removeAbandoned } from "./owned-name.ts";
+import { draftName, sweepDrafts } from "./drafts.ts";
+import type { ImageSource, OneImage } from "./image-source.ts";
 import { placeImage } from "./place-image.ts";
 import { sweepReservations } from "./published-names.ts";
 import type { SaveResult, SaveSpec } from "./save-spec.ts";
@@ -35,13 +35,14 @@ export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskD
   const surplus = spec.sources.slice(mostImages);
   if (surplus.length > 0) result.warnings.push(surplusWarning(surplus, mostImages));
   result.files = sources.map(() => null);
+  if (spec.recovering && spec.heldTask !== null) await sweepLeftovers(spec, deps);
   const failures: DownloadFailedError[] = [];
   // The list grows by further images of a reply.
   for (const [at, source] of sources.entries()) {
     deps.signal.throwIfAborted();
     result.files[at] = null;
     try {
-      const image = source.kind === "here" ? await opened(source, sources, spec, result) : source;
+      const image = source.kind === "here" ? await opened(source, sources, result) : source;
       if (image.kind === "none") continue;
       const found = await findSaved(image, at, spec);
       result.files[at] = found ?? (await saveImage(image, at, { ...spec, sources }, result, deps));
@@ -97,11 +98,8 @@ async function saveImage(
   } catch (error) {
     throw diskFailure(folder, error);
   }
-  const { processes } = deps.ledger;
-  const kind = { prefix: `.imggen-${spec.stem}-${index}-`, extension: ".part" };
-  if (spec.recovering && spec.owned) await removeLeftovers(folder, kind, deps);
-  // Named after this process: another process on the same task must never write into a file that this one publishes.
-  const temporary = path.join(folder, ownedName(kind, processes.self));
+  // The name is random: another process on the same task must never write into a file that this one publishes.
+  const temporary = path.join(folder, draftName(spec.heldTask));
   const copied = spec.copies[at] ? await copyImage(spec.copies[at], temporary, deps.fileMode) : null;
   const fetched = copied ?? (await staged(source, at, temporary, spec, deps));
   const placed = await placeImage(fetched, index, spec, result, deps);
@@ -138,8 +136,7 @@ function staged(
 async function opened(
   { request, read }: Extract<ImageSource, { kind: "here" }>,
   sources: ImageSource[],
-  { savesAll }: SaveSpec,
-  { rest, warnings }: SaveResult,
+  { rest }: SaveResult,
 ): Promise<OneImage> {
   const images = await read().catch((error: unknown) => {
     if (error instanceof ProviderError) throw new BadImageError(clauseOf(error.message));
@@ -147,11 +144,10 @@ async function opened(
   });
   const [image = images[0], ...others] = images.length > 1 ? images.filter(isUsable) : images;
   if (image === undefined) throw new BadImageError("there is no image in it");
-  const saved = savesAll ? others.slice(0, MOST_IMAGES - 1) : [];
+  const saved = others.slice(0, MOST_IMAGES - 1);
   sources.push(...saved.map((other) => ({ kind: "made", image: other }) as const));
   const count = images.length - 1 - saved.length;
-  if (count > 0 && savesAll) rest.push({ request, count });
-  else if (count > 0) warnings.push(severalMade(count));
+  if (count > 0) rest.push({ request, count });
   return { kind: "made", image };
 }
 
@@ -160,11 +156,14 @@ function isUsable(image: MadeImage): boolean {
   return image.kind !== "bytes" || inspectBytes(image.bytes).ok;
 }
 
-/** Removes temporary files of dead processes; those that may be in use are left alone. */
-async function removeLeftovers(folder: string, kind: OwnedKind, { ledger, clock }: TaskDeps): Promise<void> {
+/** Removes what earlier processes on this task have left. */
+async function sweepLeftovers(
+  { destination, heldTask }: SaveSpec,
+  { ledger, clock }: TaskDeps,
+): Promise<void> {
+  const folder = destination.kind === "file" ? path.dirname(destination.path) : destination.folder;
   // An earlier process may have staged the image for its standard output.
-  for (const each of new Set([folder, ledger.folder]))
-    await removeAbandoned(each, kind, ledger.processes, clock.now());
+  for (const each of [folder, ledger.folder]) await sweepDrafts(each, heldTask, clock.now());
   await sweepReservations(folder, ledger.processes);
 }
 

@@ -15,16 +15,12 @@ export interface SaveSpec {
   sources: readonly ImageSource[];
   /** The most that are downloaded. */
   mostImages: number;
-  /** Whether all images of one request are saved, or only the first. */
-  savesAll: boolean;
   /** The files of an earlier run, by the position of their image; downloaded again only if the file is gone or changed. */
   saved: readonly (SavedFile | null)[];
   /** Files of these images elsewhere, by the same position: copied, where they are whole, rather than downloaded. */
   copies: readonly (SavedFile | null)[];
-  /** Start of the temporary files' names; the same in every process that works on this task. */
-  stem: string;
-  /** Whether this process has claimed the task. */
-  owned: boolean;
+  /** Ledger id of the task if this process holds it, else null. */
+  heldTask: string | null;
   /** The time of the submit, for names: a resumed task then gets the same name. */
   date: Date;
   /** `--overwrite` keeps a file that is as new as this, in milliseconds since the epoch: it may be another process's. */

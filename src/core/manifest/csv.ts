@@ -1,155 +1,168 @@
 import { CsvError, parse } from "csv-parse/sync";
+import { editDistance } from "../../models/edit-distance.ts";
+import { REQUEST_FIELDS } from "../../task/request-fields.ts";
 import type { ManifestProblem } from "../engine/errors.ts";
-import { LONGEST_LINE_BYTES, type ManifestLine } from "./lines.ts";
-
-/** A record's cells, and the line where it starts. */
-export interface CsvRecord {
-  line: number;
-  cells: string[];
-}
+import {
+  COLUMN_LIST,
+  columnOf,
+  type ManifestColumn,
+  type ManifestEntry,
+  nearNames,
+  type OtherColumns,
+  placeholdersIn,
+  quoted,
+  type RawValues,
+  type ReadOptions,
+  repeatedColumn,
+} from "./entry.ts";
+import { MAX_LINE_BYTES, type ManifestLine, readLines, withLineFeeds } from "./lines.ts";
+import { checkValues } from "./row-values.ts";
 
 /**
- * The records of a CSV manifest (RFC 4180), by csv-parse: a misplaced quote is a problem, and its record is left out.
- * Cells may span lines, whose line ends become LF. Blank lines are skipped, and records of nothing but separators, which
- * spreadsheets write.
+ * Reads a header that names the columns in any order, then one record for each row. An empty cell is not set; spreadsheets
+ * leave out empty ones at the end of a row, or add some.
  */
-export async function* readRecords(
-  lines: AsyncIterable<ManifestLine>,
-  separator: string,
-): AsyncGenerator<CsvRecord | ManifestProblem> {
-  const unread = new UnreadLines(separator);
-  for await (const line of lines) {
-    // Without the text of one line it is not known which quotes open and which close.
-    if (line.cut) {
-      yield* unread.records();
-      yield { line: line.number, message: `${line.problem}; ${NO_MORE}` };
-      return;
-    }
-    unread.add(line);
-    if (!unread.areEnough) continue;
-    yield* unread.records();
-    if (!unread.areTooLong) continue;
-    const { line: opened } = unread.openQuote();
-    yield { line: opened, message: `a record longer than 1 MiB (is a quote not closed?); ${NO_MORE}` };
+export function* readCsv(bytes: Buffer, options: ReadOptions): Generator<ManifestEntry> {
+  const lines = readLines(bytes);
+  let header = nextLine(lines);
+  const declared = header && declaredSeparator(header.text);
+  const skipped = declared === undefined ? 0 : (header?.number ?? 0);
+  if (declared !== undefined) header = nextLine(lines);
+  if (header === undefined) return;
+  if (header.problem !== null) {
+    yield { line: header.number, message: header.problem };
     return;
   }
-  yield* unread.records();
-  if (unread.isEmpty) return;
-  const { line, cell } = unread.openQuote();
-  yield* unread.problems({ line, message: `cell ${cell}: a quote that opens here is not closed` });
+  const separator = declared ?? separatorOf(header.text);
+  let columns: Columns | undefined;
+  for (const found of readRecords(bytes, separator, skipped)) {
+    if ("message" in found) {
+      yield found;
+      // Without a readable header, the first record would be taken for the header.
+      if (columns === undefined) return;
+    } else if (columns === undefined) {
+      columns = found.cells.map((cell) => columnOf(cell) ?? cell.trim());
+      for (const message of headerProblems(columns, options)) yield { line: found.line, message };
+      // Every row would have the same problem.
+      if (
+        !columns.includes("prompt") &&
+        (options.template === undefined || lacking(columns, options.template)[0])
+      )
+        return;
+    } else yield* readRow(found, columns, separator, options);
+  }
+}
+
+/** Returns the next line that is not blank. */
+function nextLine(lines: Iterator<ManifestLine>): ManifestLine | undefined {
+  for (let next = lines.next(); !next.done; next = lines.next())
+    if (next.value.problem !== null || next.value.text.trim() !== "") return next.value;
+  return undefined;
+}
+
+/** A record's cells, and the line where it starts. */
+interface CsvRecord {
+  line: number;
+  cells: string[];
 }
 
 const INSIDE = 'a quote out of place; inside a quoted cell a quote is written twice ("")';
 const OUTSIDE =
   'a quote out of place; a cell that holds one is put in quotes, and the quote written twice ("")';
-const NO_MORE = "nothing below is read";
+const TOO_LONG = "a record longer than 1 MiB (is a quote not closed?)";
 
-/** So much text is parsed at once, in characters. */
-const ENOUGH = 64 * 1024;
-
-/** Lines that are not parsed yet. After `records`, those of a record that is still open are left. */
-class UnreadLines {
-  readonly #separator: string;
-  #lines: ManifestLine[] = [];
-  #length = 0;
-  #enough = ENOUGH;
-
-  constructor(separator: string) {
-    this.#separator = separator;
-  }
-
-  get isEmpty(): boolean {
-    return this.#lines.length === 0;
-  }
-
-  get areEnough(): boolean {
-    return this.#length >= this.#enough;
-  }
-
-  get areTooLong(): boolean {
-    return this.#length > LONGEST_LINE_BYTES;
-  }
-
-  add(line: ManifestLine): void {
-    this.#lines.push(line);
-    this.#length += line.text.length + 1;
-  }
-
-  *records(): Generator<CsvRecord | ManifestProblem> {
-    while (!this.isEmpty) {
-      const { records, error } = parsed(`${this.#text()}\n`, this.#separator);
-      let end = 0;
-      for (const record of records) {
-        yield* this.#record(record, end);
-        end = record.end;
-      }
-      this.#drop(end);
-      if (error?.code === "CSV_QUOTE_NOT_CLOSED") break;
-      const isWhole = error === null;
-      const bad = isWhole ? this.#lines.length : error.lines - end;
-      const number = this.#lines[bad - 1]?.number ?? 0;
-      yield* this.problems(isWhole ? null : { line: number, message: quoteProblem(error) }, bad);
-      this.#drop(bad);
+/**
+ * Yields the records of a CSV text (RFC 4180) and its problems, in the order of their lines. A misplaced quote is a
+ * problem, and the text is read again from the line below it. Blank lines are skipped, and records of nothing but
+ * separators, which spreadsheets write.
+ * @param skipped number of lines above the header
+ */
+function* readRecords(
+  bytes: Buffer,
+  separator: string,
+  skipped: number,
+): Generator<CsvRecord | ManifestProblem> {
+  const problems = new LineProblems(bytes);
+  let rest = withLineFeeds(bytes);
+  rest = rest.subarray(startOfLine(rest, skipped));
+  let above = skipped;
+  while (rest.length > 0) {
+    const { records, error } = parsed(rest, separator);
+    let end = 0;
+    let endLine = 0;
+    for (const record of records) {
+      const line = above + record.line;
+      const lastBad = yield* problems.upTo(above + record.endLine);
+      if (record.end - end > MAX_LINE_BYTES && lastBad < line) yield { line, message: TOO_LONG };
+      else if (lastBad < line) yield { line, cells: record.cells };
+      ({ end, endLine } = record);
     }
-    // What is open is parsed again, but not at every line.
-    this.#enough = Math.max(ENOUGH, Math.min(2 * this.#length, LONGEST_LINE_BYTES + 1));
+    if (error === null && records.length < RECORDS_AT_ONCE) break;
+    if (error !== null) {
+      const isOpen = error.code === "CSV_QUOTE_NOT_CLOSED";
+      const { line, message } = isOpen
+        ? openQuote(rest.subarray(end), separator, endLine)
+        : { line: error.lines, message: quoteProblem(error) };
+      // A line has one problem, the first.
+      const lastBad = yield* problems.upTo(above + line);
+      if (lastBad < above + line) yield { line: above + line, message };
+      if (isOpen) break;
+      end += startOfLine(rest.subarray(end), error.lines - endLine);
+      endLine = error.lines;
+    }
+    rest = rest.subarray(end);
+    above += endLine;
+  }
+  yield* problems.upTo(Number.POSITIVE_INFINITY);
+}
+
+/** The lines of a text that cannot be used, read in step with its records. */
+class LineProblems {
+  readonly #lines: Iterator<ManifestLine>;
+  #number = 0;
+  #lastBad = 0;
+
+  constructor(bytes: Buffer) {
+    this.#lines = readLines(bytes);
   }
 
-  /** The quote that is not closed: its line, and its cell's number. */
-  openQuote(): { line: number; cell: number } {
-    const [record] = parsed(`${this.#text()}"`, this.#separator).records;
-    const at = this.#lines.length - 1 - breaksIn(record?.cells.at(-1) ?? "");
-    return { line: this.#lines[at]?.number ?? 0, cell: record?.cells.length ?? 1 };
-  }
-
-  /** What is wrong with the first lines themselves and one thing more, in order. A line has one problem, the first. */
-  *problems(more: ManifestProblem | null, count = this.#lines.length): Generator<ManifestProblem> {
-    const lineProblems = this.#lines.slice(0, count).flatMap(({ number, problem }) => {
-      return problem === null ? [] : [{ line: number, message: problem }];
-    });
-    const isNew = more !== null && lineProblems.every(({ line }) => line !== more.line);
-    yield* (isNew ? [...lineProblems, more] : lineProblems).sort((a, b) => a.line - b.line);
-  }
-
-  /** A record, or what is wrong with its lines and those that were skipped before it. */
-  *#record({ cells, start, end }: ParsedRecord, from: number): Generator<CsvRecord | ManifestProblem> {
-    const lines = this.#lines.slice(from, end);
-    for (const { number, problem } of lines) if (problem !== null) yield { line: number, message: problem };
-    if (lines.slice(start - from).every(({ problem }) => problem === null))
-      yield { line: this.#lines[start]?.number ?? 0, cells };
-  }
-
-  #drop(count: number): void {
-    const dropped = this.#lines.splice(0, count);
-    for (const { text } of dropped) this.#length -= text.length + 1;
-  }
-
-  /** The parser counts a carriage return as a line; only lines that are left out have one. */
-  #text(): string {
-    return this.#lines.map(({ text }) => text.replaceAll("\r", " ")).join("\n");
+  /** Yields the problems of further lines. @returns the last line with a problem so far, 0 if there is none */
+  *upTo(line: number): Generator<ManifestProblem, number> {
+    while (this.#number < line) {
+      const { value, done } = this.#lines.next();
+      if (done) break;
+      this.#number = value.number;
+      if (value.problem === null) continue;
+      this.#lastBad = value.number;
+      yield { line: value.number, message: value.problem };
+    }
+    return this.#lastBad;
   }
 }
 
-/** A record, and the offsets of its first line and of the line after its last. */
-interface ParsedRecord {
-  cells: string[];
-  start: number;
+/** Limits the memory for records that are parsed and not yet checked. */
+const RECORDS_AT_ONCE = 10_000;
+
+/** A record, its first and last line from 1, and the offset of its end. */
+interface ParsedRecord extends CsvRecord {
+  endLine: number;
   end: number;
 }
 
-/** The records of a text, and the error that ended it. */
-function parsed(text: string, separator: string): { records: ParsedRecord[]; error: QuoteError | null } {
+/** Returns the first records of a text, and the error that ended it. */
+function parsed(bytes: Buffer, separator: string): { records: ParsedRecord[]; error: QuoteError | null } {
   const records: ParsedRecord[] = [];
   try {
-    parse(text, {
+    parse(bytes, {
       delimiter: separator,
       record_delimiter: "\n",
       relax_column_count: true,
       skip_empty_lines: true,
       skip_records_with_empty_values: true,
-      on_record(cells: string[], { lines }) {
+      to: RECORDS_AT_ONCE,
+      on_record(cells: string[], { lines, bytes: end }) {
         const breaks = cells.reduce((sum, cell) => sum + breaksIn(cell), 0);
-        records.push({ cells, start: lines - 1 - breaks, end: lines });
+        records.push({ cells, line: lines - breaks, endLine: lines, end });
         return null;
       },
     });
@@ -160,7 +173,7 @@ function parsed(text: string, separator: string): { records: ParsedRecord[]; err
   }
 }
 
-/** An error of the parser's, with the number of the line in the text, and of the cell before that with the quote. */
+/** The parser's error, with the number of the line in the text, and of the cell before that with the quote. */
 type QuoteError = CsvError & { lines: number; column: number };
 
 function isQuoteError(error: CsvError): error is QuoteError {
@@ -171,6 +184,133 @@ function quoteProblem({ code, column }: QuoteError): string {
   return `cell ${column + 1}: ${code === "CSV_INVALID_CLOSING_QUOTE" ? INSIDE : OUTSIDE}`;
 }
 
+/** Finds the quote that is not closed in a text's last record, by closing it. */
+function openQuote(record: Buffer, separator: string, above: number): ManifestProblem {
+  const [closed] = parsed(Buffer.concat([record, Buffer.from('"')]), separator).records;
+  const { cells = [""], endLine = 1 } = closed ?? {};
+  const line = above + endLine - breaksIn(cells.at(-1) ?? "");
+  return { line, message: `cell ${cells.length}: a quote that opens here is not closed` };
+}
+
+/** Returns the offset behind so many line ends. */
+function startOfLine(bytes: Buffer, lines: number): number {
+  let start = 0;
+  for (let count = 0; count < lines; count += 1) {
+    const end = bytes.indexOf("\n", start);
+    if (end === -1) return bytes.length;
+    start = end + 1;
+  }
+  return start;
+}
+
 function breaksIn(cell: string): number {
   return cell.split("\n").length - 1;
+}
+
+/** The names in the header: those of a request's columns as `ManifestColumn` spells them. */
+type Columns = readonly string[];
+
+const SEPARATORS: Readonly<Record<string, string>> = {
+  ",": "comma",
+  ";": "semicolon",
+  "\t": "tab",
+  "|": "bar",
+};
+
+/** What a first line says that separates cells: `sep=;`, as spreadsheets write and read it. Undefined for any other line. */
+function declaredSeparator(line: string): string | undefined {
+  return /^"?sep=([^\s\w"]|\t)"?\1*$/i.exec(line)?.[1];
+}
+
+/** What separates the cells of a header, outside quotes. If it has several, what makes most known columns of it. */
+function separatorOf(header: string): string {
+  const bare = header.replace(/"[^"]*"?/g, (cell) => cell.replace(/[",;\t]/g, " "));
+  const columnCount = (separator: string) => bare.split(separator).filter((cell) => columnOf(cell)).length;
+  const there = [",", ";", "\t"].filter((separator) => bare.includes(separator));
+  return there.sort((a, b) => columnCount(b) - columnCount(a))[0] ?? ",";
+}
+
+function headerProblems(columns: Columns, options: ReadOptions): string[] {
+  const { template } = options;
+  const near = nearNames(
+    columns.filter((name) => columnOf(name) === undefined),
+    options,
+  );
+  const problems = [...near.map(({ message }) => message), ...repeated(columns)];
+  if (columns.includes("prompt")) return problems;
+  if (template !== undefined) return [...lackingProblems(columns, template), ...problems];
+  if (near.some(({ meant }) => meant === "prompt")) return problems;
+  if (columns.every((name) => columnOf(name) === undefined))
+    return [`the first record names no known column; ${advice(columns)}`];
+  return ["there is no column prompt", ...problems];
+}
+
+/** The names that a template asks for and the manifest does not have. */
+function lacking(columns: Columns, template: string): string[] {
+  return placeholdersIn(template).filter((name) => !columns.includes(columnOf(name) ?? name));
+}
+
+function lackingProblems(columns: Columns, template: string): string[] {
+  return lacking(columns, template).map((name) => {
+    const mostSlips = Math.min(2, Math.floor(name.length / 3));
+    const slips = (column: string) => editDistance(column.toLowerCase(), name.toLowerCase());
+    const meant = columns.find((column) => slips(column) <= mostSlips);
+    const near = meant === undefined ? "" : `; did you mean ${quoted(meant)}?`;
+    return `there is no column ${quoted(name)} for --template${near}`;
+  });
+}
+
+function advice(columns: Columns): string {
+  const isOther = columns[0]?.includes("|");
+  return isOther ? "columns are separated by commas, semicolons or tabs" : `known are ${COLUMN_LIST}`;
+}
+
+function repeated(columns: Columns): string[] {
+  const twice = columns.filter((name, index) => name !== "" && columns.indexOf(name) < index);
+  return [...new Set(twice)].map(repeatedColumn);
+}
+
+function* readRow(
+  { line, cells }: CsvRecord,
+  columns: Columns,
+  separator: string,
+  options: ReadOptions,
+): Generator<ManifestEntry> {
+  if (cells.slice(columns.length).some((cell) => cell.trim() !== "")) {
+    yield { line, message: cellCountProblem(cells.length, columns.length, separator) };
+    return;
+  }
+  const others = otherColumns(cells, columns);
+  const checked = checkValues(rawValues(cells, columns, options), others, options);
+  if ("values" in checked) yield { line, values: checked.values, ...(others.size > 0 && { others }) };
+  else for (const message of checked.problems) yield { line, message };
+}
+
+function cellCountProblem(cells: number, columns: number, separator: string): string {
+  const name = SEPARATORS[separator] ?? separator;
+  return `${cells} cells where the header has ${columns}; a cell with a ${name} in it is put in quotes`;
+}
+
+/** The prompt is kept as written; other cells are trimmed. A blank prompt is none if a template makes one. */
+function rawValues(cells: readonly string[], columns: Columns, { template }: ReadOptions): RawValues {
+  const raw: RawValues = {};
+  columns.map(columnOf).forEach((column, index) => {
+    const cell = cells[index] ?? "";
+    if (column === "prompt" && (template === undefined || cell.trim() !== "")) raw.prompt = cell;
+    else if (column !== undefined) raw[column] = cellValue(column, cell.trim());
+  });
+  return raw;
+}
+
+function otherColumns(cells: readonly string[], columns: Columns): OtherColumns {
+  const unknown = columns.flatMap((name, at): [string, string][] =>
+    name === "" || columnOf(name) !== undefined ? [] : [[name, (cells[at] ?? "").trim()]],
+  );
+  return new Map(unknown);
+}
+
+function cellValue(column: ManifestColumn, cell: string): unknown {
+  if (cell === "") return undefined;
+  const isList = column !== "output" && REQUEST_FIELDS[column] === "texts";
+  return isList ? cell.split(/\s+/) : cell;
 }

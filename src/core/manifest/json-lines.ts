@@ -1,15 +1,18 @@
 import { isJsonObject } from "../../lib/json.ts";
-import { columnOf, nearNames, type RawValues, repeatedColumn } from "./columns.ts";
-import type { ManifestEntry, ReadOptions } from "./entry.ts";
-import type { ManifestLine } from "./lines.ts";
+import {
+  columnOf,
+  type ManifestEntry,
+  nearNames,
+  type RawValues,
+  type ReadOptions,
+  repeatedColumn,
+} from "./entry.ts";
+import { readLines } from "./lines.ts";
 import { asText, checkValues, NO_PROMPT } from "./row-values.ts";
 
-/** One JSON object on each line, with column names as keys. Blank lines are skipped. */
-export async function* readJsonLines(
-  lines: AsyncIterable<ManifestLine>,
-  options: ReadOptions,
-): AsyncGenerator<ManifestEntry> {
-  for await (const { number: line, text, problem } of lines) {
+/** Reads one JSON object on each line, with column names as keys. Blank lines are skipped. */
+export function* readJsonLines(bytes: Buffer, options: ReadOptions): Generator<ManifestEntry> {
+  for (const { number: line, text, problem } of readLines(bytes)) {
     if (problem !== null) yield { line, message: problem };
     else if (text.trim() !== "") yield* readLine(line, text, options);
   }
@@ -21,7 +24,7 @@ function* readLine(line: number, text: string, options: ReadOptions): Generator<
   else yield { line, message: `not JSON (${parsed.reason}); each line is a whole object` };
 }
 
-/** Values that a program gives as rows: what holds for lines of JSON holds for them. */
+/** Reads the values that a program gives as rows, by the rules for lines of JSON. */
 export async function* readObjects(
   values: Iterable<unknown> | AsyncIterable<unknown>,
   options: ReadOptions,

@@ -1,23 +1,26 @@
-import { readCsv } from "./csv-rows.ts";
+import { readCsv } from "./csv.ts";
 import type { ManifestEntry, ReadOptions } from "./entry.ts";
 import { readJsonLines, readObjects } from "./json-lines.ts";
-import { firstOf, type ManifestLine, readLines, withFirst } from "./lines.ts";
+import { readLines } from "./lines.ts";
 import { formatOfText, type ManifestFormat } from "./manifest-format.ts";
 
-type Reader = (lines: AsyncGenerator<ManifestLine>, options: ReadOptions) => AsyncGenerator<ManifestEntry>;
-
-const READERS: Readonly<Record<ManifestFormat, Reader>> = {
+const READERS: Readonly<
+  Record<ManifestFormat, (bytes: Buffer, options: ReadOptions) => Generator<ManifestEntry>>
+> = {
   txt: readPrompts,
   jsonl: readJsonLines,
   csv: readCsv,
 };
 
+/** Far more than a million prompts: longer input may have no end. */
+const MAX_BYTES = 256 * 1024 * 1024;
+
 /** More rows are a stream without an end, or the work of several batches. */
-const MOST_ROWS = 1_000_000;
+const MAX_ROWS = 1_000_000;
 
 /**
- * Reads a manifest as a stream: its rows and all its problems, each with its line, up to `MOST_ROWS`.
- * Values are not checked against the models. A manifest without rows is a problem too.
+ * Reads a whole manifest, and yields its rows and all its problems, each with its line, up to `MAX_ROWS`. Values are not
+ * checked against the models. A manifest without rows is a problem too.
  * @throws only what `chunks` throws
  */
 export async function* readManifest(
@@ -25,20 +28,38 @@ export async function* readManifest(
   format: ManifestFormat | "detect",
   options: ReadOptions = {},
 ): AsyncGenerator<ManifestEntry> {
-  const lines = readLines(chunks);
-  yield* bounded(format === "detect" ? readDetected(lines, options) : READERS[format](lines, options));
+  const bytes = await readWhole(chunks);
+  if (bytes === null) yield { line: 1, message: "the manifest is longer than 256 MiB; split it" };
+  else yield* bounded(READERS[format === "detect" ? detectedFormat(bytes) : format](bytes, options));
 }
 
-/** As `readManifest`, of the rows that a program gives. */
+/** Does what `readManifest` does, for the rows that a program gives. */
 export function readRows(values: Iterable<unknown> | AsyncIterable<unknown>): AsyncGenerator<ManifestEntry> {
   return bounded(readObjects(values, {}));
 }
 
-async function* bounded(source: AsyncGenerator<ManifestEntry>): AsyncGenerator<ManifestEntry> {
+/** Returns all bytes, or null if there are more than `MAX_BYTES`. */
+async function readWhole(chunks: AsyncIterable<Uint8Array>): Promise<Buffer | null> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of chunks) {
+    size += chunk.length;
+    if (size > MAX_BYTES) return null;
+    parts.push(chunk);
+  }
+  return Buffer.concat(parts, size);
+}
+
+async function* bounded(
+  source: Iterable<ManifestEntry> | AsyncIterable<ManifestEntry>,
+): AsyncGenerator<ManifestEntry> {
   let entries = 0;
   for await (const entry of source) {
-    if (++entries > MOST_ROWS) {
-      yield { line: entry.line, message: TOO_MANY };
+    if (++entries > MAX_ROWS) {
+      yield {
+        line: entry.line,
+        message: "more than 1,000,000 rows; split the manifest. Nothing below is read",
+      };
       return;
     }
     yield entry;
@@ -46,21 +67,17 @@ async function* bounded(source: AsyncGenerator<ManifestEntry>): AsyncGenerator<M
   if (entries === 0) yield { line: 1, message: "the manifest has no rows" };
 }
 
-const TOO_MANY = "more than 1,000,000 rows; split the manifest. Nothing below is read";
-
-async function* readDetected(
-  lines: AsyncGenerator<ManifestLine>,
-  options: ReadOptions,
-): AsyncGenerator<ManifestEntry> {
-  const first = await firstOf(lines);
-  if (first !== undefined) yield* READERS[formatOfText(first.text)](withFirst(first, lines), options);
+function detectedFormat(bytes: Buffer): ManifestFormat {
+  for (const { text, problem } of readLines(bytes))
+    if (problem !== null || text.trim() !== "") return formatOfText(text);
+  return "txt";
 }
 
 const BLANK_OR_COMMENT = /^\s*(?:#|$)/;
 
-/** One prompt on each line, without the spaces around it. Blank lines and lines that begin with `#` are skipped. */
-async function* readPrompts(lines: AsyncIterable<ManifestLine>): AsyncGenerator<ManifestEntry> {
-  for await (const { number: line, text, problem } of lines) {
+/** Reads one prompt on each line, without the spaces around it. Blank lines and lines that begin with `#` are skipped. */
+function* readPrompts(bytes: Buffer): Generator<ManifestEntry> {
+  for (const { number: line, text, problem } of readLines(bytes)) {
     if (problem !== null) yield { line, message: problem };
     else if (!BLANK_OR_COMMENT.test(text)) {
       const prompt = text.trim();

@@ -10,12 +10,14 @@ import {
   type ProviderFields,
   REQUEST_FIELDS,
 } from "../../task/request-fields.ts";
-import { columnOf, type ManifestColumn, type RawValues } from "./columns.ts";
 import {
+  columnOf,
   fillTemplate,
+  type ManifestColumn,
   missingProblem,
   type OtherColumns,
   quoted,
+  type RawValues,
   type ReadOptions,
   type RowValues,
 } from "./entry.ts";

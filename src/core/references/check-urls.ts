@@ -59,11 +59,6 @@ export function signedUntilMs(url: string): number | null {
   return query.has("sig") ? timeMs(query.get("se") ?? "") : null;
 }
 
-/** Whether a URL was signed with temporary credentials: it ends with them, at a time that it does not say. */
-export function isSignedTemporarily(url: string): boolean {
-  return [...new URL(url).searchParams.keys()].some((name) => /^x-(?:amz|goog)-security-token$/i.test(name));
-}
-
 function timeMs(text: string): number | null {
   const ms = Date.parse(text);
   return Number.isNaN(ms) ? null : ms;

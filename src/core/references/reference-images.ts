@@ -1,8 +1,8 @@
 import { UsageError } from "../../lib/error-types.ts";
-import type { UploadCache, UploadKey } from "../../store/uploads.ts";
+import { isReusable, type UploadCache, type UploadKey } from "../../store/uploads.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../engine/deps.ts";
-import { checkUrls, isSignedTemporarily, signedUntilMs } from "./check-urls.ts";
+import { checkUrls } from "./check-urls.ts";
 import { isUnchanged, type ReferenceFile } from "./reference-file.ts";
 import { type UploadCommand, uploadFile } from "./upload-command.ts";
 
@@ -32,7 +32,7 @@ export interface ReferencePlan {
 export interface RequestReferences {
   /** The request by which the ledger knows it; null where that is not known yet. */
   asRecorded(request: GenerationRequest): Promise<GenerationRequest | null>;
-  plan(request: GenerationRequest, nowMs: number): Promise<ReferencePlan>;
+  plan(request: GenerationRequest): Promise<ReferencePlan>;
   /** The last thing before the request is recorded and submitted. */
   ready(
     request: GenerationRequest,
@@ -41,9 +41,6 @@ export interface RequestReferences {
 }
 
 type UploadDeps = Pick<TaskDeps, "connection" | "clock" | "signal" | "onProgress">;
-
-/** A task may wait for its turn at the service before its reference images are fetched. */
-const LEAST_LEFT_MS = 10 * 60_000;
 
 /** A request's reference images, on their way to being URLs that the service can fetch. */
 export class ReferenceImages implements RequestReferences {
@@ -63,12 +60,12 @@ export class ReferenceImages implements RequestReferences {
   }
 
   /**
-   * The request with the URLs of uploads that the service can still fetch, and the files that a submit would upload.
+   * Returns the request with the URLs of reusable uploads, and the files that a submit would upload.
    * @throws StateFolderError
    */
-  async plan(request: GenerationRequest, nowMs: number): Promise<ReferencePlan> {
+  async plan(request: GenerationRequest): Promise<ReferencePlan> {
     const earlier = await this.#earlierUrls();
-    const urls = new Map([...earlier].filter(([, url]) => isLasting(url, nowMs)));
+    const urls = new Map([...earlier].filter(([, url]) => isReusable(url)));
     const uploads = this.#options.files.filter(({ name }) => !urls.has(name));
     return { request: withUrls(request, urls), uploads };
   }
@@ -82,7 +79,7 @@ export class ReferenceImages implements RequestReferences {
     deps: UploadDeps,
   ): Promise<{ request: GenerationRequest; warnings: string[] }> {
     const { checksUrls, label } = this.#options;
-    const { request, uploads } = await this.plan(original, deps.clock.now());
+    const { request, uploads } = await this.plan(original);
     const files = new Set(uploads.map((file) => file.name));
     const urls = [request.image ?? []].flat().filter((image) => !files.has(image));
     const warnings = checksUrls ? await checkUrls(urls, label, deps) : [];
@@ -124,12 +121,6 @@ export class ReferenceImages implements RequestReferences {
     const { command, cache } = this.#options;
     return command === null ? null : cache.find(keyOf(file, command));
   }
-}
-
-/** Whether a URL is not about to end: it has to last until the service has fetched it. */
-function isLasting(url: string, nowMs: number): boolean {
-  const until = signedUntilMs(url) ?? Number.POSITIVE_INFINITY;
-  return until >= nowMs + LEAST_LEFT_MS && !isSignedTemporarily(url);
 }
 
 function keyOf({ sha256 }: ReferenceFile, { text: command }: UploadCommand): UploadKey {

@@ -3,8 +3,7 @@ import { shellWord } from "../../lib/shell-word.ts";
 import { isUnknown, type Task } from "../../task/task.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { GeneratorFacts, TaskDeps } from "../engine/deps.ts";
-import { requireFree } from "../images/destination.ts";
-import { prepareDestination } from "../images/prepare-destination.ts";
+import { prepareDestination, requireFree } from "../images/destination.ts";
 import { type CostRules, checkBudget, checkDailyLimit } from "../limits/budget.ts";
 import type { RequestReferences } from "../references/reference-images.ts";
 import { continueEarlier } from "../task/continue.ts";
@@ -87,7 +86,7 @@ async function uploaded(
   deps: TaskDeps,
   say: (warning: string) => Promise<void>,
 ): Promise<GenerationRequest> {
-  await prepareDestination(destination, deps.ledger.processes);
+  await prepareDestination(destination);
   const { request, warnings } = await references.ready(checked.request, deps);
   for (const warning of warnings) await say(warning);
   return request;

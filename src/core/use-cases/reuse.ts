@@ -3,8 +3,7 @@ import type { GenerationRequest } from "../../task/request.ts";
 import { ofOneAccount, type TaskDeps } from "../engine/deps.ts";
 import { ClaimedError, interruptedError } from "../engine/errors.ts";
 import { isCopyOf } from "../images/copy-image.ts";
-import { requireFree } from "../images/destination.ts";
-import { prepareDestination } from "../images/prepare-destination.ts";
+import { prepareDestination, requireFree } from "../images/destination.ts";
 import { pause } from "../polling/wait.ts";
 import { recoveryDestination } from "../task/finish-owned.ts";
 import { reportOf, type TaskReport } from "../engine/report.ts";
@@ -65,7 +64,7 @@ export async function reuseEarlier(
  * @throws what `submitNew` throws
  */
 export async function generateOrReuse(spec: TaskSpec, deps: TaskDeps): Promise<TaskReport> {
-  await prepareDestination(spec.destination, deps.ledger.processes);
+  await prepareDestination(spec.destination);
   for (;;) {
     deps.signal.throwIfAborted();
     const searchedMs = deps.clock.now();

@@ -45,10 +45,11 @@ describe("generate with ComfyUI", () => {
     expect(history.document).toMatchObject([{ service: `comfyui:${double.url}` }]);
   });
 
-  it("warns of the images that it does not save", async () => {
+  it("saves all images, and warns that there are more than requested", async () => {
     const { json } = await comfyWorld({ images: 4 });
     const { document } = await json(FOX);
-    expect(document.warnings).toEqual(["4 images came for one request; the first one is saved."]);
+    expect(document.files).toHaveLength(4);
+    expect(document.warnings).toContain("Requested 1 image, received 4.");
   });
 
   it("leaves it unknown what a paid workflow without an image has cost, and keeps the reply", async () => {

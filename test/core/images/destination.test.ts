@@ -1,15 +1,24 @@
 import { execFileSync } from "node:child_process";
-import { chmod, link, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import {
+  chmod,
+  link,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  symlink,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { SaveFailedError } from "../../../src/core/engine/errors.ts";
-import { resolveDestination } from "../../../src/core/images/destination.ts";
+import { prepareDestination, resolveDestination } from "../../../src/core/images/destination.ts";
+import { draftName } from "../../../src/core/images/drafts.ts";
 import { DEFAULT_TEMPLATE } from "../../../src/core/images/file-name.ts";
-import { ownedName } from "../../../src/core/images/owned-name.ts";
-import { prepareDestination } from "../../../src/core/images/prepare-destination.ts";
 import { UsageError } from "../../../src/lib/error-types.ts";
-import { identity, someProcesses } from "../../support/some-processes.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { tinyDisk } from "../../support/tiny-disk.ts";
 import { words } from "../../support/words.ts";
@@ -140,13 +149,14 @@ describe("preparing the place", () => {
     expect(await readdir(path.join(cwd, "folder"))).toEqual([".imggen.probe"]);
   });
 
-  it("removes what killed processes have left, and nothing of those that are alive", async () => {
+  it("removes what killed processes have left a day ago, and nothing newer", async () => {
     const { cwd, destination } = await resolved("folder");
-    const probe = (pid: number) => ownedName({ prefix: ".imggen-", extension: ".probe" }, identity(pid));
-    const [own, dead] = [probe(2), probe(3)];
-    for (const name of [own, dead]) await writeFile(path.join(cwd, "folder", name), "");
-    await prepareDestination(destination, someProcesses(1, 2).as(1));
-    expect(await readdir(path.join(cwd, "folder"))).toEqual([own]);
+    const [old, recent] = [draftName(null), draftName(null)];
+    for (const name of [old, recent]) await writeFile(path.join(cwd, "folder", name), "");
+    const twoDaysAgo = Date.now() / 1000 - 2 * 24 * 3600;
+    await utimes(path.join(cwd, "folder", old), twoDaysAgo, twoDaysAgo);
+    await prepareDestination(destination);
+    expect(await readdir(path.join(cwd, "folder"))).toEqual([recent]);
   });
 
   it("does nothing for standard output", async () => {

@@ -1,10 +1,9 @@
 import { mkdir, readdir, readFile, stat, symlink, utimes, writeFile } from "node:fs/promises";
-import { hostname } from "node:os";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import type { TaskDeps } from "../../../src/core/engine/deps.ts";
+import { draftName } from "../../../src/core/images/drafts.ts";
 import { atUrls } from "../../../src/core/images/image-source.ts";
-import { ownedName } from "../../../src/core/images/owned-name.ts";
 import { MOST_IMAGES, saveImages } from "../../../src/core/images/save-images.ts";
 import type { SaveResult, SaveSpec } from "../../../src/core/images/save-spec.ts";
 import { systemProcesses } from "../../../src/lib/processes.ts";
@@ -37,13 +36,11 @@ const SPEC = {
   request: { prompt: "a fox", model: "gamma-image-2" },
   copies: [],
   facts: null,
-  stem: "stem",
   date: new Date(2026, 0, 31),
   keepsSinceMs: new Date(2026, 0, 31).getTime(),
   recovering: false,
-  owned: true,
+  heldTask: "20260131T120000000-0123abcd",
   mostImages: MOST_IMAGES,
-  savesAll: true,
 };
 
 const newResult = (): SaveResult => ({ files: [], warnings: [], bad: [], rest: [] });
@@ -81,12 +78,6 @@ async function saving({
   const files = result.files.filter((file) => file !== null);
   const saved = files.map((file) => (file.path === null ? null : path.relative(folder, file.path)));
   return { ...result, files, folder, names, saved, ...world };
-}
-
-/** The temporary file of a process that has ended. */
-function partOf(host: string): string {
-  const { self } = systemProcesses();
-  return ownedName({ prefix: ".imggen-stem-1-", extension: ".part" }, { ...self, host, pid: 0x7fff_fff0 });
 }
 
 const file = (folder: string, name: string, overwrite = false): Destination => ({
@@ -314,7 +305,7 @@ describe("an image for standard output", () => {
     expect(Buffer.concat(written).equals(png())).toBe(true);
     expect(await readdir(folder)).toEqual([]);
     const left = await readdir(stateFolder, { recursive: true }).catch(() => []);
-    expect(left.filter((name) => name.endsWith(".part"))).toEqual([]);
+    expect(left.filter((name) => path.basename(name).startsWith("."))).toEqual([]);
   });
 
   it("is the first; what else comes goes to the folder", async () => {
@@ -363,13 +354,13 @@ describe("after a crash", () => {
   });
 
   it.each([
-    ["was left half done is taken away", hostname(), true, false],
-    ["a process of another machine may be at is left alone", "elsewhere", true, true],
-    ["another may be at is left alone by one that does not own the task", hostname(), false, true],
-  ])("what %s", async (_what, host, owned, isLeft) => {
-    const part = partOf(host);
-    const { names } = await saving({ recovering: true, owned, existing: { [part]: "half" } });
-    expect(names).toEqual([...(isLeft ? [part] : []), "a-fox.png"]);
+    ["of its task are removed by the process that holds it", SPEC.heldTask, SPEC.heldTask, false],
+    ["of another task are left alone", "20260131T120000000-4567abcd", SPEC.heldTask, true],
+    ["of its task are left alone by a process that does not hold it", SPEC.heldTask, null, true],
+  ])("drafts %s", async (_what, task, heldTask, isLeft) => {
+    const draft = draftName(task);
+    const { names } = await saving({ recovering: true, heldTask, existing: { [draft]: "half" } });
+    expect(names).toEqual([...(isLeft ? [draft] : []), "a-fox.png"]);
   });
 
   it("without one, an equal file of the user's own is not taken for the image", async () => {
@@ -393,7 +384,7 @@ it("two that save one task at once, neither owning it, never write into each oth
       sources: atUrls([`${server.origin}/0`], async () => null, false),
       saved: [],
       recovering: true,
-      owned: false,
+      heldTask: null,
       destination: { ...world.destination, folder } as Destination,
     };
     await saveImages(spec, result, world.deps);

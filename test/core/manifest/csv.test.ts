@@ -254,19 +254,33 @@ describe("a manifest in CSV", () => {
     ]);
   });
 
-  it("stops where a line or a record is too long to be kept, and says so", async () => {
+  it("keeps out a line or a record that is too long, and a quote that is never closed", async () => {
     const long = "x".repeat(1024 * 1024 + 1);
-    expect(await csv(`prompt,model\na,b\n"${long}\nc,d\n`, 65_536)).toEqual([
+    expect(await csv(`prompt,model\na,b\n"${long}\nc,d"\ne,f\n`)).toEqual([
       [2, { prompt: "a", model: "b" }],
-      "3: longer than 1 MiB; nothing below is read",
+      "3: longer than 1 MiB",
+      [5, { prompt: "e", model: "f" }],
     ]);
-    expect(await csv(`prompt,model\n"a\n${long}x\nc,d\n`, 65_536)).toEqual([
-      "3: longer than 1 MiB; nothing below is read",
+    const lines = "a fox,z-image\n".repeat(100_000);
+    expect(await csv(`prompt,model\n"open,b\n${lines}"\nc,d\n`)).toEqual([
+      "2: a record longer than 1 MiB (is a quote not closed?)",
+      [100_004, { prompt: "c", model: "d" }],
     ]);
-    const open = `prompt,model\n"open,b\n${"a fox,z-image\n".repeat(100_000)}`;
-    expect(await csv(open, 65_536)).toEqual([
-      "2: a record longer than 1 MiB (is a quote not closed?); nothing below is read",
+    expect(await csv(`prompt,model\n"open,b\n${lines}`)).toEqual([
+      "2: cell 1: a quote that opens here is not closed",
     ]);
+  });
+
+  it("has the right lines in a long text, and behind a thousand quotes out of place", async () => {
+    const rows = Array.from({ length: 25_000 }, (_, at) => (at % 25 === 0 ? 'a,"b"c' : '"a\n\nb",z-image'));
+    const entries = await csv(`prompt,model\n\n${rows.join("\n")}\n`);
+    let line = 3;
+    for (const [at, entry] of entries.entries()) {
+      if (at % 25 === 0) expect(entry).toMatch(new RegExp(`^${line}: cell 2: a quote out of place`));
+      else expect(entry).toEqual([line, { prompt: "a\n\nb", model: "z-image" }]);
+      line += at % 25 === 0 ? 1 : 3;
+    }
+    expect(entries).toHaveLength(25_000);
   });
 
   it("names every quote out of place, in a time that grows with the text alone", async () => {
@@ -291,18 +305,20 @@ describe("the source of a manifest in CSV", () => {
     await expect(reading()).rejects.toThrow("the disk is gone");
   });
 
-  it("is closed when it is not read to the end", async () => {
-    let close = () => {};
-    const closed = new Promise<void>((resolve) => (close = resolve));
+  it("is closed at 256 MiB, and the manifest refused", async () => {
+    let isClosed = false;
+    const chunk = Buffer.from("a\n".repeat(512 * 1024));
     async function* source() {
       try {
         yield Buffer.from("prompt\n");
-        for (;;) yield Buffer.from("a\n");
+        for (;;) yield chunk;
       } finally {
-        close();
+        isClosed = true;
       }
     }
-    for await (const entry of readManifest(source(), "csv")) if (!("message" in entry)) break;
-    await closed;
+    const entries = [];
+    for await (const entry of readManifest(source(), "csv")) entries.push(entry);
+    expect(entries).toEqual([{ line: 1, message: "the manifest is longer than 256 MiB; split it" }]);
+    expect(isClosed).toBe(true);
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isSignedTemporarily, signedUntilMs } from "../../../src/core/references/check-urls.ts";
+import { signedUntilMs } from "../../../src/core/references/check-urls.ts";
 
 const HOST = "https://bucket.example/fox.png";
 
@@ -21,9 +21,4 @@ it.each([
   "?se=2026",
 ])("a URL with the query %j says nothing of that", (query) => {
   expect(signedUntilMs(HOST + query)).toBeNull();
-});
-
-it("a URL says whether it was signed with temporary credentials", () => {
-  expect(isSignedTemporarily(`${HOST}?X-Amz-Expires=60&X-Amz-Security-Token=ab`)).toBe(true);
-  expect(isSignedTemporarily(`${HOST}?X-Amz-Expires=60`)).toBe(false);
 });

@@ -6,8 +6,12 @@ import type { BatchResult } from "../../../core/batch/batch-spec.ts";
 import { checkRows, type RowDefaults } from "../../../core/batch/check-rows.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { parseShard } from "../../../core/batch/shard.ts";
-import { MANIFEST_COLUMNS, unknownName } from "../../../core/manifest/columns.ts";
-import type { ManifestEntry, ReadOptions } from "../../../core/manifest/entry.ts";
+import {
+  MANIFEST_COLUMNS,
+  type ManifestEntry,
+  type ReadOptions,
+  unknownName,
+} from "../../../core/manifest/entry.ts";
 import { isStream, MANIFEST_HINT, manifestFormat } from "../../../core/manifest/manifest-format.ts";
 import { readManifest } from "../../../core/manifest/read-manifest.ts";
 import type { PrivateCopies } from "../../../core/references/private-copies.ts";

@@ -86,7 +86,7 @@ async function showDryRun(
   session: Session,
 ): Promise<number> {
   const { credits, warnings } = checked;
-  const plan = await references?.plan(checked.request, session.context.clock.now());
+  const plan = await references?.plan(checked.request);
   const { request, uploads } = plan ?? { request: checked.request, uploads: [] };
   if (checkImages) await session.console.warn("--check-images was skipped: --dry-run opens no connection.");
   const sent = await sentToGenerator(checked.request, session);
