@@ -10,7 +10,7 @@ import { atUrls, type ImageSource, severalMade } from "../images/image-source.ts
 import { remarksOn } from "../images/remarks.ts";
 import { MOST_IMAGES, saveImages } from "../images/save-images.ts";
 import type { SaveResult, SaveSpec, SidecarFacts } from "../images/save-spec.ts";
-import type { CompletionInterval } from "../polling/estimate.ts";
+import type { CompletionInterval } from "../polling/learned-schedule.ts";
 import type { EndedState } from "../polling/wait.ts";
 import { jobOf } from "./jobs.ts";
 import { endEvent } from "./record-end.ts";
