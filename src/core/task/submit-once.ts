@@ -1,12 +1,6 @@
 import { InsufficientCreditsError, NetworkError, OutcomeUnknownError } from "../../api/api-errors.ts";
 import { describeConnectionError } from "../../api/connection-errors.ts";
-import {
-  backoffMs,
-  isWorthRetry,
-  SUBMIT_LOST,
-  SUBMIT_NOT_SENT,
-  SUBMIT_RATE_LIMITED,
-} from "../../api/retry.ts";
+import { backoffMs, isRetryable as isWorthRetry } from "../../api/retry.ts";
 import { TransportError } from "../../api/transport.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import type { Job, SubmitReply, UnknownReply } from "../../providers/provider.ts";
@@ -14,6 +8,7 @@ import { taskIdIn } from "../../providers/service/excerpt.ts";
 import type { Usage } from "../../task/lifecycle.ts";
 import type { TaskDeps } from "../deps.ts";
 import { CancelledError, interruptedError } from "../errors.ts";
+import { SUBMIT_LOST, SUBMIT_NOT_SENT, SUBMIT_RATE_LIMITED } from "../limits/policy.ts";
 import { pause } from "../polling/wait.ts";
 import type { Turn } from "../turns/line.ts";
 import { timeLimit } from "./time-limit.ts";
