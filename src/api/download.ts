@@ -4,7 +4,7 @@ import { BlockedAddressError, looksPublic } from "./address.ts";
 import { connectionErrorText } from "./connection-errors.ts";
 import { decoded, isEncoded } from "./decode.ts";
 import type { HttpClient } from "./http-client.ts";
-import { isWorthRetry, parseRetryAfter } from "./retry.ts";
+import { isRetryable, parseRetryAfter, TRANSFER_POLICY } from "./retry.ts";
 import { type ByteSink, type ReplyHeaders, TransportError } from "./transport.ts";
 
 /** How one attempt to download a result ended. */
@@ -30,8 +30,7 @@ export interface DownloadOptions {
   signal?: AbortSignal | undefined;
 }
 
-const IDLE_TIMEOUT_MS = 30_000;
-const LONGEST_MS = 15 * 60_000;
+const { idleMs: IDLE_TIMEOUT_MS, timeoutMs: TIMEOUT_MS } = TRANSFER_POLICY.download;
 /** A download that is slower than this over a whole period has failed: 1 KiB/s. */
 const PERIOD_MS = 60_000;
 const LEAST_BYTES_PER_PERIOD = 60 * 1024;
@@ -91,7 +90,7 @@ async function fetchOnce(
         method: "GET",
         url,
         headers: { ...originHeaders, accept: "image/*", "accept-encoding": "identity" },
-        idleTimeoutMs: Math.min(options.idleTimeoutMs ?? IDLE_TIMEOUT_MS, LONGEST_MS),
+        idleTimeoutMs: Math.min(options.idleTimeoutMs ?? IDLE_TIMEOUT_MS, TIMEOUT_MS),
         signal: options.signal,
       },
       {
@@ -164,7 +163,7 @@ class MinimumSpeed {
   check(bytes: number): void {
     const nowMs = this.#clock.monotonicMs();
     this.#bytes += bytes;
-    if (nowMs - this.#startMs > LONGEST_MS) throw TOO_LONG;
+    if (nowMs - this.#startMs > TIMEOUT_MS) throw TOO_LONG;
     if (nowMs - this.#periodMs < PERIOD_MS) return;
     if (this.#bytes < LEAST_BYTES_PER_PERIOD) throw TOO_SLOW;
     this.begin();
@@ -182,7 +181,7 @@ function brokenOff(error: TransportError): DownloadReply {
   const blocked = cause instanceof BlockedAddressError ? cause : undefined;
   const reason = [TOO_LONG, TOO_SLOW].find((each) => each === cause) ?? blocked;
   const why = reason?.message ?? connectionErrorText(error);
-  return isWorthRetry(error) ? { outcome: "retry", why, retryAfterMs: null } : { outcome: "forbidden", why };
+  return isRetryable(error) ? { outcome: "retry", why, retryAfterMs: null } : { outcome: "forbidden", why };
 }
 
 function readHead(status: number, headers: ReplyHeaders, url: URL, nowMs: number): DownloadReply | string {
@@ -191,7 +190,7 @@ function readHead(status: number, headers: ReplyHeaders, url: URL, nowMs: number
   if (status >= 300 && status < 400 && typeof location === "string") {
     return URL.canParse(location, url.href) ? new URL(location, url).href : location;
   }
-  if (isWorthRetry(status)) {
+  if (isRetryable(status)) {
     const retryAfterMs = parseRetryAfter(headers["retry-after"], nowMs);
     return { outcome: "retry", why: `HTTP ${status}`, retryAfterMs };
   }

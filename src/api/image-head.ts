@@ -2,6 +2,7 @@ import { MOST_REFERENCE_BYTES, REFERENCE_TYPES } from "../task/request.ts";
 import { looksPublic } from "./address.ts";
 import { connectionErrorText } from "./connection-errors.ts";
 import type { HttpClient } from "./http-client.ts";
+import { TRANSFER_POLICY } from "./retry.ts";
 import { type ReplyHeaders, TransportError } from "./transport.ts";
 
 /** What a URL's server says of an image, without sending it. `why` is a phrase. */
@@ -14,7 +15,7 @@ export interface HeadOptions {
   signal: AbortSignal;
 }
 
-const TIMEOUT_MS = 15_000;
+const TIMEOUT_MS = TRANSFER_POLICY.reference.headMs;
 const MOST_REDIRECTS = 5;
 /** `image/jpg` is not registered, but many servers say it. */
 const TYPES: ReadonlySet<string> = new Set([...REFERENCE_TYPES.map((type) => `image/${type}`), "image/jpg"]);

@@ -3,23 +3,27 @@ import { isOfThisProcess, isUntrusted } from "./connection-errors.ts";
 
 /** A retry rule of one operation. Waits are full jitter: `random(0, min(cap, base · 2^n))`. */
 export interface RetryRule {
-  /** The most attempts, the first included. */
-  attempts: number;
+  /** Maximum number of attempts, the first included. */
+  readonly attempts: number;
   /** Milliseconds. */
-  baseMs: number;
+  readonly baseMs: number;
 }
 
-export const SUBMIT_NOT_SENT: RetryRule = { attempts: 4, baseMs: 500 };
-/** Only for what costs nothing. */
-export const SUBMIT_LOST: RetryRule = { attempts: 3, baseMs: 1000 };
-export const SUBMIT_RATE_LIMITED: RetryRule = { attempts: 6, baseMs: 1000 };
-export const POLL: RetryRule = { attempts: Number.POSITIVE_INFINITY, baseMs: 500 };
-export const POLL_RATE_LIMITED: RetryRule = { attempts: Number.POSITIVE_INFINITY, baseMs: 1000 };
-export const DOWNLOAD: RetryRule = { attempts: 6, baseMs: 500 };
-/** Fewer: meanwhile the task has a slot at the generator, and the others wait for it. */
-export const REFERENCE: RetryRule = { attempts: 3, baseMs: 500 };
+/** Longest wait, unless a longer one is asked for with Retry-After. */
+export const MAX_BACKOFF_MS = 20_000;
 
-const CAP_MS = 20_000;
+/** Retries and time limits of transfers, in milliseconds. `core/limits/policy.ts` has them too, and all others. */
+export const TRANSFER_POLICY = {
+  /** Until the headers of the reply: a short limit would turn slow answers into unknown outcomes. */
+  submit: { timeoutMs: 120_000 },
+  poll: { timeoutMs: 15_000 },
+  /** `maxRetryAfterMs`: the longest Retry-After that is waited for. `idleMs`: without a byte. `timeoutMs`: all of it. */
+  download: { attempts: 6, baseMs: 500, maxRetryAfterMs: 120_000, idleMs: 30_000, timeoutMs: 900_000 },
+  /** Fewer attempts: meanwhile the task has a turn at its provider, and others wait for it. */
+  reference: { attempts: 3, baseMs: 500, maxRetryAfterMs: 20_000, idleMs: 15_000, headMs: 15_000 },
+  /** Of a reference image, by a provider's own upload or by the user's command. */
+  upload: { timeoutMs: 120_000 },
+} as const;
 
 /**
  * How long to wait after the `failures`-th failure in a row (1 for the first), in milliseconds.
@@ -31,7 +35,7 @@ export function backoffMs(
   retryAfterMs: number | null,
   random: () => number = Math.random,
 ): number {
-  const ceiling = Math.min(CAP_MS, rule.baseMs * 2 ** Math.min(failures - 1, 30));
+  const ceiling = Math.min(MAX_BACKOFF_MS, rule.baseMs * 2 ** Math.min(failures - 1, 30));
   return Math.max(random() * ceiling, retryAfterMs ?? 0);
 }
 
@@ -40,7 +44,7 @@ export function backoffMs(
  * Each operation decides whether it may send the request again at all: a submit that may have left is never sent again.
  * @param failure the HTTP status of the reply, or the error in its place
  */
-export function isWorthRetry(failure: unknown): boolean {
+export function isRetryable(failure: unknown): boolean {
   if (typeof failure === "number")
     return failure === 408 || failure === 425 || failure === 429 || failure >= 500;
   return !isUntrusted(failure) && !isOfThisProcess(failure) && !isBlocked(failure);

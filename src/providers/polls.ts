@@ -1,6 +1,6 @@
 import { AuthRequiredError, RejectedRequestError } from "../api/api-errors.ts";
 import type { HttpReply } from "../api/http-client.ts";
-import { isWorthRetry, parseRetryAfter } from "../api/retry.ts";
+import { isRetryable, parseRetryAfter } from "../api/retry.ts";
 import { fieldsOf } from "../lib/json.ts";
 import { readErrorBody, replyWithoutImage } from "./failed-reply.ts";
 import { clauseOf, failedPoll } from "./failures.ts";
@@ -82,7 +82,7 @@ export class Polls {
     const words = `HTTP ${status}${said === null ? "" : `: ${said}`}`;
     if (status === 401 || status === 403) return { outcome: "refused", error: this.#noKey(words) };
     if (status === 404 || status === 410) return this.#gone(id, words);
-    if (!isWorthRetry(status)) return failedPoll(words);
+    if (!isRetryable(status)) return failedPoll(words);
     const retryAfterMs = parseRetryAfter(headers["retry-after"], nowMs);
     return failedPoll(words, { rateLimited: status === 429, retryAfterMs });
   }

@@ -3,6 +3,7 @@ import { isLoopbackHost } from "../api/address.ts";
 import { connectionErrorText, describeConnectionError, isUntrusted } from "../api/connection-errors.ts";
 import { HttpClient, type HttpReply, wholeReply } from "../api/http-client.ts";
 import type { ListenOptions } from "../api/messages.ts";
+import { TRANSFER_POLICY } from "../api/retry.ts";
 import { type HttpRequest, TransportError } from "../api/transport.ts";
 import { errorText } from "../lib/error-text.ts";
 import { withoutQuery } from "../lib/redact.ts";
@@ -32,7 +33,7 @@ const LONGEST_URL = 2000;
 /** The limit of a request that costs nothing: models, progress. */
 const GET_TIMEOUT_MS = 15_000;
 /** The limit of an upload: a reference image on its way to a server far away. */
-const UPLOAD_TIMEOUT_MS = 120_000;
+const UPLOAD_TIMEOUT_MS = TRANSFER_POLICY.upload.timeoutMs;
 const STOP_TIMEOUT_MS = 5_000;
 
 /**

@@ -3,7 +3,7 @@ import path from "node:path";
 import { guardedLookup } from "../api/address.ts";
 import { download } from "../api/download.ts";
 import { HttpClient } from "../api/http-client.ts";
-import { backoffMs, REFERENCE } from "../api/retry.ts";
+import { backoffMs, TRANSFER_POLICY } from "../api/retry.ts";
 import { DiskFile, giveToOwnerOfFolder } from "../lib/disk-file.ts";
 import { errorText } from "../lib/error-text.ts";
 import { type ImageInfo, inspectFileAt } from "../lib/image/inspect.ts";
@@ -25,11 +25,7 @@ export function shownContext<Deps extends ProviderDeps>(deps: Deps, generatorUrl
   return { ...deps, generatorUrl, signal: new AbortController().signal, isShown: true };
 }
 
-/** A host that is silent for this long has failed once. */
-const IDLE_TIMEOUT_MS = 15_000;
-
-/** The longest Retry-After of a reference image's host that is waited for. */
-const MOST_PATIENCE_MS = 20_000;
+const { reference: POLICY } = TRANSFER_POLICY;
 
 /** A reference image in a file of its own, whole and of a known type. */
 export interface LocalReference {
@@ -162,16 +158,16 @@ async function downloadInto(
       clock,
       serviceUrl: generatorUrl,
       maskKey: (text) => text,
-      idleTimeoutMs: IDLE_TIMEOUT_MS,
+      idleTimeoutMs: POLICY.idleMs,
       signal,
     }).finally(() => file.close());
     checkSignal();
     if (reply.outcome === "done") return;
     await rm(draft);
     if (reply.outcome !== "retry") throw refused(reply.why);
-    if (failures === REFERENCE.attempts) throw refused(`${reply.why}, ${failures} times`);
-    const delayMs = backoffMs(REFERENCE, failures, reply.retryAfterMs);
-    if (delayMs > MOST_PATIENCE_MS) throw refused(`${reply.why}, try again later`);
+    if (failures === POLICY.attempts) throw refused(`${reply.why}, ${failures} times`);
+    const delayMs = backoffMs(POLICY, failures, reply.retryAfterMs);
+    if (delayMs > POLICY.maxRetryAfterMs) throw refused(`${reply.why}, try again later`);
     await clock.sleep(delayMs, signal).catch(checkSignal);
   }
 }

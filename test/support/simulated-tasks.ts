@@ -1,5 +1,5 @@
-import type { CompletionInterval } from "../../src/core/polling/estimate.ts";
 import { fixedSchedule, type PollingSchedule } from "../../src/core/polling/fixed-schedules.ts";
+import type { CompletionInterval } from "../../src/core/polling/learned-schedule.ts";
 import { learnedSchedule } from "../../src/core/polling/learned-schedule.ts";
 import { randomFrom } from "./random.ts";
 

@@ -1,5 +1,5 @@
 import { NoRoomError } from "../../api/api-errors.ts";
-import { isWorthRetry } from "../../api/retry.ts";
+import { isRetryable } from "../../api/retry.ts";
 import { mapConcurrent } from "../../lib/concurrency.ts";
 import { errorCode } from "../../lib/error-text.ts";
 import { ImggenError } from "../../lib/error-types.ts";
@@ -95,7 +95,7 @@ const DISK_IS_OUT: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EROFS", "
 /** Whether the batch submits no more rows after this error. Running rows are finished. */
 function endsAll(error: ImggenError): boolean {
   if (isOfAccount(error) || error.type === "budget_exceeded") return true;
-  if (error.type === "network" && !isWorthRetry(error)) return true;
+  if (error.type === "network" && !isRetryable(error)) return true;
   if (error instanceof NoRoomError) return true;
   return error.type === "save_failed" && DISK_IS_OUT.has(errorCode(error.cause) ?? "");
 }

@@ -1,6 +1,6 @@
 import { createReadStream } from "node:fs";
 import { type DownloadReply, download } from "../../api/download.ts";
-import { backoffMs, DOWNLOAD } from "../../api/retry.ts";
+import { backoffMs } from "../../api/retry.ts";
 import type { ByteSink } from "../../api/transport.ts";
 import { Slots } from "../../lib/concurrency.ts";
 import { DiskFile } from "../../lib/disk-file.ts";
@@ -12,6 +12,7 @@ import { shortened } from "../../lib/short-text.ts";
 import type { MadeImage } from "../../providers/provider.ts";
 import type { TaskDeps } from "../engine/deps.ts";
 import { BadImageError, DownloadFailedError, SaveFailedError } from "../engine/errors.ts";
+import { POLICY } from "../limits/policy.ts";
 import { FileSink } from "./file-sink.ts";
 import type { ImageSource } from "./image-source.ts";
 
@@ -37,8 +38,6 @@ type FetchDeps = Pick<
   "connection" | "clock" | "signal" | "onProgress" | "random" | "fileMode" | "downloadIdleMs"
 >;
 
-/** The longest Retry-After that a download honours. */
-const MOST_PATIENCE_MS = 120_000;
 const BYTES_BETWEEN_EVENTS = 256 * 1024;
 
 /**
@@ -74,9 +73,9 @@ export async function downloadImage(
       continue;
     }
     failures += 1;
-    if (failures >= DOWNLOAD.attempts) throw notSaved(`${attempt.why}, ${failures} times`, url);
-    const delayMs = backoffMs(DOWNLOAD, failures, attempt.retryAfterMs, deps.random);
-    if (delayMs > MOST_PATIENCE_MS) throw notSaved(`${attempt.why}, try again later`, url);
+    if (failures >= POLICY.download.attempts) throw notSaved(`${attempt.why}, ${failures} times`, url);
+    const delayMs = backoffMs(POLICY.download, failures, attempt.retryAfterMs, deps.random);
+    if (delayMs > POLICY.download.maxRetryAfterMs) throw notSaved(`${attempt.why}, try again later`, url);
     deps.onProgress({ type: "download_retry", taskId: source.taskId, why: attempt.why, delayMs });
     await deps.clock.sleep(delayMs, deps.signal);
   }

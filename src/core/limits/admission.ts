@@ -16,10 +16,8 @@ import type { AdmittedProvider } from "../engine/deps.ts";
 import { isOfAccount } from "../engine/errors.ts";
 import { isLasting } from "../task/submit-once.ts";
 import { CircuitBreaker, type CircuitBreakerDeps, type Ticket } from "./circuit-breaker.ts";
+import { POLICY } from "./policy.ts";
 import { pollWithinLimit, RateLimiter, type RateLimiterDeps } from "./rate-limiter.ts";
-
-/** How long the service may ask all rows to wait before a batch gives up. */
-const PATIENCE_MS = 180_000;
 
 /**
  * Decides when a row of a batch may be submitted. All rows share one rate limiter, one circuit breaker and one stop,
@@ -39,7 +37,7 @@ export class Admission {
   constructor(provider: Provider, deps: RateLimiterDeps & CircuitBreakerDeps) {
     this.provider = provider;
     this.keepsTrying = deps.waits !== undefined;
-    this.#patienceMs = this.keepsTrying ? Number.POSITIVE_INFINITY : PATIENCE_MS;
+    this.#patienceMs = this.keepsTrying ? Number.POSITIVE_INFINITY : POLICY.submit.maxBusyMs;
     this.rateLimiter = new RateLimiter(deps);
     this.breaker = new CircuitBreaker(deps);
   }

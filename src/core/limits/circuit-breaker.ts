@@ -1,6 +1,7 @@
 import type { Clock } from "../../lib/clock.ts";
 import { WaitQueue } from "../../lib/concurrency.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
+import { type OutageWaits, POLICY } from "./policy.ts";
 
 export interface CircuitBreakerDeps {
   clock: Pick<Clock, "monotonicMs" | "sleep">;
@@ -9,15 +10,6 @@ export interface CircuitBreakerDeps {
   /** How long to wait between attempts, for whoever never gives up: a server. Absent: as a batch, which does. */
   waits?: OutageWaits | undefined;
 }
-
-/**
- * What an outage is: submits could not be sent, or were lost, so that each attempt may be charged, or the account was
- * refused.
- */
-type OutageKind = "unsent" | "lost" | "account";
-
-/** Waits between attempts, in milliseconds. The last one is repeated. */
-export type OutageWaits = Readonly<Record<OutageKind, readonly number[]>>;
 
 /** Permission for one submit. `probe`: it is the one that tries whether the service is back. */
 export type Ticket = { probe: boolean };
@@ -29,24 +21,12 @@ interface Outage {
   /** Failed attempts since the outage began. Submits that were already under way then do not count. */
   probes: number;
   failedMs: number;
-  kind: OutageKind;
+  kind: keyof OutageWaits;
   why: string;
   refusal: ImggenError | null;
 }
 
-/** Waits between attempts if submits cannot be sent: these cost nothing, so the last wait is repeated. */
-const FREE_WAITS_MS = [500, 1_000, 2_000, 5_000, 10_000];
-/** Waits between attempts if submits are lost: each may be charged, so no attempt follows the last wait. */
-const COSTLY_WAITS_MS = [2_000, 5_000, 15_000, 30_000, 60_000];
-/** A refused account is not tried again before, even if there is a reason to. */
-const SOONEST_RETRY_MS = 5_000;
-/** This many lost submits in a row are an outage. */
-const LOST_IN_A_ROW = 3;
-
-const PATIENCE_MS = 300_000;
-/** Patience with a service that has never answered: more likely its address is wrong than the service down. */
-const FIRST_PATIENCE_MS = 5_000;
-const FEWEST_PROBES = 3;
+const { outage: OUTAGE } = POLICY;
 
 /**
  * Stops submitting while the service is down, and continues when it is back. The service is down if it cannot be
@@ -122,7 +102,7 @@ export class CircuitBreaker {
   retryAccount(): void {
     if (this.#outage?.kind !== "account") return;
     // Many tasks that come at once are one reason to try.
-    if (this.#deps.clock.monotonicMs() - this.#outage.failedMs < SOONEST_RETRY_MS) return;
+    if (this.#deps.clock.monotonicMs() - this.#outage.failedMs < OUTAGE.minAccountRetryMs) return;
     const { wake } = this.#outage;
     this.#outage.wake = new AbortController();
     wake.abort();
@@ -131,7 +111,7 @@ export class CircuitBreaker {
   /** The submit was sent and its reply was lost. */
   lost(ticket: Ticket, why: string): void {
     this.#lost += 1;
-    if (this.#outage || this.#lost >= LOST_IN_A_ROW) this.#failed(ticket, "lost", why);
+    if (this.#outage || this.#lost >= OUTAGE.lostInARow) this.#failed(ticket, "lost", why);
   }
 
   /** The holder of the ticket did not submit after all. */
@@ -141,7 +121,7 @@ export class CircuitBreaker {
     this.#line.wakeAll();
   }
 
-  #failed(ticket: Ticket, kind: OutageKind, why: string, refusal: ImggenError | null = null): void {
+  #failed(ticket: Ticket, kind: keyof OutageWaits, why: string, refusal: ImggenError | null = null): void {
     const before = this.#outage;
     const failedMs = this.#deps.clock.monotonicMs();
     const said = before?.refusal?.message;
@@ -171,11 +151,11 @@ export class CircuitBreaker {
   #waitMs({ sinceMs, probes, kind }: Outage): number | null {
     const waits = this.#deps.waits?.[kind];
     if (waits) return waits[Math.min(probes, waits.length - 1)] ?? null;
-    if (kind !== "unsent") return COSTLY_WAITS_MS[probes] ?? null;
-    const patienceMs = this.#hasAnswered ? PATIENCE_MS : FIRST_PATIENCE_MS;
+    if (kind !== "unsent") return OUTAGE.lostWaitsMs[probes] ?? null;
+    const patienceMs = this.#hasAnswered ? OUTAGE.maxMs : OUTAGE.maxFirstMs;
     const isOver = this.#deps.clock.monotonicMs() - sinceMs >= patienceMs;
     // An attempt may last as long as the connect timeout, so a few are made however long the outage is.
-    if (isOver && probes >= FEWEST_PROBES) return null;
-    return FREE_WAITS_MS[probes] ?? (FREE_WAITS_MS.at(-1) as number);
+    if (isOver && probes >= OUTAGE.minProbes) return null;
+    return OUTAGE.unsentWaitsMs[probes] ?? (OUTAGE.unsentWaitsMs.at(-1) as number);
   }
 }

@@ -1,8 +1,9 @@
-import { backoffMs, type RetryRule } from "../../api/retry.ts";
+import { backoffMs } from "../../api/retry.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { Slots, WaitQueue } from "../../lib/concurrency.ts";
 import { failedPoll } from "../../providers/failures.ts";
 import type { PollReply, Provider } from "../../providers/provider.ts";
+import { POLICY } from "./policy.ts";
 
 export interface RateLimiterDeps {
   clock: Pick<Clock, "monotonicMs" | "sleep">;
@@ -11,8 +12,6 @@ export interface RateLimiterDeps {
   /** Called when all requests are paused, with the duration in milliseconds. */
   onPause?: (ms: number) => void;
 }
-
-const RATE_LIMITED: RetryRule = { attempts: Number.POSITIVE_INFINITY, baseMs: 1000 };
 
 /**
  * Limits the rate of all requests of a batch together. After a 429 nothing is sent until the time that the service
@@ -61,7 +60,7 @@ export class RateLimiter {
   /** The service answered 429. @param retryAfterMs from its Retry-After header; null without one */
   slowDown(retryAfterMs: number | null): void {
     this.#refusals += 1;
-    const pauseMs = backoffMs(RATE_LIMITED, this.#refusals, retryAfterMs, this.#deps.random);
+    const pauseMs = backoffMs(POLICY.poll.rateLimited, this.#refusals, retryAfterMs, this.#deps.random);
     this.#pausedUntilMs = Math.max(this.#pausedUntilMs, this.#deps.clock.monotonicMs() + pauseMs);
     this.#deps.onPause?.(pauseMs);
     this.#width = Math.max(1, Math.floor(Math.min(this.#width, this.#underWay) / 2));
@@ -80,8 +79,6 @@ export class RateLimiter {
   }
 }
 
-const POLLS_AT_ONCE = 32;
-
 /**
  * A provider whose polls, of many tasks, have limited concurrency; the others wait in the order in which they came.
  * After a 429 none is sent until the time that the service asked for has passed.
@@ -89,7 +86,7 @@ const POLLS_AT_ONCE = 32;
 export function withLimitedPolls(provider: Provider, deps: RateLimiterDeps): Provider {
   if (!provider.poll) return provider;
   const rateLimiter = new RateLimiter(deps);
-  const slots = new Slots(POLLS_AT_ONCE);
+  const slots = new Slots(POLICY.poll.maxConcurrent);
   return {
     version: 1,
     limits: provider.limits,

@@ -1,132 +1,165 @@
-import {
-  BIN_EDGES_MS,
-  BINS,
-  type Bin,
-  type CompletionInterval,
-  estimate,
-  lengthMs,
-  middleMs,
-  type Shares,
-  weigh,
-  withFallback,
-} from "./estimate.ts";
 import { defaultSchedule, type PollingSchedule } from "./fixed-schedules.ts";
 
-/** How many polls, fractions included, are due by each of BIN_EDGES_MS. A poll is due whenever this gains one. */
-type Plan = readonly number[];
+/**
+ * When a task completed, as far as polls can tell, in milliseconds from its acceptance: after the last poll that found
+ * it running (`pendingMs`, null if none did), and not after the poll that found it completed (`seenMs`).
+ */
+export interface CompletionInterval {
+  pendingMs: number | null;
+  seenMs: number;
+}
 
-/** Between two polls, and before the first. */
-const SHORTEST_DELAY_MS = 150;
-const LONGEST_DELAY_MS = 15_000;
-/** The share of tasks that is assumed to take longer than any age; keeps the hazard finite. */
+/** Ages between which the rate of polls is constant, in milliseconds: durations differ by factors, not by seconds. */
+const EDGES = [0, ...Array.from({ length: 300 }, (_, index) => 250 * 1.03 ** index)];
+/** A task that took longer counts as one of this age. */
+const MAX_AGE_MS = 1_800_000;
+/** The ledger counts whole milliseconds. */
+const MIN_WIDTH_MS = 1;
+/** A wider interval is informative only if its end is at most 1.5 × its start. */
+const [WIDE_MS, MAX_WIDE_RATIO] = [15_000, 1.5];
+
+/** How much less each task counts than the one after it: after 14 tasks, half. */
+const FADING = 0.95;
+/** A task that its first poll found completed is assumed to have taken at least this part of that time. */
+const FIRST_POLL_AT_LEAST = 1 / 3;
+/** Standard deviation of the logarithms of durations, assumed before there is a history; soon outweighed by one. */
+const DEFAULT_SPREAD = 0.3;
+/** Share of tasks that take longer than any age; keeps the hazard finite. */
 const NEVER = 0.05;
-/** The reference client's polling interval (section 4.2), and how many polls the plan may spend for one of its. */
-const REFERENCE_INTERVAL_MS = 3_000;
-const POLLS_PER_REFERENCE_POLL = 1.45;
-/** Tasks of a few seconds may have this many polls on average, although the reference client needs fewer. */
-const LEAST_ALLOWED_POLLS = 2.3;
-/** At most 60 polls in any 180 s, less one for a poll at once and one for a last poll at the deadline. */
-const WINDOW_MS = 180_000;
-const MOST_IN_WINDOW = 58;
-const BISECTIONS = 10;
+/** Least weight of the fallback, and the number of tasks with which it weighs half. */
+const [MIN_FALLBACK, HALF_FALLBACK_SIZE] = [0.08, 1.5];
+/** Of the fallback: completions before the usual duration, compared with those after it, and its mean duration. */
+const [EARLY, SLOWER_BY] = [0.3, 1.3];
+
+const [MIN_DELAY_MS, MAX_DELAY_MS] = [150, 15_000];
+/** The reference client's interval (section 4.2), and how many polls a plan may have for one of its, and at least. */
+const [REFERENCE_MS, PER_REFERENCE_POLL, MIN_POLLS] = [3_000, 1.45, 2.3];
+/** At most 60 polls in any 180 s: one at once, one at the deadline, and one that the window's edge may add. */
+const [WINDOW_MS, MAX_IN_WINDOW] = [180_000, 57];
+const BISECTIONS = 14;
 
 /**
- * Polls often at ages at which past tasks completed, and rarely at others. The default schedule if there is no history or
- * the task's age is not known.
+ * Polls often at ages at which past tasks completed, and rarely at others. The default schedule if there is no history
+ * or the task's age is not known.
+ *
+ * Polling at a rate r costs r polls per millisecond that a task runs, and sees a completion 1/(2r) late: the sum is least
+ * if r goes with the square root of the hazard, the chance that a task which still runs completes now. Durations are
+ * taken to be lognormal, with a fallback for a service that has become slower or faster.
  *
  * @param history past tasks of the same kind, oldest first; the last 50 are plenty
  */
 export function learnedSchedule(history: readonly CompletionInterval[]): PollingSchedule {
-  const past = weigh(history);
-  if (past.size === 0) return defaultSchedule;
-  const estimated = estimate(past);
-  const plan = planPolls(estimated, withFallback(estimated, past.size));
-  const dueBy = (ageMs: number) => interpolate(BIN_EDGES_MS, plan, ageMs);
-  const ageAt = (polls: number) => interpolate(plan, BIN_EDGES_MS, polls);
+  const tasks = history.filter(isInformative);
+  if (tasks.length === 0) return defaultSchedule;
+  const plan = planPolls(distribution(tasks));
   return {
     nextDelayMs: (elapsedMs) =>
       Number.isFinite(elapsedMs)
-        ? Math.max(SHORTEST_DELAY_MS, ageAt(dueBy(elapsedMs) + 1) - elapsedMs)
+        ? Math.max(MIN_DELAY_MS, along(plan, EDGES, along(EDGES, plan, elapsedMs) + 1) - elapsedMs)
         : defaultSchedule.nextDelayMs(elapsedMs),
   };
 }
 
 /**
- * The plan that sees completions soonest for a given mean number of polls. Polling at a rate r costs r polls per
- * millisecond that a task runs, and sees a completion 1/(2r) late: the sum is least where r goes with the square root
- * of the hazard, that is, of how likely a task that still runs is to complete now. The scale of r is found by
- * bisection: as many polls as are allowed.
- *
- * @param estimated how long tasks take: used for the mean number of polls
- * @param forecast the same with the fallback: used for the hazard
+ * Whether an interval shows how long a task took. It does not if it is impossible, as after a clock was set back, or if
+ * it is wide: then no process was waiting, and the task was polled much later.
  */
-function planPolls(estimated: Shares, forecast: Shares): Plan {
-  const weights = rootHazards(forecast);
-  const highest = Math.max(...weights);
-  const reference = meanPolls(estimated, (bin) => middleMs(bin) / REFERENCE_INTERVAL_MS);
-  const allowed = Math.max(LEAST_ALLOWED_POLLS, POLLS_PER_REFERENCE_POLL * reference);
-  const planAt = (highestRate: number) =>
-    accumulate(weights.map((weight) => (weight / highest) * highestRate));
-  let [low, high] = [1 / LONGEST_DELAY_MS, 1 / SHORTEST_DELAY_MS];
+export function isInformative({ pendingMs, seenMs }: CompletionInterval): boolean {
+  const afterMs = Math.max(0, pendingMs ?? 0);
+  const width = Math.min(seenMs, MAX_AGE_MS) - afterMs;
+  return width >= MIN_WIDTH_MS && (width <= WIDE_MS || seenMs <= MAX_WIDE_RATIO * afterMs);
+}
+
+interface Distribution {
+  /** Mean duration. */
+  meanMs: number;
+  /** Share of tasks that are completed by each of EDGES. */
+  completed: readonly number[];
+  /** Weight of the fallback. */
+  doubt: number;
+}
+
+function distribution(tasks: readonly CompletionInterval[]): Distribution {
+  const logs = tasks.map(likelyLog);
+  const weights = logs.map((_, index) => FADING ** (logs.length - 1 - index));
+  const weighted = (values: readonly number[]) =>
+    values.reduce((sum, value, index) => sum + value * (weights[index] ?? 0), 0);
+  const size = weighted(logs.map(() => 1));
+  const mean = weighted(logs) / size;
+  const squares = weighted(logs.map((log) => (log - mean) ** 2));
+  const spread = Math.sqrt((squares + DEFAULT_SPREAD ** 2 / size) / (size + 1));
+  return {
+    meanMs: Math.exp(mean + spread ** 2 / 2),
+    completed: EDGES.map((ageMs) => normal((Math.log(Math.max(1, ageMs)) - mean) / spread)),
+    doubt: Math.max(MIN_FALLBACK, HALF_FALLBACK_SIZE / (HALF_FALLBACK_SIZE + size)),
+  };
+}
+
+/** The geometric middle of when a task may have completed, as a logarithm. */
+function likelyLog({ pendingMs, seenMs }: CompletionInterval): number {
+  const byMs = Math.min(seenMs, MAX_AGE_MS);
+  return (Math.log(Math.max(pendingMs ?? 0, FIRST_POLL_AT_LEAST * byMs)) + Math.log(byMs)) / 2;
+}
+
+/** How many polls, fractions included, are due by each of EDGES: as many as are allowed. */
+function planPolls(durations: Distribution): readonly number[] {
+  const weights = rootHazards(durations);
+  const planAt = (scale: number) => {
+    let due = 0;
+    return EDGES.map((ageMs, index) => {
+      if (index === 0) return 0;
+      const rate = Math.min(1 / MIN_DELAY_MS, Math.max(1 / MAX_DELAY_MS, scale * (weights[index - 1] ?? 0)));
+      due += rate * (ageMs - (EDGES[index - 1] ?? 0));
+      return due;
+    });
+  };
+  let [low, high] = [1e-3, 10];
   for (let round = 0; round < BISECTIONS; round++) {
-    const highestRate = Math.sqrt(low * high);
-    if (isAllowed(planAt(highestRate), estimated, allowed)) low = highestRate;
-    else high = highestRate;
+    const scale = Math.sqrt(low * high);
+    if (isAllowed(planAt(scale), durations)) low = scale;
+    else high = scale;
   }
   return planAt(low);
 }
 
-function rootHazards(forecast: Shares): number[] {
-  let running = 1;
-  return BINS.map((bin, index) => {
-    const share = forecast[index] ?? 0;
-    running -= share;
-    return Math.sqrt(share / lengthMs(bin) / (running + share / 2 + NEVER));
+function rootHazards({ meanMs, completed, doubt }: Distribution): number[] {
+  let unusual = doubt;
+  return EDGES.slice(1).map((toMs, index) => {
+    const [before, after] = [completed[index] ?? 1, completed[index + 1] ?? 1];
+    const lengthMs = toMs - (EDGES[index] ?? 0);
+    const running = (1 - doubt) * (1 - (before + after) / 2) + unusual + NEVER;
+    const fallback = (unusual * Math.max(after, EARLY)) / (SLOWER_BY * meanMs);
+    unusual *= Math.exp((-lengthMs * Math.max(after, EARLY)) / (SLOWER_BY * meanMs));
+    return Math.sqrt((((1 - doubt) * (after - before)) / lengthMs + fallback) / running);
   });
-}
-
-/** The polls due by each edge, for rates in polls per millisecond, which are kept between the two limits. */
-function accumulate(rates: readonly number[]): Plan {
-  let due = 0;
-  const sums = BINS.map((bin, index) => {
-    const rate = Math.min(1 / SHORTEST_DELAY_MS, Math.max(1 / LONGEST_DELAY_MS, rates[index] ?? 0));
-    due += rate * lengthMs(bin);
-    return due;
-  });
-  return [0, ...sums];
 }
 
 /** Whether a plan has no more polls than allowed, both on average and in any window. */
-function isAllowed(plan: Plan, estimated: Shares, meanAllowed: number): boolean {
-  const dueIn = (index: number) => ((plan[index] ?? 0) + (plan[index + 1] ?? 0)) / 2;
-  if (meanPolls(estimated, (_, index) => dueIn(index)) > meanAllowed) return false;
-  return BIN_EDGES_MS.every(
-    (ageMs, index) =>
-      interpolate(BIN_EDGES_MS, plan, ageMs + WINDOW_MS) - (plan[index] ?? 0) <= MOST_IN_WINDOW - 1,
-  );
+function isAllowed(plan: readonly number[], { meanMs, completed }: Distribution): boolean {
+  const dueIn = (index: number) => ((plan[index] ?? 0) + (plan[index - 1] ?? 0)) / 2;
+  const shareIn = (index: number) => (completed[index] ?? 1) - (completed[index - 1] ?? 0);
+  // On average, half a poll passes until a completion is seen.
+  const polls = plan.reduce((sum, _, index) => sum + (index === 0 ? 0 : shareIn(index) * dueIn(index)), 0.5);
+  if (polls > Math.max(MIN_POLLS, PER_REFERENCE_POLL * (meanMs / REFERENCE_MS + 0.5))) return false;
+  return EDGES.every((ms, index) => along(EDGES, plan, ms + WINDOW_MS) - (plan[index] ?? 0) <= MAX_IN_WINDOW);
 }
 
-/** The mean number of polls of a task: those due when it completes, and on average half a poll until that is seen. */
-function meanPolls(estimated: Shares, due: (bin: Bin, index: number) => number): number {
-  return BINS.reduce((sum, bin, index) => sum + (estimated[index] ?? 0) * due(bin, index), 1 / 2);
+/** Share of a normal distribution below `z` standard deviations, to a thousandth. */
+function normal(z: number): number {
+  return 1 / (1 + Math.exp(-1.5976 * z - 0.070566 * z ** 3));
 }
 
 /**
- * The value at `x` of a piecewise linear function through the points (xs, ys). Beyond the last point its last slope
- * continues. Exchange `xs` and `ys` for the inverse of a rising function.
- *
- * @param xs rising; at least two
- * @param ys as many as xs
+ * The value at `x` of the line through the points (xs, ys), with its first and last slope beyond them. Exchange `xs` and
+ * `ys` for the inverse of a rising function.
  */
-function interpolate(xs: readonly number[], ys: readonly number[], x: number): number {
-  let low = 0;
-  let high = xs.length - 1;
+function along(xs: readonly number[], ys: readonly number[], x: number): number {
+  let [low, high] = [0, xs.length - 1];
   while (high - low > 1) {
     const middle = (low + high) >> 1;
     if ((xs[middle] ?? 0) <= x) low = middle;
     else high = middle;
   }
-  const at = (values: readonly number[], index: number) => values[index] ?? 0;
-  const slope = (at(ys, high) - at(ys, low)) / (at(xs, high) - at(xs, low));
-  return at(ys, low) + (x - at(xs, low)) * slope;
+  const [x0 = 0, x1 = 1, y0 = 0, y1 = 1] = [xs[low], xs[high], ys[low], ys[high]];
+  return y0 + ((x - x0) * (y1 - y0)) / (x1 - x0);
 }

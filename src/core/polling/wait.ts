@@ -1,10 +1,11 @@
 import { NetworkError } from "../../api/api-errors.ts";
 import { describeConnectionError } from "../../api/connection-errors.ts";
-import { backoffMs, isWorthRetry, POLL, POLL_RATE_LIMITED } from "../../api/retry.ts";
+import { backoffMs, isRetryable } from "../../api/retry.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { FailedPoll, PolledState, PollReply } from "../../providers/provider.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../engine/deps.ts";
+import { POLICY } from "../limits/policy.ts";
 import type { PollingSchedule } from "./fixed-schedules.ts";
 
 export interface WaitSettings {
@@ -14,13 +15,10 @@ export interface WaitSettings {
   schedule: PollingSchedule | null;
 }
 
-// The reference client's 60 polls, 3 s apart (section 4.2); the largest images take longer.
-const TIMEOUT_MS = 180_000;
-const TIMEOUT_4K_MS = 600_000;
-
 /** How long to wait for a request's result. Default: 180 s, and 600 s for 4K. */
 export function waitTimeoutMs(settings: WaitSettings, request: GenerationRequest | null): number {
-  return settings.timeoutMs ?? (request?.quality === "4K" ? TIMEOUT_4K_MS : TIMEOUT_MS);
+  const { timeoutMs, timeout4KMs } = POLICY.wait;
+  return settings.timeoutMs ?? (request?.quality === "4K" ? timeout4KMs : timeoutMs);
 }
 
 export interface WaitSpec {
@@ -48,8 +46,6 @@ export type WaitResult =
 
 /** The error key for a task that the service does not know, which is tolerated for a moment after the submit. */
 const NOT_YET_KNOWN = "image_generation.error.unknown_error";
-const NOT_YET_KNOWN_FOR_MS = 30_000;
-const SHORTEST_LAST_POLL_MS = 1_000;
 
 type WaitDeps = Pick<TaskDeps, "connection" | "clock" | "signal" | "onProgress" | "random"> & {
   /** Called with the number of others before the task at its provider, where a poll says that. */
@@ -84,7 +80,7 @@ export async function waitForTask(taskId: string, options: WaitSpec, deps: WaitD
     if (!(await pauseUntil(ended, delayMs, deps))) return { outcome: "interrupted" };
     // Where that poll does not show it yet, the next ones wait.
     if (isOver) ended = undefined;
-    const pollTimeoutMs = Math.max(SHORTEST_LAST_POLL_MS, remaining());
+    const pollTimeoutMs = Math.max(POLICY.poll.minLastMs, remaining());
     const reply = await pollOnce(taskId, pollTimeoutMs, deps);
     if (deps.signal.aborted) return { outcome: "interrupted" };
     const end = conclude(reply, age(), pendingMs) ?? hopeless(reply, deps.connection.serviceUrl);
@@ -118,7 +114,7 @@ function conclude(reply: PollReply, ageMs: number, pendingMs: number | null): Wa
 
 /** Whether the service may not know a task of this age yet. */
 export function isNotYetKnown({ key }: ImggenError, ageMs: number): boolean {
-  return key === NOT_YET_KNOWN && ageMs < NOT_YET_KNOWN_FOR_MS;
+  return key === NOT_YET_KNOWN && ageMs < POLICY.poll.notYetKnownMs;
 }
 
 function noteAhead(reply: PollReply, { onAhead }: WaitDeps): void {
@@ -140,7 +136,7 @@ export async function pollOnce(
 
 /** An error that another poll would meet too, such as a rejected certificate or a fault of this process, ends the wait. */
 function hopeless(reply: PollReply, service: URL): WaitResult | null {
-  if (reply.outcome !== "retry" || isWorthRetry(reply.connectionError)) return null;
+  if (reply.outcome !== "retry" || isRetryable(reply.connectionError)) return null;
   const { message, hint } = describeConnectionError(reply.connectionError, service);
   return {
     outcome: "refused",
@@ -154,7 +150,7 @@ function askedFor(reply: PollReply): number {
 
 function backoffAfter(reply: PollReply, failures: number, deps: Pick<TaskDeps, "random">): number {
   if (reply.outcome !== "retry") return 0;
-  const rule = reply.rateLimited ? POLL_RATE_LIMITED : POLL;
+  const rule = reply.rateLimited ? POLICY.poll.rateLimited : POLICY.poll.failed;
   return backoffMs(rule, failures, reply.retryAfterMs, deps.random);
 }
 

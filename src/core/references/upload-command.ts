@@ -4,6 +4,7 @@ import { withoutQuery } from "../../lib/redact.ts";
 import { environmentWithout, linesOf, programFailure, runProgram } from "../../lib/run-program.ts";
 import { isRemoteUrl } from "../../models/rules/images.ts";
 import { interruptedError } from "../engine/errors.ts";
+import { POLICY } from "../limits/policy.ts";
 import type { ReferenceFile } from "./reference-file.ts";
 
 /** Stands for the absolute path of the file to upload. */
@@ -49,8 +50,6 @@ function refused(
   return new UsageError(`${message}.`, { hint });
 }
 
-const TIMEOUT_MS = 120_000;
-
 const KEYS = /^IMGGEN_(?:API|GENERATOR)_KEY$/;
 
 /**
@@ -65,11 +64,15 @@ export async function uploadFile(
   signal: AbortSignal,
 ): Promise<string> {
   const words = wordsFor(command, file.path);
-  const end = await runProgram(words, { env: environmentWithout(KEYS, env), signal, timeoutMs: TIMEOUT_MS });
+  const end = await runProgram(words, {
+    env: environmentWithout(KEYS, env),
+    signal,
+    timeoutMs: POLICY.upload.timeoutMs,
+  });
   if (end.kind === "aborted") throw interruptedError(signal, "no");
   if (end.kind === "too_much_output") throw invalidOutput("more than any URL is long", file);
   if (end.kind !== "ended" || end.code !== 0)
-    throw failed(programFailure(end, words[0] ?? "", TIMEOUT_MS), file);
+    throw failed(programFailure(end, words[0] ?? "", POLICY.upload.timeoutMs), file);
   return printedUrl(end.stdout, file);
 }
 

@@ -1,5 +1,6 @@
 import { connectionErrorText } from "../../api/connection-errors.ts";
 import { type HttpClient, type HttpReply, wholeReply } from "../../api/http-client.ts";
+import { TRANSFER_POLICY } from "../../api/retry.ts";
 import { type HttpRequest, TransportError } from "../../api/transport.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { noteTask } from "../../lib/error-types.ts";
@@ -19,8 +20,7 @@ export interface ServiceOptions {
   requestTimeoutMs?: number | undefined;
 }
 
-const SUBMIT_TIMEOUT_MS = 120_000;
-const POLL_TIMEOUT_MS = 15_000;
+const { submit: SUBMIT, poll: POLL } = TRANSFER_POLICY;
 
 /**
  * The hosted service over HTTP: its two operations (sections 4.1 and 4.2), one request each; the caller retries. It has a
@@ -41,7 +41,7 @@ export class HttpImageService implements Provider {
   }
 
   get #submitMs(): number {
-    return this.#options.requestTimeoutMs ?? SUBMIT_TIMEOUT_MS;
+    return this.#options.requestTimeoutMs ?? SUBMIT.timeoutMs;
   }
 
   async submit({ request }: Pick<Job, "request">, how?: Partial<SubmitHow>): Promise<SubmitReply> {
@@ -73,7 +73,7 @@ export class HttpImageService implements Provider {
       const reply = await this.#exchange({
         method: "GET",
         url: taskUrl(this.#options.baseUrl, taskId),
-        timeoutMs: Math.min(timeoutMs, this.#options.requestTimeoutMs ?? POLL_TIMEOUT_MS),
+        timeoutMs: Math.min(timeoutMs, this.#options.requestTimeoutMs ?? POLL.timeoutMs),
         signal,
       });
       return readPoll(reply, this.#reading);

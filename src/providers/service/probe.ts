@@ -1,6 +1,6 @@
 import { AuthRequiredError, refusedPoll } from "../../api/api-errors.ts";
 import { HttpClient, type HttpClientOptions, wholeReply } from "../../api/http-client.ts";
-import { isWorthRetry } from "../../api/retry.ts";
+import { isRetryable } from "../../api/retry.ts";
 import { keyMasker } from "../../lib/redact.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import { inOneLine, shortened } from "../../lib/short-text.ts";
@@ -81,7 +81,7 @@ function described(body: string): string {
  * any other server answers in a way of its own. `busy`: it may answer otherwise in a moment.
  */
 export function verdictOf({ status, envelope }: ProbeReply): "accepted" | "refused" | "busy" | "foreign" {
-  if (isWorthRetry(status)) return "busy";
+  if (isRetryable(status)) return "busy";
   if (envelope.kind !== "error") return "foreign";
   return refusedPoll(envelope.key, status) instanceof AuthRequiredError ? "refused" : "accepted";
 }

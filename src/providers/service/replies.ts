@@ -1,7 +1,7 @@
 import { refusedPoll, refusedSubmit } from "../../api/api-errors.ts";
 import { connectionErrorText } from "../../api/connection-errors.ts";
 import type { HttpReply } from "../../api/http-client.ts";
-import { isWorthRetry, parseRetryAfter } from "../../api/retry.ts";
+import { isRetryable, parseRetryAfter } from "../../api/retry.ts";
 import type { TransportError } from "../../api/transport.ts";
 import { KEY_MASK } from "../../lib/redact.ts";
 import { failedPoll } from "../failures.ts";
@@ -55,7 +55,7 @@ export function readPoll({ status, headers, body, cut }: HttpReply, reading: Rep
   const retryAfterMs = parseRetryAfter(headers["retry-after"], reading.nowMs);
   const retry = (why: string, connectionError: TransportError | null = null) =>
     failedPoll(why, { rateLimited: status === 429, retryAfterMs, connectionError });
-  if (isWorthRetry(status)) return retry(`HTTP ${status}`);
+  if (isRetryable(status)) return retry(`HTTP ${status}`);
   const envelope = parseEnvelope(body, reading.maskKey);
   if (cut && envelope.kind === "invalid") return retry(reading.maskKey(connectionErrorText(cut)), cut);
   const key = envelope.kind === "error" ? envelope.key : null;
