@@ -39,8 +39,10 @@ export interface Owned {
 }
 
 export interface BeginOptions {
-  /** The task's id, which other processes may use too; only one of them begins the task. Default: a new one. */
+  /** Default: a new one. */
   id?: string;
+  /** Whether other processes may use the same id: only one of them begins the task. */
+  isShared?: boolean;
   /** Whether its first request counts as sent: it is submitted at once. */
   isSent?: boolean;
   /** As of the intent's line. */
@@ -65,6 +67,8 @@ export class Ledger {
   readonly work: WorkFolders;
   readonly servers: Servers;
   readonly cancels: CancelMarks;
+  /** The turns of tasks of which only one may answer for a request. */
+  readonly requests: Tickets;
   readonly files: LedgerFiles;
   readonly #holder: Holder;
 
@@ -76,6 +80,7 @@ export class Ledger {
     this.work = new WorkFolders(this.folder);
     this.cancels = new CancelMarks(this.folder);
     this.servers = new Servers(this.folder, clock, processes);
+    this.requests = new Tickets(path.join(this.folder, "requests"), processes, clock);
     this.#holder = new Holder(new Tickets(path.join(this.folder, "holders"), processes, clock));
   }
 
@@ -92,7 +97,7 @@ export class Ledger {
   async begin(intent: Intent): Promise<Owned>;
   async begin(intent: Intent, options: BeginOptions): Promise<Owned | "taken">;
   async begin(intent: Intent, options: BeginOptions = {}): Promise<Owned | "taken"> {
-    const { id = this.newId(), isFree } = options;
+    const { id = this.newId(), isFree, isShared = false } = options;
     return usingStateFolder(this.folder, NOT_BEGUN, async () => {
       await makeFolder(this.files.openFolder, 0o700);
       keepReserve(this.folder);
@@ -101,7 +106,6 @@ export class Ledger {
       try {
         const line = this.#intentLine(id, intent, options);
         const file = this.files.openPart(id, 1);
-        const isShared = options.id !== undefined;
         const created = isShared
           ? await TaskFile.createWhole(file, line, async (draft) => this.#isFree(id, draft, isFree), this.makeRoom)
           : await TaskFile.create(file, line, this.makeRoom);

@@ -103,6 +103,8 @@ export interface TaskDeps {
   downloadIdleMs?: number | undefined;
   /** Decides when requests may be submitted and polled: one for all tasks of a run at one account. */
   gate: Gate;
+  /** Maximum number of attempts at one request that are not sent; default 4. Of a batch or a server, the gate decides. */
+  maxUnsent?: number | undefined;
   /** Asked before each submit of a paid request. */
   caps: readonly Cap[];
   /** Where free jobs are listed that can be stopped, while they are waited for. */

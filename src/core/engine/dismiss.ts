@@ -1,16 +1,10 @@
 import { isoTime } from "../../lib/clock.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import type { Ledger } from "../../store/ledger.ts";
-import { type OwnedTask, releaseIfPossible } from "../../store/owners.ts";
-import { StateFolderError } from "../../store/store-errors.ts";
-import { stateWord, type Line } from "../../task/task.ts";
-import { isUnknown, isUnsaved, type Task, withLine } from "../../task/task.ts";
-import type { SavedFile } from "../../task/saved-file.ts";
-import { ClaimedError } from "./errors.ts";
-import { describeWorker } from "../turns/describe-holder.ts";
+import { isUnknown, isUnsaved, savedFilesOf, stateWord, type Task } from "../../task/task.ts";
+import { claimedBy } from "./errors.ts";
+import { type HeldTask, holdTask } from "./held.ts";
 import { reportOf, type TaskReport } from "./report.ts";
-import { ENDED_WHILE_BUSY } from "./task-error.ts";
-import { TaskWriter } from "../task/task-writer.ts";
 
 interface DismissReason {
   why: string;
@@ -22,64 +16,39 @@ interface DismissReason {
  * Dismisses a request of unknown outcome at the user's request: it is no longer tracked.
  * @throws UsageError if its outcome is known; ClaimedError while another process is working on it; StateFolderError
  */
-export async function dismissTask(
-  record: Task,
-  reason: DismissReason,
-  ledger: Ledger,
-): Promise<TaskReport> {
-  const isLost = isUnknown(await ledger.asItStands(record));
-  const owned = isLost ? await ledger.claim(record) : "finished";
-  if (owned === "elsewhere")
-    throw new ClaimedError(
-      `${describeWorker(await ledger.workerOn(record), ledger.processes.self)} is working on ${record.id}.`,
-      { charged: "unknown" },
-    );
-  if (owned === "finished") throw outcomeIsKnown(record);
-  if (!isUnknown(ledger.linesOfLost(owned.record).reduce(withLine, owned.record))) {
-    await releaseIfPossible(owned);
-    throw outcomeIsKnown(owned.record);
+export async function dismissTask(task: Task, reason: DismissReason, ledger: Ledger): Promise<TaskReport> {
+  if (!isUnknown(await ledger.asItStands(task))) throw outcomeIsKnown(task);
+  const held = await holdTask(task, ledger, () => {});
+  if (held === "held") throw await claimedBy(task, ledger);
+  if (held === "ended") throw outcomeIsKnown(task);
+  for (const line of ledger.linesOfLost(held.task)) await held.record(line);
+  if (!isUnknown(held.task)) {
+    await held.leave();
+    throw outcomeIsKnown(held.task);
   }
-  return dismissOwned(owned, reason, ledger);
+  return dismissHeld(held, reason, ledger);
 }
 
-/** As `dismissTask`, for one that this process has claimed, and whose outcome is still unknown. */
-export function dismissOwned(owned: OwnedTask, reason: DismissReason, ledger: Ledger): Promise<TaskReport> {
-  return finishWith({ type: "dismissed", at: isoTime(ledger.clock.now()), ...reason }, owned, ledger);
-}
-
-/**
- * Closes a request whose process was killed during the wait after a 429: the service refused it, and nothing was sent
- * since. @throws StateFolderError
- */
-export function recordNotSent(owned: OwnedTask, ledger: Ledger): Promise<TaskReport> {
+/** As `dismissTask`, for one that this process holds, and whose outcome is still unknown. @throws StateFolderError */
+export async function dismissHeld(
+  held: HeldTask,
+  reason: DismissReason,
+  ledger: Pick<Ledger, "clock">,
+): Promise<TaskReport> {
   const at = isoTime(ledger.clock.now());
-  return finishWith({ type: "not_sent", at, why: ENDED_WHILE_BUSY }, owned, ledger);
+  await held.record({ type: "dismissed", at, ...reason });
+  // All its images are saved, now that none is waited for any longer.
+  if (held.task.state === "completed" && !isUnsaved(held.task))
+    await held.record({ type: "saved", at, files: savedFilesOf(held.task) });
+  await held.leave();
+  // Every resume would find it again.
+  if (held.unwritten !== null) throw held.unwritten;
+  return reportOf(held.task);
 }
 
-/** @throws StateFolderError if its last line cannot be recorded, because then every resume would find it again */
-async function finishWith(event: Line, owned: OwnedTask, ledger: Ledger): Promise<TaskReport> {
-  const writer = new TaskWriter(ledger, owned, () => {});
-  for (const line of ledger.linesOfLost(owned.record)) await writer.write(line);
-  const isWritten = await writer.write(event);
-  const files = filesOfAll(writer.record);
-  if (files !== null) await writer.write({ type: "saved", at: event.at, files });
-  await writer.leave();
-  if (!isWritten) throw new StateFolderError(ledger.folder, "the disk refused a record");
-  return reportOf(writer.record);
-}
-
-/** The files of a task whose images are all saved, now that none is waited for any more; null if it is not one. */
-function filesOfAll(record: Task): SavedFile[] | null {
-  const { state } = record;
-  if (state.name !== "completed" || isUnsaved(record)) return null;
-  return state.partlySaved.filter((file) => file !== null);
-}
-
-function outcomeIsKnown(record: Task): UsageError {
-  const { taskId, state } = reportOf(record);
+function outcomeIsKnown(task: Task): UsageError {
+  const { taskId, state } = reportOf(task);
   const hint = "Only a request of unknown outcome can be dismissed. imggen history shows the status of each.";
   const status = stateWord(state) ?? state.replace("_", " ");
-  return new UsageError(`Task ${taskId ?? record.id} cannot be dismissed: its status is ${status}.`, {
-    hint,
-  });
+  return new UsageError(`Task ${taskId ?? task.id} cannot be dismissed: its status is ${status}.`, { hint });
 }

@@ -41,6 +41,16 @@ export class TakenOverError extends ImggenError {
   readonly type = "pending";
 }
 
+/** Another task answers for the request of this one, which was to be submitted only if none does. Nothing was sent. */
+export class AnsweredError extends ImggenError {
+  readonly type = "pending";
+
+  /** @param other ledger id of that task */
+  constructor(other: string) {
+    super(`Task ${other} has the same request.`, { charged: "no" });
+  }
+}
+
 /**
  * The user has cancelled the task from another process. It is the reason of the aborted signal, and ends a task that
  * waits.

@@ -166,6 +166,19 @@ export class HeldTask {
     }
   }
 
+  /** The error of a job whose id could not be written down; null if all lines are on the disk. */
+  get unwritten(): ImggenError | null {
+    if (this.#unwritten.length === 0) return null;
+    const jobs = this.#jobs;
+    const what = jobs.length === 0 ? OUTCOMES[this.#task.state] : noted(jobs, taskIdOf(this.#task));
+    const cause = new Error("the disk refused a record");
+    return new StateFolderError(this.#ledger.folder, cause, { hint: what, charged: this.charged });
+  }
+
+  get #jobs(): string[] {
+    return this.#task.requests.flatMap(({ attempt }) => attempt?.accepted?.id ?? []);
+  }
+
   /** Removes a task of which nothing was sent, as if it had never been begun. @throws StateFolderError */
   async withdraw(): Promise<void> {
     await this.#ledger.withdraw(this.#owned);
@@ -174,7 +187,7 @@ export class HeldTask {
   #warn(error: unknown): void {
     if (this.#hasWarned) return;
     this.#hasWarned = true;
-    const jobs = this.#task.requests.flatMap(({ attempt }) => attempt?.accepted?.id ?? []);
+    const jobs = this.#jobs;
     const what = jobs.length === 0 ? OUTCOMES[this.#task.state] : noted(jobs, taskIdOf(this.#task));
     this.#onWarning(`The ledger could not be written: ${errorText(error)}. ${what}`);
   }

@@ -14,8 +14,9 @@ import { type Gate, isLasting, type Pass } from "../limits/gate.ts";
 import { POLICY } from "../limits/policy.ts";
 import { pause } from "../polling/wait.ts";
 import type { Turn } from "../turns/line.ts";
+import { onlyOne } from "./again.ts";
 import { providerName, type TaskDeps } from "./deps.ts";
-import { CancelledError, interruptedError, isOfAccount, PendingError } from "./errors.ts";
+import { CancelledError, ClaimedError, interruptedError, isOfAccount, PendingError } from "./errors.ts";
 import type { HeldTask } from "./held.ts";
 import { jobOf } from "./jobs.ts";
 import { recordReply } from "./replies.ts";
@@ -177,14 +178,27 @@ class Sending {
 
   /** The last look before the request counts as sent. @returns the attempt, or why it must not be made */
   async #start(): Promise<string | ImggenError> {
-    const { caps } = this.#deps;
     const { task } = this.#held;
     // Whoever marks the task later finds that it was started.
     if (this.#held.isCancelled()) return new CancelledError();
+    const isFirst = task.requests.every(({ attempts }) => attempts.length === 0);
+    return task.isOnce && isFirst
+      ? onlyOne(task, this.#deps, (isKept) => this.#startNow(isKept))
+      : this.#startNow(() => true);
+  }
+
+  /** @param isKept whether no other process may have begun the same request meanwhile */
+  async #startNow(isKept: () => boolean): Promise<string | ImggenError> {
+    const { caps } = this.#deps;
+    const { task } = this.#held;
     const overCap = await takeFrom(caps, task, this.#index);
     if (overCap !== null) return overCap;
     const attempt = await this.#held.start(this.#index);
     if (typeof attempt !== "string") await giveBackTo(caps, task, this.#index);
+    else if (!isKept()) {
+      await this.#waits({ attempt }, "another process had begun the same request");
+      return new ClaimedError("Another process has begun the same request.");
+    }
     return attempt;
   }
 
@@ -354,6 +368,8 @@ class Sending {
     if (this.#held.isLost) return this.#held.takenOver();
     if (sent !== null && sent.reply.outcome !== "unknown" && sent.reply.outcome !== "not_sent") {
       await this.#record(sent);
+    } else if (sent?.reply.outcome === "not_sent") {
+      await this.#waits(sent, CANCELLED);
     } else if (sent !== null) {
       const facts = { at: this.#now, request: this.#index, attempt: sent.attempt };
       await this.#held.record({ type: "failed", ...facts, errorCode: null, why: `${CANCELLED}.`, charged: "no" });
@@ -494,7 +510,8 @@ function withTopUp(error: ImggenError, hint: string | null | undefined): ImggenE
   });
 }
 
-function notTried({ stopped, outage }: Gate): ImggenError {
+/** The error of a request that the gate has not let through. */
+export function notTried({ stopped, outage }: Gate): ImggenError {
   return stopped ?? outage?.refusal ?? new NetworkError(outage?.why ?? "The request was not attempted.");
 }
 

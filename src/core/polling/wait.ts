@@ -47,7 +47,7 @@ export type WaitResult =
 /** The error key for a task that the service does not know, which is tolerated for a moment after the submit. */
 const NOT_YET_KNOWN = "image_generation.error.unknown_error";
 
-type WaitDeps = Pick<TaskDeps, "connection" | "clock" | "signal" | "onProgress" | "random"> & {
+type WaitDeps = Pick<TaskDeps, "connection" | "gate" | "clock" | "signal" | "onProgress" | "random"> & {
   /** Called with the number of others before the task at its provider, where a poll says that. */
   onAhead?: (ahead: number) => void;
   /** Resolves when the provider itself says that the task has ended: it is polled at once then. */
@@ -123,15 +123,16 @@ function noteAhead(reply: PollReply, { onAhead }: WaitDeps): void {
   if (ahead > 0) onAhead?.(ahead);
 }
 
-/** Polls a task once. @throws TypeError at a provider that gives no ids to poll */
+/** Polls a task once, when the gate allows. @throws TypeError at a provider that gives no ids to poll */
 export async function pollOnce(
   taskId: string,
   timeoutMs: number | undefined,
-  { connection, signal }: Pick<TaskDeps, "connection" | "signal">,
+  { connection, gate, signal }: Pick<TaskDeps, "connection" | "gate" | "signal">,
 ): Promise<PollReply> {
   const { provider } = connection;
-  if (!provider.poll) throw new TypeError("the provider of this task cannot be polled");
-  return provider.poll(taskId, timeoutMs, signal);
+  const poll = provider.poll?.bind(provider);
+  if (!poll) throw new TypeError("the provider of this task cannot be polled");
+  return gate.poll(() => poll(taskId, timeoutMs, signal), timeoutMs, signal);
 }
 
 /** An error that another poll would meet too, such as a rejected certificate or a fault of this process, ends the wait. */

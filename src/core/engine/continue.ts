@@ -1,0 +1,413 @@
+import { ServiceError } from "../../api/api-errors.ts";
+import { type ErrorType, ImggenError, UsageError } from "../../lib/error-types.ts";
+import { type Destination, recoveryDestination } from "../../task/intent.ts";
+import type { SavedFile } from "../../task/saved-file.ts";
+import { answerOf, chargedOf, isResumable, STATES, type Task, taskIdOf } from "../../task/task.ts";
+import { isWhole } from "../images/copy-image.ts";
+import type { WaitResult, WaitSettings } from "../polling/wait.ts";
+import type { TaskDeps, UseCaseDeps } from "./deps.ts";
+import { closeUnsent, drive } from "./drive.ts";
+import { claimedBy, interruptedError, SaveFailedError } from "./errors.ts";
+import { type AcceptedJob, acceptedJobs, stillRunning, unseen, waitForJob } from "./follow.ts";
+import { type HeldTask, holdTask } from "./held.ts";
+import { endLine } from "./replies.ts";
+import { factsOf, reportOf, reportOfId, type TaskReport } from "./report.ts";
+import { ENDED_BEFORE, taskFailed, toSubmitAgain } from "./task-error.ts";
+
+/** How a task of an earlier run is continued. */
+export interface ContinueSpec {
+  wait: WaitSettings;
+  /** Where to save it, in place of where the task itself says. */
+  destination: Destination | null;
+  /** As of `Goal`. */
+  keepsNewer?: boolean;
+  /** Whether what waits is submitted, and what an ended process has submitted is recovered. */
+  sends: boolean;
+}
+
+/**
+ * Finishes one task that was named. A failed one is polled again: the provider may have completed it since. A saved one may be
+ * wanted again: somewhere else, or because its files are gone or no longer what was saved. Never throws an expected error.
+ */
+export async function continueNamed(task: Task, spec: ContinueSpec, deps: UseCaseDeps): Promise<TaskReport> {
+  if (task.state === "failed") return reported(reportOf(task), () => askAgain(task, spec, deps));
+  if (task.state !== "saved") return continueTask(task, spec, deps);
+  const areWhole = (await Promise.all(task.files.map((file) => file !== null && isWhole(file)))).every(Boolean);
+  if (spec.destination === null && areWhole)
+    return { ...(await continueTask(task, spec, deps)), isSavedBefore: true };
+  return reported(reportOf(task), () => saveAgain(task, spec, deps));
+}
+
+/**
+ * Finishes one task of the ledger, from wherever its former process left it. While its jobs run it is not held: polling needs
+ * no right to it.
+ */
+export function continueTask(task: Task, spec: ContinueSpec, deps: UseCaseDeps): Promise<TaskReport> {
+  return reported(reportOf(task), async () => {
+    if (deps.ledger.isHeld(task)) return heldElsewhere(task, deps);
+    const jobs = acceptedJobs(task);
+    const isFollowed = jobs.length > 0 && !hasMore(task, spec);
+    const seen = new Map<number, WaitResult>();
+    if (isFollowed) {
+      const left = await waitForFirst(task, jobs, spec, seen, deps);
+      if (left !== null) return left;
+    }
+    const held = await holdTask(task, deps.ledger, () => {});
+    if (held === "held") return heldElsewhere(task, deps);
+    // Another process has finished it since it was read.
+    if (held === "ended") return reportOf((await deps.ledger.find(task.id)) ?? task);
+    return continueHeld(held, spec, deps, seen);
+  });
+}
+
+/** Whether something else than its jobs is to be done for a task at once. */
+function hasMore({ requests }: Task, { sends }: ContinueSpec): boolean {
+  return requests.some(({ state }) => state === "completed" || (sends && (state === "waiting" || state === "started")));
+}
+
+/** Waits until one of a task's jobs has ended. @returns the report if none has */
+async function waitForFirst(
+  task: Task,
+  jobs: readonly AcceptedJob[],
+  { wait }: ContinueSpec,
+  seen: Map<number, WaitResult>,
+  deps: UseCaseDeps,
+): Promise<TaskReport | null> {
+  const taskDeps = await deps.depsFor(task.intent, taskIdOf(task) ?? task.id);
+  if (jobs.some(({ acceptedMs }) => Math.abs(deps.clock.now() - acceptedMs) < WRITTEN_BY_THEN_MS))
+    await deps.ledger.sync(task);
+  const over = new AbortController();
+  const signal = AbortSignal.any([taskDeps.signal, over.signal]);
+  const waits = jobs.map(async (job) => {
+    const waited = await waitForJob(task, job, { ...wait, pollAtOnce: true }, { ...taskDeps, signal });
+    if (over.signal.aborted && waited.outcome !== "ended") return;
+    seen.set(job.request, waited);
+    if (waited.outcome === "ended") over.abort();
+  });
+  await Promise.all(waits);
+  const results = [...seen.values()];
+  if (results.some(({ outcome }) => outcome === "ended")) {
+    for (const [request, { outcome }] of seen) if (outcome !== "ended") seen.delete(request);
+    return null;
+  }
+  const [first] = results;
+  const report = reportOf(task);
+  switch (first?.outcome) {
+    case "refused":
+      return { ...report, error: first.error };
+    case "timeout":
+      return { ...report, error: stillRunning(task, first.lastFailure?.why ?? null) };
+    default:
+      return { ...report, error: interruptedError(taskDeps.signal, report.charged) };
+  }
+}
+
+/** Every system has written a file to its disk by then, synced or not. */
+const WRITTEN_BY_THEN_MS = 10 * 60_000;
+
+/** Takes a task that this process holds as far as it goes. @throws what keeps its provider from being asked */
+export async function continueHeld(
+  held: HeldTask,
+  spec: ContinueSpec,
+  deps: UseCaseDeps,
+  seen?: ReadonlyMap<number, WaitResult>,
+): Promise<TaskReport> {
+  const { task } = held;
+  if (!isResumable(task.state)) {
+    // Its process ended just before it moved the file to `done`, or only the user can decide.
+    await held.leave();
+    return reportOf(held.task);
+  }
+  if (task.state === "waiting" && spec.sends && !task.intent.work.keepsUnsent) {
+    await closeUnsent(held, whyUnsent(task), deps);
+    return reportOf(held.task);
+  }
+  let taskDeps: TaskDeps;
+  try {
+    taskDeps = await deps.depsFor(task.intent, taskIdOf(task) ?? task.id);
+  } catch (error) {
+    await held.leave();
+    throw error;
+  }
+  return drive(held, { ...spec, isContinued: true, ...(seen && { seen }) }, [], taskDeps);
+}
+
+function whyUnsent({ requests }: Task): string {
+  const [why] = requests.flatMap((request) => answerOf(request, "waiting")?.why ?? []);
+  return why === undefined ? ENDED_BEFORE : ENDED_WHILE_BUSY;
+}
+
+/** Why a request was not sent whose process ended while it waited out a 429. */
+const ENDED_WHILE_BUSY = "the service was busy (HTTP 429), and imggen ended before it could submit it again";
+
+/** The report on a task that another process has. One that has ended it may still be running. */
+async function heldElsewhere(task: Task, { ledger }: UseCaseDeps): Promise<TaskReport> {
+  const report = reportOf(task);
+  return STATES[task.state].isOpen ? { ...report, error: await claimedBy(task, ledger) } : report;
+}
+
+/** Calls `run`, and puts an expected error into the report, worded as `settledUnknownId` does. */
+export async function reported(report: TaskReport, run: () => Promise<TaskReport>): Promise<TaskReport> {
+  try {
+    return settledUnknownId(await run());
+  } catch (error) {
+    if (error instanceof ImggenError) return settledUnknownId({ ...report, error });
+    throw error;
+  }
+}
+
+/** Polls a failed task again. It is opened again if its provider says other than that it has failed. */
+async function askAgain(task: Task, spec: ContinueSpec, deps: UseCaseDeps): Promise<TaskReport> {
+  const { ledger } = deps;
+  // Its process ended just before it moved the file, or is about to do that.
+  if (ledger.isOpen(task.id)) {
+    const standing = await continueTask(task, spec, deps);
+    if (standing.error?.type !== "generation_failed") return standing;
+  }
+  const failed = task.requests.flatMap(({ state, attempt }, request) =>
+    state === "failed" && attempt?.accepted
+      ? [{ request, attempt: attempt.name, id: attempt.accepted.id, acceptedMs: Date.parse(attempt.accepted.at) }]
+      : [],
+  );
+  if (failed.length === 0) return reportOf(task);
+  const taskDeps = await deps.depsFor(task.intent, taskIdOf(task) ?? task.id);
+  if (!taskDeps.connection.provider.poll) return reportOf(task);
+  const seen = new Map<number, WaitResult>();
+  const report = reportOf(task);
+  for (const job of failed) {
+    const waited = await waitForJob(task, job, { ...spec.wait, pollAtOnce: true }, taskDeps);
+    if (waited.outcome === "refused") return { ...report, error: waited.error };
+    if (waited.outcome === "interrupted")
+      return { ...report, error: interruptedError(taskDeps.signal, report.charged) };
+    const isRunning = waited.outcome === "timeout" && waited.wasSeen;
+    if (waited.outcome === "timeout" && !isRunning && waited.lastFailure !== null)
+      return { ...report, error: unseen(waited.lastFailure, report.charged, taskDeps.connection.serviceUrl) };
+    const isFailed = waited.outcome === "ended" && waited.task.status === "failed";
+    if (!isFailed) seen.set(job.request, waited);
+  }
+  if (seen.size === 0) return report;
+  await ledger.reopen(task.id);
+  const held = await holdTask(task, ledger, () => {});
+  if (typeof held === "string") return reportOf((await ledger.find(task.id)) ?? task);
+  const at = new Date(deps.clock.now()).toISOString();
+  for (const job of failed)
+    if (seen.has(job.request))
+      await held.record({ type: "accepted", at, request: job.request, attempt: job.attempt, taskId: job.id });
+  return continueHeld(held, spec, deps, seen);
+}
+
+/**
+ * Saves a finished task once more: from its files if they are whole, else from its provider, for as long as that has it. Its
+ * ledger file is not written to.
+ */
+export async function saveAgain(
+  task: Task,
+  { destination, wait, keepsNewer = false }: Pick<ContinueSpec, "wait" | "destination" | "keepsNewer">,
+  deps: UseCaseDeps,
+): Promise<TaskReport> {
+  const report = factsOf(task);
+  const files = task.files.filter((file) => file !== null);
+  const areHere = await areWhole(files);
+  if (!areHere && isOnlyHere(files)) return { ...report, error: noLongerThere(report, null) };
+  const taskDeps = await deps.depsFor(task.intent, taskIdOf(task) ?? task.id);
+  const urls = areHere ? files.map(({ url }) => url ?? "") : await urlsAgain(task, wait, taskDeps);
+  if (urls instanceof ImggenError) return { ...report, error: urls };
+  const { saveSources, sidecarFacts } = await import("./save.ts");
+  const { result, failure } = await saveSources(
+    {
+      taskId: taskIdOf(task) ?? task.id,
+      heldTask: null,
+      request: task.intent.request,
+      facts: sidecarFacts(report, taskDeps),
+      sinceMs: Date.parse(task.submittedAt),
+      sources: urls.map((url) => ({ kind: "url", url, freshUrl: async () => null })),
+      saved: [],
+      copies: files,
+      destination: destination ?? recoveryDestination(task.intent.destination),
+      replacesNewer: destination !== null && !keepsNewer,
+      recovering: true,
+      maxImages: Math.max(16, files.length),
+      savesFurther: true,
+    },
+    taskDeps,
+  );
+  const saved = result.files.filter((file) => file !== null);
+  const warnings = [...report.warnings, ...result.warnings];
+  if (failure === null) return { ...report, state: "saved", files: saved, warnings };
+  const isGone = !areHere && GONE.has(failure.type);
+  const error = isGone ? noLongerThere(report, failure) : failure;
+  return { ...report, files: saved, warnings, error };
+}
+
+/** The URLs of a task's images as its provider says them now. */
+async function urlsAgain(task: Task, wait: WaitSettings, deps: TaskDeps): Promise<string[] | ImggenError> {
+  const urls: string[] = [];
+  for (const [request, { attempt }] of task.requests.entries()) {
+    if (!attempt?.accepted) continue;
+    const { id, at } = attempt.accepted;
+    const job = { request, attempt: attempt.name, id, acceptedMs: Date.parse(at) };
+    const waited = await waitForJob(task, job, { ...wait, pollAtOnce: true }, deps);
+    const report = factsOf(task);
+    if (waited.outcome === "refused") return waited.error;
+    if (waited.outcome === "interrupted") return interruptedError(deps.signal, report.charged);
+    if (waited.outcome === "timeout")
+      return waited.lastFailure === null
+        ? stillRunning(task, null)
+        : unseen(waited.lastFailure, report.charged, deps.connection.serviceUrl);
+    if (waited.task.status === "failed") return taskFailed(taskIdOf(task) ?? task.id, waited.task);
+    urls.push(...waited.task.urls);
+  }
+  return urls;
+}
+
+async function areWhole(files: readonly SavedFile[]): Promise<boolean> {
+  const each = await Promise.all(files.map(async (file) => file.path !== null && isWhole(file)));
+  return each.every(Boolean);
+}
+
+/** Whether a saved task's images are in these files alone: its provider gave no URL. */
+function isOnlyHere(files: readonly SavedFile[]): boolean {
+  return files.every(({ url }) => url === null);
+}
+
+/** Puts the images of a saved task under a further name. */
+export async function copyOf(
+  task: Task,
+  destination: Extract<Destination, { kind: "file" }>,
+  wait: WaitSettings | null,
+  deps: UseCaseDeps,
+): Promise<TaskReport> {
+  const report = reportOf(task);
+  const files = task.files.filter((file) => file !== null);
+  if ((await areWhole(files)) && files[0]?.path === destination.path)
+    return { ...report, isSavedBefore: true };
+  return saveAgain(task, { destination, wait: wait ?? { timeoutMs: 0, schedule: null } }, deps);
+}
+
+/** How the provider says that it no longer has a task's images. */
+const GONE: ReadonlySet<ErrorType> = new Set(["save_failed", "service_error", "generation_failed"]);
+
+const NO_URL = "Its provider gave no URL of it.";
+
+function noLongerThere({ taskId, ledgerId, free, charged }: TaskReport, cause: ImggenError | null): SaveFailedError {
+  const again = cause === null ? "" : `To try again: imggen resume ${ledgerId}\n`;
+  return new SaveFailedError(
+    `The image of task ${taskId} is no longer where it was saved, and could not be saved again. ${cause?.message ?? NO_URL}`,
+    {
+      hint: `${again}${toSubmitAgain(ledgerId, free)}`,
+      charged,
+      cause,
+    },
+  );
+}
+
+/** Polls a task that the ledger does not have, and saves it. @throws UsageError, or what the account lacks */
+export async function saveUnknownId(
+  taskId: string,
+  destination: Destination,
+  wait: WaitSettings,
+  deps: UseCaseDeps,
+): Promise<TaskReport> {
+  requireId(taskId);
+  const taskDeps = await deps.current();
+  requirePolls(taskId, taskDeps);
+  const report = reportOfId(taskId);
+  const { waitForTask, waitTimeoutMs } = await import("../polling/wait.ts");
+  const schedule = wait.schedule ?? (await taskDeps.schedules.of(null));
+  taskDeps.onProgress({ type: "waiting", taskId, usualMs: null });
+  const spec = {
+    schedule,
+    timeoutMs: waitTimeoutMs(wait, null),
+    ageMs: Number.POSITIVE_INFINITY,
+    pollAtOnce: true,
+  };
+  const waited = await waitForTask(taskId, spec, taskDeps);
+  switch (waited.outcome) {
+    case "refused":
+      return { ...report, error: waited.error };
+    case "interrupted":
+      return { ...report, error: interruptedError(taskDeps.signal, report.charged) };
+    case "timeout": {
+      if (waited.wasSeen) return { ...report, charged: "yes", error: running(taskId) };
+      const { lastFailure } = waited;
+      if (lastFailure === null) return { ...report, error: running(taskId) };
+      return { ...report, error: unseen(lastFailure, "unknown", taskDeps.connection.serviceUrl) };
+    }
+    case "ended":
+      break;
+  }
+  const { task } = waited;
+  if (task.status === "failed") {
+    const charged = task.charged ?? "unknown";
+    return { ...report, state: "failed", charged, error: taskFailed(taskId, task) };
+  }
+  const urls = "unread" in task ? [...task.unread.urls] : task.urls;
+  const { saveSources } = await import("./save.ts");
+  const { atUrls } = await import("../images/image-source.ts");
+  const nowMs = deps.clock.now();
+  const { result, failure } = await saveSources(
+    {
+      taskId,
+      heldTask: null,
+      request: null,
+      facts: null,
+      sinceMs: nowMs,
+      sources: atUrls(urls, async () => null, taskDeps.connection.generator !== undefined),
+      saved: [],
+      copies: [],
+      destination,
+      replacesNewer: true,
+      recovering: true,
+      maxImages: 16,
+      savesFurther: true,
+    },
+    taskDeps,
+  );
+  const files = result.files.filter((file) => file !== null);
+  const completedAt = new Date(nowMs).toISOString();
+  const state = failure === null ? "saved" : "completed";
+  return { ...report, state, charged: "yes", urls, files, completedAt, warnings: result.warnings, error: failure };
+}
+
+function running(taskId: string): ImggenError {
+  return new PendingError(`Task ${taskId} is still running.`, { charged: "yes" });
+}
+
+/** The error key for a task that the service does not know (section 7). */
+const NO_SUCH_TASK = "image_generation.error.unknown_error";
+
+/**
+ * A report on an id that only the user has named. If the service refuses it too, or was not asked, nothing was charged and
+ * there is nothing to resume.
+ */
+export function settledUnknownId(report: TaskReport): TaskReport {
+  const { error, ledgerId, taskId } = report;
+  if (ledgerId !== null || error === null) return report;
+  const nothing = { ...report, state: "unknown", charged: "no" } as const;
+  if (error.type === "usage")
+    return error.charged === "unknown" ? { ...nothing, charged: "unknown" } : nothing;
+  if (error.type !== "service_error" || error.key === null) return report;
+  const what = error.key === NO_SUCH_TASK ? `The service does not know task ${taskId}.` : error.message;
+  const hint = "Nothing was charged. To see the tasks of this machine: imggen history";
+  return { ...nothing, error: new ServiceError(what, { key: error.key, hint, cause: error }) };
+}
+
+/** Refuses an empty id, most often a shell variable that is not set. @throws UsageError */
+export function requireId(id: string): void {
+  if (id.trim() !== "") return;
+  const hint = "Nothing was sent. To see the tasks of this machine: imggen history";
+  throw new UsageError("A task id is empty.", { hint });
+}
+
+/** Refuses a task that the ledger lacks if the provider gives no ids to ask by. @throws UsageError */
+export function requirePolls(taskId: string, { connection }: Pick<TaskDeps, "connection">): void {
+  const { provider, generator } = connection;
+  if (provider.poll) return;
+  throw new UsageError(
+    `The ledger has no task ${taskId}, and ${generator?.name ?? "the service"} cannot be asked for it.`,
+    {
+      hint: "Nothing was sent. A task of imggen serve is asked for there. To see those of this machine: imggen history",
+      charged: "unknown",
+    },
+  );
+}

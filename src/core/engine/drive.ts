@@ -1,0 +1,257 @@
+import { isoTime } from "../../lib/clock.ts";
+import { ImggenError } from "../../lib/error-types.ts";
+import { type Destination, isSamePlace, recoveryDestination } from "../../task/intent.ts";
+import { isUnsaved, type Task, taskIdOf } from "../../task/task.ts";
+import type { Pass } from "../limits/gate.ts";
+import { POLICY } from "../limits/policy.ts";
+import type { WaitResult, WaitSettings } from "../polling/wait.ts";
+import type { TaskDeps } from "./deps.ts";
+import { InheritedError, InterruptedError, interruptedError, PendingError, TakenOverError } from "./errors.ts";
+import { type AcceptedJob, acceptedJobs, followJob } from "./follow.ts";
+import type { HeldTask } from "./held.ts";
+import { recoverRequests } from "./recover.ts";
+import { factsOf, reportOf, type TaskReport } from "./report.ts";
+import type { SaveGoal } from "./save.ts";
+import { sendRequests } from "./send.ts";
+import { errorOf } from "./task-error.ts";
+
+/** How far a task is taken. */
+export interface Goal {
+  /** Whether what waits is submitted, and what was submitted by an ended process recovered. `status` does neither. */
+  sends: boolean;
+  /** null: until its provider has accepted it. */
+  wait: WaitSettings | null;
+  /** Where to save its images, in place of where the task itself says; null: there. */
+  destination: Destination | null;
+  /** Whether a file there that is newer than the task is kept under --overwrite: another row of a batch may be saved in it. */
+  keepsNewer?: boolean;
+  /** Whether an earlier run has begun the task. */
+  isContinued: boolean;
+  /** How the waits for its jobs ended, by the number of their request, if they are over already. */
+  seen?: ReadonlyMap<number, WaitResult>;
+  /** The attempt of its intent, and the pass that it has: it counts as sent already. */
+  first?: { attempt: string; pass: Pass };
+  onSent?: () => void;
+}
+
+/**
+ * Takes a task that this process holds as far as it goes: what was submitted before is recovered, what waits is submitted in
+ * its turn, what is accepted is followed, and each image is saved as soon as it is made. Whatever keeps requests from being
+ * submitted holds up neither polls nor images. The task is left at the end. Never throws an expected error: it is in the
+ * report.
+ */
+export function drive(
+  held: HeldTask,
+  goal: Goal,
+  warnings: readonly string[],
+  deps: TaskDeps,
+): Promise<TaskReport> {
+  return new Drive(held, goal, warnings, deps).run();
+}
+
+class Drive {
+  readonly #held: HeldTask;
+  readonly #goal: Goal;
+  readonly #deps: TaskDeps;
+  readonly #warnings: Set<string>;
+  /** Aborts the waits of a task that another process has taken over. */
+  readonly #lost = new AbortController();
+  readonly #following: Promise<ImggenError | null>[] = [];
+  /** Images of one task are saved one after the other. */
+  #saving: Promise<unknown> = Promise.resolve();
+  #saveFailure: ImggenError | null = null;
+
+  constructor(held: HeldTask, goal: Goal, warnings: readonly string[], deps: TaskDeps) {
+    this.#held = held;
+    this.#goal = goal;
+    this.#warnings = new Set([...warnings, ...otherPackage(held.task, deps)]);
+    this.#deps = { ...deps, signal: AbortSignal.any([deps.signal, this.#lost.signal]) };
+  }
+
+  get #task(): Task {
+    return this.#held.task;
+  }
+
+  async run(): Promise<TaskReport> {
+    try {
+      return await this.#run();
+    } catch (error) {
+      if (!(error instanceof ImggenError)) throw error;
+      await this.#held.leave();
+      return { ...factsOf(this.#task), warnings: [...this.#warnings], error };
+    }
+  }
+
+  async #run(): Promise<TaskReport> {
+    const unrecovered = this.#goal.sends ? await recoverRequests(this.#held, this.#deps) : null;
+    for (const job of acceptedJobs(this.#task)) this.#follow(job);
+    this.#saveEarly();
+    const unsent = unrecovered ?? (await this.#send());
+    if (unsent instanceof TakenOverError) this.#lost.abort(unsent);
+    const stops = await Promise.all(this.#following);
+    await this.#saving;
+    const stop = this.#pressing(unsent, stops);
+    if (stop instanceof TakenOverError) return this.#abandoned(stop);
+    return this.#finished(stop);
+  }
+
+  /** Submits what waits. @returns why it is not */
+  async #send(): Promise<ImggenError | null> {
+    const { sends, wait, first, onSent, isContinued } = this.#goal;
+    if (!sends) return this.#waitsUnsent();
+    const { work } = this.#task.intent;
+    const timeoutMs = wait === null ? null : (wait.timeoutMs ?? (work.queue ? null : work.requestMs));
+    return sendRequests(
+      this.#held,
+      {
+        timeoutMs,
+        patienceMs: timeoutMs ?? POLICY.submit.maxBusyMs,
+        maxUnsent: this.#deps.maxUnsent ?? POLICY.submit.unsent.attempts,
+        isContinued,
+        first,
+        onSent,
+        onWarning: (message) => void this.#warnings.add(message),
+        onAnswered: (request) => this.#answered(request),
+      },
+      this.#deps,
+    );
+  }
+
+  #waitsUnsent(): ImggenError | null {
+    if (!this.#task.requests.some(({ state }) => state === "waiting")) return null;
+    const message = `Task ${taskIdOf(this.#task) ?? this.#task.id} waits to be submitted.`;
+    return new PendingError(message, { charged: this.#held.charged });
+  }
+
+  #answered(request: number): void {
+    const job = acceptedJobs(this.#task).find((each) => each.request === request);
+    if (job) this.#follow(job);
+    else this.#saveEarly();
+  }
+
+  #follow(job: AcceptedJob): void {
+    const { wait, isContinued, seen, sends } = this.#goal;
+    if (wait === null) return;
+    // What waits unsent ends the wait of a command that does not submit it.
+    const isEnded = !sends && this.#waitsUnsent() !== null;
+    const timeoutMs = isEnded ? 0 : wait.timeoutMs;
+    const spec = { ...wait, timeoutMs, pollAtOnce: isContinued };
+    const following = followJob(this.#held, job, spec, this.#deps, seen?.get(job.request)).then(
+      (stop) => {
+        if (stop instanceof TakenOverError) this.#lost.abort(stop);
+        else if (stop === null) this.#saveEarly();
+        return stop;
+      },
+    );
+    // Its error is thrown where all are awaited.
+    following.catch(() => {});
+    this.#following.push(following);
+  }
+
+  /** Saves the images that are made, while others of the task are still to come. */
+  #saveEarly(): void {
+    if (this.#goal.wait === null || this.#task.requests.length === 1) return;
+    this.#saving = this.#saving.then(async () => {
+      const isNew = this.#task.requests.some(({ state }, at) => state === "completed" && !this.#task.files[at]);
+      if (!isNew || this.#saveFailure !== null || this.#deps.signal.aborted || this.#held.isLost) return;
+      await this.#save(false);
+    });
+    this.#saving.catch(() => {});
+  }
+
+  async #save(isLast: boolean): Promise<void> {
+    // Loaded before the submit, but for what is never saved.
+    const { saveMade } = await import("./save.ts");
+    const { warnings, failure } = await saveMade(this.#held, this.#saveGoal, isLast, this.#deps);
+    for (const warning of warnings) this.#warnings.add(warning);
+    this.#saveFailure = failure;
+  }
+
+  get #saveGoal(): SaveGoal {
+    const { destination, keepsNewer = false, isContinued } = this.#goal;
+    const own = this.#task.intent.destination;
+    return {
+      destination: destination ?? (isContinued ? recoveryDestination(own) : own),
+      // The user has named this place now, and so knows what is in it.
+      replacesNewer: isContinued && destination !== null && !keepsNewer,
+      isContinued,
+      isOtherPlace: destination !== null && !isSamePlace(destination, own),
+    };
+  }
+
+  /** The stop that a report is about: one that keeps requests from being submitted before one of a wait. */
+  #pressing(unsent: ImggenError | null, stops: readonly (ImggenError | null)[]): ImggenError | null {
+    const lost = [unsent, ...stops].find((each) => each instanceof TakenOverError);
+    return lost ?? unsent ?? stops.find((each) => each !== null) ?? null;
+  }
+
+  async #finished(stop: ImggenError | null): Promise<TaskReport> {
+    const { wait } = this.#goal;
+    const isAwaited = wait !== null;
+    const isReady = isAwaited && this.#saveFailure === null && !this.#deps.signal.aborted;
+    if (isReady && this.#task.state === "completed" && isUnsavedOrUnrecorded(this.#task, this.#goal)) {
+      if (this.#held.isLost) return this.#abandoned(await this.#held.takenOver());
+      await this.#save(true);
+    }
+    await this.#held.leave();
+    const { task } = this.#held;
+    const unwritten = isAwaited ? null : this.#held.unwritten;
+    const failure = this.#saveFailure ?? unwritten ?? this.#interruptedSave();
+    const error = failure ?? (stop === null ? errorOf(task) : this.#ofTask(stop));
+    return { ...factsOf(task), warnings: [...this.#warnings], isAwaited, error };
+  }
+
+  /** A signal that came before what is made was saved. */
+  #interruptedSave(): ImggenError | null {
+    const { signal } = this.#deps;
+    const isLeft = this.#goal.wait !== null && this.#task.state === "completed";
+    return signal.aborted && isLeft ? interruptedError(signal, this.#held.charged) : null;
+  }
+
+  /** Why a task goes no further: that it cost nothing may be true of its last request alone. */
+  #ofTask(stop: ImggenError): ImggenError {
+    const { charged } = this.#held;
+    if (stop instanceof InterruptedError) return interruptedError(this.#deps.signal, charged);
+    // What is only busy is resumed like any other wait.
+    if (stop.type === "service_error" && this.#task.state !== "not_sent" && charged !== "no")
+      return new PendingError(stop.message, { charged, cause: stop });
+    if (stop.charged !== "no" || charged === "no") return stop;
+    const { type, key, message } = stop;
+    const hint = "What was made before is kept.";
+    return new InheritedError(type, message, { key: key ?? undefined, charged, hint, cause: stop });
+  }
+
+  /** The report of a process that has lost the task: what became of it, if that is known by now. */
+  async #abandoned(error: ImggenError): Promise<TaskReport> {
+    await this.#held.leave();
+    const own = { ...factsOf(this.#task), warnings: [...this.#warnings], error };
+    const entry = await this.#deps.ledger.read(this.#task.id).catch(() => null);
+    if (entry?.kind !== "task") return own;
+    const report = reportOf(entry.task);
+    if (entry.task.state === "saved") return { ...report, warnings: own.warnings };
+    return { ...report, warnings: own.warnings, error };
+  }
+}
+
+/** Whether images are left to be saved, or the end of the task to be recorded. */
+function isUnsavedOrUnrecorded(task: Task, { destination }: Goal): boolean {
+  const isOtherPlace = destination !== null && !isSamePlace(destination, task.intent.destination);
+  const isOnlyLost = !isUnsaved(task) && task.requests.some(({ state }) => state === "unknown");
+  return isOtherPlace || !isOnlyLost;
+}
+
+/** Warning if another version of a package continues a task than began it. */
+function otherPackage({ intent }: Task, { connection }: TaskDeps): string[] {
+  const begun = intent.work.options.package;
+  const now = connection.generator?.package;
+  if (begun === undefined || now === undefined || begun === now) return [];
+  return [`The task was begun with ${begun}, and is continued with ${now}.`];
+}
+
+/** Records the end of a task without an image, of which nothing was sent, and leaves it. */
+export async function closeUnsent(held: HeldTask, why: string, deps: Pick<TaskDeps, "clock">): Promise<void> {
+  const at = isoTime(deps.clock.now());
+  for (const [request, { state }] of held.task.requests.entries())
+    if (state === "waiting") await held.record({ type: "not_sent", at, why, request });
+  await held.leave();
+}

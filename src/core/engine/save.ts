@@ -1,0 +1,210 @@
+import { isoTime } from "../../lib/clock.ts";
+import { ImggenError } from "../../lib/error-types.ts";
+import type { Provider } from "../../providers/provider.ts";
+import type { Destination } from "../../task/intent.ts";
+import type { GenerationRequest } from "../../task/request.ts";
+import type { SavedFile } from "../../task/saved-file.ts";
+import { answerOf, isUnknown, type Task, taskIdOf } from "../../task/task.ts";
+import { diskFailure } from "../images/download-image.ts";
+import type { ImageSource } from "../images/image-source.ts";
+import { remarksOn } from "../images/remarks.ts";
+import { MOST_IMAGES, saveImages } from "../images/save-images.ts";
+import type { SaveResult, SaveSpec, SidecarFacts } from "../images/save-spec.ts";
+import type { TaskDeps } from "./deps.ts";
+import { interruptedError } from "./errors.ts";
+import type { HeldTask } from "./held.ts";
+import { jobOf } from "./jobs.ts";
+import { factsOf, type TaskReport } from "./report.ts";
+
+/** Where a task's images are saved. */
+export interface SaveGoal {
+  destination: Destination;
+  /** Whether a file that is newer than the task is replaced under --overwrite: its place was named in this run. */
+  replacesNewer: boolean;
+  /** Whether an earlier process may have saved some of them. */
+  isContinued: boolean;
+  /** Whether images that were saved before elsewhere are wanted in this destination too. */
+  isOtherPlace: boolean;
+}
+
+/** Images to be saved, and what is known of their task. */
+interface SavingSpec extends Omit<SaveGoal, "isContinued" | "isOtherPlace"> {
+  taskId: string;
+  /** Ledger id of the task if this process holds it, else null. */
+  heldTask: string | null;
+  request: GenerationRequest | null;
+  facts: SidecarFacts | null;
+  /** The time of the submit, in milliseconds since the epoch. */
+  sinceMs: number;
+  sources: readonly ImageSource[];
+  saved: readonly (SavedFile | null)[];
+  copies: readonly (SavedFile | null)[];
+  recovering: boolean;
+  maxImages: number;
+  /** Whether further images of one reply are saved too, after those of the other requests. */
+  savesFurther: boolean;
+}
+
+export interface Saved {
+  result: SaveResult;
+  failure: ImggenError | null;
+}
+
+/** Downloads, checks and publishes images. @returns what was saved, and the error that ended it */
+export async function saveSources(spec: SavingSpec, deps: TaskDeps): Promise<Saved> {
+  const result: SaveResult = { files: [], warnings: [], bad: [], rest: [] };
+  const { sinceMs, maxImages, replacesNewer, ...facts } = spec;
+  const saving: SaveSpec = {
+    ...facts,
+    mostImages: maxImages,
+    date: new Date(sinceMs),
+    keepsSinceMs: replacesNewer ? Number.POSITIVE_INFINITY : sinceMs,
+  };
+  try {
+    await saveImages(saving, result, deps);
+    return { result, failure: null };
+  } catch (error) {
+    const failure = deps.signal.aborted ? interruptedError(deps.signal, "yes") : error;
+    if (!(failure instanceof ImggenError)) throw failure;
+    return { result, failure };
+  }
+}
+
+/**
+ * Saves what the requests of a task have made so far: the first image of each, while others are still to come; all images
+ * once none is. What turns out to be no image is recorded as that, and stays where it is.
+ * @returns warnings, and why not all could be saved
+ */
+export async function saveMade(
+  held: HeldTask,
+  goal: SaveGoal,
+  isLast: boolean,
+  deps: TaskDeps,
+): Promise<{ warnings: string[]; failure: ImggenError | null }> {
+  const { task } = held;
+  const report = factsOf(task);
+  const { result, failure } = await saveSources(
+    {
+      ...goal,
+      taskId: taskIdOf(task) ?? task.id,
+      heldTask: task.id,
+      request: task.intent.request,
+      facts: sidecarFacts(report, deps),
+      sinceMs: Date.parse(task.submittedAt),
+      sources: sourcesOf(task, isLast, deps),
+      // If another place was named, all of it is wanted there.
+      saved: goal.isOtherPlace ? [] : task.files,
+      copies: [],
+      recovering: goal.isContinued,
+      maxImages: MOST_IMAGES * task.requests.length,
+      savesFurther: isLast,
+    },
+    deps,
+  );
+  const kept = failure === null ? await keepRest(held, result, deps) : null;
+  for (const { request, why } of result.bad) await recordBad(held, request, why, deps);
+  const warnings = [...result.warnings, ...(isLast ? remarksOn(held.task, savedIn(result)) : [])];
+  await recordFiles(held, result, isLast && failure === null && kept === null, deps);
+  return { warnings, failure: failure ?? kept };
+}
+
+function savedIn({ files }: SaveResult): SavedFile[] {
+  return files.filter((file) => file !== null);
+}
+
+/** Records the images saved so far: they need not be downloaded again, and their URLs may have expired by then. */
+async function recordFiles(
+  held: HeldTask,
+  { files }: SaveResult,
+  isWhole: boolean,
+  { clock }: TaskDeps,
+): Promise<void> {
+  const at = isoTime(clock.now());
+  const { task } = held;
+  const isNew = files.some((file, index) => file !== null && file !== task.files[index]);
+  if (isWhole && !isUnknown(task) && files.some((file) => file !== null))
+    await held.record({ type: "saved", at, files: files.filter((file) => file !== null) });
+  else if (isNew) await held.record({ type: "partly_saved", at, files });
+}
+
+/**
+ * The source of each image of a task: one for each request, in order, then the other images that they have made.
+ * @param withFurther whether these are wanted too: their places are known only once no other request is to come
+ */
+function sourcesOf(task: Task, withFurther: boolean, { connection, ledger }: TaskDeps): ImageSource[] {
+  const { provider } = connection;
+  const further: ImageSource[] = [];
+  const sources = task.requests.map((each, request): ImageSource => {
+    const made = answerOf(each, "completed");
+    if (made === null || each.attempt === null) return { kind: "none" };
+    const { attempt } = each;
+    const [first, ...more] = made.urls.map((url, at) => atProvider(url, at, attempt.accepted?.id, provider));
+    further.push(...more);
+    if (first !== undefined) return first;
+    const job = jobOf(task, request, attempt.name, ledger.work);
+    return { kind: "here", request, read: async () => (await provider.images?.(job)) ?? [] };
+  });
+  return withFurther ? [...sources, ...further] : sources;
+}
+
+/** An image of a job at its provider's URL. @param at which of those that it has made, from 0 */
+function atProvider(url: string, at: number, id: string | undefined, provider: Provider): ImageSource {
+  const freshUrl = async () => {
+    if (id === undefined) return null;
+    const reply = await provider.poll?.(id, undefined, new AbortController().signal);
+    if (reply?.outcome !== "state" || reply.task.status !== "completed") return null;
+    return reply.task.urls[at] ?? null;
+  };
+  return { kind: "url", url, headers: provider.downloadHeaders, freshUrl };
+}
+
+/** Keeps replies that hold images which are not saved, for good. @returns why that cannot be done */
+async function keepRest(
+  { task: { id, requests } }: HeldTask,
+  { rest, warnings }: SaveResult,
+  { ledger }: TaskDeps,
+): Promise<ImggenError | null> {
+  for (const { request, count } of rest) {
+    const attempt = requests[request]?.attempt?.name ?? "";
+    let folder: string;
+    try {
+      folder = await ledger.work.keep(id, request, attempt);
+    } catch (error) {
+      return diskFailure(ledger.work.of(id, request, attempt), error);
+    }
+    const isOne = count === 1;
+    const what = isOne ? "1 more image was" : `${count} more images were`;
+    const kept = isOne ? "It is" : "They are";
+    warnings.push(`${what} made and not saved. ${kept} kept in ${folder}, until you remove that folder.`);
+  }
+  return null;
+}
+
+/** Records that what a request has made is no image that can be saved. */
+async function recordBad(held: HeldTask, request: number, why: string, deps: TaskDeps): Promise<void> {
+  const { id, intent, requests } = held.task;
+  const attempt = requests[request]?.attempt?.name ?? "";
+  const of = { at: isoTime(deps.clock.now()), request, attempt };
+  const said = `what it made cannot be used: ${why}`;
+  if (intent.work.isPaid)
+    await held.record({ type: "unknown", ...of, why: said, kept: deps.ledger.work.of(id, request, attempt) });
+  else await held.record({ type: "failed", ...of, errorCode: null, why: `${said}.`, charged: "no" });
+}
+
+/** What the sidecars of a task's images say; null if its request is not known. */
+export function sidecarFacts(report: TaskReport, { connection, clock }: TaskDeps): SidecarFacts | null {
+  const { request, credits, submittedAt, usage, taskId, ledgerId } = report;
+  if (request === null) return null;
+  const completedAt = report.completedAt ?? isoTime(clock.now());
+  const service = connection.identity.baseUrl;
+  return {
+    taskId: taskId ?? ledgerId ?? "",
+    service,
+    request,
+    credits,
+    submittedAt,
+    completedAt,
+    ...(usage && { usage }),
+  };
+}
+
