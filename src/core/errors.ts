@@ -1,4 +1,5 @@
 import { type Charged, type ErrorFacts, type ErrorType, ImggenError } from "../lib/error-types.ts";
+import { isInSameScope, isSameProcess, type ProcessIdentity } from "../lib/processes.ts";
 import type { Wording } from "../lib/wording.ts";
 import type { ServiceIdentity } from "../task/intent.ts";
 
@@ -31,6 +32,13 @@ export class PendingError extends ImggenError {
 /** Another process is working on the task. It ends an attempt to continue the task, which stays as it is. */
 export class ClaimedError extends ImggenError {
   readonly type = "pending";
+}
+
+/** Describes who is working on a task, to begin a sentence: "Another process (pid 4711)". @param worker null: not known */
+export function describeWorker(worker: ProcessIdentity | null, self: ProcessIdentity): string {
+  if (worker === null) return "Another process";
+  if (!isInSameScope(worker, self)) return `A process on host ${worker.host} (pid ${worker.pid})`;
+  return isSameProcess(worker, self) ? "Another call of this process" : `Another process (pid ${worker.pid})`;
 }
 
 /**

@@ -161,7 +161,7 @@ describe("turns of several processes", () => {
     const ticketOf = () => readdirSync(folders.proof).includes("seat-1") && readdirSync(folders.folder)[0];
     while (!ticketOf()) await sleep(5);
     const ticket = readFileSync(path.join(folders.folder, ticketOf() || ""), "utf8");
-    expect(JSON.parse(ticket)).toMatchObject({ pid: process.pid, thread: worker.threadId });
+    expect(JSON.parse(ticket)).toMatchObject({ by: { pid: process.pid } });
     await worker.terminate();
     const next = started(file, { ...run, name: "b", turns: 3, workMs: 5 });
     expect(await next.ended).toBe(0);

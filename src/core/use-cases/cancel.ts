@@ -5,7 +5,7 @@ import type { OwnedTask } from "../../store/owners.ts";
 import { STATES } from "../../task/lifecycle.ts";
 import type { TaskRecord } from "../../task/record.ts";
 import type { UseCaseDeps } from "../deps.ts";
-import { ClaimedError } from "../errors.ts";
+import { ClaimedError, describeWorker } from "../errors.ts";
 import type { WaitSettings } from "../polling/wait.ts";
 import { type CancelReport, cancelledSince, cancelOwned, wasCancelled } from "../task/cancel-task.ts";
 import { findNamed } from "../task/named-tasks.ts";
@@ -13,7 +13,6 @@ import { isEndable } from "../task/obey-cancel.ts";
 import { factsOf, reportOfId } from "../task/report.ts";
 import { reported } from "../task/resume-task.ts";
 import { requireId } from "../task/save-again.ts";
-import { describeWorker } from "../turns/describe-holder.ts";
 
 export interface CancelSpec {
   /** Ids as the user gave them. */
