@@ -116,7 +116,9 @@ export class Tickets {
   /** The tickets that others must respect, in their order; those that are only announced too. @throws the disk's error */
   held(what: string): Ticket[] {
     const nowMs = this.#clock.now();
-    const tickets = this.#names().flatMap((name) => {
+    // Listed twice: some file systems hide a file from a listing while it is renewed.
+    const names = new Set([...this.#names(), ...this.#names()]);
+    const tickets = [...names].flatMap((name) => {
       const groups = NAME.exec(name)?.groups;
       if (groups?.what !== what) return [];
       const { lease, count } = this.#read(name);
@@ -142,10 +144,9 @@ export class Tickets {
     }
   }
 
-  /** All names in the folder. Listed twice: some file systems hide a file from a listing while it is renewed. */
   #names(): string[] {
     try {
-      return [...new Set([...readdirSync(this.#folder), ...readdirSync(this.#folder)])];
+      return readdirSync(this.#folder);
     } catch (error) {
       if (errorCode(error) === "ENOENT") return [];
       throw error;

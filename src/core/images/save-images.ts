@@ -165,7 +165,7 @@ async function removeLeftovers(folder: string, kind: OwnedKind, { ledger, clock 
   // An earlier process may have staged the image for its standard output.
   for (const each of new Set([folder, ledger.folder]))
     await removeAbandoned(each, kind, ledger.processes, clock.now());
-  await sweepReservations(folder, ledger.processes);
+  sweepReservations(folder, ledger.processes);
 }
 
 function savedFile(
