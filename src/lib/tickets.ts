@@ -128,10 +128,11 @@ export class Tickets {
   }
 
   /**
-   * Removes what killed processes have left, after ten minutes.
+   * Removes what killed processes have left.
    * @param prefix of what the tickets are for: in a folder with files of others
+   * @param leftoverMs how long nobody has written it; default: ten minutes
    */
-  sweep(prefix = ""): void {
+  sweep(prefix = "", leftoverMs = LEFTOVER_MS): void {
     const nowMs = this.#clock.now();
     for (const name of this.#names()) {
       const isDraft = isTicket(draftedFile(name), prefix);
@@ -139,7 +140,7 @@ export class Tickets {
       const file = path.join(this.#folder, name);
       const { mtimeMs = nowMs } = lstatSync(file, { throwIfNoEntry: false }) ?? {};
       // The time of the file may be one that a clock had before it was set back.
-      if (Math.abs(nowMs - mtimeMs) <= LEFTOVER_MS) continue;
+      if (Math.abs(nowMs - mtimeMs) < leftoverMs) continue;
       if (isDraft || !isHeld(this.#read(name).lease, this.#processes, nowMs)) removeIfPossible(file);
     }
   }
@@ -244,7 +245,15 @@ class HeldTicket implements Held {
 
   /** In one step, so that no reader sees half of it. */
   #write(lease: Lease, count: number): void {
-    const content = count === 1 ? lease : { ...lease, count };
-    replaceUnsynced(this.#file, JSON.stringify(content), 0o600);
+    const content = JSON.stringify(count === 1 ? lease : { ...lease, count });
+    for (let tries = 1; ; tries++) {
+      try {
+        replaceUnsynced(this.#file, content, 0o600);
+        return;
+      } catch (error) {
+        // Another process may have swept its draft as a leftover.
+        if (errorCode(error) !== "ENOENT" || tries === MAX_LOOKS) throw error;
+      }
+    }
   }
 }

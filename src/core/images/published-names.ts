@@ -95,9 +95,9 @@ export async function reserveName(file: string, processes: Processes): Promise<(
   }
 }
 
-/** Removes old reservations of killed processes. */
+/** Removes reservations of killed processes, at once: they lie among the user's images. */
 export function sweepReservations(folder: string, processes: Processes): void {
-  ticketsIn(folder, processes).sweep(WHAT);
+  ticketsIn(folder, processes).sweep(WHAT, 0);
 }
 
 function ticketsIn(folder: string, processes: Processes): Tickets {

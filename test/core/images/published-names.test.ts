@@ -89,14 +89,13 @@ it("a name is reserved for one at a time, of one process or of several, and leav
   expect(await claim(2)).not.toBeNull();
 });
 
-it("a reservation of a process that has ended is passed over, and removed once it is old", async () => {
+it("a reservation of a process that has ended is passed over, and removed by the next that saves an image", async () => {
   const { folder, processes, claim } = await newFolder();
   await claim(2);
   processes.die(2);
   const [left = ""] = await readdir(folder);
   await (await claim(1))?.();
   expect(await readdir(folder)).toEqual([left]);
-  await utimes(path.join(folder, left), 1, 1);
   sweepReservations(folder, processes.as(1));
   expect(await readdir(folder)).toEqual([]);
 });
@@ -123,12 +122,22 @@ it("what was left half made is removed, and nothing that is not a reservation", 
     "..imggen-name-0123456789abcdef..0123abcd.89abcdef",
     ".imggen-name-0123456789abcdef..0123abcd",
   ];
-  for (const name of [...others, ...left]) {
-    await writeFile(path.join(folder, name), "mine");
-    await utimes(path.join(folder, name), 1, 1);
-  }
+  for (const name of [...others, ...left]) await writeFile(path.join(folder, name), "mine");
   sweepReservations(folder, processes.as(1));
   expect((await readdir(folder)).sort()).toEqual(others.sort());
+});
+
+it("a name is reserved while others remove what is left half made", async () => {
+  const { folder, processes, claim } = await newFolder();
+  const names = Array.from({ length: 30 }, (_, index) => `fox-${index}.png`);
+  const claims = names.map((name) => claim(1, name));
+  for (let sweeps = 0; sweeps < 30; sweeps++) {
+    sweepReservations(folder, processes.as(2));
+    await new Promise(setImmediate);
+  }
+  for (const release of await Promise.all(claims)) await release?.();
+  expect(await Promise.all(claims)).not.toContain(null);
+  expect(await readdir(folder)).toEqual([]);
 });
 
 it("a reservation that cannot be read is left in place, and is no error", async () => {
