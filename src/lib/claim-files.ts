@@ -59,7 +59,7 @@ export function leaseEnd(forMs: number, nowMs: number): string {
 }
 
 /** The lease that a claim's text records; null if it records none. */
-export function ownerLeaseIn(text: string): OwnerLease | null {
+function ownerLeaseIn(text: string): OwnerLease | null {
   const json = jsonOrNull(text);
   if (!isJsonObject(json)) return null;
   const { by, at, until, elsewhereUntil } = json;
