@@ -128,21 +128,27 @@ export class Tickets {
   }
 
   /**
-   * Removes what killed processes have left.
+   * Removes what killed processes have left. Never throws: it is in nobody's way.
    * @param prefix of what the tickets are for: in a folder with files of others
    * @param leftoverMs how long nobody has written it; default: ten minutes
    */
   sweep(prefix = "", leftoverMs = LEFTOVER_MS): void {
-    const nowMs = this.#clock.now();
-    for (const name of this.#names()) {
-      const isDraft = isTicket(draftedFile(name), prefix);
-      if (!isDraft && !isTicket(name, prefix)) continue;
-      const file = path.join(this.#folder, name);
-      const { mtimeMs = nowMs } = lstatSync(file, { throwIfNoEntry: false }) ?? {};
-      // The time of the file may be one that a clock had before it was set back.
-      if (Math.abs(nowMs - mtimeMs) < leftoverMs) continue;
-      if (isDraft || !isHeld(this.#read(name).lease, this.#processes, nowMs)) removeIfPossible(file);
+    try {
+      for (const name of this.#names()) this.#removeLeftover(name, prefix, leftoverMs);
+    } catch {
+      // It stays.
     }
+  }
+
+  #removeLeftover(name: string, prefix: string, leftoverMs: number): void {
+    const isDraft = isTicket(draftedFile(name), prefix);
+    if (!isDraft && !isTicket(name, prefix)) return;
+    const nowMs = this.#clock.now();
+    const file = path.join(this.#folder, name);
+    const { mtimeMs = nowMs } = lstatSync(file, { throwIfNoEntry: false }) ?? {};
+    // The time of the file may be one that a clock had before it was set back.
+    if (Math.abs(nowMs - mtimeMs) < leftoverMs) return;
+    if (isDraft || !isHeld(this.#read(name).lease, this.#processes, nowMs)) removeIfPossible(file);
   }
 
   #names(): string[] {
