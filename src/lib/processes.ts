@@ -101,6 +101,10 @@ export function isInSameScope(a: ProcessIdentity, b: ProcessIdentity): boolean {
   return scope === other && Math.abs(bootMs(a) - bootMs(b)) < SAME_BOOT_MS;
 }
 
+export function isSameProcess(a: ProcessIdentity, b: ProcessIdentity): boolean {
+  return a.pid === b.pid && a.started === b.started && isInSameScope(a, b);
+}
+
 function bootMs({ scope }: ProcessIdentity): number {
   return Number(BOOT_TIME.exec(scope)?.[1] ?? 0);
 }

@@ -116,7 +116,9 @@ export class Tickets {
   /** The tickets that others must respect, in their order; those that are only announced too. @throws the disk's error */
   held(what: string): Ticket[] {
     const nowMs = this.#clock.now();
-    const tickets = this.#names().flatMap((name) => {
+    // Listed twice: some file systems hide a file from a listing while it is renewed.
+    const names = new Set([...this.#names(), ...this.#names()]);
+    const tickets = [...names].flatMap((name) => {
       const groups = NAME.exec(name)?.groups;
       if (groups?.what !== what) return [];
       const { lease, count } = this.#read(name);
@@ -126,26 +128,32 @@ export class Tickets {
   }
 
   /**
-   * Removes what killed processes have left, after ten minutes.
+   * Removes what killed processes have left. Never throws: it is in nobody's way.
    * @param prefix of what the tickets are for: in a folder with files of others
+   * @param leftoverMs how long nobody has written it; default: ten minutes
    */
-  sweep(prefix = ""): void {
-    const nowMs = this.#clock.now();
-    for (const name of this.#names()) {
-      const isDraft = isTicket(draftedFile(name), prefix);
-      if (!isDraft && !isTicket(name, prefix)) continue;
-      const file = path.join(this.#folder, name);
-      const { mtimeMs = nowMs } = lstatSync(file, { throwIfNoEntry: false }) ?? {};
-      // The time of the file may be one that a clock had before it was set back.
-      if (Math.abs(nowMs - mtimeMs) <= LEFTOVER_MS) continue;
-      if (isDraft || !isHeld(this.#read(name).lease, this.#processes, nowMs)) removeIfPossible(file);
+  sweep(prefix = "", leftoverMs = LEFTOVER_MS): void {
+    try {
+      for (const name of this.#names()) this.#removeLeftover(name, prefix, leftoverMs);
+    } catch {
+      // It stays.
     }
   }
 
-  /** All names in the folder. Listed twice: some file systems hide a file from a listing while it is renewed. */
+  #removeLeftover(name: string, prefix: string, leftoverMs: number): void {
+    const isDraft = isTicket(draftedFile(name), prefix);
+    if (!isDraft && !isTicket(name, prefix)) return;
+    const nowMs = this.#clock.now();
+    const file = path.join(this.#folder, name);
+    const { mtimeMs = nowMs } = lstatSync(file, { throwIfNoEntry: false }) ?? {};
+    // The time of the file may be one that a clock had before it was set back.
+    if (Math.abs(nowMs - mtimeMs) < leftoverMs) return;
+    if (isDraft || !isHeld(this.#read(name).lease, this.#processes, nowMs)) removeIfPossible(file);
+  }
+
   #names(): string[] {
     try {
-      return [...new Set([...readdirSync(this.#folder), ...readdirSync(this.#folder)])];
+      return readdirSync(this.#folder);
     } catch (error) {
       if (errorCode(error) === "ENOENT") return [];
       throw error;
@@ -243,7 +251,15 @@ class HeldTicket implements Held {
 
   /** In one step, so that no reader sees half of it. */
   #write(lease: Lease, count: number): void {
-    const content = count === 1 ? lease : { ...lease, count };
-    replaceUnsynced(this.#file, JSON.stringify(content), 0o600);
+    const content = JSON.stringify(count === 1 ? lease : { ...lease, count });
+    for (let tries = 1; ; tries++) {
+      try {
+        replaceUnsynced(this.#file, content, 0o600);
+        return;
+      } catch (error) {
+        // Another process may have swept its draft as a leftover.
+        if (errorCode(error) !== "ENOENT" || tries === MAX_LOOKS) throw error;
+      }
+    }
   }
 }

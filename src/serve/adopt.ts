@@ -25,7 +25,7 @@ export async function adoptAll(deps: AdoptDeps, signal: AbortSignal): Promise<vo
   while (!signal.aborted) {
     // The disk may refuse what the next round is given.
     await adopt(deps, left, named).catch(() => {});
-    deps.living.renew();
+    await deps.living.renew();
     await deps.clock.sleep(ADOPT_MS, signal).catch(() => {});
   }
 }

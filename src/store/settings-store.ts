@@ -2,17 +2,24 @@ import { randomBytes } from "node:crypto";
 import { realpathSync } from "node:fs";
 import path from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { systemClock } from "../lib/clock.ts";
 import { DiskFile, giveToOwnerOfFolder } from "../lib/disk-file.ts";
 import { makeFolder, removeIfPresent } from "../lib/durable.ts";
 import { errorCode, errorText } from "../lib/error-text.ts";
-import { takeLeaseInTurn } from "../lib/lease-files.ts";
 import type { Processes } from "../lib/processes.ts";
+import { type Held, Tickets } from "../lib/tickets.ts";
 import { namesIn } from "./ledger-files.ts";
 import { readObject, readSettings, type Settings, settingsFile, withKeyBound } from "./settings-file.ts";
 import { SettingsError } from "./store-errors.ts";
 
 /** Many changes at once take seconds on a slow disk. A process that waits for them loses nothing. */
 const WAIT_FOR_OTHERS_MS = 20_000;
+const TRY_AGAIN_MS = 10;
+
+/** How long others respect a process that changes the settings, milliseconds. */
+const CHANGE_MS = 10_000;
+
+const CONFIG = "config";
 
 /** `undefined` removes a setting. */
 type Changes = { [Name in keyof Settings]?: string | undefined };
@@ -56,12 +63,12 @@ export class SettingsStore {
     const folder = path.dirname(this.file);
     try {
       await makeFolder(folder, 0o700);
-      const claim = await takeLeaseInTurn(folder, "config", this.#processes, { mostMs: WAIT_FOR_OTHERS_MS });
+      const ticket = await this.#inTurn(folder);
       try {
         for (const leftover of leftoversOf(this.file)) removeIfPresent(leftover);
         await work();
       } finally {
-        await claim.release();
+        ticket.release();
       }
     } catch (error) {
       if (error instanceof SettingsError) throw error;
@@ -70,6 +77,20 @@ export class SettingsStore {
         hint: "The old ones are as they were.",
         cause: error,
       });
+    }
+  }
+
+  /** @throws Error that names the process that still writes settings after a time */
+  async #inTurn(folder: string): Promise<Held> {
+    const tickets = new Tickets(folder, this.#processes, systemClock);
+    tickets.sweep(CONFIG);
+    for (const endMs = performance.now() + WAIT_FOR_OTHERS_MS; ; ) {
+      const ticket = await tickets.take(CONFIG, CHANGE_MS);
+      if (!Array.isArray(ticket)) return ticket;
+      const pid = ticket[0]?.lease.by?.pid;
+      if (performance.now() > endMs)
+        throw new Error(`${pid === undefined ? "another process" : `process ${pid}`} is using it`);
+      await systemClock.sleep(TRY_AGAIN_MS);
     }
   }
 

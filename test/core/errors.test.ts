@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { OtherAccountError, requireSameAccount } from "../../src/core/engine/errors.ts";
+import { describeWorker, OtherAccountError, requireSameAccount } from "../../src/core/engine/errors.ts";
+import { identity } from "../support/some-processes.ts";
 
 const OWN = { baseUrl: "https://api.example/api", keyId: "0123456789abcdef" };
 
@@ -24,4 +25,13 @@ describe("a task of another account", () => {
     );
     expect(check).not.toThrow(/0123456789abcdef|fedcba9876543210/);
   });
+});
+
+it.each([
+  ["Another process (pid 2)", identity(2)],
+  ["Another call of this process", identity(1)],
+  ["A process on host gpu-1 (pid 2)", identity(2, "gpu-1")],
+  ["Another process", null],
+])("%s is who works on a task", (said, worker) => {
+  expect(describeWorker(worker, identity(1))).toBe(said);
 });

@@ -39,7 +39,8 @@ describe("after a crash, resume leaves each request submitted once and each imag
 
   it("wherever it was stopped where there are no hard links", { timeout }, async () => {
     // What comes before and after is the same as with hard links.
-    const choose = (points: Point[]) => pointsBetween(points, / open .*\.claim-1\./, / unlink .*\.claim-1$/);
+    const choose = (points: Point[]) =>
+      pointsBetween(points, / open .*imggen-name-/, / unlink .*imggen-name-/);
     const outcomes = await trySingles(SCENARIOS.noHardLinks, program, {
       modes: EVERY_KILL,
       choose: (points) => everyNth(choose(points), 3),
@@ -111,7 +112,7 @@ describe("after a crash, resume leaves each request submitted once and each imag
   });
 
   it("when the disk failed after a reservation was left unfinished", { timeout }, async () => {
-    const reserving = /^kill-after at operation \d+, open .*\.claim-1\.\w+$/;
+    const reserving = /^kill-after at operation \d+, open .*imggen-name-/;
     const failures = everyNth(atEach(34, "EIO"), 4);
     const outcomes = await tryStrikesAfter(SCENARIOS.noHardLinks, reserving, 0, failures, program);
     expectSound("failures of the disk after an unfinished reservation", outcomes);

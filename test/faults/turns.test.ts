@@ -11,6 +11,27 @@ import { randomFrom } from "../support/random.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 let program = "";
+let ticketProgram = "";
+
+/** Holds a ticket and asks all the time whether it is kept, or tries to take it from another process. */
+const TICKET_PROGRAM = `
+import { Tickets } from "${path.join(ROOT, "src/lib/tickets.ts")}";
+import { systemClock } from "${path.join(ROOT, "src/lib/clock.ts")}";
+import { systemProcesses } from "${path.join(ROOT, "src/lib/processes.ts")}";
+
+const [folder, name, tries] = process.argv.slice(2);
+const tickets = new Tickets(folder, systemProcesses(), systemClock);
+for (let left = Number(tries); left > 0; left--) {
+  const held = await tickets.take("holder-m", 60_000, { order: name });
+  if (Array.isArray(held)) continue;
+  console.log("held");
+  for (let looks = 0; held.isKept(); looks++) {
+    if (looks % 100 === 0) held.renew(60_000);
+    await new Promise(setImmediate);
+  }
+  console.log("lost");
+}
+`;
 
 /** Takes turns, and proves with files that only one process can create that never too many have one. */
 const PROGRAM = `
@@ -73,7 +94,7 @@ interface Run {
   workMs: number;
 }
 
-beforeAll(async () => {
+async function built(source: string): Promise<string> {
   const { output } = await build({
     input: "program",
     platform: "node",
@@ -83,11 +104,16 @@ beforeAll(async () => {
       {
         name: "program",
         resolveId: (id: string) => (id === "program" ? "\0program.js" : null),
-        load: (id: string) => (id === "\0program.js" ? PROGRAM : null),
+        load: (id: string) => (id === "\0program.js" ? source : null),
       },
     ],
   });
-  program = output[0].code;
+  return output[0].code;
+}
+
+beforeAll(async () => {
+  program = await built(PROGRAM);
+  ticketProgram = await built(TICKET_PROGRAM);
 });
 
 async function newFolders() {
@@ -161,7 +187,7 @@ describe("turns of several processes", () => {
     const ticketOf = () => readdirSync(folders.proof).includes("seat-1") && readdirSync(folders.folder)[0];
     while (!ticketOf()) await sleep(5);
     const ticket = readFileSync(path.join(folders.folder, ticketOf() || ""), "utf8");
-    expect(JSON.parse(ticket)).toMatchObject({ pid: process.pid, thread: worker.threadId });
+    expect(JSON.parse(ticket)).toMatchObject({ by: { pid: process.pid } });
     await worker.terminate();
     const next = started(file, { ...run, name: "b", turns: 3, workMs: 5 });
     expect(await next.ended).toBe(0);
@@ -178,4 +204,30 @@ describe("turns of several processes", () => {
     expect(await next.ended).toBe(0);
     expect(next.turned).toHaveLength(3);
   });
+});
+
+it("a ticket is taken from its holder by no process that tries, and is free once the holder is killed", async () => {
+  const folder = await temporaryFolder();
+  const file = path.join(await temporaryFolder(), "program.mjs");
+  writeFileSync(file, ticketProgram);
+  const begin = (name: string, tries: number) => {
+    const child = spawn(process.execPath, [file, path.join(folder, "holders"), name, String(tries)], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const lines: string[] = [];
+    createInterface({ input: child.stdout }).on("line", (text) => lines.push(text));
+    return { child, lines, ended: new Promise((resolve) => child.once("close", resolve)) };
+  };
+  const holder = begin("m", 1);
+  while (holder.lines.length === 0) await sleep(5);
+  // Those that sort before the holder look again some times.
+  const tried = ["a", "b", "x"].map((name) => begin(name, 100));
+  await Promise.all(tried.map(({ ended }) => ended));
+  expect([holder, ...tried].map(({ lines }) => lines)).toEqual([["held"], [], [], []]);
+  holder.child.kill("SIGKILL");
+  await holder.ended;
+  const next = begin("z", 1);
+  while (next.lines.length === 0) await sleep(5);
+  expect(next.lines).toEqual(["held"]);
 });

@@ -1,4 +1,4 @@
-import { mkdir, readdir, writeFile } from "node:fs/promises";
+import { mkdir, readdir, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { Ledger } from "../../src/store/ledger.ts";
@@ -59,13 +59,13 @@ it("a server is there until it ends, or gives no sign of life for a minute", asy
   const { as, clock } = await sharedLedger();
   const living = await as(1).servers.join(NAME);
   clock.ms += 50_000;
-  living.renew();
+  await living.renew();
   clock.ms += 50_000;
   expect(as(2).servers.living(NAME)).toMatchObject({ pid: 1 });
   expect(as(2).servers.living("fedcba9876543210")).toBeNull();
   clock.ms += 11_000;
   expect(as(2).servers.living(NAME)).toBeNull();
-  living.renew();
+  await living.renew();
   expect(as(2).servers.living(NAME)).toMatchObject({ pid: 1 });
   living.end();
   expect(as(2).servers.living(NAME)).toBeNull();
@@ -77,9 +77,13 @@ it("files that are no server's hold nobody, and what killed servers left is remo
   processes.die(3);
   const servers = path.join(folder, "tasks", "servers");
   await writeFile(path.join(servers, ".DS_Store"), "");
-  await writeFile(path.join(servers, `${NAME}.00000000`), "not JSON");
-  await writeFile(path.join(servers, `${NAME}.00000001`), JSON.stringify({ ...identity(9), until: "soon" }));
-  await mkdir(path.join(servers, `${NAME}.00000002`));
+  await writeFile(path.join(servers, `server-${NAME}..00000000`), "not JSON");
+  await writeFile(
+    path.join(servers, `server-${NAME}..00000001`),
+    JSON.stringify({ by: identity(9), until: "soon" }),
+  );
+  await mkdir(path.join(servers, `server-${NAME}..00000002`));
+  for (const name of await readdir(servers)) await utimes(path.join(servers, name), 1, 1);
   expect(as(2).servers.living(NAME)).toBeNull();
   await as(1).servers.join(NAME);
   expect(as(2).servers.living(NAME)).toMatchObject({ pid: 1 });

@@ -1,12 +1,14 @@
-import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { takeLease } from "../../src/lib/lease-files.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import { newLease } from "../../src/lib/lease.ts";
+import { Tickets } from "../../src/lib/tickets.ts";
 import { SettingsStore } from "../../src/store/settings-store.ts";
 import { SETTING_NAMES } from "../../src/store/settings-table.ts";
 import { SettingsError } from "../../src/store/store-errors.ts";
 import { pause } from "../support/scripts.ts";
-import { someProcesses } from "../support/some-processes.ts";
+import { identity, someProcesses } from "../support/some-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { tinyDisk } from "../support/tiny-disk.ts";
 
@@ -144,13 +146,13 @@ describe("changing settings", () => {
     const processes = someProcesses(1, 2);
     const { folder } = await storeWith('{"model":"z-image"}');
     const [first, second] = [processes.as(1), processes.as(2)];
-    const turn = await takeLease(folder, "config", null, first);
-    if (turn.isTaken) throw new Error("nobody else can have it");
+    const ticket = await new Tickets(folder, first, systemClock).take("config", 60_000);
+    if (Array.isArray(ticket)) throw new Error("nobody else can have it");
     await writeFile(path.join(folder, "config.json.tmp-1234567890abcdef"), "sk-1");
     const removal = new SettingsStore(folder, second).removeLeftovers();
     await pause(100);
     expect(await readdir(folder)).toContain("config.json.tmp-1234567890abcdef");
-    await turn.claim.release();
+    ticket.release();
     expect(await removal).toBe(true);
     expect(await readdir(folder)).toEqual(["config.json"]);
   });
@@ -180,9 +182,12 @@ describe("changing settings", () => {
 
   it("gets its turn after a process that was killed in the middle of its own", async () => {
     const { folder, store } = await storeWith("{}");
-    await writeFile(path.join(folder, "config.claim-1"), '{"pid":99,"host":"here","started":"1"}');
+    const left = path.join(folder, "config..0123abcd");
+    await writeFile(left, JSON.stringify(newLease(identity(99), 10_000, Date.now())));
+    await utimes(left, 1, 1);
     await store.update({ model: "z-image" });
     expect(await store.read()).toEqual({ model: "z-image" });
+    expect(await readdir(folder)).toEqual(["config.json"]);
   });
 
   it("that do not fit on the disk are refused, and the old ones stay", async ({ skip }) => {

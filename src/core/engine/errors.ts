@@ -1,6 +1,9 @@
 import { type Charged, type ErrorFacts, type ErrorType, ImggenError } from "../../lib/error-types.ts";
+import { isInSameScope, isSameProcess, type ProcessIdentity } from "../../lib/processes.ts";
 import type { Wording } from "../../lib/wording.ts";
+import type { Ledger } from "../../store/ledger.ts";
 import type { ServiceIdentity } from "../../task/intent.ts";
+import { chargedOf, type Task, taskIdOf } from "../../task/task.ts";
 
 /** An earlier error, or another row's, that keeps a task from continuing. It has the same `type`; `cause` is the first error. */
 export class InheritedError extends ImggenError {
@@ -31,6 +34,23 @@ export class PendingError extends ImggenError {
 /** Another process is working on the task. It ends an attempt to continue the task, which stays as it is. */
 export class ClaimedError extends ImggenError {
   readonly type = "pending";
+}
+
+/** The error for a task that another process has, or another call of this one. */
+export async function claimedBy(
+  task: Task,
+  ledger: Pick<Ledger, "workerOn" | "processes">,
+): Promise<ClaimedError> {
+  const worker = describeWorker(await ledger.workerOn(task), ledger.processes.self);
+  const message = `${worker} is working on task ${taskIdOf(task) ?? task.id}.`;
+  return new ClaimedError(message, { charged: chargedOf(task) });
+}
+
+/** Describes who is working on a task, to begin a sentence: "Another process (pid 4711)". @param worker null: not known */
+export function describeWorker(worker: ProcessIdentity | null, self: ProcessIdentity): string {
+  if (worker === null) return "Another process";
+  if (!isInSameScope(worker, self)) return `A process on host ${worker.host} (pid ${worker.pid})`;
+  return isSameProcess(worker, self) ? "Another call of this process" : `Another process (pid ${worker.pid})`;
 }
 
 /**

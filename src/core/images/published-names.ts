@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { promises } from "node:fs";
 import path from "node:path";
-import { sweepLeases } from "../../lib/claim-files.ts";
-import { takeLease } from "../../lib/lease-files.ts";
+import { systemClock } from "../../lib/clock.ts";
 import type { Processes } from "../../lib/processes.ts";
+import { Tickets } from "../../lib/tickets.ts";
 
 /**
  * The names of a run's images and sidecars under --overwrite. It replaces files that existed before the run, never an
@@ -67,7 +67,8 @@ function foldedName(file: string): string {
   return path.basename(file).normalize("NFC").toLowerCase();
 }
 
-const PREFIX = ".imggen-";
+/** Hidden files, because they lie among the user's images. */
+const WHAT = ".imggen-name-";
 
 /**
  * How long a reservation is respected: much longer than any rename takes. That of another machine, where nobody can ask,
@@ -75,26 +76,30 @@ const PREFIX = ".imggen-";
  */
 const RESERVED_MS = 12 * 3_600_000;
 
+const MAX_TRIES = 10;
+
 /**
- * Reserves an image's name on a file system without hard links, so that only one of several processes uses it. The
- * reservation is a hidden file beside it, created exclusively, and not the name itself: a process that is killed in
- * between would leave an empty file under the final name, which must be a complete image or nothing. The reservation
- * names its owner, so that one left behind by a dead process is ignored.
+ * Reserves an image's name, on a file system without hard links or to replace the file, so that only one of several
+ * processes uses it. The reservation is a ticket beside the image, and not the name itself: a process that is killed in
+ * between would leave an empty file under the final name, which must be a complete image or nothing.
  * @returns releases the reservation; null while another process has it
  */
 export async function reserveName(file: string, processes: Processes): Promise<(() => Promise<void>) | null> {
   const digest = createHash("sha256").update(foldedName(file)).digest("hex").slice(0, 16);
-  const options = { forMs: RESERVED_MS };
-  const result = await takeLease(path.dirname(file), `${PREFIX}${digest}`, null, processes, options);
-  return result.isTaken ? null : () => result.claim.release();
+  const tickets = ticketsIn(path.dirname(file), processes);
+  for (let tries = 1; ; tries++) {
+    const ticket = await tickets.take(`${WHAT}${digest}`, RESERVED_MS);
+    if (!Array.isArray(ticket)) return async () => ticket.release();
+    // Of those that came at once each may have given way to another.
+    if (tries === MAX_TRIES || tickets.held(`${WHAT}${digest}`).length > 0) return null;
+  }
 }
 
-/**
- * Removes unfinished reservations of killed processes. A finished one stays: the next process that reserves the name
- * ignores and removes it.
- */
-export async function sweepReservations(folder: string, processes: Processes): Promise<void> {
-  const names = await promises.readdir(folder).catch(() => []);
-  const ours = names.filter((name) => name.startsWith(PREFIX));
-  await sweepLeases(folder, ours, async () => true, processes);
+/** Removes reservations of killed processes, at once: they lie among the user's images. */
+export function sweepReservations(folder: string, processes: Processes): void {
+  ticketsIn(folder, processes).sweep(WHAT, 0);
+}
+
+function ticketsIn(folder: string, processes: Processes): Tickets {
+  return new Tickets(folder, processes, systemClock);
 }

@@ -164,7 +164,7 @@ async function sweepLeftovers(
   const folder = destination.kind === "file" ? path.dirname(destination.path) : destination.folder;
   // An earlier process may have staged the image for its standard output.
   for (const each of [folder, ledger.folder]) await sweepDrafts(each, heldTask, clock.now());
-  await sweepReservations(folder, ledger.processes);
+  sweepReservations(folder, ledger.processes);
 }
 
 function savedFile(

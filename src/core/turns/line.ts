@@ -1,34 +1,81 @@
+import { type FSWatcher, watch } from "node:fs";
+import type { Clock } from "../../lib/clock.ts";
 import { makeFolder } from "../../lib/durable.ts";
-import type { LineDeps, LineLimits, Turn, WaitOptions } from "./turn.ts";
-import { Tickets } from "./turn-files.ts";
-import { waitersIn } from "./waiters.ts";
+import type { Lease } from "../../lib/lease.ts";
+import { isInSameScope, isSameProcess, type Processes, type ProcessIdentity } from "../../lib/processes.ts";
+import { type Held, type Ticket, Tickets } from "../../lib/tickets.ts";
+import type { WaitHow, Waiting } from "../../providers/provider.ts";
 
 export type { Waiting } from "../../providers/provider.ts";
-export type { Turn } from "./turn.ts";
+
+/** Permission to submit now. */
+export interface Turn {
+  /**
+   * Ends the turn.
+   * @param keepMs for how long nobody may have it, because the other side may still be at work: at most a day; default 0
+   * @throws the disk's error; then the turn ends with its time limit, or its process
+   */
+  release(keepMs?: number): Promise<void>;
+}
+
+export interface LineLimits {
+  /** How many may have a turn at once, over all processes. */
+  concurrency: number;
+  /** A turn ends after this time, at most a day, even if its process lives. Milliseconds. */
+  forMs: number;
+}
+
+export interface LineDeps {
+  processes: Processes;
+  clock: Pick<Clock, "now" | "sleep" | "monotonicMs">;
+}
+
+type WaitOptions = Pick<WaitHow, "signal"> & Partial<WaitHow>;
+
+interface Waiter {
+  order: string;
+  /** The state that `onWait` was called with last. */
+  told: Waiting | null;
+  onWait: ((waiting: Waiting) => void) | undefined;
+  resolve(turn: Turn): void;
+  reject(reason: unknown): void;
+  ignoreSignal(): void;
+}
+
+const TURN = "turn";
+const WAIT = "wait";
+
+/** A turn that ends is found by the folder's watcher; what else changes (a process dies, a lease ends), by polling. */
+const POLL_MS = 200;
+
+/** How long a stopped process keeps its place among the waiting ones, milliseconds. */
+const WAIT_MS = 6_000;
 
 /**
- * A line in which requests wait for their turn, over all processes that share a folder. Each has a ticket there, a file
- * that holds a lease and whose name sorts by its order:
- * - `<order>.<mark>.waiting` is a waiter. It lasts 6 s and is renewed every 2 s: a waiter that is stopped lets the others
- *   pass, and has its place again when it continues.
- * - `<order>.<mark>.turn` is a turn. It lasts until the time limit and is never written again until it is released.
- *
- * A waiter that finds fewer than `concurrency` turns and waiters before it writes the ticket of a turn, and lists the
- * turns again. With more than `concurrency` of them, its own included, it removes its ticket and waits; else it has the
- * turn. So of those that try at the same moment, the one that wrote its ticket last sees the tickets of all others, and
- * never more than `concurrency` go on. A turn is never taken from its holder by a ticket that sorts before it. Two may
- * both step back; each sees the other's place then, and only the first tries again.
+ * The queue of one provider, over all processes that share a folder. The requests of this process wait in memory, in
+ * their order; only the first of them has a `wait` ticket, among those of the other processes, and takes a `turn` ticket
+ * when it is due. So a process costs one file, however many of its requests wait.
  */
 export class Line {
   readonly #folder: string;
   readonly #limits: LineLimits;
-  readonly #deps: LineDeps;
+  readonly #processes: Processes;
+  readonly #clock: LineDeps["clock"];
+  readonly #tickets: Tickets;
+  /** Sorted by their order; of two with the same one, the one that came first. */
+  readonly #waiting: Waiter[] = [];
+  /** This process's place among those that wait. */
+  #place: { ticket: Held; order: string; count: number; renewAtMs: number } | null = null;
+  #isServing = false;
   #isSwept = false;
+  #waking = new AbortController();
 
-  constructor(folder: string, limits: LineLimits, deps: LineDeps) {
+  constructor(folder: string, limits: LineLimits, { processes, clock }: LineDeps) {
     this.#folder = folder;
     this.#limits = limits;
-    this.#deps = deps;
+    this.#processes = processes;
+    this.#clock = clock;
+    this.#tickets = new Tickets(folder, processes, clock);
   }
 
   /**
@@ -36,19 +83,188 @@ export class Line {
    * @param order sorts by time, and is a part of a file's name
    * @throws the signal's reason; the disk's error
    */
-  async take(order: string, how: WaitOptions): Promise<Turn> {
-    how.signal.throwIfAborted();
+  async take(order: string, { signal, onWait }: WaitOptions): Promise<Turn> {
+    signal.throwIfAborted();
     await makeFolder(this.#folder, 0o700);
-    await this.#sweep();
-    how.signal.throwIfAborted();
-    return waitersIn(this.#folder, this.#deps).take(order, this.#limits, how);
+    if (!this.#isSwept) this.#tickets.sweep();
+    this.#isSwept = true;
+    signal.throwIfAborted();
+    return new Promise<Turn>((resolve, reject) => {
+      const onAbort = () => this.#fail(waiter, signal.reason);
+      const ignoreSignal = () => signal.removeEventListener("abort", onAbort);
+      const waiter: Waiter = { order, told: null, onWait, resolve, reject, ignoreSignal };
+      signal.addEventListener("abort", onAbort, { once: true });
+      const at = this.#waiting.findIndex((other) => other.order > order);
+      this.#waiting.splice(at === -1 ? this.#waiting.length : at, 0, waiter);
+      if (this.#isServing) this.#wake();
+      else void this.#serve();
+    });
   }
 
-  async #sweep(): Promise<void> {
-    if (this.#isSwept) return;
-    this.#isSwept = true;
-    const { processes, clock } = this.#deps;
-    // They are in nobody's way.
-    await new Tickets(this.#folder, processes, clock).removeOldDrafts().catch(() => {});
+  #wake(): void {
+    this.#waking.abort();
   }
+
+  /** Gives turns to the waiters of this process until there are none. */
+  async #serve(): Promise<void> {
+    this.#isServing = true;
+    let watcher: FSWatcher | null | undefined;
+    while (this.#waiting.length > 0) {
+      if (this.#waking.signal.aborted) this.#waking = new AbortController();
+      await this.#serveOnce();
+      if (this.#waiting.length === 0) break;
+      if (watcher === undefined) {
+        watcher = this.#watch();
+        // A turn may have ended before the folder was watched.
+        this.#wake();
+      }
+      await this.#pause();
+    }
+    this.#leavePlace();
+    watcher?.close();
+    this.#isServing = false;
+  }
+
+  /** @returns null where the folder cannot be watched, such as with too many watchers: then turns are found by polling */
+  #watch(): FSWatcher | null {
+    try {
+      const watcher = watch(this.#folder, { persistent: false }, (_event, name) => {
+        // Places are renewed all the time. Their coming and going may wait for the next poll.
+        if (name === null || name.startsWith(`${TURN}.`)) this.#wake();
+      });
+      return watcher.on("error", () => watcher.close());
+    } catch {
+      return null;
+    }
+  }
+
+  async #pause(): Promise<void> {
+    await this.#clock.sleep(POLL_MS, this.#waking.signal).catch(() => {});
+    // Others may work even if the clock's waits take no time.
+    await new Promise(setImmediate);
+  }
+
+  /** Gives turns to those that are due, and tells the others what they wait for. */
+  async #serveOnce(): Promise<void> {
+    try {
+      for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
+        let turns = this.#tickets.held(TURN);
+        const places = this.#placesBeside(turns);
+        const isDue = turns.length + this.#before(first, places).length < this.#limits.concurrency;
+        const others = isDue ? await this.#begin(first) : null;
+        if (isDue && others === null) continue;
+        turns = others ?? turns;
+        await this.#keepPlace(first);
+        if (this.#waiting[0] === first) return this.#tell(turns, places);
+      }
+    } catch (error) {
+      for (const waiter of [...this.#waiting]) this.#fail(waiter, error);
+    }
+  }
+
+  /** The places of other processes. While it takes its turn, a request has two tickets: only the turn counts. */
+  #placesBeside(turns: readonly Ticket[]): Ticket[] {
+    const begun = new Set(turns.map(({ order }) => order));
+    const others = this.#tickets.held(WAIT).filter(({ name }) => name !== this.#place?.ticket.name);
+    return others
+      .map((place) => (begun.has(place.order) ? { ...place, count: place.count - 1 } : place))
+      .filter(({ count }) => count > 0);
+  }
+
+  /** The places of other processes before a waiter. */
+  #before({ order }: Waiter, places: readonly Ticket[]): Ticket[] {
+    const own = this.#place?.order === order ? this.#place.ticket.name : "";
+    return places.filter((each) => each.order < order || (each.order === order && !(own < each.name && own)));
+  }
+
+  /** Begins the turn of a waiter, or ends its wait with an error. @returns the turns of the others, if too many have one */
+  async #begin(waiter: Waiter): Promise<Ticket[] | null> {
+    const { forMs, concurrency } = this.#limits;
+    try {
+      const turn = await this.#tickets.take(TURN, forMs, { order: waiter.order, max: concurrency });
+      if (Array.isArray(turn)) return turn;
+      // It was given up while it took its turn.
+      if (!this.#waiting.includes(waiter)) turn.release();
+      else this.#remove(waiter).resolve({ release: async (keepMs) => this.#release(turn, keepMs) });
+      if (this.#waiting.length === 0) this.#leavePlace();
+    } catch (error) {
+      this.#fail(waiter, error);
+    }
+    return null;
+  }
+
+  #release(turn: Held, keepMs?: number): void {
+    turn.release(keepMs);
+    this.#wake();
+  }
+
+  /** Announces the first waiter, and how many are behind it, to the other processes. */
+  async #keepPlace({ order }: Waiter): Promise<void> {
+    const place = this.#place;
+    const nowMs = this.#clock.monotonicMs();
+    const count = this.#waiting.length;
+    if (place?.order === order && place.count === count && nowMs < place.renewAtMs) return;
+    const renewAtMs = nowMs + WAIT_MS / 3;
+    try {
+      if (place?.order === order && place.ticket.renew(WAIT_MS, count)) {
+        this.#place = { ...place, count, renewAtMs };
+        return;
+      }
+      const ticket = await this.#tickets.take(WAIT, WAIT_MS, { order, count, max: Number.POSITIVE_INFINITY });
+      this.#leavePlace();
+      this.#place = Array.isArray(ticket) ? null : { ticket, order, count, renewAtMs };
+    } catch (error) {
+      // A process that had a place already loses it for as long as the disk refuses the ticket.
+      if (place === null) throw error;
+      this.#place = { ...place, renewAtMs };
+    }
+  }
+
+  #leavePlace(): void {
+    try {
+      this.#place?.ticket.release();
+    } catch {
+      // It ends by itself.
+    }
+    this.#place = null;
+  }
+
+  #tell(turns: readonly Ticket[], places: readonly Ticket[]): void {
+    for (const [index, waiter] of [...this.#waiting].entries()) {
+      const before = this.#before(waiter, places);
+      const [first] = [...turns, ...before];
+      if (first === undefined || waiter.onWait === undefined) continue;
+      const ahead = before.reduce((sum, { count }) => sum + count, turns.length + index);
+      const holder = describeHolder(first.lease, this.#processes.self, this.#clock.now());
+      if (waiter.told?.ahead === ahead && waiter.told.holder === holder) continue;
+      waiter.told = { ahead, holder };
+      try {
+        waiter.onWait(waiter.told);
+      } catch (error) {
+        this.#fail(waiter, error);
+      }
+    }
+  }
+
+  #fail(waiter: Waiter, reason: unknown): void {
+    this.#remove(waiter).reject(reason);
+    this.#wake();
+  }
+
+  #remove(waiter: Waiter): Waiter {
+    waiter.ignoreSignal();
+    const index = this.#waiting.indexOf(waiter);
+    if (index !== -1) this.#waiting.splice(index, 1);
+    return waiter;
+  }
+}
+
+/** Describes who has a turn that others wait for: "another imggen process, pid 4711". */
+function describeHolder({ by, until }: Lease, self: ProcessIdentity, nowMs: number): string {
+  const minutes = Math.max(1, Math.ceil((until - nowMs) / 60_000));
+  // Whole minutes, so that a waiter is told of a change once a minute.
+  const atMost = `for ${minutes === 1 ? "1 minute" : `${minutes} minutes`} at most`;
+  if (by === null) return `a request that was given up, ${atMost}`;
+  if (!isInSameScope(by, self)) return `a process on host ${by.host}, ${atMost}`;
+  return isSameProcess(by, self) ? "another task of this process" : `another imggen process, pid ${by.pid}`;
 }

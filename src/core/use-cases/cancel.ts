@@ -5,7 +5,7 @@ import type { OwnedTask } from "../../store/owners.ts";
 import { STATES } from "../../task/task.ts";
 import type { Task } from "../../task/task.ts";
 import type { UseCaseDeps } from "../engine/deps.ts";
-import { ClaimedError } from "../engine/errors.ts";
+import { ClaimedError, describeWorker } from "../engine/errors.ts";
 import type { WaitSettings } from "../polling/wait.ts";
 import { type CancelReport, cancelledSince, cancelOwned, wasCancelled } from "../engine/cancel-task.ts";
 import { findNamed } from "../engine/named-tasks.ts";
@@ -13,7 +13,6 @@ import { isEndable } from "../task/obey-cancel.ts";
 import { factsOf, reportOfId } from "../engine/report.ts";
 import { reported } from "../task/resume-task.ts";
 import { requireId } from "../task/save-again.ts";
-import { describeWorker } from "../turns/describe-holder.ts";
 
 export interface CancelSpec {
   /** Ids as the user gave them. */

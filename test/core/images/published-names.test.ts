@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, symlink, utimes, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { RunFileNames, reserveName, sweepReservations } from "../../../src/core/images/published-names.ts";
@@ -89,46 +89,65 @@ it("a name is reserved for one at a time, of one process or of several, and leav
   expect(await claim(2)).not.toBeNull();
 });
 
-it("a reservation of a process that has ended is passed over, and removed with the next", async () => {
+it("a reservation of a process that has ended is passed over, and removed by the next that saves an image", async () => {
   const { folder, processes, claim } = await newFolder();
   await claim(2);
   processes.die(2);
+  const [left = ""] = await readdir(folder);
   await (await claim(1))?.();
+  expect(await readdir(folder)).toEqual([left]);
+  sweepReservations(folder, processes.as(1));
   expect(await readdir(folder)).toEqual([]);
 });
 
-it("a reservation of another machine is respected", async () => {
+it("a reservation of another machine is respected for half a day, even if its process is dead", async () => {
   const { folder, processes, claim } = await newFolder();
-  const elsewhere = { self: identity(3, "elsewhere"), isAlive: () => false };
+  const elsewhere = { self: identity(3, "elsewhere"), isAlive: () => null };
   expect(await reserveName(path.join(folder, "fox.png"), elsewhere)).not.toBeNull();
+  const [name = ""] = await readdir(folder);
   expect(await claim(1)).toBeNull();
-  await sweepReservations(folder, processes.as(1));
-  expect(await readdir(folder)).toHaveLength(1);
+  await utimes(path.join(folder, name), 1, 1);
+  sweepReservations(folder, processes.as(1));
+  expect(await readdir(folder)).toEqual([name]);
+  const lease = JSON.parse(await readFile(path.join(folder, name), "utf8"));
+  expect(lease.until - Date.now()).toBeGreaterThan(11 * 3_600_000);
+  await writeFile(path.join(folder, name), JSON.stringify({ ...lease, until: Date.now() }));
+  expect(await claim(1)).not.toBeNull();
 });
 
 it("what was left half made is removed, and nothing that is not a reservation", async () => {
   const { folder, processes } = await newFolder();
-  const draft = JSON.stringify(identity(3));
-  await writeFile(path.join(folder, ".imggen-0123456789abcdef.claim-1.0123abcd"), draft);
-  await writeFile(path.join(folder, "fox.claim-1.0123abcd"), "mine");
-  await sweepReservations(folder, processes.as(1));
-  expect(await readdir(folder)).toEqual(["fox.claim-1.0123abcd"]);
+  const others = ["fox..0123abcd", "imggen-name-0123456789abcdef..0123abcd", ".imggen-x..0123abcd"];
+  const left = [
+    "..imggen-name-0123456789abcdef..0123abcd.89abcdef",
+    ".imggen-name-0123456789abcdef..0123abcd",
+  ];
+  for (const name of [...others, ...left]) await writeFile(path.join(folder, name), "mine");
+  sweepReservations(folder, processes.as(1));
+  expect((await readdir(folder)).sort()).toEqual(others.sort());
+});
+
+it("a name is reserved while others remove what is left half made", async () => {
+  const { folder, processes, claim } = await newFolder();
+  const names = Array.from({ length: 30 }, (_, index) => `fox-${index}.png`);
+  const claims = names.map((name) => claim(1, name));
+  for (let sweeps = 0; sweeps < 30; sweeps++) {
+    sweepReservations(folder, processes.as(2));
+    await new Promise(setImmediate);
+  }
+  for (const release of await Promise.all(claims)) await release?.();
+  expect(await Promise.all(claims)).not.toContain(null);
+  expect(await readdir(folder)).toEqual([]);
 });
 
 it("a reservation that cannot be read is left in place, and is no error", async () => {
-  const { folder, processes } = await newFolder();
-  await mkdir(path.join(folder, ".imggen-0123456789abcdef.claim-1.0123abcd"));
-  await sweepReservations(folder, processes.as(1));
-  expect(await readdir(folder)).toHaveLength(1);
-});
-
-it("a reservation of another machine is respected for half a day, even if its process is dead", async () => {
-  const { folder, claim } = await newFolder();
-  const elsewhere = { self: identity(3, "elsewhere"), isAlive: () => false };
-  await reserveName(path.join(folder, "fox.png"), elsewhere);
+  const { folder, processes, claim } = await newFolder();
+  await claim(1);
   const [name = ""] = await readdir(folder);
-  const lease = JSON.parse(await readFile(path.join(folder, name), "utf8"));
-  expect(Date.parse(lease.until) - Date.now()).toBeGreaterThan(11 * 3_600_000);
-  await writeFile(path.join(folder, name), JSON.stringify({ ...lease, until: new Date().toISOString() }));
+  await rm(path.join(folder, name));
+  await mkdir(path.join(folder, name));
+  await utimes(path.join(folder, name), 1, 1);
+  sweepReservations(folder, processes.as(1));
+  expect(await readdir(folder)).toEqual([name]);
   expect(await claim(1)).not.toBeNull();
 });

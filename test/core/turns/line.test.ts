@@ -5,6 +5,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { Line, type Turn, type Waiting } from "../../../src/core/turns/line.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
+import { newLease } from "../../../src/lib/lease.ts";
 import { type Processes, type ProcessIdentity, systemProcesses } from "../../../src/lib/processes.ts";
 import { cpuTimeOf } from "../../support/cpu-time.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
@@ -24,8 +25,8 @@ function lineOf(folder: string, processes: Processes, limits = LIMITS, clock = s
 async function newLines(limits = LIMITS) {
   const folder = path.join(await temporaryFolder(), "turns");
   const world = someProcesses(1, 2, 3);
-  const processes = new Map([1, 2, 3].map((pid) => [pid, world.as(pid)]));
-  const as = (pid: number) => lineOf(folder, processes.get(pid) ?? world.as(pid), limits);
+  const lines = new Map([1, 2, 3].map((pid) => [pid, lineOf(folder, world.as(pid), limits)]));
+  const as = (pid: number) => lines.get(pid) ?? lineOf(folder, world.as(pid), limits);
   return { folder, world, as };
 }
 
@@ -45,7 +46,8 @@ function taking(line: Line, order: string, signal = SIGNAL) {
 
 const moment = (ms = 50) => new Promise((resolve) => setTimeout(resolve, ms));
 
-const at = (ms: number) => new Date(Date.now() + ms).toISOString();
+const leaseOf = (pid: number, forMs: number, scope?: string) =>
+  newLease(identity(pid, scope), forMs, Date.now());
 
 /** Puts a file into the folder as another process would. */
 async function put(folder: string, name: string, lease: object | string): Promise<void> {
@@ -53,7 +55,12 @@ async function put(folder: string, name: string, lease: object | string): Promis
   await writeFile(path.join(folder, name), typeof lease === "string" ? lease : JSON.stringify(lease));
 }
 
-const ticket = (order: string, kind: "waiting" | "turn") => `${order}.000001-0123abcd.${kind}`;
+const ticket = (order: string, kind: "wait" | "turn") => `${kind}.${order}.0123abcd`;
+
+async function old(file: string, ageMs: number): Promise<void> {
+  const when = (Date.now() - ageMs) / 1000;
+  await utimes(file, when, when);
+}
 
 describe("a turn", () => {
   it("is given at once where nobody has one, and leaves nothing", async () => {
@@ -106,8 +113,8 @@ describe("a turn", () => {
 
   it("is left to another that takes it after the tickets were read, and had once that one has ended", async () => {
     const { folder, world } = await newLines();
-    const theirs = { ...identity(2), until: at(60_000) };
-    await put(folder, ticket("b", "waiting"), theirs);
+    const theirs = leaseOf(2, 60_000);
+    await put(folder, ticket("b", "wait"), theirs);
     let isAsked = false;
     const isAlive = ({ pid }: ProcessIdentity) => {
       // The waiter is listed by now, and takes its turn.
@@ -120,7 +127,7 @@ describe("a turn", () => {
     await moment();
     expect(isAsked).toBe(true);
     expect(first).toMatchObject({ hasTurn: false });
-    expect(readdirSync(folder).filter((name) => name.endsWith(".turn"))).toEqual([ticket("b", "turn")]);
+    expect(readdirSync(folder).filter((name) => name.startsWith("turn."))).toEqual([ticket("b", "turn")]);
     await rm(path.join(folder, ticket("b", "turn")));
     await first.turn;
   });
@@ -135,15 +142,17 @@ describe("a turn", () => {
     await third.turn;
   });
 
-  it("of a process that has died is free, and its tickets are removed", async () => {
+  it("of a process that has died is free, as is its place, and its tickets are removed once they are old", async () => {
     const { folder, as, world } = await newLines();
-    await as(2).take("a", { signal: SIGNAL });
-    void taking(as(2), "b");
+    await put(folder, ticket("a", "turn"), leaseOf(2, 60_000));
+    await put(folder, ticket("b", "wait"), leaseOf(2, 60_000));
     world.die(2);
-    const next = await as(1).take("c", { signal: SIGNAL });
-    await next.release();
+    await (await as(1).take("c", { signal: SIGNAL })).release();
     const names = await readdir(folder);
-    expect(names.filter((name) => name.startsWith("a."))).toEqual([]);
+    expect(names).toHaveLength(2);
+    for (const name of names) await old(path.join(folder, name), 700_000);
+    await (await as(3).take("c", { signal: SIGNAL })).release();
+    expect(await readdir(folder)).toEqual([]);
   });
 
   it("ends at its time limit, though its process lives", async () => {
@@ -175,7 +184,7 @@ describe("a turn", () => {
     const [name = ""] = await readdir(folder);
     const { by, until } = JSON.parse(readFileSync(path.join(folder, name), "utf8"));
     expect(by).toBeNull();
-    expect(Date.parse(until) - Date.now()).toBeGreaterThan(23 * 3_600_000);
+    expect(until - Date.now()).toBeGreaterThan(23 * 3_600_000);
     const next = taking(as(2), "b");
     await moment();
     expect(next).toMatchObject({ hasTurn: false });
@@ -202,7 +211,7 @@ describe("a waiter", () => {
 
   it("is told of another machine's process for how long it may have to wait", async () => {
     const { folder, as } = await newLines();
-    await put(folder, ticket("a", "turn"), { ...identity(9), host: "elsewhere", until: at(200_000) });
+    await put(folder, ticket("a", "turn"), leaseOf(9, 200_000, "elsewhere"));
     const waiting = taking(as(1), "b");
     await moment();
     expect(waiting.told).toEqual([
@@ -234,13 +243,13 @@ describe("a waiter", () => {
 
   it("that comes first and is stopped lets others pass once its ticket has run out", async () => {
     const { folder, as } = await newLines();
-    await put(folder, ticket("a", "waiting"), { ...identity(2), until: at(300) });
+    await put(folder, ticket("a", "wait"), leaseOf(2, 300));
     const next = taking(as(1), "b");
     await moment();
     expect(next).toMatchObject({ hasTurn: false, told: [{ ahead: 1 }] });
     await next.turn;
     // It lives, so that its ticket stays for when it continues.
-    expect(await readdir(folder)).toContain(ticket("a", "waiting"));
+    expect(await readdir(folder)).toContain(ticket("a", "wait"));
   });
 
   it("renews its ticket, and so has its place again after it was stopped", async () => {
@@ -248,11 +257,46 @@ describe("a waiter", () => {
     await as(1).take("a", { signal: SIGNAL });
     void taking(lineOf(folder, world.as(2), LIMITS, quickClock), "b");
     await moment();
-    const ticketOf = async () => (await readdir(folder)).find((name) => name.startsWith("b."));
+    const ticketOf = async () => (await readdir(folder)).find((name) => name.startsWith("wait.b."));
     const name = (await ticketOf()) ?? "";
     await rm(path.join(folder, name));
+    expect(await ticketOf()).toBeUndefined();
     await moment(400);
-    expect(await ticketOf()).toBe(name);
+    expect(await ticketOf()).toBeDefined();
+  });
+
+  it("is told of all that wait before it in other processes, each of which has one ticket", async () => {
+    const { folder, as } = await newLines();
+    const held = await as(1).take("a", { signal: SIGNAL });
+    const others = ["b", "c", "d"].map((order) => taking(as(2), order));
+    await moment();
+    const last = taking(as(3), "e");
+    await moment(300);
+    expect(last.told.at(-1)).toEqual({ ahead: 4, holder: "another imggen process, pid 1" });
+    expect((await readdir(folder)).map((name) => name.split(".").slice(0, 2)).sort()).toEqual([
+      ["turn", "a"],
+      ["wait", "b"],
+      ["wait", "e"],
+    ]);
+    await held.release();
+    for (const { turn } of [...others, last]) await (await turn).release();
+    expect(last.told.map(({ ahead }) => ahead)).toEqual(
+      last.told.map(({ ahead }) => ahead).toSorted((a, b) => b - a),
+    );
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  it("is not woken by those that renew their places", async () => {
+    const { folder, world } = await newLines();
+    await put(folder, ticket("a", "turn"), leaseOf(2, 60_000));
+    let asked = 0;
+    const isAlive = () => Boolean(++asked);
+    void taking(lineOf(folder, { ...world.as(1), isAlive }), "b");
+    await moment(100);
+    const before = asked;
+    for (let round = 0; round < 50; round++) await put(folder, ticket(`c${round}`, "wait"), "");
+    await moment(20);
+    expect(asked - before).toBeLessThan(4);
   });
 
   it("waits under a clock whose waits take no time too", async () => {
@@ -278,14 +322,9 @@ describe("a waiter", () => {
 });
 
 describe("what is in the folder", () => {
-  const old = async (file: string, ageMs: number) => {
-    const when = (Date.now() - ageMs) / 1000;
-    await utimes(file, when, when);
-  };
-
   it("but is not ours is passed over, and stays", async () => {
     const { folder, as } = await newLines();
-    const names = [".DS_Store", ".nfs0001", "a.turn", "a.waiting", "notes.txt", "a.000001-0123abcd.turn.bak"];
+    const names = [".DS_Store", ".nfs0001", "turn.a", "wait", "notes.txt", "turn.a.0123abcd.bak"];
     for (const name of names) await put(folder, name, "");
     for (const name of names) await old(path.join(folder, name), 30 * 24 * 3_600_000);
     await (await as(1).take("b", { signal: SIGNAL })).release();
@@ -296,9 +335,8 @@ describe("what is in the folder", () => {
     ["is empty", ""],
     ["is cut short", '{"pid":2,"ho'],
     ["names no process", "{}"],
-    ["was taken in the future", { ...identity(2), at: at(120_000), until: at(180_000) }],
-    ["ends in more than a day", { ...identity(2), until: at(48 * 3_600_000) }],
-    ["ends at no time", { ...identity(2), until: "soon" }],
+    ["ends in more than a day", { ...leaseOf(2, 0), until: Date.now() + 48 * 3_600_000 }],
+    ["ends at no time", { ...leaseOf(2, 0), until: "soon" }],
   ])("holds nobody where it %s, and is removed only once it is old", async (_what, lease) => {
     const { folder, as } = await newLines();
     await put(folder, ticket("a", "turn"), lease);
