@@ -6,7 +6,7 @@ import type { Destination, Intent } from "../../task/intent.ts";
 import type { CheckedRequest, GenerationRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../deps.ts";
 import { NotLoadedError, TakenOverError } from "../errors.ts";
-import { prepareDestination } from "../images/destination.ts";
+import { prepareDestination } from "../images/prepare-destination.ts";
 import { overDailyLimit } from "../limits/budget.ts";
 import { type WaitSettings, waitTimeoutMs } from "../polling/wait.ts";
 import { jobOf } from "./jobs.ts";

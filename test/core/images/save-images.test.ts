@@ -2,8 +2,8 @@ import { mkdir, readdir, readFile, stat, symlink, utimes, writeFile } from "node
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import type { TaskDeps } from "../../../src/core/deps.ts";
-import { draftName } from "../../../src/core/images/drafts.ts";
 import { atUrls } from "../../../src/core/images/image-source.ts";
+import { draftName } from "../../../src/core/images/prepare-destination.ts";
 import { MOST_IMAGES, saveImages } from "../../../src/core/images/save-images.ts";
 import type { SaveResult, SaveSpec } from "../../../src/core/images/save-spec.ts";
 import { systemProcesses } from "../../../src/lib/processes.ts";
