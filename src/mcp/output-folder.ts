@@ -1,7 +1,7 @@
 import { promises } from "node:fs";
 import path from "node:path";
 import { SaveFailedError } from "../core/engine/errors.ts";
-import { prepareDestination } from "../core/images/destination.ts";
+import { prepareDestination } from "../core/images/prepare-destination.ts";
 
 /** Where images go. */
 export interface OutputFolder {

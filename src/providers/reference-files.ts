@@ -1,10 +1,10 @@
 import { copyFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { guardedLookup } from "../api/address.ts";
-import { download } from "../api/download.ts";
 import { HttpClient } from "../api/http-client.ts";
-import { backoffMs, TRANSFER_POLICY } from "../api/retry.ts";
-import { DiskFile, giveToOwnerOfFolder } from "../lib/disk-file.ts";
+import { downloadImageFile } from "../api/image-download.ts";
+import { REFERENCE } from "../api/retry.ts";
+import { giveToOwnerOfFolder } from "../lib/disk-file.ts";
 import { errorText } from "../lib/error-text.ts";
 import { type ImageInfo, inspectFileAt } from "../lib/image/inspect.ts";
 import { withoutQuery } from "../lib/redact.ts";
@@ -25,7 +25,11 @@ export function shownContext<Deps extends ProviderDeps>(deps: Deps, generatorUrl
   return { ...deps, generatorUrl, signal: new AbortController().signal, isShown: true };
 }
 
-const { reference: POLICY } = TRANSFER_POLICY;
+/** A host that is silent for this long has failed once. */
+const IDLE_TIMEOUT_MS = 15_000;
+
+/** Longest Retry-After of a reference image's host that is waited for. */
+const MAX_RETRY_AFTER_MS = 20_000;
 
 /** A reference image in a file of its own, whole and of a known type. */
 export interface LocalReference {
@@ -146,30 +150,22 @@ async function downloadInto(
   { clock, generatorUrl, signal }: ReferenceDeps,
 ): Promise<void> {
   const refused = (why: string) => unsendable(`${name} could not be downloaded: ${why}.`);
-  const checkSignal = () => {
-    if (!signal.aborted) return;
+  const result = await downloadImageFile(url, draft, {
+    http,
+    clock,
+    serviceUrl: generatorUrl,
+    maskKey: (text) => text,
+    idleTimeoutMs: IDLE_TIMEOUT_MS,
+    retry: REFERENCE,
+    maxRetryAfterMs: MAX_RETRY_AFTER_MS,
+    signal,
+  }).catch((error: unknown) => {
+    if (!signal.aborted) throw error;
     if (signal.reason instanceof TimeLimitError) throw refused("the time for the image was over");
     throw new ProviderError(`${name} was not waited for.`, { kind: "unsent" }, { cause: signal.reason });
-  };
-  for (let failures = 1; ; failures++) {
-    const file = DiskFile.createExclusive(draft, 0o600);
-    const reply = await download(url, file, {
-      http,
-      clock,
-      serviceUrl: generatorUrl,
-      maskKey: (text) => text,
-      idleTimeoutMs: POLICY.idleMs,
-      signal,
-    }).finally(() => file.close());
-    checkSignal();
-    if (reply.outcome === "done") return;
-    await rm(draft);
-    if (reply.outcome !== "retry") throw refused(reply.why);
-    if (failures === POLICY.attempts) throw refused(`${reply.why}, ${failures} times`);
-    const delayMs = backoffMs(POLICY, failures, reply.retryAfterMs);
-    if (delayMs > POLICY.maxRetryAfterMs) throw refused(`${reply.why}, try again later`);
-    await clock.sleep(delayMs, signal).catch(checkSignal);
-  }
+  });
+  if (result.outcome === "failed") throw refused(result.why);
+  if (result.outcome === "disk_error") throw notRead(name, result.cause);
 }
 
 /** @throws ProviderError for what is no whole image, a pipe that would never end among them */

@@ -14,7 +14,7 @@ export const SAVING_MUTANTS: Mutant[] = [
     bug: "an image is published before it was checked",
     edits: [
       instead(
-        "check",
+        "written",
         "inspectImage",
         `{ ok: true, image: { type: "png", mediaType: "image/png", extension: "png", width: 1, height: 1 } }`,
       ),
@@ -51,11 +51,7 @@ export const SAVING_MUTANTS: Mutant[] = [
     bug: "two processes share the name of a temporary file",
     edits: [
       instead("saveImage", "draftName", `".imggen-download"`),
-      instead(
-        "attemptFetch",
-        "DiskFile.createInBackground",
-        "$.catch(() => DiskFile.openToAppend(temporary))",
-      ),
+      instead("writeImageFile", "DiskFile.createInBackground", "$.catch(() => DiskFile.openToAppend(path))"),
     ],
     shows: { scenario: TOGETHER.generations, at: incidentAt("download: half", "stall") },
   },

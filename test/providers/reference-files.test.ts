@@ -47,10 +47,21 @@ it.each([
   const server = await liveServer((_request, socket) => void socket.write(response(200, bytes)));
   const file = path.join(await temporaryFolder(), "0123");
   await writeFile(file, bytes);
-  await rejects(filesOf([{ url: `${server.origin}/fox.png` }]), "invalid", message);
+  const downloaded = new RegExp(`${message.source.replace("is not", "not")}.*, 3 times\\.$`);
+  await rejects(filesOf([{ url: `${server.origin}/fox.png` }]), "invalid", downloaded);
   await rejects(filesOf([{ file, mediaType: "image/png" }]), "invalid", message);
   const url = `data:image/png;base64,${bytes.toString("base64")}`;
   await rejects(filesOf([{ url }]), "invalid", message);
+});
+
+it("downloads one again that arrived cut short", async () => {
+  const bodies = [PICTURE.subarray(0, -10), PICTURE];
+  const server = await liveServer(
+    (_request, socket) => void socket.write(response(200, bodies.shift() ?? "")),
+  );
+  const { files } = await filesOf([{ url: `${server.origin}/fox.png` }]);
+  expect(files).toMatchObject([{ mediaType: "image/png" }]);
+  expect(server.requests).toHaveLength(2);
 });
 
 it.each([

@@ -6,8 +6,8 @@ import { isBelow, realFolder } from "../../lib/real-folder.ts";
 import type { Destination, SaveOptions } from "../../task/intent.ts";
 import type { Task } from "../../task/task.ts";
 import type { ManifestProblem } from "../engine/errors.ts";
-import { prepareDestination } from "../images/destination.ts";
 import { DEFAULT_TEMPLATE, requireTemplate } from "../images/file-name.ts";
+import { prepareDestination } from "../images/prepare-destination.ts";
 import type { CheckedRow } from "./batch-row.ts";
 import { type BatchPlan, type PlanDeps, type PlannedRow, planBatch } from "./plan.ts";
 

@@ -1,15 +1,11 @@
 import { promises } from "node:fs";
 import { platform } from "node:os";
 import path from "node:path";
-import { DiskFile } from "../../lib/disk-file.ts";
-import { makeFolder, removeIfPresent } from "../../lib/durable.ts";
-import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { LONGEST_EXTENSION } from "../../lib/image/format.ts";
 import { isFolder } from "../../lib/read-file.ts";
 import type { Wording } from "../../lib/wording.ts";
 import type { Destination, SaveOptions } from "../../task/intent.ts";
-import { SaveFailedError } from "../engine/errors.ts";
 import { DEFAULT_TEMPLATE, LONGEST_NAME_BYTES, pathProblem, requireTemplate } from "./file-name.ts";
 
 interface DestinationOptions extends SaveOptions {
@@ -24,7 +20,7 @@ interface DestinationOptions extends SaveOptions {
 }
 
 /** Hint for a destination that cannot be used. */
-const CHOOSE_ANOTHER: Wording = ({ output }) => `Nothing was sent. Choose another ${output}.`;
+export const CHOOSE_ANOTHER: Wording = ({ output }) => `Nothing was sent. Choose another ${output}.`;
 
 /**
  * Turns `--output` and `--name` into a destination. Reads the disk and changes nothing.
@@ -107,36 +103,4 @@ export async function requireFree(destination: Destination): Promise<void> {
   }
   const end = await promises.stat(target).catch(() => taken);
   if (!end.isFile()) throw new UsageError(`${target} is not a regular file, so it is not overwritten.`);
-}
-
-/**
- * Makes a destination ready: creates its folder, and writes a file there and removes it, so that nothing is charged for an
- * image that cannot be saved.
- * @throws SaveFailedError
- */
-export async function prepareDestination(destination: Destination): Promise<void> {
-  if (destination.kind === "stdout") return;
-  const folder = destination.kind === "file" ? path.dirname(destination.path) : destination.folder;
-  // A dry run does without random names: Node takes 3 ms to load node:crypto.
-  const { draftName, sweepDrafts } = await import("./drafts.ts");
-  try {
-    await makeFolder(folder, 0o777);
-    await sweepDrafts(folder, null, Date.now());
-    checkWritable(path.join(folder, draftName(null)));
-  } catch (error) {
-    throw new SaveFailedError(`Images cannot be written to ${folder}: ${errorText(error)}.`, {
-      hint: CHOOSE_ANOTHER,
-      cause: error,
-    });
-  }
-}
-
-function checkWritable(probe: string): void {
-  const file = DiskFile.createExclusive(probe, 0o600);
-  try {
-    file.write(Buffer.alloc(4096, 1));
-  } finally {
-    file.close();
-    removeIfPresent(probe);
-  }
 }

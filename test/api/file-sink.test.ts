@@ -2,11 +2,11 @@ import { createHash, randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { FileSink } from "../../../src/core/images/file-sink.ts";
-import { DiskFile } from "../../../src/lib/disk-file.ts";
-import { pause } from "../../support/scripts.ts";
-import { replaceCall } from "../../support/system-calls.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { FileSink } from "../../src/api/file-sink.ts";
+import { DiskFile } from "../../src/lib/disk-file.ts";
+import { pause } from "../support/scripts.ts";
+import { replaceCall } from "../support/system-calls.ts";
+import { temporaryFolder } from "../support/temporary-folder.ts";
 
 const MIB = 1024 * 1024;
 

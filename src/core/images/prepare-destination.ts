@@ -1,8 +1,44 @@
+// Apart from what a dry run needs: Node takes 3 ms to load node:crypto, which random names need.
 import { promises, readdirSync } from "node:fs";
 import path from "node:path";
-import { removeIfPossible } from "../../lib/durable.ts";
+import { DiskFile } from "../../lib/disk-file.ts";
+import { makeFolder, removeIfPossible, removeIfPresent } from "../../lib/durable.ts";
+import { errorText } from "../../lib/error-text.ts";
 import { draftedFile, randomDigits } from "../../lib/write-whole.ts";
 import { isId } from "../../store/ledger-name.ts";
+import type { Destination } from "../../task/intent.ts";
+import { SaveFailedError } from "../engine/errors.ts";
+import { CHOOSE_ANOTHER } from "./destination.ts";
+
+/**
+ * Makes a destination ready: creates its folder, and writes a file there and removes it, so that nothing is charged for an
+ * image that cannot be saved.
+ * @throws SaveFailedError
+ */
+export async function prepareDestination(destination: Destination): Promise<void> {
+  if (destination.kind === "stdout") return;
+  const folder = destination.kind === "file" ? path.dirname(destination.path) : destination.folder;
+  try {
+    await makeFolder(folder, 0o777);
+    await sweepDrafts(folder, null, Date.now());
+    checkWritable(path.join(folder, draftName(null)));
+  } catch (error) {
+    throw new SaveFailedError(`Images cannot be written to ${folder}: ${errorText(error)}.`, {
+      hint: CHOOSE_ANOTHER,
+      cause: error,
+    });
+  }
+}
+
+function checkWritable(probe: string): void {
+  const file = DiskFile.createExclusive(probe, 0o600);
+  try {
+    file.write(Buffer.alloc(4096, 1));
+  } finally {
+    file.close();
+    removeIfPresent(probe);
+  }
+}
 
 /** Much longer than any download takes. */
 const MAX_AGE_MS = 24 * 3600 * 1000;

@@ -1,6 +1,6 @@
 import { createHash, type Hash } from "node:crypto";
-import type { ByteSink } from "../../api/transport.ts";
-import type { DiskFile } from "../../lib/disk-file.ts";
+import type { DiskFile } from "../lib/disk-file.ts";
+import type { ByteSink } from "./transport.ts";
 
 // Large writes are fast, and each is collected while the one before runs.
 const WRITE_BYTES = 1024 * 1024;

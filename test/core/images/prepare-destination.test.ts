@@ -1,7 +1,7 @@
 import { readdir, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
-import { draftName, sweepDrafts } from "../../../src/core/images/drafts.ts";
+import { draftName, sweepDrafts } from "../../../src/core/images/prepare-destination.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
 const TASK = "20260131T120000000-0123abcd";
