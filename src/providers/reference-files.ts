@@ -3,7 +3,7 @@ import path from "node:path";
 import { guardedLookup } from "../api/address.ts";
 import { HttpClient } from "../api/http-client.ts";
 import { downloadImageFile } from "../api/image-download.ts";
-import { REFERENCE } from "../api/retry.ts";
+import { TRANSFER_POLICY } from "../api/retry.ts";
 import { giveToOwnerOfFolder } from "../lib/disk-file.ts";
 import { errorText } from "../lib/error-text.ts";
 import { type ImageInfo, inspectFileAt } from "../lib/image/inspect.ts";
@@ -25,11 +25,7 @@ export function shownContext<Deps extends ProviderDeps>(deps: Deps, generatorUrl
   return { ...deps, generatorUrl, signal: new AbortController().signal, isShown: true };
 }
 
-/** A host that is silent for this long has failed once. */
-const IDLE_TIMEOUT_MS = 15_000;
-
-/** Longest Retry-After of a reference image's host that is waited for. */
-const MAX_RETRY_AFTER_MS = 20_000;
+const { reference: POLICY } = TRANSFER_POLICY;
 
 /** A reference image in a file of its own, whole and of a known type. */
 export interface LocalReference {
@@ -155,9 +151,9 @@ async function downloadInto(
     clock,
     serviceUrl: generatorUrl,
     maskKey: (text) => text,
-    idleTimeoutMs: IDLE_TIMEOUT_MS,
-    retry: REFERENCE,
-    maxRetryAfterMs: MAX_RETRY_AFTER_MS,
+    idleTimeoutMs: POLICY.idleMs,
+    retry: POLICY,
+    maxRetryAfterMs: POLICY.maxRetryAfterMs,
     signal,
   }).catch((error: unknown) => {
     if (!signal.aborted) throw error;

@@ -1,11 +1,11 @@
 import { createReadStream } from "node:fs";
 import { downloadImageFile, type ImageFile, writeImageFile } from "../../api/image-download.ts";
-import { DOWNLOAD } from "../../api/retry.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import { shortened } from "../../lib/short-text.ts";
 import type { MadeImage } from "../../providers/provider.ts";
 import type { TaskDeps } from "../engine/deps.ts";
+import { POLICY } from "../limits/policy.ts";
 import { BadImageError, DownloadFailedError, SaveFailedError } from "../engine/errors.ts";
 import type { ImageSource } from "./image-source.ts";
 
@@ -28,9 +28,6 @@ type FetchDeps = Pick<
   "connection" | "clock" | "signal" | "onProgress" | "random" | "fileMode" | "downloadIdleMs"
 >;
 
-/** Longest Retry-After of a result's server that is waited for. */
-const MAX_RETRY_AFTER_MS = 120_000;
-
 /** Maximum length of a URL in a message: a `data:` URL is as long as its image. */
 const MAX_URL_LENGTH = 200;
 
@@ -51,8 +48,8 @@ export async function downloadImage(
     maskKey: connection.generator ? (text) => text : connection.maskKey,
     headers,
     idleTimeoutMs: downloadIdleMs,
-    retry: DOWNLOAD,
-    maxRetryAfterMs: MAX_RETRY_AFTER_MS,
+    retry: POLICY.download,
+    maxRetryAfterMs: POLICY.download.maxRetryAfterMs,
     freshUrl,
     fileMode,
     clock,
