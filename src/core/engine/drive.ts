@@ -6,7 +6,7 @@ import type { Pass } from "../limits/gate.ts";
 import { POLICY } from "../limits/policy.ts";
 import type { WaitResult, WaitSettings } from "../polling/wait.ts";
 import type { TaskDeps } from "./deps.ts";
-import { InheritedError, InterruptedError, interruptedError, PendingError, TakenOverError } from "./errors.ts";
+import { AnsweredError, InheritedError, InterruptedError, interruptedError, PendingError, TakenOverError } from "./errors.ts";
 import { type AcceptedJob, acceptedJobs, followJob } from "./follow.ts";
 import type { HeldTask } from "./held.ts";
 import { recoverRequests } from "./recover.ts";
@@ -92,6 +92,10 @@ class Drive {
     await this.#saving;
     const stop = this.#pressing(unsent, stops);
     if (stop instanceof TakenOverError) return this.#abandoned(stop);
+    if (stop instanceof AnsweredError) {
+      await this.#held.withdraw();
+      return { ...factsOf(this.#task), error: stop };
+    }
     return this.#finished(stop);
   }
 

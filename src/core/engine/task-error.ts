@@ -2,9 +2,9 @@ import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../../
 import type { ImggenError } from "../../lib/error-types.ts";
 import { sentence } from "../../lib/short-text.ts";
 import { taskIdIn } from "../../providers/service/excerpt.ts";
-import type { FreeAt } from "../../task/intent.ts";
+import { type FreeAt, freeAt } from "../../task/intent.ts";
 import { answerOf, chargedOf, decidingRequest, type RequestState, type Task, taskIdOf } from "../../task/task.ts";
-import { InheritedError, PartialError } from "./errors.ts";
+import { ClaimedError, InheritedError, PartialError } from "./errors.ts";
 
 /** Why requests have no image, of those that are at their end without one, if others have made theirs. */
 export function missingIn({ state, requests }: Pick<Task, "state" | "requests">): string[] {
@@ -140,4 +140,32 @@ function partly(task: Task): PartialError | null {
       hint: isLost ? `To stop tracking what is lost: imggen resume ${id} --dismiss` : "The others are saved.",
     },
   );
+}
+
+/** The error for a request that was sent before, and whose reply was lost. */
+export function sentBefore(task: Task): OutcomeUnknownError {
+  return new OutcomeUnknownError(
+    ({ again }) =>
+      `An identical request (${task.id}) was sent before, and its reply was lost. Nothing was sent now; ${again} submits a new one.`,
+    { mentionedTaskId: mentionedTaskId(task) },
+  );
+}
+
+/** The error if a process that cannot be asked may be submitting the request: in a container, or on another machine. */
+export function mayBeSubmitting(task: Task): ClaimedError {
+  return new ClaimedError(
+    ({ again }) =>
+      `An identical request (${task.id}) may be under way on another machine or in a container. Nothing was sent now; ${again} submits a new one.`,
+    { charged: chargedOf(task) },
+  );
+}
+
+/** Warning about an old task for the same request. */
+export function identicalUnfinished(task: Task): string {
+  const [stands, next] =
+    freeAt(task.intent) === null
+      ? ["charged and unfinished", "submitted and charged too"]
+      : ["unfinished", "submitted too"];
+  const id = taskIdOf(task) ?? task.id;
+  return `An identical request of ${task.submittedAt.slice(0, 10)} is ${stands} (task ${id}). This one is ${next}.`;
 }

@@ -1,18 +1,21 @@
 import { inOrder } from "../../lib/concurrency.ts";
 import { type ErrorFacts, UsageError } from "../../lib/error-types.ts";
 import { isInSameScope } from "../../lib/processes.ts";
-import type { OwnedTask } from "../../store/owners.ts";
-import { STATES } from "../../task/task.ts";
-import type { Task } from "../../task/task.ts";
+import { STATES, type Task } from "../../task/task.ts";
+import {
+  type CancelReport,
+  canBeEnded,
+  cancelHeld,
+  cancelledSince,
+  wasCancelled,
+} from "../engine/cancel.ts";
+import { reported, requireId } from "../engine/continue.ts";
 import type { UseCaseDeps } from "../engine/deps.ts";
 import { ClaimedError, describeWorker } from "../engine/errors.ts";
-import type { WaitSettings } from "../polling/wait.ts";
-import { type CancelReport, cancelledSince, cancelOwned, wasCancelled } from "../engine/cancel-task.ts";
+import { type HeldTask, holdTask } from "../engine/held.ts";
 import { findNamed } from "../engine/named-tasks.ts";
-import { isEndable } from "../task/obey-cancel.ts";
 import { factsOf, reportOfId } from "../engine/report.ts";
-import { reported } from "../task/resume-task.ts";
-import { requireId } from "../task/save-again.ts";
+import type { WaitSettings } from "../polling/wait.ts";
 
 export interface CancelSpec {
   /** Ids as the user gave them. */
@@ -69,16 +72,17 @@ async function cancelOne(
   const before = factsOf(record);
   const report = await reported(before, async () => {
     if (!STATES[before.state].isOpen) return before;
-    if (record.intent.work === undefined) throw atService(record);
-    const { owned, latest } = await claimed(record, wait, deps);
-    if (owned === null) {
+    if (record.intent.work.taskId === null) throw atService(record);
+    const warnings: string[] = [];
+    const { held, latest } = await taken(record, wait, deps, (message) => warnings.push(message));
+    if (held === null) {
       counts = cancelledSince(record, latest);
       const facts = factsOf(latest);
       return STATES[facts.state].isOpen
         ? { ...facts, error: await inOtherHands(latest, counts, deps) }
         : facts;
     }
-    const { cancelled, requests, ...ended } = await cancelOwned(owned, wait, deps);
+    const { cancelled, requests, ...ended } = await cancelHeld(held, wait, warnings, deps);
     counts = { cancelled, requests };
     return ended;
   });
@@ -88,35 +92,31 @@ async function cancelOne(
 /**
  * Takes a task over. Where another process has it, that one is told to cancel it, and is waited for a while.
  * @param wait how long such a process is waited for, whatever it does
- * @returns `owned: null` where it has the task still, or has ended it; `latest` is how the task stands then
+ * @returns `held: null` if it has the task still, or has ended it; `latest` is how the task stands then
  */
-async function claimed(
+async function taken(
   record: Task,
   wait: WaitSettings | null,
   { ledger, clock, signal }: UseCaseDeps,
-): Promise<{ owned: OwnedTask | null; latest: Task }> {
+  onWarning: (message: string) => void,
+): Promise<{ held: HeldTask | null; latest: Task }> {
   const beginMs = clock.monotonicMs();
   const untilMs = beginMs + (wait === null ? 0 : (wait.timeoutMs ?? Number.POSITIVE_INFINITY));
   let isMarked = false;
   for (let latest = record; ; ) {
     // No process has a task that waits in a server, which finds it ended.
-    const owned = await ledger.claim(latest, latest.intent.server);
-    if (typeof owned !== "string") return { owned, latest };
+    const held = await holdTask(latest, ledger, onWarning, latest.intent.server);
+    if (typeof held !== "string") return { held, latest };
     const entry = await ledger.read(record.id);
-    if (entry?.kind === "task") latest = entry.record;
-    if (owned === "finished" || !STATES[latest.state.name].isOpen) return { owned: null, latest };
+    if (entry?.kind === "task") latest = entry.task;
+    if (held === "ended" || !STATES[latest.state].isOpen) return { held: null, latest };
     const mayObey = canBeEnded(latest);
     if (mayObey && !isMarked) await ledger.markCancelled(latest);
     isMarked ||= mayObey;
     if (clock.monotonicMs() >= (mayObey ? Math.max(untilMs, beginMs + OBEY_MS) : untilMs))
-      return { owned: null, latest };
+      return { held: null, latest };
     await clock.sleep(READ_AGAIN_MS, signal);
   }
-}
-
-/** Whether the process that has a task can end any of its requests. */
-function canBeEnded(record: Task): boolean {
-  return record.requests.some((request) => isEndable(request, record));
 }
 
 /** The error for a task of the service, whose document has no operation for this. */
@@ -148,7 +148,7 @@ async function inOtherHands(
   const name = `${describeWorker(worker, self)} is working on task ${taskId ?? ledgerId}`;
   if (canBeEnded(record))
     return new ClaimedError(`${name}, and has not cancelled it yet: it was told to.`, facts);
-  const isSent = record.requests.some(({ name: state }) => state === "started");
+  const isSent = record.requests.some(({ state }) => state === "started");
   const why = isSent ? ": its request is on its way, and may be paid for." : ".";
   return new ClaimedError(`${name}, so it ${wasCancelled(counts)}${why}`, facts);
 }

@@ -1,17 +1,28 @@
 import { ImggenError, UsageError } from "../../lib/error-types.ts";
 import { shellWord } from "../../lib/shell-word.ts";
-import { isUnknown, type Task } from "../../task/task.ts";
+import { isSamePlace, recoveryDestination } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";
-import type { GeneratorFacts, TaskDeps } from "../engine/deps.ts";
+import { isUnknown, type Task, unsentCredits } from "../../task/task.ts";
+import {
+  type Again,
+  againOf,
+  type EarlierTask,
+  earlierTask,
+  findReusable,
+  findUnfinished,
+} from "../engine/again.ts";
+import { beginAndDrive, intentOf, type ResultSpec, submitNew, type TaskSpec } from "../engine/begin.ts";
+import { type GeneratorFacts, ofOneAccount, type TaskDeps } from "../engine/deps.ts";
+import { dismissTask } from "../engine/dismiss.ts";
+import { AnsweredError, ClaimedError, claimedBy, interruptedError } from "../engine/errors.ts";
+import { misfitOf } from "../engine/jobs.ts";
+import { reportOf, type TaskReport } from "../engine/report.ts";
+import { identicalUnfinished, mayBeSubmitting, sentBefore } from "../engine/task-error.ts";
 import { requireFree } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import { type CostRules, checkBudget, checkDailyLimit } from "../limits/budget.ts";
+import { pause, waitTimeoutMs } from "../polling/wait.ts";
 import type { RequestReferences } from "../references/reference-images.ts";
-import { continueEarlier } from "../task/continue.ts";
-import { dismissTask } from "../engine/dismiss.ts";
-import { misfitOf } from "../engine/jobs.ts";
-import type { TaskReport } from "../engine/report.ts";
-import { submitNew, type TaskSpec } from "../task/submit-and-finish.ts";
 
 export interface GenerateSpec extends TaskSpec, CostRules {
   /** Reference images that are to be checked or uploaded first; absent where all are sent as they are. */
@@ -50,10 +61,8 @@ export async function generate(
     await onWarning(warning);
   };
   const asSent = references === null ? checked.request : await references.asRecorded(checked.request);
-  const reusing = reuse ? await import("./reuse.ts") : null;
   if (asSent !== null && !again) {
-    const earlier = await (reusing?.reuseEarlier(asSent, spec, deps) ??
-      continueEarlier(asSent, spec, deps, say));
+    const earlier = await (reuse ? reuseEarlier(asSent, spec, deps) : continueEarlier(asSent, spec, deps, say));
     if (earlier !== null) return earlier;
   }
   if (maxCredits !== undefined) checkBudget(checked, maxCredits, spec);
@@ -64,10 +73,190 @@ export async function generate(
   await checkDailyLimit(cost, deps.connection.identity.keyId, deps, spec);
   const request = references === null ? checked.request : await uploaded(spec, references, deps, say);
   const final = { ...spec, checked: { ...checked, request, warnings } };
-  if (reusing !== null) return reusing.generateOrReuse(final, deps);
+  if (reuse) return generateOrReuse(final, deps);
   const report = await submitNew(final, deps);
   const isSettled = repeated !== null && isUnknown(await deps.ledger.asItStands(repeated));
   return isSettled ? settled(repeated, report, deps) : report;
+}
+
+/**
+ * Continues the newest task for the very same request of the same account that is charged, unfinished and in no living
+ * process's hands: whoever runs a command again that was interrupted wants its image, not a second charge. If there is only
+ * one of unknown outcome, or one that another machine may be submitting, the report says so.
+ * @returns null if the request is to be submitted
+ * @throws UsageError or SaveFailedError if the images cannot be saved where they are wanted now; UnreadableRecordError
+ */
+async function continueEarlier(
+  request: GenerationRequest,
+  spec: GenerateSpec,
+  deps: TaskDeps,
+  warn: (message: string) => Promise<void>,
+): Promise<TaskReport | null> {
+  const tried = new Set<string>();
+  for (;;) {
+    const again = await findUnfinished(request, deps, ({ id }) => tried.has(id));
+    switch (again.kind) {
+      case "mine": {
+        const { task } = again.earlier;
+        tried.add(task.id);
+        // In the task's own place, images that it has saved already are not in the way.
+        if (!isSamePlace(spec.destination, task.intent.destination)) await requireUsable(spec);
+        const report = await continued(task, spec, deps);
+        if (report !== null) return { ...report, reused: true };
+        continue;
+      }
+      case "ask":
+        return { ...reportOf(again.earlier.task), error: sentBefore(again.earlier.task), reused: true };
+      case "theirs":
+        return { ...reportOf(again.earlier.task), error: mayBeSubmitting(again.earlier.task), reused: true };
+      case "saved":
+        return null;
+      case "none":
+        if (again.warn !== null) await warn(identicalUnfinished(again.warn));
+        return null;
+    }
+  }
+}
+
+async function requireUsable({ destination }: ResultSpec): Promise<void> {
+  await requireFree(destination);
+  await prepareDestination(destination);
+}
+
+/** @returns null for a task that another process has, or has just finished: no reason not to submit one more like it */
+async function continued(task: Task, spec: GenerateSpec, deps: TaskDeps): Promise<TaskReport | null> {
+  const report = reportOf(task);
+  try {
+    checkUnsent(task, spec);
+    // Not before: what is submitted needs none of it.
+    const { continueHeld } = await import("../engine/continue.ts");
+    const { holdTask } = await import("../engine/held.ts");
+    const held = await holdTask(task, deps.ledger, (message) =>
+      deps.onProgress({ type: "ledger_warning", message }),
+    );
+    if (typeof held === "string") return null;
+    if (report.taskId !== null) {
+      // The sandbox's credits are play money.
+      const charged = report.free === undefined ? report.charged : "no";
+      deps.onProgress({ type: "continuing", taskId: report.taskId, charged });
+    }
+    if (spec.wait === null) {
+      await held.leave();
+      return { ...report, isAwaited: false };
+    }
+    const { wait, destination } = spec;
+    return await continueHeld(held, { wait, destination, sends: true }, ofOneAccount(deps));
+  } catch (error) {
+    // It is charged whatever keeps it from being continued.
+    if (!(error instanceof ImggenError)) throw error;
+    return { ...report, error };
+  }
+}
+
+/** Refuses to continue a task whose unsent requests would cost more than the user allows. @throws BudgetExceededError */
+function checkUnsent(task: Task, spec: GenerateSpec): void {
+  const { maxCredits } = spec;
+  const { request, work } = task.intent;
+  const credits = unsentCredits(task);
+  if (maxCredits === undefined || credits === 0 || !work.isPaid) return;
+  checkBudget({ request, credits, warnings: [] }, maxCredits, spec);
+}
+
+/** How often the task is read again while another process is working on it, in milliseconds. */
+const READ_AGAIN_MS = 100;
+
+/**
+ * Reuses an earlier task for the same request: finishes it if it is unfinished, copies its images where they are wanted, and
+ * downloads them again if the files are gone. Waits for another process that is submitting the request or finishing its task,
+ * and returns the same result. Submits nothing new. If the only earlier task has an unknown outcome, the report says so.
+ * @returns null if the request was never charged
+ * @throws UsageError if the images are wanted at a path that another file has
+ */
+export async function reuseEarlier(
+  request: GenerationRequest,
+  spec: ResultSpec,
+  deps: TaskDeps,
+): Promise<TaskReport | null> {
+  const { clock, ledger } = deps;
+  const { wait } = spec;
+  const patienceMs = wait ? waitTimeoutMs(wait, request) : PATIENCE_WITHOUT_WAIT_MS;
+  const endMs = clock.monotonicMs() + patienceMs;
+  let isFirst = true;
+  let again = await findReusable(request, deps);
+  while (again.kind !== "none") {
+    const { task } = again.earlier;
+    const leftMs = Math.max(0, endMs - clock.monotonicMs());
+    const report = await reused(again, { ...spec, wait: wait && { ...wait, timeoutMs: leftMs } }, deps);
+    if (!(report.error instanceof ClaimedError) || leftMs === 0) return { ...report, reused: true };
+    if (isFirst) deps.onProgress({ type: "claimed_elsewhere", id: report.taskId ?? task.id });
+    isFirst = false;
+    if (!(await pause(Math.min(READ_AGAIN_MS, leftMs), deps)))
+      return { ...report, error: interruptedError(deps.signal, report.charged), reused: true };
+    const entry = await ledger.read(task.id);
+    const now = entry?.kind === "task" ? earlierTask(await ledger.asItStands(entry.task), ledger) : null;
+    // Whoever waited for a task reports its failure too, instead of submitting the request again.
+    if (now?.standing === "failed") return { ...reportOf(now.task), reused: true };
+    const same: Again = now === null ? { kind: "none", warn: null } : againOf(now);
+    again = same.kind === "none" ? await findReusable(request, deps) : same;
+  }
+  return null;
+}
+
+/** Without a wait there is no deadline to compare with, in milliseconds. */
+const PATIENCE_WITHOUT_WAIT_MS = 180_000;
+
+/** Generates, unless another process has begun the same request since; then that task is reused. */
+async function generateOrReuse(spec: TaskSpec, deps: TaskDeps): Promise<TaskReport> {
+  await prepareDestination(spec.destination);
+  for (;;) {
+    deps.signal.throwIfAborted();
+    const earlier = await reuseEarlier(spec.checked.request, spec, deps);
+    if (earlier !== null) return earlier;
+    const report = await beginAndDrive(intentOf(spec, deps), spec, { once: true }, deps);
+    const isAnswered = report === "taken" || report.error instanceof AnsweredError;
+    if (!isAnswered) return report;
+  }
+}
+
+async function reused(
+  { kind, earlier }: Exclude<Again, { kind: "none" }>,
+  spec: ResultSpec,
+  deps: TaskDeps,
+): Promise<TaskReport> {
+  const report = reportOf(earlier.task);
+  switch (kind) {
+    case "theirs":
+      return { ...report, error: await claimedBy(earlier.task, deps.ledger) };
+    case "ask":
+      return report;
+    case "saved":
+    case "mine":
+      return obtained(earlier, spec, report, deps);
+  }
+}
+
+/** The images of a task that has them, or can be finished, where they are wanted. */
+async function obtained(
+  { task, standing }: EarlierTask,
+  { wait, destination }: ResultSpec,
+  report: TaskReport,
+  deps: TaskDeps,
+): Promise<TaskReport> {
+  const { continueNamed, copyOf } = await import("../engine/continue.ts");
+  const { isCopyOf } = await import("../images/copy-image.ts");
+  const useCaseDeps = ofOneAccount(deps);
+  if (destination.kind === "file") {
+    const [first] = report.files;
+    // Its own copy is not in the way of an image.
+    if (!first || !(await isCopyOf(destination.path, first))) await requireFree(destination);
+    if (standing === "saved") return copyOf(task, destination, wait, useCaseDeps);
+  }
+  if (wait === null) return { ...report, isAwaited: report.files.length > 0 };
+  // Bytes that went to standard output are nowhere now.
+  const isGone = report.files.some(({ path }) => path === null);
+  const itsPlace = isGone ? recoveryDestination(task.intent.destination) : null;
+  const place = destination.kind === "folder" ? itsPlace : destination;
+  return continueNamed(task, { wait, destination: place, sends: true }, useCaseDeps);
 }
 
 /** The error for --no-wait at a generator without ids: nothing is left to come back to once the command has ended. */

@@ -7,13 +7,14 @@ import type { Ledger } from "../../store/ledger.ts";
 import type { UnreadableEntry } from "../../store/ledger-files.ts";
 import { SANDBOX_SERVICE, type ServiceIdentity } from "../../task/intent.ts";
 import {
-  effectiveState,
-  STATE_WORDS,
-  type TaskState,
+  isInHistory,
+  isUnknown,
   type OpenWord,
+  STATE_WORDS,
   stateWord,
+  type Task,
+  type TaskState,
 } from "../../task/task.ts";
-import { isInHistory, type Task } from "../../task/task.ts";
 import { type ReportStatus, reportStatus } from "../engine/report.ts";
 
 /** Which tasks of the ledger are wanted; a field that is absent asks nothing. */
@@ -70,8 +71,8 @@ export async function* chargedTasks(
       continue;
     }
     // All that follow are older still.
-    if (Date.parse(entry.record.submittedAt) < sinceMs) return;
-    const record = await ledger.asItStands(entry.record);
+    if (Date.parse(entry.task.submittedAt) < sinceMs) return;
+    const record = await ledger.asItStands(entry.task);
     if (!isInHistory(record) || !matches(record, filter)) continue;
     yield isOfService(record.intent.service) ? record : "elsewhere";
   }
@@ -79,16 +80,20 @@ export async function* chargedTasks(
 
 /** Whether a task is wanted, as far as its request and its state say. */
 function matches(
-  { intent: { request }, state }: Task,
+  task: Task,
   { search, status, model }: HistoryFilter,
 ): boolean {
+  const { request } = task.intent;
   if (search !== undefined && !matchesWords(search, request.prompt)) return false;
   if (model !== undefined && request.model !== model) return false;
-  return status === undefined || hasStatus(effectiveState(state), status);
+  return status === undefined || hasStatus(task, status);
 }
 
 /** `running` is the word of the JSON output too, for whatever is not made yet. */
-function hasStatus(state: TaskState, status: HistoryStatus): boolean {
+function hasStatus(task: Task, status: HistoryStatus): boolean {
+  const { state } = task;
+  // One of several images may be unknown while others are to be saved.
+  if (status === "unknown" && isUnknown(task)) return true;
   if (status === "unfinished") return stateWord(state) !== null;
   const isRunning = status === "running" && reportStatus({ state, isAwaited: true }) === "running";
   return isRunning || historyStatus(state) === status;

@@ -1,32 +1,20 @@
-import { Slots } from "../../lib/concurrency.ts";
 import type { ProcessIdentity } from "../../lib/processes.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import { mayBeTask, type UnreadableEntry } from "../../store/ledger-files.ts";
 import { type Destination, SANDBOX_SERVICE } from "../../task/intent.ts";
-import { isResumable } from "../../task/task.ts";
-import { type Task, taskIdOf } from "../../task/task.ts";
-import type { TaskDeps, UseCaseDeps } from "../engine/deps.ts";
+import { isResumable, type Task, taskIdOf } from "../../task/task.ts";
+import { type ContinueSpec, continueNamed, continueTask, reported, saveUnknownId } from "../engine/continue.ts";
+import type { UseCaseDeps } from "../engine/deps.ts";
+import { findNamed, type NamedTask } from "../engine/named-tasks.ts";
+import { reportOfId, type TaskReport } from "../engine/report.ts";
 import { requireFolderForSeveral } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
-import { withLimitedPolls } from "../limits/rate-limiter.ts";
-import { awaitTask, leftUnfinished } from "../task/finish.ts";
-import type { ResumeSpec } from "../task/finish-owned.ts";
-import { findNamed, type NamedTask } from "../engine/named-tasks.ts";
-import { reportOf, reportOfId, type TaskReport } from "../engine/report.ts";
-import { claimedElsewhere, reported, resumeFound, resumeRecord } from "../task/resume-task.ts";
-import { saveUnknownId } from "../task/save-again.ts";
-
-/** Each task that is saved holds a claim and some open files. */
-const SAVES_AT_ONCE = 16;
-
-/** Every system has written a file to its disk by then, synced or not. */
-const WRITTEN_BY_THEN_MS = 10 * 60_000;
 
 /** A task that was named, or of which the ledger alone says that it is unfinished. */
 export type ResumeTarget = NamedTask | { id: null; record: Task };
 
 /** Which tasks are finished, and where they are saved. */
-export interface ResumeTasksSpec extends ResumeSpec {
+export interface ResumeTasksSpec extends Omit<ContinueSpec, "sends"> {
   /** Ids as the user gave them; none: every unfinished task. */
   ids: readonly string[];
   /** Whether only the sandbox's tasks are meant, where no id is given. */
@@ -75,8 +63,8 @@ export async function resume(
 
 /**
  * Finishes many tasks concurrently: all are waited for together, and each is saved as soon as it is completed. Polls are
- * sent in the order of the tasks, so that each is polled once before any is polled again. A task is claimed only to save
- * it, so waiting for one takes no more than a timer.
+ * sent in the order of the tasks, so that each is polled once before any is polled again. A task is held only to submit or to
+ * save it, so waiting for one takes no more than a timer.
  * @param onEnd called for each task as it ends
  * @returns a report on each that is not left out; expected errors are in the reports
  */
@@ -86,10 +74,8 @@ async function resumeMany(
   deps: UseCaseDeps,
   onEnd: (report: TaskReport, at: number) => Promise<void>,
 ): Promise<TaskReport[]> {
-  const limited = withRateLimitedPolls(deps);
-  const run = { options, deps: limited, saves: new Slots(SAVES_AT_ONCE), works: new Slots(SAVES_AT_ONCE) };
   const ended = targets.map(async (target, at) => {
-    const report = await resumeOne(target, run);
+    const report = await resumeOne(target, options, deps);
     if (isLeftOut(report, target)) return [];
     await onEnd(report, at);
     return [report];
@@ -99,71 +85,25 @@ async function resumeMany(
   return (await Promise.all(ended)).flat();
 }
 
-/** Tasks of one account share one rate limit for their polls. */
-export function withRateLimitedPolls(deps: UseCaseDeps): UseCaseDeps {
-  const ofAccount = new Map<TaskDeps, TaskDeps>();
-  const limited = (plain: TaskDeps) => {
-    const { connection, clock, random } = plain;
-    const provider = () => withLimitedPolls(connection.provider, { clock, random });
-    const shared = ofAccount.get(plain) ?? { ...plain, connection: { ...connection, provider: provider() } };
-    ofAccount.set(plain, shared);
-    return shared;
-  };
-  return {
-    ...deps,
-    current: async () => limited(await deps.current()),
-    depsFor: async (intent, taskId) => limited(await deps.depsFor(intent, taskId)),
-  };
+function resumeOne(
+  { id, record }: ResumeTarget,
+  options: ResumeTasksSpec,
+  deps: UseCaseDeps,
+): Promise<TaskReport> {
+  if (record === null) {
+    const { wait, destination, fallback } = options;
+    return reported(reportOfId(id), async () => saveUnknownId(id, destination ?? fallback(), wait, deps));
+  }
+  const { wait, keepsNewer } = options;
+  const destination = placeOf(record, options);
+  const spec = { wait, destination, sends: true, ...(keepsNewer !== undefined && { keepsNewer }) };
+  return id === null ? continueTask(record, spec, deps) : continueNamed(record, spec, deps);
 }
 
-interface Run {
-  options: ResumeTasksSpec;
-  deps: UseCaseDeps;
-  saves: Slots;
-  /** For tasks whose requests are sent from here, each in its turn. */
-  works: Slots;
-}
-
-function resumeOne(target: ResumeTarget, run: Run): Promise<TaskReport> {
-  const { deps, saves, works } = run;
-  const { id, record } = target;
-  const options = ofTarget(record, run.options);
-  if (record?.intent.work && isResumable(record.state.name))
-    return works.run(() => resumeRecord(record, options, deps));
-  if (record && isResumable(record.state.name)) return resumeCharged(record, run);
-  if (id === null) return saves.run(() => resumeRecord(target.record, options, deps));
-  if (record) return resumeFound(record, options, deps);
-  const { wait, destination, fallback } = options;
-  return reported(reportOfId(id), async () => saveUnknownId(id, destination ?? fallback(), wait, deps));
-}
-
-/** The options of one task. A task of a server is not saved in the server's folder, where users would not find the image. */
-function ofTarget(record: Task | null, options: ResumeTasksSpec): ResumeTasksSpec {
-  const { destination, placeOfServed } = options;
-  if (record?.intent.server === undefined || record.state.name === "saved" || !placeOfServed) return options;
-  return { ...options, destination: destination ?? placeOfServed() };
-}
-
-/** Waits for a task that the service has, and claims it once there is something to save or to record. */
-async function resumeCharged(record: Task, { options, deps, saves }: Run): Promise<TaskReport> {
-  const { state, intent } = record;
-  if (!("acceptedAt" in state)) return reportOf(record);
-  if (deps.ledger.isClaimed(record)) return claimedElsewhere(record, deps.ledger);
-  const report = reportOf(record);
-  return reported(report, async () => {
-    const { taskId } = state;
-    const taskDeps = await deps.depsFor(intent, taskId);
-    const acceptedAtMs = Date.parse(state.acceptedAt);
-    if (Math.abs(taskDeps.clock.now() - acceptedAtMs) < WRITTEN_BY_THEN_MS) await deps.ledger.sync(record);
-    const task = { taskId, acceptedAtMs, recovering: true };
-    const waited = await awaitTask(task, report, options.wait, taskDeps);
-    if (waited.outcome !== "ended") return leftUnfinished(taskId, waited, report, taskDeps);
-    return saves.run(async () => {
-      if (taskDeps.signal.aborted)
-        return leftUnfinished(taskId, { outcome: "interrupted" }, report, taskDeps);
-      return resumeRecord(record, options, deps, waited);
-    });
-  });
+/** The place of one task. A task of a server is not saved in the server's folder, where users would not find the image. */
+function placeOf(task: Task, { destination, placeOfServed }: ResumeTasksSpec): Destination | null {
+  if (task.intent.server === undefined || task.state === "saved" || !placeOfServed) return destination;
+  return destination ?? placeOfServed();
 }
 
 /** What is to be resumed, and the files in the ledger's folders that cannot be read as tasks. */
@@ -186,7 +126,7 @@ export async function tasksToResume(
     return { targets, served: [], unreadable: [] };
   }
   const entries = await ledger.unfinished();
-  const records = entries.flatMap((entry) => (entry.kind === "task" ? [entry.record] : [])).reverse();
+  const records = entries.flatMap((entry) => (entry.kind === "task" ? [entry.task] : [])).reverse();
   const wanted = records.filter(({ intent }) => !isSandbox || intent.service.baseUrl === SANDBOX_SERVICE);
   const unreadable = entries.filter((entry) => entry.kind !== "task");
   const targets: ResumeTarget[] = [];
@@ -209,7 +149,7 @@ async function orItsRequest(named: NamedTask, ledger: Ledger): Promise<NamedTask
   if (isMeantItself || (await ledger.serverOf(record)) === null) return named;
   const taskId = taskIdOf(record);
   const records = (await ledger.unfinished()).flatMap((entry) =>
-    entry.kind === "task" ? [entry.record] : [],
+    entry.kind === "task" ? [entry.task] : [],
   );
   const request = records.find((each) => each.id !== record.id && taskIdOf(each) === taskId);
   return { id, record: request ?? record };
@@ -219,5 +159,5 @@ async function orItsRequest(named: NamedTask, ledger: Ledger): Promise<NamedTask
 function isLeftOut({ charged, state }: TaskReport, target: ResumeTarget): boolean {
   if (target.id !== null || charged !== "no" || isResumable(state)) return false;
   // One that was waited for may have failed at no charge, as at a free generator.
-  return !isResumable(target.record.state.name);
+  return !isResumable(target.record.state);
 }
