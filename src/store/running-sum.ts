@@ -1,0 +1,163 @@
+import path from "node:path";
+import type { Clock } from "../lib/clock.ts";
+import { DiskFile } from "../lib/disk-file.ts";
+import { makeFolder, removeIfPresent, syncFolder } from "../lib/durable.ts";
+import { errorCode } from "../lib/error-text.ts";
+import { namesIn } from "./ledger-entry.ts";
+import { isId } from "./ledger-name.ts";
+import { usingStateFolder } from "./store-errors.ts";
+
+/** A sum over the names of a folder's files, which other processes create and remove. Each name is read once. */
+export class RunningSum {
+  readonly #folder: string;
+  readonly #valueOfName: (name: string) => number;
+  #values = new Map<string, number>();
+
+  /** @param valueOfName value of a file by its name, which may be anything; 0 if it does not count */
+  constructor(folder: string, valueOfName: (name: string) => number) {
+    this.#folder = folder;
+    this.#valueOfName = valueOfName;
+  }
+
+  /** The present sum. A file that exists during the whole call counts. @throws the disk's error */
+  total(): number {
+    const before = this.#values;
+    this.#values = new Map(
+      namesIn(this.#folder).map((name) => [name, before.get(name) ?? this.#valueOfName(name)]),
+    );
+    return [...this.#values.values()].reduce((sum, value) => sum + value, 0);
+  }
+}
+
+/** A submit that may be charged, and its price. */
+export interface Charge {
+  /** The ledger's id of the task. */
+  task: string;
+  /** Index of the request in its task. */
+  request: number;
+  /** Fingerprint of the account's key. */
+  keyId: string;
+  credits: number;
+}
+
+/** Whether a submit keeps the cap; otherwise what the account has spent without it. */
+export type Announcement = { ok: true } | { ok: false; spent: number };
+
+/** Prices are summed as millionths: sums of decimals would be off by a little. */
+const UNITS = 1_000_000;
+const MAX_CREDITS = 1_000_000_000;
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+const KEY_ID = /^[\w-]{1,64}$/;
+const NAME =
+  /^(?<task>[^.]+)\.(?<request>\d{1,4})\.(?<keyId>[\w-]{1,64})\.(?<credits>\d{1,10}(?:\.\d{1,6})?)$/;
+/** Two processes that withdraw for each other meet again less and less likely. */
+const LOOKS = 8;
+const FIRST_DELAY_MS = 2;
+/** Days whose sums are kept in memory. */
+const MAX_SUMS = 16;
+
+/**
+ * What accounts may have been charged on a day, over all processes and providers: `<day>/<task>.<request>.<key>.<credits>`,
+ * an empty file for each submit. It is announced before the submit, and withdrawn if the submit was refused or never sent.
+ */
+export class DailySpending {
+  readonly #folder: string;
+  readonly #clock: Pick<Clock, "sleep">;
+  readonly #random: () => number;
+  readonly #sums = new Map<string, RunningSum>();
+
+  /** @param random uniform in [0, 1) */
+  constructor(stateFolder: string, clock: Pick<Clock, "sleep">, random: () => number) {
+    this.#folder = path.join(stateFolder, "spent");
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  /**
+   * Announces a submit, if the day's sum with it keeps the cap. Of all that announce, each lists the others after its own
+   * file is there, so that no two pass the cap together. A request that is announced already counts once.
+   * @param day local day, as `2026-01-31` @param cap in credits; null without one @throws StateFolderError
+   */
+  async announce(day: string, charge: Charge, cap: number | null): Promise<Announcement> {
+    const folder = this.#dayFolder(day);
+    const file = path.join(folder, nameOf(charge));
+    return usingStateFolder(this.#folder, HINT, async () => {
+      await makeFolder(folder, 0o700);
+      for (let look = 1; ; look++) {
+        const isNew = createOnce(file);
+        const units = this.#sumOf(day, charge.keyId).total();
+        if (cap === null || units <= toUnits(cap)) {
+          // A power cut after the submit must not make the sum smaller.
+          await syncFolder(folder);
+          return { ok: true };
+        }
+        // Of one that is not new an earlier attempt may have been charged.
+        if (isNew) removeIfPresent(file);
+        if (look === LOOKS || !isNew) return { ok: false, spent: (units - toUnits(charge.credits)) / UNITS };
+        await this.#clock.sleep(FIRST_DELAY_MS + this.#random() * FIRST_DELAY_MS * 2 ** look);
+      }
+    });
+  }
+
+  /** Removes the announcement of a submit that was refused or never sent. @throws StateFolderError */
+  async withdraw(day: string, charge: Charge): Promise<void> {
+    const file = path.join(this.#dayFolder(day), nameOf(charge));
+    await usingStateFolder(this.#folder, HINT, async () => removeIfPresent(file));
+  }
+
+  /** What an account may have been charged on a day, in credits. @throws StateFolderError */
+  async total(day: string, keyId: string): Promise<number> {
+    return usingStateFolder(this.#folder, HINT, async () => this.#sumOf(day, keyId).total() / UNITS);
+  }
+
+  #sumOf(day: string, keyId: string): RunningSum {
+    const folder = this.#dayFolder(day);
+    const key = `${day} ${keyId}`;
+    const sum = this.#sums.get(key) ?? new RunningSum(folder, (name) => unitsIn(name, keyId));
+    this.#sums.set(key, sum);
+    const [oldest] = this.#sums.keys();
+    if (this.#sums.size > MAX_SUMS && oldest !== undefined) this.#sums.delete(oldest);
+    return sum;
+  }
+
+  #dayFolder(day: string): string {
+    if (!DAY.test(day)) throw new TypeError("not a day");
+    return path.join(this.#folder, day);
+  }
+}
+
+const HINT = "Nothing was sent. Free some space or fix its permissions, then try again.";
+
+/** @throws TypeError for what could not be read back, or would be another path */
+function nameOf({ task, request, keyId, credits }: Charge): string {
+  const price = (toUnits(credits) / UNITS).toFixed(6).replace(/\.?0+$/, "");
+  const name = `${task}.${request}.${keyId}.${price}`;
+  if (!isId(task) || !KEY_ID.test(keyId) || !NAME.test(name) || !(credits >= 0 && credits <= MAX_CREDITS))
+    throw new TypeError("not a charge");
+  return name;
+}
+
+/** The price in a file's name, in millionths; 0 for another account, and for a name that is none of ours. */
+function unitsIn(name: string, keyId: string): number {
+  const { groups } = NAME.exec(name) ?? {};
+  if (groups?.keyId !== keyId || !isId(groups.task ?? "")) return 0;
+  const credits = Number(groups.credits);
+  return credits <= MAX_CREDITS ? toUnits(credits) : 0;
+}
+
+/** Rounded up, but for what is only the error of a decimal. */
+function toUnits(credits: number): number {
+  const units = credits * UNITS;
+  return Math.abs(units - Math.round(units)) < 1e-3 ? Math.round(units) : Math.ceil(units);
+}
+
+/** Whether the file is new. @throws the disk's error */
+function createOnce(file: string): boolean {
+  try {
+    DiskFile.createExclusive(file, 0o600).close();
+    return true;
+  } catch (error) {
+    if (errorCode(error) !== "EEXIST") throw error;
+    return false;
+  }
+}
