@@ -3,7 +3,7 @@ import type { Clock } from "../lib/clock.ts";
 import { DiskFile } from "../lib/disk-file.ts";
 import { makeFolder, removeIfPresent, syncFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-text.ts";
-import { namesIn } from "./ledger-entry.ts";
+import { namesIn } from "./ledger-files.ts";
 import { isId } from "./ledger-name.ts";
 import { usingStateFolder } from "./store-errors.ts";
 

@@ -5,7 +5,7 @@ import { WaitQueue } from "../../lib/concurrency.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
 import { type PollReply, type SubmitReply, TimeLimitError } from "../../providers/provider.ts";
-import { isOfAccount } from "../errors.ts";
+import { isOfAccount } from "../engine/errors.ts";
 import { Pause, type PauseDeps, PollLimit } from "./pause.ts";
 import { type OutageWaits, POLICY } from "./policy.ts";
 
