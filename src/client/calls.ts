@@ -1,4 +1,4 @@
-import { InterruptedError } from "../core/engine/errors.ts";
+import { InterruptedError } from "../core/errors.ts";
 import type { OnTaskProgress, TaskProgressEvent } from "../core/engine/events.ts";
 import { errorText } from "../lib/error-text.ts";
 import { UsageError } from "../lib/error-types.ts";

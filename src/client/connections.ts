@@ -2,12 +2,18 @@ import { guardedLookup, isLoopbackHost } from "../api/address.ts";
 import { HttpClient, type HttpClientOptions } from "../api/http-client.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
 import type { Connection } from "../core/engine/deps.ts";
-import { requireSameAccount } from "../core/engine/errors.ts";
+import { requireSameAccount } from "../core/errors.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { keyFingerprint } from "../lib/fingerprint.ts";
 import { keyMasker } from "../lib/redact.ts";
 import { HttpImageService } from "../providers/service/http-service.ts";
-import { GENERATOR_KEY_ID, type Intent, SANDBOX_SERVICE, type ServiceIdentity } from "../task/intent.ts";
+import {
+  GENERATOR_KEY_ID,
+  type Intent,
+  SANDBOX_SERVICE,
+  type ServiceIdentity,
+  serviceWork,
+} from "../task/intent.ts";
 import { configuredService } from "./account.ts";
 import type { ClientSession } from "./client-session.ts";
 import type { OwnGenerator } from "./generator-settings.ts";
@@ -170,6 +176,14 @@ export class Connections {
       requestTimeoutMs: this.#requestTimeoutMs,
     });
     const topUpHint = isSandbox(serviceUrl, apiKey) ? SANDBOX_TOP_UP : null;
-    return { identity, provider, downloads, serviceUrl, topUpHint, maskKey: keyMasker(apiKey) };
+    return {
+      identity,
+      provider,
+      downloads,
+      serviceUrl,
+      topUpHint,
+      maskKey: keyMasker(apiKey),
+      workFor: serviceWork,
+    };
   }
 }

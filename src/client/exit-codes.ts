@@ -1,4 +1,4 @@
-import { InterruptedError } from "../core/engine/errors.ts";
+import { InterruptedError } from "../core/errors.ts";
 import { type ErrorType, ImggenError } from "../lib/error-types.ts";
 
 /** What a script can rely on: the exit code of each kind of failure. */

@@ -1,5 +1,5 @@
 import { OutcomeUnknownError } from "../api/api-errors.ts";
-import { ManifestError } from "../core/engine/errors.ts";
+import { ManifestError } from "../core/errors.ts";
 import type { TaskReport } from "../core/engine/report.ts";
 import { toSubmitAgain } from "../core/engine/task-error.ts";
 import { type Charged, chargedByNow, type ErrorType, ImggenError } from "../lib/error-types.ts";

@@ -66,11 +66,11 @@ export async function openGenerator(
     downloads,
     serviceUrl,
     maskKey: keyMasker(options.key ?? ""),
+    workFor: (request) => workFor(request, options, prepared),
     generator: {
       name: spec.name,
       package: options.package,
       ...(provider.prepare && { prepare }),
-      workFor: (request) => workFor(request, options, prepared),
       line: lineOf(spec, options, session),
     },
   };
@@ -124,6 +124,8 @@ export function workFor(
     isPaid: options.isPaid || prepared.isPaid,
     requests: maxImages,
     requestMs: Math.min(timeoutMs, LONGEST_REQUEST_MS),
+    queue: true,
+    keepsUnsent: true,
     options: {
       model: model === ANY_MODEL ? null : model,
       ...pictureDimensions(ratio, quality, sidePx),

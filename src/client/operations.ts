@@ -1,15 +1,14 @@
 import type { RowResult } from "../core/batch/row-result.ts";
-import { InterruptedError } from "../core/engine/errors.ts";
+import { InterruptedError } from "../core/errors.ts";
 import { resolveDestination } from "../core/images/destination.ts";
 import { DEFAULT_TEMPLATE } from "../core/images/file-name.ts";
 import type { PrivateCopies } from "../core/references/private-copies.ts";
 import { reportOfId, type TaskReport } from "../core/engine/report.ts";
 import { batch } from "../core/use-cases/batch.ts";
 import { cancel } from "../core/use-cases/cancel.ts";
-import { generate } from "../core/use-cases/generate.ts";
+import { generate, reuseEarlier } from "../core/use-cases/generate.ts";
 import { HISTORY_LIMIT, historyFilter, recentTasks } from "../core/use-cases/history.ts";
 import { resume } from "../core/use-cases/resume.ts";
-import { reuseEarlier } from "../core/use-cases/reuse.ts";
 import { status } from "../core/use-cases/status.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { FIELD_LABELS } from "../models/rules/rule.ts";

@@ -1,4 +1,4 @@
-import type { ManifestProblem } from "../core/engine/errors.ts";
+import type { ManifestProblem } from "../core/errors.ts";
 import type { ReportStatus } from "../core/engine/report.ts";
 import type { Charged, ErrorType } from "../lib/error-types.ts";
 import type { OpenWord, Usage } from "../task/task.ts";

@@ -1,5 +1,5 @@
 import path from "node:path";
-import { SaveFailedError } from "../core/engine/errors.ts";
+import { SaveFailedError } from "../core/errors.ts";
 import { type Clock, systemClock } from "../lib/clock.ts";
 import { errorText } from "../lib/error-text.ts";
 import { UsageError } from "../lib/error-types.ts";

@@ -1,6 +1,9 @@
 import { setMaxListeners } from "node:events";
 import type { Connection, TaskDeps, UseCaseDeps } from "../core/engine/deps.ts";
 import { RunFileNames } from "../core/images/published-names.ts";
+import { dayCap } from "../core/limits/budget.ts";
+import type { Cap } from "../core/limits/caps.ts";
+import { Gate } from "../core/limits/gate.ts";
 import { PollingSchedules } from "../core/polling/choose-schedule.ts";
 import type { Ledger } from "../store/ledger.ts";
 import { SANDBOX_SERVICE } from "../task/intent.ts";
@@ -8,7 +11,10 @@ import { type ClientSession, openLedger } from "./client-session.ts";
 import { Connections } from "./connections.ts";
 
 /** How the caller of some tasks is notified of them, and stops them. */
-export type Caller = Pick<TaskDeps, "signal" | "onProgress" | "onPreview" | "writeOut" | "accepted">;
+export type Caller = Pick<TaskDeps, "signal" | "onProgress" | "onPreview" | "writeOut" | "stoppable"> & {
+  /** Limits of the caller's own, asked before each submit of a paid request. */
+  caps?: readonly Cap[] | undefined;
+};
 
 /**
  * Where tasks are run: the ledger, and their accounts, which are connected when they are first needed and closed
@@ -57,6 +63,8 @@ export class Workspace {
     const { identity, taskMs } = connection;
     const schedules = this.#schedules.get(connection) ?? new PollingSchedules(this.ledger, identity, taskMs);
     this.#schedules.set(connection, schedules);
+    const isPlayMoney = identity.baseUrl === SANDBOX_SERVICE;
+    const dailyCredits = isPlayMoney ? null : settings.dailyCredits();
     return {
       connection,
       ledger: this.ledger,
@@ -65,7 +73,9 @@ export class Workspace {
       fileMode,
       random,
       ...caller,
-      dailyCredits: identity.baseUrl === SANDBOX_SERVICE ? null : settings.dailyCredits(),
+      gate: new Gate({ clock, random }),
+      caps: isPlayMoney ? [] : [...(caller.caps ?? []), dayCap({ ledger: this.ledger, clock, dailyCredits })],
+      dailyCredits,
       downloadIdleMs: this.#requestTimeoutMs,
     };
   }

@@ -1,5 +1,5 @@
 import path from "node:path";
-import { SaveFailedError } from "../core/engine/errors.ts";
+import { SaveFailedError } from "../core/errors.ts";
 import { type ImageOrigin, originInSidecar, originOfTask } from "../core/engine/origin.ts";
 import { isoTime } from "../lib/clock.ts";
 import { makeFolder } from "../lib/durable.ts";

@@ -1,6 +1,6 @@
 import { promises } from "node:fs";
 import path from "node:path";
-import { SaveFailedError } from "../core/engine/errors.ts";
+import { SaveFailedError } from "../core/errors.ts";
 import { prepareDestination } from "../core/images/prepare-destination.ts";
 
 /** Where images go. */

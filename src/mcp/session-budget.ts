@@ -1,6 +1,6 @@
 import { ImggenFailure } from "../client/report-json.ts";
 import type { Estimate, TaskSuccess } from "../client/results.ts";
-import { BudgetExceededError } from "../core/engine/errors.ts";
+import { BudgetExceededError } from "../core/errors.ts";
 import { countableInstead, highestCost } from "../models/cost.ts";
 import type { Matrix } from "../models/matrix.ts";
 

@@ -1,6 +1,6 @@
 import { ImggenFailure } from "../client/report-json.ts";
 import type { TaskSuccess } from "../client/results.ts";
-import { InterruptedError } from "../core/engine/errors.ts";
+import { InterruptedError } from "../core/errors.ts";
 import type { OnTaskProgress, TaskProgressEvent } from "../core/engine/events.ts";
 
 /** One call of a tool. */

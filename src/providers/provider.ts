@@ -1,5 +1,5 @@
 import type { ImggenError } from "../lib/error-types.ts";
-import type { Usage } from "../task/task.ts";
+import type { Usage } from "../task/line.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import type { WorkOptions } from "../task/intent.ts";
 
@@ -175,6 +175,11 @@ export interface Provider {
    * that costs money. Never throws. @returns null if nothing is known of it
    */
   recover?(job: Job, how: Omit<SubmitHow, "onSent">): Promise<SubmitReply | null>;
+  /**
+   * Whether the other side still works on a request whose process ended. Changes nothing, and never throws. Absent: it stops with
+   * the connection, or with the process.
+   */
+  isAtWork?(job: Job, signal: AbortSignal): Promise<boolean>;
   /**
    * The images of a request that ended as `made`, or with a result that was kept, read from the job's folder.
    * @throws ProviderError where there are none, Error where they are gone

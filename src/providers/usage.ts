@@ -1,5 +1,5 @@
 import { fieldsOf, isJsonObject, jsonOrNull } from "../lib/json.ts";
-import type { Usage } from "../task/task.ts";
+import type { Usage } from "../task/line.ts";
 
 /** The most that is recorded of a report. */
 const MOST_BYTES = 16 * 1024;

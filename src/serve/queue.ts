@@ -1,4 +1,4 @@
-import { InterruptedError } from "../core/engine/errors.ts";
+import { InterruptedError } from "../core/errors.ts";
 import type { AdmittedRequests } from "../core/limits/admission.ts";
 import { errorText } from "../lib/error-text.ts";
 import type { ImggenError } from "../lib/error-types.ts";

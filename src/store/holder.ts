@@ -60,6 +60,11 @@ export class Holder {
     return mark === null ? null : (this.#tickets.held(nameOf(mark))[0]?.lease.by ?? null);
   }
 
+  /** Removes tickets of dead processes. */
+  sweep(): void {
+    this.#tickets.sweep();
+  }
+
   async #announce(): Promise<void> {
     const ticket = await this.#tickets.take(nameOf(this.mark), HOLDER_MS, { max: Number.POSITIVE_INFINITY });
     if (Array.isArray(ticket)) throw new TypeError("a mark of several processes");

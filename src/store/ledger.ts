@@ -5,6 +5,7 @@ import { mapConcurrent } from "../lib/concurrency.ts";
 import { DiskFile } from "../lib/disk-file.ts";
 import { isPresent, makeFolder, removeIfPossible, removeIfPresent, syncFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-text.ts";
+import { localDay } from "../lib/local-time.ts";
 import type { Processes, ProcessIdentity } from "../lib/processes.ts";
 import { publishOnce } from "../lib/publish.ts";
 import { Tickets } from "../lib/tickets.ts";
@@ -12,13 +13,14 @@ import { randomDigits, removeOldDrafts } from "../lib/write-whole.ts";
 import type { Intent, RequestIdentity, ServiceIdentity } from "../task/intent.ts";
 import type { Line } from "../task/line.ts";
 import type { GenerationRequest } from "../task/request.ts";
-import { begunTask, isUnknown, summaryOf, type Task, withLine } from "../task/task.ts";
+import { begunTask, chargedOf, isUnknown, summaryOf, type Task, withLine } from "../task/task.ts";
 import { CancelMarks } from "./cancel-marks.ts";
 import { Holder } from "./holder.ts";
 import { type LedgerEntry, LedgerFiles, listFolder } from "./ledger-files.ts";
 import { DRAFT_MARK, idOfName, isAuxiliary, openName, timeOfId } from "./ledger-name.ts";
 import { findEach, findFiles, recentOfKind, sameRequest } from "./ledger-read.ts";
 import { recordRowEnd } from "./row-claims.ts";
+import { DailySpending } from "./running-sum.ts";
 import { Servers } from "./servers.ts";
 import { StateFolderError, usingStateFolder } from "./store-errors.ts";
 import { LEDGER_VERSION, syncIfPossible, TaskFile } from "./task-file.ts";
@@ -26,6 +28,9 @@ import { WorkFolders } from "./work-folders.ts";
 
 /** Well below the number of open files that a process may have. */
 const FILES_AT_ONCE = 32;
+
+/** Sums of earlier days are of no use; a clock may be set back by a day. */
+const SPENDING_KEPT_MS = 7 * 24 * 3_600_000;
 
 const NOT_BEGUN =
   "Nothing was sent. Free some space or fix its permissions, or set IMGGEN_HOME to another folder.";
@@ -67,6 +72,8 @@ export class Ledger {
   readonly work: WorkFolders;
   readonly servers: Servers;
   readonly cancels: CancelMarks;
+  /** What accounts may have been charged on a day. */
+  readonly spending: DailySpending;
   /** The turns of tasks of which only one may answer for a request. */
   readonly requests: Tickets;
   readonly files: LedgerFiles;
@@ -80,6 +87,7 @@ export class Ledger {
     this.work = new WorkFolders(this.folder);
     this.cancels = new CancelMarks(this.folder);
     this.servers = new Servers(this.folder, clock, processes);
+    this.spending = new DailySpending(path.join(this.folder, "spent"));
     this.requests = new Tickets(path.join(this.folder, "requests"), processes, clock);
     this.#holder = new Holder(new Tickets(path.join(this.folder, "holders"), processes, clock));
   }
@@ -283,6 +291,7 @@ export class Ledger {
       await this.files.moveToDone({ ...task, parts: owned.part });
       this.work.remove(task.id);
       this.cancels.remove(task.id);
+      if (task.intent.work.isPaid && chargedOf(task) === "no") this.spending.forget(task.id);
       return true;
     } finally {
       this.#holder.release(task.id);
@@ -468,6 +477,9 @@ export class Ledger {
     const isDone = async (id: string) => this.files.isDone(id);
     await this.work.sweep(isDone);
     await this.cancels.sweep(isDone);
+    this.spending.sweep(localDay(new Date(this.clock.now() - SPENDING_KEPT_MS)));
+    this.requests.sweep();
+    this.#holder.sweep();
   }
 
   /**

@@ -1,7 +1,8 @@
+import { rmSync } from "node:fs";
 import path from "node:path";
-import type { Clock } from "../lib/clock.ts";
+import { type Clock, systemClock } from "../lib/clock.ts";
 import { DiskFile } from "../lib/disk-file.ts";
-import { makeFolder, removeIfPresent, syncFolder } from "../lib/durable.ts";
+import { makeFolder, removeIfPossible, removeIfPresent, syncFolder } from "../lib/durable.ts";
 import { errorCode } from "../lib/error-text.ts";
 import { namesIn } from "./ledger-files.ts";
 import { isId } from "./ledger-name.ts";
@@ -67,8 +68,8 @@ export class DailySpending {
   readonly #sums = new Map<string, RunningSum>();
 
   /** @param random uniform in [0, 1) */
-  constructor(stateFolder: string, clock: Pick<Clock, "sleep">, random: () => number) {
-    this.#folder = path.join(stateFolder, "spent");
+  constructor(folder: string, clock: Pick<Clock, "sleep"> = systemClock, random: () => number = Math.random) {
+    this.#folder = folder;
     this.#clock = clock;
     this.#random = random;
   }
@@ -87,8 +88,8 @@ export class DailySpending {
         const isNew = createOnce(file);
         const units = this.#sumOf(day, charge.keyId).total();
         if (cap === null || units <= toUnits(cap)) {
-          // A power cut after the submit must not make the sum smaller.
-          await syncFolder(folder);
+          // A power cut after the submit must not make a sum smaller that is limited.
+          if (cap !== null) await syncFolder(folder);
           return { ok: true };
         }
         // Of one that is not new an earlier attempt may have been charged.
@@ -103,6 +104,23 @@ export class DailySpending {
   async withdraw(day: string, charge: Charge): Promise<void> {
     const file = path.join(this.#dayFolder(day), nameOf(charge));
     await usingStateFolder(this.#folder, HINT, async () => removeIfPresent(file));
+  }
+
+  /** Removes what a task has announced that has ended without a charge. Never throws: what stays makes the sum too high. */
+  forget(task: string): void {
+    try {
+      for (const day of namesIn(this.#folder).filter((name) => DAY.test(name)))
+        for (const name of namesIn(path.join(this.#folder, day)))
+          if (name.startsWith(`${task}.`)) removeIfPossible(path.join(this.#folder, day, name));
+    } catch {
+      // The disk does not list it.
+    }
+  }
+
+  /** Removes the sums of days before this one. @throws the disk's error */
+  sweep(day: string): void {
+    for (const name of namesIn(this.#folder))
+      if (DAY.test(name) && name < day) rmSync(path.join(this.#folder, name), { recursive: true, force: true });
   }
 
   /** What an account may have been charged on a day, in credits. @throws StateFolderError */

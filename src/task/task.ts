@@ -277,7 +277,8 @@ export function answerOf<Type extends Answer["type"]>(
   type: Type,
 ): Line<Type> | null {
   const answer = attempt?.answer;
-  return answer?.type === type ? (answer as Line<Type>) : null;
+  // The compiler does not follow which type has which line.
+  return answer?.type === type ? (answer as unknown as Line<Type>) : null;
 }
 
 /** The request that decides where a task stands. */
@@ -381,6 +382,11 @@ export function stateWord(state: TaskState): OpenWord | null {
   return STATES[state].word;
 }
 
+/** As `stateWord`: what is left of a task with nothing to save is the user's to decide. */
+export function wordOf(task: Task): OpenWord | null {
+  return isUnknown(task) && !isUnsaved(task) ? "unknown" : stateWord(task.state);
+}
+
 /** All of them, in the order of a task's life. */
 export const STATE_WORDS: readonly OpenWord[] = ["waiting", "running", "accepted", "made", "unknown"];
 
@@ -391,8 +397,8 @@ export function isResumable(state: TaskState): boolean {
 
 /** Cost and tokens of all requests together: numbers are added up, anything else is kept from the first that has it. */
 export function usageOf({ requests }: Pick<Task, "requests">): Usage | null {
-  const usages = requests.flatMap((request) => answerOf(request, "completed")?.usage ?? []);
-  return usages.length === 0 ? null : usages.reduce(addUsage);
+  const usages = requests.map((request) => answerOf(request, "completed")?.usage ?? null);
+  return usages.filter((usage) => usage !== null).reduce<Usage | null>((sum, usage) => (sum ? addUsage(sum, usage) : usage), null);
 }
 
 function addUsage(sum: Usage, usage: Usage): Usage {

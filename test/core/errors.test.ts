@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { describeWorker, OtherAccountError, requireSameAccount } from "../../src/core/engine/errors.ts";
+import { describeWorker, OtherAccountError, requireSameAccount } from "../../src/core/errors.ts";
 import { identity } from "../support/some-processes.ts";
 
 const OWN = { baseUrl: "https://api.example/api", keyId: "0123456789abcdef" };

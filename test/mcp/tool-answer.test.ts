@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import path from "node:path";
 import sharp from "sharp";
 import { describe, expect, it } from "vitest";
-import { InterruptedError, PendingError } from "../../src/core/engine/errors.ts";
+import { InterruptedError, PendingError } from "../../src/core/errors.ts";
 import { failureAnswer, withPreviews } from "../../src/mcp/tool-answer.ts";
 import { inspect } from "../lib/image/builders.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";

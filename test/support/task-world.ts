@@ -2,7 +2,7 @@ import path from "node:path";
 import { onTestFinished } from "vitest";
 import { HttpClient, type HttpClientOptions } from "../../src/api/http-client.ts";
 import type { Connection, GeneratorFacts, TaskDeps } from "../../src/core/engine/deps.ts";
-import { InterruptedError, type InterruptSignal } from "../../src/core/engine/errors.ts";
+import { InterruptedError, type InterruptSignal } from "../../src/core/errors.ts";
 import { RunFileNames } from "../../src/core/images/published-names.ts";
 import { PollingSchedules } from "../../src/core/polling/choose-schedule.ts";
 import type { TaskProgressEvent } from "../../src/core/engine/events.ts";

@@ -109,7 +109,7 @@ async function find(what: string, session: Session): Promise<Found> {
     throw new UsageError(`There is neither an image file nor a task ${JSON.stringify(what)}.`, {
       hint: "To see the tasks of this machine: imggen history",
     });
-  const paths = savedFilesOf(record.state).flatMap(({ path }) => path ?? []);
+  const paths = savedFilesOf(record).flatMap(({ path }) => path ?? []);
   if (paths.length === 0) {
     throw new UsageError(`No image of task ${what} is saved in a file.`, {
       hint: "imggen history shows the status of each task; imggen resume saves what is unfinished.",

@@ -73,7 +73,7 @@ async function latestTasks(which: "unfinished" | "all", context: Context): Promi
   const found: Candidate[] = [];
   const entries = which === "all" ? ledger.newestFirst() : (await ledger.unfinished()).reverse();
   for await (const entry of entries) {
-    if (entry.kind === "task") found.push(candidateOf(await ledger.asItStands(entry.record)));
+    if (entry.kind === "task") found.push(candidateOf(await ledger.asItStands(entry.task)));
     if (found.length >= MOST_TASKS) break;
   }
   return found;

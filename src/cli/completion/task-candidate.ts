@@ -1,6 +1,5 @@
 import { shortened } from "../../lib/short-text.ts";
-import { effectiveState, stateWord } from "../../task/task.ts";
-import { type Task, taskIdOf } from "../../task/task.ts";
+import { type Task, taskIdOf, wordOf } from "../../task/task.ts";
 import type { Candidate } from "./typed-line.ts";
 
 const MOST_PROMPT_CHARACTERS = 40;
@@ -9,7 +8,7 @@ const MOST_PROMPT_CHARACTERS = 40;
 export function candidateOf(record: Task): Candidate {
   const { id, intent } = record;
   const short = shortened(intent.request.prompt, MOST_PROMPT_CHARACTERS);
-  const word = stateWord(effectiveState(record.state));
+  const word = wordOf(record);
   const description = word === null ? short : `${word}: ${short}`;
   return { value: taskIdOf(record) ?? id, description };
 }

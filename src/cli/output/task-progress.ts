@@ -1,7 +1,7 @@
 import { Workspace } from "../../client/workspace.ts";
 import type { UseCaseDeps } from "../../core/engine/deps.ts";
-import { InterruptedError } from "../../core/engine/errors.ts";
-import { AcceptedTasks } from "../../core/task/accepted-tasks.ts";
+import { InterruptedError } from "../../core/errors.ts";
+import { StoppableJobs } from "../../core/engine/stoppable-jobs.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
 import type { Session } from "../session/session.ts";
 import type { Console } from "../text/console.ts";
@@ -79,13 +79,13 @@ export async function withTasksShown<Result>(
 ): Promise<Result> {
   await session.checkGeneratorFlags();
   const workspace = new Workspace(session, requestTimeoutMs);
-  const accepted = new AcceptedTasks();
+  const stoppable = new StoppableJobs();
   const { context, console } = session;
-  const forget = stopAtSecondSignal(accepted, session);
+  const forget = stopAtSecondSignal(stoppable, session);
   try {
     const deps = workspace.depsFor({
       signal: context.signal,
-      accepted,
+      stoppable,
       onProgress: (event) => progress.show(event),
       onPreview: progress.preview,
       writeOut: (bytes) => console.imageBytes(bytes),
@@ -99,18 +99,18 @@ export async function withTasksShown<Result>(
   }
 }
 
-/** Has a second signal stop what is accepted. @returns takes that back, unless a Ctrl-C has left something to stop */
-function stopAtSecondSignal(accepted: AcceptedTasks, { context, console }: Session): () => void {
+/** Has a second signal stop free jobs. @returns takes that back, unless a Ctrl-C has left something to stop */
+function stopAtSecondSignal(stoppable: StoppableJobs, { context, console }: Session): () => void {
   const { signal } = context;
   const tell = () => {
-    const { names } = accepted;
+    const { names } = stoppable;
     const { reason } = signal;
     const isCtrlC = reason instanceof InterruptedError && reason.signal === "SIGINT";
     if (names.length === 0 || !isCtrlC) return;
     context.stopAccepted = async (limit) => {
-      for (const stopped of await accepted.stopAll(limit)) await console.note(stoppedText(stopped));
+      for (const stopped of await stoppable.stopAll(limit)) await console.note(stoppedText(stopped));
     };
-    void console.note(`Ctrl-C again asks ${names.join(", ")} to cancel what is accepted.`);
+    void console.note(`Ctrl-C again asks ${names.join(", ")} to cancel its free jobs.`);
   };
   signal.addEventListener("abort", tell, { once: true });
   return () => signal.removeEventListener("abort", tell);

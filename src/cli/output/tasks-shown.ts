@@ -1,4 +1,4 @@
-import { interruptedError } from "../../core/engine/errors.ts";
+import { interruptedError } from "../../core/errors.ts";
 import type { TaskReport } from "../../core/engine/report.ts";
 import type { ResumeTarget } from "../../core/use-cases/resume.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
@@ -100,8 +100,7 @@ const LONGEST_COMMAND = 600;
 
 /** The service's id, where the ledger has it: a task may be named by the beginning of one, or by nothing. */
 function nameOf({ id, record }: ResumeTarget): string {
-  if (record && "taskId" in record.state) return record.state.taskId;
-  return id ?? record?.id ?? "";
+  return (record && taskIdOf(record)) ?? id ?? record?.id ?? "";
 }
 
 /** Whether a signal ended the wait for a task. */

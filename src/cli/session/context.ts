@@ -1,5 +1,5 @@
 import type { ProcessContext } from "../../client/this-process.ts";
-import type { InterruptedError } from "../../core/engine/errors.ts";
+import type { InterruptedError } from "../../core/errors.ts";
 import type { NamedGraphics } from "../../graphics/terminal.ts";
 import type { OutputStream } from "../text/output-stream.ts";
 

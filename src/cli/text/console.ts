@@ -1,5 +1,5 @@
 import type { Environment } from "../../client/this-process.ts";
-import { InterruptedError } from "../../core/engine/errors.ts";
+import { InterruptedError } from "../../core/errors.ts";
 import { jsonSafe, printable } from "../../lib/escape.ts";
 import { inColor, labelPaint, type Paint, PLAIN, type TextStyle, takesColors } from "./colors.ts";
 import { fold, foldQuestion, type WholeLine } from "./fit.ts";

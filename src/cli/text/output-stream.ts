@@ -1,5 +1,5 @@
 import { platform } from "node:os";
-import { InterruptedError } from "../../core/engine/errors.ts";
+import { InterruptedError } from "../../core/errors.ts";
 import { errorCode, errorText } from "../../lib/error-text.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 

@@ -2,7 +2,7 @@ import path from "node:path";
 import type { FailureJson } from "../../client/results.ts";
 import { resumeCommand } from "../../client/resume-command.ts";
 import type { ProcessContext } from "../../client/this-process.ts";
-import type { Stopped } from "../../core/task/accepted-tasks.ts";
+import type { Stopped } from "../../core/engine/stoppable-jobs.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
 import { eventText } from "../../core/use-cases/run-text.ts";
 import { formatDuration } from "../../lib/duration.ts";

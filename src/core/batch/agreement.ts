@@ -1,6 +1,6 @@
 import { UsageError } from "../../lib/error-types.ts";
 import type { OptionNames } from "../../lib/wording.ts";
-import { BudgetExceededError } from "../engine/errors.ts";
+import { BudgetExceededError } from "../errors.ts";
 import { likelyCredits } from "../limits/budget.ts";
 import type { BatchEvents, BatchSpec } from "./batch-spec.ts";
 import type { FoundBatch } from "./identify-batch.ts";

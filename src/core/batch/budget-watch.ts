@@ -2,7 +2,7 @@ import { ImggenError } from "../../lib/error-types.ts";
 import type { ClaimedAttempt } from "../../store/claim-reader.ts";
 import { requireReadable } from "../../store/ledger-files.ts";
 import { mayBeCharged, spentCredits } from "../../task/task.ts";
-import { BudgetExceededError } from "../engine/errors.ts";
+import { BudgetExceededError } from "../errors.ts";
 import { readAttempt } from "./attempts.ts";
 import type { BatchPlan, PlanDeps } from "./plan.ts";
 

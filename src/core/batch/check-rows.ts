@@ -2,7 +2,7 @@ import { ImggenError } from "../../lib/error-types.ts";
 import type { OptionNames } from "../../lib/wording.ts";
 import { FIELD_LABELS, type Labels } from "../../models/rules/rule.ts";
 import type { CheckedRequest, RequestInput } from "../../task/request.ts";
-import { ManifestError, type ManifestProblem } from "../engine/errors.ts";
+import { ManifestError, type ManifestProblem } from "../errors.ts";
 import { isPlaceholder } from "../images/file-name.ts";
 import {
   columnOf,

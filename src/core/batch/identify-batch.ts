@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { errorText } from "../../lib/error-text.ts";
 import { ImggenError, UsageError } from "../../lib/error-types.ts";
 import { type BatchFolders, createFolderId, newFolderId, readFolderId } from "../../store/batch-folders.ts";
-import { SaveFailedError } from "../engine/errors.ts";
+import { SaveFailedError } from "../errors.ts";
 
 /** The batch that an output folder belongs to. */
 export interface FoundBatch {

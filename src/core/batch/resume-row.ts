@@ -5,7 +5,7 @@ import type { Destination } from "../../task/intent.ts";
 import { isUnknown, type Task } from "../../task/task.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import { ofOneAccount, type UseCaseDeps } from "../engine/deps.ts";
-import { requireSameAccount } from "../engine/errors.ts";
+import { requireSameAccount } from "../errors.ts";
 import { AdmittedRequests } from "../limits/admission.ts";
 import { dismissOwned, recordNotSent } from "../engine/dismiss.ts";
 import { finishOwned, type ResumeSpec } from "../task/finish-owned.ts";

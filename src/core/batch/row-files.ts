@@ -5,7 +5,7 @@ import { UsageError } from "../../lib/error-types.ts";
 import { isBelow, realFolder } from "../../lib/real-folder.ts";
 import type { Destination, SaveOptions } from "../../task/intent.ts";
 import type { Task } from "../../task/task.ts";
-import type { ManifestProblem } from "../engine/errors.ts";
+import type { ManifestProblem } from "../errors.ts";
 import { DEFAULT_TEMPLATE, requireTemplate } from "../images/file-name.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import type { CheckedRow } from "./batch-row.ts";

@@ -3,7 +3,7 @@ import type { ErrorFacts, ImggenError } from "../../lib/error-types.ts";
 import type { Wording } from "../../lib/wording.ts";
 import { ratioShape } from "../../models/aspect-ratio.ts";
 import type { Task } from "../../task/task.ts";
-import { ClaimedError, InheritedError } from "../engine/errors.ts";
+import { ClaimedError, InheritedError } from "../errors.ts";
 import { reportOf, type TaskReport } from "../engine/report.ts";
 import { type Attempt, type RowState, rowStateAfter } from "./attempts.ts";
 import type { PlannedRow } from "./plan.ts";

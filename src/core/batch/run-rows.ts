@@ -6,7 +6,7 @@ import { ImggenError } from "../../lib/error-types.ts";
 import { STATES } from "../../task/task.ts";
 import type { Task } from "../../task/task.ts";
 import { identityOf } from "../engine/deps.ts";
-import { isOfAccount } from "../engine/errors.ts";
+import { isOfAccount } from "../errors.ts";
 import { pause } from "../polling/wait.ts";
 import { reportOf } from "../engine/report.ts";
 import { readAttempt, rowStateOf } from "./attempts.ts";

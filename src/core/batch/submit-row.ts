@@ -2,7 +2,7 @@ import type { BatchClaims } from "../../store/batch-claims.ts";
 import type { OwnedTask } from "../../store/owners.ts";
 import type { Intent } from "../../task/intent.ts";
 import type { TaskDeps } from "../engine/deps.ts";
-import { TakenOverError } from "../engine/errors.ts";
+import { TakenOverError } from "../errors.ts";
 import type { Admission } from "../limits/admission.ts";
 import type { WaitSettings } from "../polling/wait.ts";
 import type { TaskReport } from "../engine/report.ts";

@@ -8,7 +8,7 @@ import type { GenerationRequest } from "../../task/request.ts";
 import { isUnknown, type Task } from "../../task/task.ts";
 import { pause } from "../polling/wait.ts";
 import { identityOf, type TaskDeps } from "./deps.ts";
-import { AnsweredError, interruptedError } from "./errors.ts";
+import { AnsweredError, interruptedError } from "../errors.ts";
 
 /**
  * What may be done with an earlier task when its request comes again:

@@ -1,16 +1,22 @@
 import { ServiceError } from "../../api/api-errors.ts";
+import { isoTime } from "../../lib/clock.ts";
 import { type ErrorType, ImggenError, UsageError } from "../../lib/error-types.ts";
 import { type Destination, recoveryDestination } from "../../task/intent.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import { answerOf, chargedOf, isResumable, STATES, type Task, taskIdOf } from "../../task/task.ts";
 import { isWhole } from "../images/copy-image.ts";
-import type { WaitResult, WaitSettings } from "../polling/wait.ts";
+import {
+  type EndedState,
+  type WaitResult,
+  type WaitSettings,
+  waitForTask,
+  waitTimeoutMs,
+} from "../polling/wait.ts";
 import type { TaskDeps, UseCaseDeps } from "./deps.ts";
 import { closeUnsent, drive } from "./drive.ts";
-import { claimedBy, interruptedError, SaveFailedError } from "./errors.ts";
+import { claimedBy, interruptedError, PendingError, SaveFailedError } from "../errors.ts";
 import { type AcceptedJob, acceptedJobs, stillRunning, unseen, waitForJob } from "./follow.ts";
 import { type HeldTask, holdTask } from "./held.ts";
-import { endLine } from "./replies.ts";
 import { factsOf, reportOf, reportOfId, type TaskReport } from "./report.ts";
 import { ENDED_BEFORE, taskFailed, toSubmitAgain } from "./task-error.ts";
 
@@ -42,10 +48,13 @@ export async function continueNamed(task: Task, spec: ContinueSpec, deps: UseCas
  * Finishes one task of the ledger, from wherever its former process left it. While its jobs run it is not held: polling needs
  * no right to it.
  */
-export function continueTask(task: Task, spec: ContinueSpec, deps: UseCaseDeps): Promise<TaskReport> {
+export function continueTask(task: Task, given: ContinueSpec, deps: UseCaseDeps): Promise<TaskReport> {
   return reported(reportOf(task), async () => {
     if (deps.ledger.isHeld(task)) return heldElsewhere(task, deps);
     const jobs = acceptedJobs(task);
+    const isUnsent = !given.sends && task.requests.some(({ state }) => state === "waiting");
+    // What waits unsent ends the wait of a command that does not submit it.
+    const spec = isUnsent ? { ...given, wait: { ...given.wait, timeoutMs: 0 } } : given;
     const isFollowed = jobs.length > 0 && !hasMore(task, spec);
     const seen = new Map<number, WaitResult>();
     if (isFollowed) {
@@ -189,7 +198,7 @@ async function askAgain(task: Task, spec: ContinueSpec, deps: UseCaseDeps): Prom
   await ledger.reopen(task.id);
   const held = await holdTask(task, ledger, () => {});
   if (typeof held === "string") return reportOf((await ledger.find(task.id)) ?? task);
-  const at = new Date(deps.clock.now()).toISOString();
+  const at = isoTime(deps.clock.now());
   for (const job of failed)
     if (seen.has(job.request))
       await held.record({ type: "accepted", at, request: job.request, attempt: job.attempt, taskId: job.id });
@@ -301,6 +310,40 @@ function noLongerThere({ taskId, ledgerId, free, charged }: TaskReport, cause: I
   );
 }
 
+/** Waits for a task that the ledger does not have. @returns the report on one that was not seen to end */
+export async function waitForId(
+  taskId: string,
+  wait: WaitSettings,
+  deps: TaskDeps,
+): Promise<{ task: EndedState } | { report: TaskReport }> {
+  const report = reportOfId(taskId);
+  deps.onProgress({ type: "waiting", taskId, usualMs: null });
+  const waited = await waitForTask(
+    taskId,
+    {
+      schedule: wait.schedule ?? (await deps.schedules.of(null)),
+      timeoutMs: waitTimeoutMs(wait, null),
+      ageMs: Number.POSITIVE_INFINITY,
+      pollAtOnce: true,
+    },
+    deps,
+  );
+  switch (waited.outcome) {
+    case "ended":
+      return { task: waited.task };
+    case "refused":
+      return { report: { ...report, error: waited.error } };
+    case "interrupted":
+      return { report: { ...report, error: interruptedError(deps.signal, report.charged) } };
+    case "timeout": {
+      const { lastFailure, wasSeen } = waited;
+      if (wasSeen || lastFailure === null)
+        return { report: { ...report, charged: "yes", error: running(taskId) } };
+      return { report: { ...report, error: unseen(lastFailure, "unknown", deps.connection.serviceUrl) } };
+    }
+  }
+}
+
 /** Polls a task that the ledger does not have, and saves it. @throws UsageError, or what the account lacks */
 export async function saveUnknownId(
   taskId: string,
@@ -312,30 +355,8 @@ export async function saveUnknownId(
   const taskDeps = await deps.current();
   requirePolls(taskId, taskDeps);
   const report = reportOfId(taskId);
-  const { waitForTask, waitTimeoutMs } = await import("../polling/wait.ts");
-  const schedule = wait.schedule ?? (await taskDeps.schedules.of(null));
-  taskDeps.onProgress({ type: "waiting", taskId, usualMs: null });
-  const spec = {
-    schedule,
-    timeoutMs: waitTimeoutMs(wait, null),
-    ageMs: Number.POSITIVE_INFINITY,
-    pollAtOnce: true,
-  };
-  const waited = await waitForTask(taskId, spec, taskDeps);
-  switch (waited.outcome) {
-    case "refused":
-      return { ...report, error: waited.error };
-    case "interrupted":
-      return { ...report, error: interruptedError(taskDeps.signal, report.charged) };
-    case "timeout": {
-      if (waited.wasSeen) return { ...report, charged: "yes", error: running(taskId) };
-      const { lastFailure } = waited;
-      if (lastFailure === null) return { ...report, error: running(taskId) };
-      return { ...report, error: unseen(lastFailure, "unknown", taskDeps.connection.serviceUrl) };
-    }
-    case "ended":
-      break;
-  }
+  const waited = await waitForId(taskId, wait, taskDeps);
+  if ("report" in waited) return waited.report;
   const { task } = waited;
   if (task.status === "failed") {
     const charged = task.charged ?? "unknown";
@@ -364,9 +385,17 @@ export async function saveUnknownId(
     taskDeps,
   );
   const files = result.files.filter((file) => file !== null);
-  const completedAt = new Date(nowMs).toISOString();
   const state = failure === null ? "saved" : "completed";
-  return { ...report, state, charged: "yes", urls, files, completedAt, warnings: result.warnings, error: failure };
+  return {
+    ...report,
+    state,
+    charged: "yes",
+    urls,
+    files,
+    completedAt: isoTime(nowMs),
+    warnings: result.warnings,
+    error: failure,
+  };
 }
 
 function running(taskId: string): ImggenError {

@@ -2,7 +2,7 @@ import { isoTime } from "../../lib/clock.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import { isUnknown, isUnsaved, savedFilesOf, stateWord, type Task } from "../../task/task.ts";
-import { claimedBy } from "./errors.ts";
+import { claimedBy } from "../errors.ts";
 import { type HeldTask, holdTask } from "./held.ts";
 import { reportOf, type TaskReport } from "./report.ts";
 

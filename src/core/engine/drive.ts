@@ -6,7 +6,7 @@ import type { Pass } from "../limits/gate.ts";
 import { POLICY } from "../limits/policy.ts";
 import type { WaitResult, WaitSettings } from "../polling/wait.ts";
 import type { TaskDeps } from "./deps.ts";
-import { AnsweredError, InheritedError, InterruptedError, interruptedError, PendingError, TakenOverError } from "./errors.ts";
+import { AnsweredError, InheritedError, InterruptedError, interruptedError, PendingError, TakenOverError } from "../errors.ts";
 import { type AcceptedJob, acceptedJobs, followJob } from "./follow.ts";
 import type { HeldTask } from "./held.ts";
 import { recoverRequests } from "./recover.ts";

@@ -19,7 +19,8 @@ export type TaskProgressEvent =
    * end, because it is paid for. `taskId`: null where the reply is to bring it.
    */
   | { type: "submit_interrupted"; taskId: string | null; waitMs: number | null }
-  | { type: "accepted"; taskId: string }
+  /** `request`: which of the task's requests, from 0. */
+  | { type: "accepted"; taskId: string; request: number }
   /** `usualMs`: how long such tasks usually take; null if that is not known. */
   | { type: "waiting"; taskId: string; usualMs: number | null }
   /** What is known of a task at the user's own generator. */

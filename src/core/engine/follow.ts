@@ -6,11 +6,11 @@ import type { Charged, ImggenError } from "../../lib/error-types.ts";
 import { keepResult } from "../../providers/kept-result.ts";
 import type { FailedPoll } from "../../providers/provider.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
-import { chargedOf, type Task, taskIdOf, withLine } from "../../task/task.ts";
+import { chargedOf, type Task, taskIdOf } from "../../task/task.ts";
 import { fixedSchedule } from "../polling/fixed-schedules.ts";
-import { type EndedState, pollOnce, type WaitResult, type WaitSettings, waitForTask } from "../polling/wait.ts";
+import { type EndedState, type WaitResult, type WaitSettings, waitForTask } from "../polling/wait.ts";
 import { providerName, type TaskDeps } from "./deps.ts";
-import { interruptedError, isOfAccount, PendingError } from "./errors.ts";
+import { interruptedError, isOfAccount, PendingError } from "../errors.ts";
 import type { ProgressFacts } from "./events.ts";
 import type { HeldTask } from "./held.ts";
 import { endLine } from "./replies.ts";
@@ -30,9 +30,14 @@ export interface AcceptedJob {
 }
 
 /** The jobs of a task that its provider has accepted, and that have not ended. */
-export function acceptedJobs({ requests }: Pick<Task, "requests">): AcceptedJob[] {
-  return requests.flatMap(({ state, attempt }, request) => {
-    if (state !== "accepted" || attempt?.accepted == null) return [];
+export function acceptedJobs(task: Pick<Task, "requests">): AcceptedJob[] {
+  return knownJobs(task).filter(({ request }) => task.requests[request]?.state === "accepted");
+}
+
+/** The jobs of a task, those that have ended too. */
+export function knownJobs({ requests }: Pick<Task, "requests">): AcceptedJob[] {
+  return requests.flatMap(({ attempt }, request) => {
+    if (attempt?.accepted == null) return [];
     const { id, at } = attempt.accepted;
     return [{ request, attempt: attempt.name, id, acceptedMs: Date.parse(at) }];
   });
@@ -180,19 +185,6 @@ async function keepUnread(
 export function stillRunning(task: Task, why: string | null): PendingError {
   const state = why === null ? "is still running" : `was not seen to finish: ${why}`;
   return new PendingError(`Task ${taskIdOf(task) ?? task.id} ${state}.`, { charged: chargedOf(task) });
-}
-
-/** A task as one poll of each of its jobs shows it. Nothing is recorded. @throws what a poll is refused with */
-export async function polledTask(task: Task, deps: TaskDeps): Promise<Task> {
-  const at = isoTime(deps.clock.now());
-  let polled = task;
-  for (const job of acceptedJobs(task)) {
-    const reply = await pollOnce(job.id, undefined, deps);
-    if (reply.outcome === "refused") throw reply.error;
-    if (reply.outcome === "retry" || reply.task.status === "running") continue;
-    polled = withLine(polled, endLine(reply.task, job, at));
-  }
-  return polled;
 }
 
 /** The error of a poll that has no usable answer. */

@@ -7,7 +7,7 @@ import { StateFolderError } from "../../store/store-errors.ts";
 import { mayUseReserve } from "../../store/task-file.ts";
 import type { Line } from "../../task/line.ts";
 import { chargedOf, isResumable, STATES, type Task, type TaskState, taskIdOf, withLine } from "../../task/task.ts";
-import { describeWorker, TakenOverError } from "./errors.ts";
+import { describeWorker, TakenOverError } from "../errors.ts";
 
 const NOT_SUBMITTED = "The request was not submitted again. Free some space or fix the folder's permissions.";
 

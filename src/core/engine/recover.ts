@@ -5,7 +5,7 @@ import { ENDED_MEANWHILE } from "../../store/ledger.ts";
 import type { RequestState } from "../../task/task.ts";
 import { POLICY } from "../limits/policy.ts";
 import type { TaskDeps } from "./deps.ts";
-import { interruptedError } from "./errors.ts";
+import { interruptedError } from "../errors.ts";
 import type { HeldTask } from "./held.ts";
 import { jobOf } from "./jobs.ts";
 import { recordReply } from "./replies.ts";

@@ -11,7 +11,7 @@ import { remarksOn } from "../images/remarks.ts";
 import { MOST_IMAGES, saveImages } from "../images/save-images.ts";
 import type { SaveResult, SaveSpec, SidecarFacts } from "../images/save-spec.ts";
 import type { TaskDeps } from "./deps.ts";
-import { interruptedError } from "./errors.ts";
+import { interruptedError } from "../errors.ts";
 import type { HeldTask } from "./held.ts";
 import { jobOf } from "./jobs.ts";
 import { factsOf, type TaskReport } from "./report.ts";

@@ -16,7 +16,7 @@ import { pause } from "../polling/wait.ts";
 import type { Turn } from "../turns/line.ts";
 import { onlyOne } from "./again.ts";
 import { providerName, type TaskDeps } from "./deps.ts";
-import { CancelledError, ClaimedError, interruptedError, isOfAccount, PendingError } from "./errors.ts";
+import { CancelledError, ClaimedError, interruptedError, isOfAccount, PendingError } from "../errors.ts";
 import type { HeldTask } from "./held.ts";
 import { jobOf } from "./jobs.ts";
 import { recordReply } from "./replies.ts";

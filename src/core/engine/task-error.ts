@@ -4,7 +4,7 @@ import { sentence } from "../../lib/short-text.ts";
 import { taskIdIn } from "../../providers/service/excerpt.ts";
 import { type FreeAt, freeAt } from "../../task/intent.ts";
 import { answerOf, chargedOf, decidingRequest, type RequestState, type Task, taskIdOf } from "../../task/task.ts";
-import { ClaimedError, InheritedError, PartialError } from "./errors.ts";
+import { ClaimedError, InheritedError, PartialError } from "../errors.ts";
 
 /** Why requests have no image, of those that are at their end without one, if others have made theirs. */
 export function missingIn({ state, requests }: Pick<Task, "state" | "requests">): string[] {

@@ -6,7 +6,7 @@ import { shortened } from "../../lib/short-text.ts";
 import type { MadeImage } from "../../providers/provider.ts";
 import type { TaskDeps } from "../engine/deps.ts";
 import { POLICY } from "../limits/policy.ts";
-import { BadImageError, DownloadFailedError, SaveFailedError } from "../engine/errors.ts";
+import { BadImageError, DownloadFailedError, SaveFailedError } from "../errors.ts";
 import type { ImageSource } from "./image-source.ts";
 
 /** A complete, checked image in a draft, synced and ready to be published. */

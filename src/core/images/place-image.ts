@@ -8,7 +8,7 @@ import { publish } from "../../lib/publish.ts";
 import { readRegular } from "../../lib/read-file.ts";
 import { writeSynced } from "../../lib/write-whole.ts";
 import type { TaskDeps } from "../engine/deps.ts";
-import { SaveFailedError } from "../engine/errors.ts";
+import { SaveFailedError } from "../errors.ts";
 import { type DownloadedImage, diskFailure } from "./download-image.ts";
 import { numberedPath, renderName } from "./file-name.ts";
 import { reserveName } from "./published-names.ts";

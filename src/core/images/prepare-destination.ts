@@ -7,7 +7,7 @@ import { errorText } from "../../lib/error-text.ts";
 import { draftedFile, randomDigits } from "../../lib/write-whole.ts";
 import { isId } from "../../store/ledger-name.ts";
 import type { Destination } from "../../task/intent.ts";
-import { SaveFailedError } from "../engine/errors.ts";
+import { SaveFailedError } from "../errors.ts";
 import { CHOOSE_ANOTHER } from "./destination.ts";
 
 /**

@@ -9,7 +9,7 @@ import { type MadeImage, ProviderError } from "../../providers/provider.ts";
 import type { Destination } from "../../task/intent.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import type { TaskDeps } from "../engine/deps.ts";
-import { BadImageError, DownloadFailedError, SaveFailedError } from "../engine/errors.ts";
+import { BadImageError, DownloadFailedError, SaveFailedError } from "../errors.ts";
 import { copyImage, isWhole } from "./copy-image.ts";
 import { type DownloadedImage, diskFailure, downloadImage, writeImage } from "./download-image.ts";
 import type { ImageSource, OneImage } from "./image-source.ts";
@@ -42,7 +42,7 @@ export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskD
     deps.signal.throwIfAborted();
     result.files[at] = null;
     try {
-      const image = source.kind === "here" ? await opened(source, sources, result) : source;
+      const image = source.kind === "here" ? await opened(source, sources, spec, result) : source;
       if (image.kind === "none") continue;
       const found = await findSaved(image, at, spec);
       result.files[at] = found ?? (await saveImage(image, at, { ...spec, sources }, result, deps));
@@ -136,6 +136,7 @@ function staged(
 async function opened(
   { request, read }: Extract<ImageSource, { kind: "here" }>,
   sources: ImageSource[],
+  { savesFurther }: SaveSpec,
   { rest }: SaveResult,
 ): Promise<OneImage> {
   const images = await read().catch((error: unknown) => {
@@ -144,6 +145,7 @@ async function opened(
   });
   const [image = images[0], ...others] = images.length > 1 ? images.filter(isUsable) : images;
   if (image === undefined) throw new BadImageError("there is no image in it");
+  if (!savesFurther) return { kind: "made", image };
   const saved = others.slice(0, MOST_IMAGES - 1);
   sources.push(...saved.map((other) => ({ kind: "made", image: other }) as const));
   const count = images.length - 1 - saved.length;

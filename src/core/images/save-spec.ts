@@ -1,5 +1,5 @@
 import type { Destination } from "../../task/intent.ts";
-import type { Usage } from "../../task/task.ts";
+import type { Usage } from "../../task/line.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import type { ImageSource } from "./image-source.ts";
@@ -15,6 +15,8 @@ export interface SaveSpec {
   sources: readonly ImageSource[];
   /** The most that are downloaded. */
   mostImages: number;
+  /** Whether further images of one reply are saved, after those of the other requests. */
+  savesFurther: boolean;
   /** The files of an earlier run, by the position of their image; downloaded again only if the file is gone or changed. */
   saved: readonly (SavedFile | null)[];
   /** Files of these images elsewhere, by the same position: copied, where they are whole, rather than downloaded. */

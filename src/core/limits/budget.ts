@@ -1,12 +1,13 @@
+import type { Clock } from "../../lib/clock.ts";
 import { ImggenError } from "../../lib/error-types.ts";
+import { localDay } from "../../lib/local-time.ts";
 import type { OptionNames } from "../../lib/wording.ts";
 import { countableInstead, highestCost } from "../../models/cost.ts";
 import type { Matrix } from "../../models/matrix.ts";
-import type { Task } from "../../task/task.ts";
+import type { Ledger } from "../../store/ledger.ts";
 import type { CheckedRequest } from "../../task/request.ts";
-import type { BatchPlan, TotalCost } from "../batch/plan.ts";
-import type { TaskDeps } from "../engine/deps.ts";
-import { BudgetExceededError } from "../engine/errors.ts";
+import { BudgetExceededError } from "../errors.ts";
+import type { Cap, PricedRequest } from "./caps.ts";
 
 /** What decides about requests without a documented cost, wherever a limit is set. */
 export interface CostRules {
@@ -14,6 +15,14 @@ export interface CostRules {
   matrix: Matrix;
   /** Whether such a request passes, although it cannot be counted. */
   allowUndocumented: boolean;
+}
+
+/** A sum of documented costs, in credits, and the number of costs that are not documented. */
+interface Costs {
+  credits: number;
+  undocumented: number;
+  /** How many requests these take beyond one each, every one at that cost; absent for none. */
+  extraRequests?: number;
 }
 
 /** Refuses a request that would cost more than the user allows, before anything is sent. @throws BudgetExceededError */
@@ -40,7 +49,7 @@ export function checkBudget(
  * from the manifest, plus what is still to be submitted. @throws BudgetExceededError with both figures; nothing was sent
  */
 export function checkBatchBudget(
-  { toSubmit, charged, chargedForOthers }: Pick<BatchPlan, "toSubmit" | "charged" | "chargedForOthers">,
+  { toSubmit, charged, chargedForOthers }: Readonly<Record<"toSubmit" | "charged" | "chargedForOthers", Costs>>,
   maxCredits: number,
   rules: CostRules,
 ): void {
@@ -94,34 +103,50 @@ function uncountableBefore(rows: number): BudgetExceededError {
  * Used only to decide whether to ask for confirmation.
  */
 export function likelyCredits(
-  { credits, undocumented, extraRequests = 0 }: TotalCost,
+  { credits, undocumented, extraRequests = 0 }: Costs,
   matrix: Matrix,
 ): number {
   return credits + (undocumented + extraRequests) * highestCost(matrix);
 }
 
-type LimitDeps = Pick<TaskDeps, "ledger" | "clock" | "dailyCredits">;
+interface LimitDeps {
+  ledger: Pick<Ledger, "spending">;
+  clock: Pick<Clock, "now">;
+  /** What the account may spend in a day, in credits; null without a limit. */
+  dailyCredits: number | null;
+}
 
-/**
- * Whether a request whose intent is recorded, and which is not sent yet, exceeds the daily limit. Processes that reach
- * the limit at the same time each see the others' intents: all of them may withdraw, but never do too many stay.
- * @returns the error for the user; null if it may be sent
- */
-export async function overDailyLimit(record: Task, deps: LimitDeps): Promise<ImggenError | null> {
-  const { dailyCredits, clock, ledger } = deps;
-  const { service, credits } = record.intent;
-  if (dailyCredits === null || credits === 0) return null;
-  try {
-    const midnight = startOfDay(clock.now());
-    if ((await ledger.creditsSince(midnight, service.keyId)) <= dailyCredits) return null;
-    // The sum may include requests that others have withdrawn meanwhile, so it is read again before refusing.
-    const spent = await ledger.recountCreditsSince(midnight, service.keyId);
-    return spent <= dailyCredits ? null : exceeded(spent - (credits ?? 0), credits ?? 0, dailyCredits);
-  } catch (error) {
-    // Without the day's sum the limit cannot be enforced.
-    if (error instanceof ImggenError) return error;
-    throw error;
-  }
+/** The limit on what an account may spend in a day, in credits, over all processes; null: spending is counted alone. */
+export function dayCap({ ledger, clock, dailyCredits }: LimitDeps): Cap {
+  const today = () => localDay(new Date(clock.now()));
+  const chargeOf = ({ task, request, credits }: PricedRequest) => {
+    const { keyId } = task.intent.service;
+    return { task: task.id, request, keyId, credits: credits ?? 0 };
+  };
+  /** The days on which requests were counted: a run may last past midnight. */
+  const days = new Map<string, string>();
+  const nameOf = ({ task, request }: PricedRequest) => `${task.id} ${request}`;
+  return {
+    async take(priced) {
+      const day = today();
+      try {
+        const announced = await ledger.spending.announce(day, chargeOf(priced), dailyCredits);
+        if (!announced.ok) return exceeded(announced.spent, priced.credits ?? 0, dailyCredits ?? 0);
+        days.set(nameOf(priced), day);
+        return null;
+      } catch (error) {
+        // Without the day's sum the limit cannot be enforced.
+        if (error instanceof ImggenError) return dailyCredits === null ? null : error;
+        throw error;
+      }
+    },
+    async giveBack(priced) {
+      const day = days.get(nameOf(priced));
+      if (day === undefined) return;
+      // What stays makes the sum too high.
+      await ledger.spending.withdraw(day, chargeOf(priced)).catch(() => {});
+    },
+  };
 }
 
 /**
@@ -139,7 +164,7 @@ export async function checkDailyLimit(
   if (undocumented > 0 && !rules.allowUndocumented)
     throw uncountable("this costs", "dailyCredits", rules.matrix);
   if (credits === 0) return;
-  const spent = await ledger.recountCreditsSince(startOfDay(clock.now()), keyId);
+  const spent = await ledger.spending.total(localDay(new Date(clock.now())), keyId);
   if (spent + credits > dailyCredits) throw exceeded(spent, credits, dailyCredits);
 }
 
@@ -152,7 +177,3 @@ function exceeded(spent: number, credits: number, limit: number): BudgetExceeded
   );
 }
 
-/** Midnight in local time. */
-function startOfDay(nowMs: number): number {
-  return new Date(nowMs).setHours(0, 0, 0, 0);
-}

@@ -5,13 +5,16 @@ import { WaitQueue } from "../../lib/concurrency.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
 import { type PollReply, type SubmitReply, TimeLimitError } from "../../providers/provider.ts";
-import { isOfAccount } from "../engine/errors.ts";
+import { isOfAccount } from "../errors.ts";
 import { Pause, type PauseDeps, PollLimit } from "./pause.ts";
 import { type OutageWaits, POLICY } from "./policy.ts";
 
+/** Submitting stops, or continues. */
+export type OutageEvent = { down: true; why: string } | { down: false };
+
 export interface GateDeps extends PauseDeps {
   /** Called when submitting stops, and when it continues. */
-  onOutage: (outage: { down: true; why: string } | { down: false }) => void;
+  onOutage?: ((outage: OutageEvent) => void) | undefined;
   /** Waits of a server, which never gives up. Absent: a run, which does. */
   waits?: OutageWaits | undefined;
   /** Longest pause that a run waits for, in milliseconds. A server waits for any. Default 180 s. */
@@ -76,6 +79,12 @@ export class Gate {
   /** Whether no outage ends the run: that of a server. */
   get keepsTrying(): boolean {
     return this.#deps.waits !== undefined;
+  }
+
+  /** Time until the next submit, in milliseconds, as far as it is known; 0 if one may be made now. */
+  get waitMs(): number {
+    const probeMs = this.#outage === null ? 0 : (this.#probeWaitMs(this.#outage) ?? 0);
+    return Math.max(0, this.#submits.leftMs, probeMs);
   }
 
   /** Submits nothing more; the first error is kept. Polls go on. */
@@ -222,7 +231,7 @@ export class Gate {
     this.#outage = null;
     this.#probe = null;
     outage.wake.abort();
-    this.#deps.onOutage({ down: false });
+    this.#deps.onOutage?.({ down: false });
   }
 
   #lost(pass: Pass, why: string, requestKey: string): void {
@@ -245,7 +254,7 @@ export class Gate {
       if (before.kind !== "lost" || kind !== "unsent") Object.assign(before, facts);
     }
     if (before === null || (refusal !== null && refusal.message !== refusedBefore))
-      this.#deps.onOutage({ down: true, why });
+      this.#deps.onOutage?.({ down: true, why });
   }
 
   /** Wait before the next probe; null if there is none. */

@@ -1,7 +1,7 @@
 import { CsvError, parse } from "csv-parse/sync";
 import { editDistance } from "../../models/edit-distance.ts";
 import { REQUEST_FIELDS } from "../../task/request-fields.ts";
-import type { ManifestProblem } from "../engine/errors.ts";
+import type { ManifestProblem } from "../errors.ts";
 import {
   COLUMN_LIST,
   columnOf,

@@ -1,7 +1,7 @@
 import { editDistance } from "../../models/edit-distance.ts";
 import type { RequestInput } from "../../task/request.ts";
 import { FIELD_NAMES, type FieldName } from "../../task/request-fields.ts";
-import type { ManifestProblem } from "../engine/errors.ts";
+import type { ManifestProblem } from "../errors.ts";
 
 export type ManifestColumn = FieldName | "output";
 

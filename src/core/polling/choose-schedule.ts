@@ -1,7 +1,8 @@
 import { ImggenError } from "../../lib/error-types.ts";
-import type { LedgerReader } from "../../store/ledger-reader.ts";
+import type { Ledger } from "../../store/ledger.ts";
 import type { ServiceIdentity } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";
+import { completionOf } from "../../task/task.ts";
 import { defaultSchedule, expectedSchedule, type PollingSchedule } from "./fixed-schedules.ts";
 import { type CompletionInterval, isInformative, learnedSchedule } from "./learned-schedule.ts";
 
@@ -58,13 +59,13 @@ const GOLDEN_SECTION = (Math.sqrt(5) - 1) / 2;
  * from each task that completes while it runs: the rows of a batch learn from each other.
  */
 export class PollingSchedules {
-  readonly #ledger: LedgerReader;
+  readonly #ledger: Pick<Ledger, "recentOfKind" | "clock">;
   readonly #service: Pick<ServiceIdentity, "baseUrl">;
   readonly #expectedMs: number | null;
   readonly #kinds = new Map<string, Promise<Kind>>();
 
   /** @param taskMs how long the service's tasks take, if that is known and need not be learned */
-  constructor(ledger: LedgerReader, service: Pick<ServiceIdentity, "baseUrl">, taskMs?: number) {
+  constructor(ledger: Pick<Ledger, "recentOfKind" | "clock">, service: Pick<ServiceIdentity, "baseUrl">, taskMs?: number) {
     this.#ledger = ledger;
     this.#service = service;
     this.#expectedMs = taskMs ?? null;
@@ -120,9 +121,8 @@ export class PollingSchedules {
   async #history(kind: Pick<GenerationRequest, "model" | "quality">): Promise<CompletionInterval[]> {
     try {
       const records = await this.#ledger.recentOfKind(kind, this.#service);
-      const intervals = records.flatMap(({ state }) => {
-        const { seenMs, pendingMs } =
-          "observed" in state ? state.observed : { seenMs: null, pendingMs: null };
+      const intervals = records.flatMap((task) => {
+        const { seenMs = null, pendingMs = null } = completionOf(task) ?? {};
         return seenMs === null ? [] : [{ seenMs, pendingMs }];
       });
       return intervals.filter(isInformative);

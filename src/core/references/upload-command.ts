@@ -3,7 +3,7 @@ import { UsageError } from "../../lib/error-types.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import { environmentWithout, linesOf, programFailure, runProgram } from "../../lib/run-program.ts";
 import { isRemoteUrl } from "../../models/rules/images.ts";
-import { interruptedError } from "../engine/errors.ts";
+import { interruptedError } from "../errors.ts";
 import { POLICY } from "../limits/policy.ts";
 import type { ReferenceFile } from "./reference-file.ts";
 

@@ -12,7 +12,7 @@ import type { RowResult } from "../batch/row-result.ts";
 import { runRows } from "../batch/run-rows.ts";
 import type { BatchContext } from "../batch/submit-row.ts";
 import type { TaskDeps } from "../engine/deps.ts";
-import { interruptedError, ManifestError } from "../engine/errors.ts";
+import { interruptedError, ManifestError } from "../errors.ts";
 import { Admission } from "../limits/admission.ts";
 import { checkBatchBudget, checkDailyLimit } from "../limits/budget.ts";
 import { misfitOf } from "../engine/jobs.ts";

@@ -11,7 +11,7 @@ import {
 } from "../engine/cancel.ts";
 import { reported, requireId } from "../engine/continue.ts";
 import type { UseCaseDeps } from "../engine/deps.ts";
-import { ClaimedError, describeWorker } from "../engine/errors.ts";
+import { ClaimedError, describeWorker } from "../errors.ts";
 import { type HeldTask, holdTask } from "../engine/held.ts";
 import { findNamed } from "../engine/named-tasks.ts";
 import { factsOf, reportOfId } from "../engine/report.ts";

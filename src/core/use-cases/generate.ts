@@ -14,7 +14,7 @@ import {
 import { beginAndDrive, intentOf, type ResultSpec, submitNew, type TaskSpec } from "../engine/begin.ts";
 import { type GeneratorFacts, ofOneAccount, type TaskDeps } from "../engine/deps.ts";
 import { dismissTask } from "../engine/dismiss.ts";
-import { AnsweredError, ClaimedError, claimedBy, interruptedError } from "../engine/errors.ts";
+import { AnsweredError, ClaimedError, claimedBy, interruptedError } from "../errors.ts";
 import { misfitOf } from "../engine/jobs.ts";
 import { reportOf, type TaskReport } from "../engine/report.ts";
 import { identicalUnfinished, mayBeSubmitting, sentBefore } from "../engine/task-error.ts";

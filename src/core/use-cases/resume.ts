@@ -86,14 +86,16 @@ async function resumeMany(
 }
 
 function resumeOne(
-  { id, record }: ResumeTarget,
+  target: ResumeTarget,
   options: ResumeTasksSpec,
   deps: UseCaseDeps,
 ): Promise<TaskReport> {
-  if (record === null) {
+  const { id, record } = target;
+  if (id !== null && record === null) {
     const { wait, destination, fallback } = options;
     return reported(reportOfId(id), async () => saveUnknownId(id, destination ?? fallback(), wait, deps));
   }
+  if (record === null) throw new TypeError("neither an id nor a task");
   const { wait, keepsNewer } = options;
   const destination = placeOf(record, options);
   const spec = { wait, destination, sends: true, ...(keepsNewer !== undefined && { keepsNewer }) };

@@ -1,7 +1,7 @@
 import type { BatchCounts } from "../batch/counts.ts";
 import type { BatchPlan } from "../batch/plan.ts";
 import type { RowResult } from "../batch/row-result.ts";
-import type { CircuitBreakerDeps } from "../limits/circuit-breaker.ts";
+import type { OutageEvent } from "../limits/gate.ts";
 import type { TaskProgressEvent } from "../engine/events.ts";
 
 /** What happens while a command works on tasks, or on the rows of a batch. */
@@ -15,6 +15,6 @@ export type RunEvent =
   | { type: "row_begun" }
   | { type: "row_ended"; result: RowResult; counts: BatchCounts }
   /** Submitting stops, or continues. */
-  | { type: "outage"; outage: Parameters<CircuitBreakerDeps["onOutage"]>[0] }
+  | { type: "outage"; outage: OutageEvent }
   /** The service is busy: all rows wait. */
   | { type: "busy"; delayMs: number };

@@ -1,22 +1,21 @@
+import { isoTime } from "../../lib/clock.ts";
 import { inOrder } from "../../lib/concurrency.ts";
-import type { Charged } from "../../lib/error-types.ts";
-import type { PolledState } from "../../providers/provider.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { Destination } from "../../task/intent.ts";
-import type { Task } from "../../task/task.ts";
+import { chargedOf, type Task, taskIdOf, withLine } from "../../task/task.ts";
+import { continueTask, reported, requireId, requirePolls, saveAgain, saveUnknownId } from "../engine/continue.ts";
 import type { TaskDeps, UseCaseDeps } from "../engine/deps.ts";
-import { requireFolderForSeveral } from "../images/destination.ts";
-import { prepareDestination } from "../images/prepare-destination.ts";
-import { isNotYetKnown, pollOnce as pollTask, type WaitSettings } from "../polling/wait.ts";
-import { polledRecord } from "../task/accepted.ts";
-import { ageOf, awaitTask, endedReport, leftUnfinished, unseen } from "../task/finish.ts";
+import { type AcceptedJob, knownJobs, stillRunning, unseen, waitForJob } from "../engine/follow.ts";
+import { jobOf } from "../engine/jobs.ts";
 import { distinct, type NamedTask } from "../engine/named-tasks.ts";
 import { originOfFile } from "../engine/origin.ts";
+import { endLine } from "../engine/replies.ts";
 import { reportOf, reportOfId, type TaskReport } from "../engine/report.ts";
-import { reported, resumeFound } from "../task/resume-task.ts";
-import { requireId, requirePolls, saveUnknownId } from "../task/save-again.ts";
-import type { AcceptedTask } from "../task/save-task.ts";
-import { withRateLimitedPolls } from "./resume.ts";
+import { taskFailed } from "../engine/task-error.ts";
+import { interruptedError } from "../errors.ts";
+import { requireFolderForSeveral } from "../images/destination.ts";
+import { prepareDestination } from "../images/prepare-destination.ts";
+import { isNotYetKnown, pollOnce, type WaitSettings } from "../polling/wait.ts";
 
 export interface StatusSpec {
   /** null: poll once. */
@@ -74,10 +73,9 @@ export async function status(
   requireFolderForSeveral(destination, tasks.length);
   if (destination) await prepareDestination(destination);
   await onBegin(tasks);
-  const limited = withRateLimitedPolls(deps);
   return inOrder(
     tasks.map(async (task, at) => {
-      const report = await statusOf(task, spec, limited);
+      const report = await statusOf(task, spec, deps);
       onPolled(at);
       return { report, at };
     }),
@@ -94,88 +92,162 @@ async function statusOf(
   options: StatusSpec,
   deps: UseCaseDeps,
 ): Promise<TaskReport> {
-  const before = record ? reportOf(record) : reportOfId(id);
-  // Without a task id there is nothing to poll; the report is what the ledger knows.
-  if (record && before.taskId === null) return before;
-  const taskId = before.taskId ?? id;
-  if (record?.intent.work) return statusOfWork(record, options, deps);
-  return reported(before, async () => {
-    requireId(id);
-    const taskDeps = await (record ? deps.depsFor(record.intent, taskId) : deps.current());
-    if (!record) requirePolls(id, taskDeps);
-    const acceptedAtMs = record && Date.parse(record.submittedAt);
-    // What the ledger says of a failed task is history: the answer is what the service says now.
-    const task = { taskId, acceptedAtMs, recovering: true };
-    const report = await pollOrWait(task, { ...before, error: null }, options.wait, taskDeps);
-    const { destination, wait } = options;
-    if (report.state !== "completed") return report;
-    // The service knows nothing of what was saved.
-    if (destination === null) return before.state === "saved" ? { ...report, state: "saved" } : report;
-    const once = wait ?? { timeoutMs: 0, schedule: null };
-    return record
-      ? resumeFound(record, { wait: once, destination }, deps)
-      : saveUnknownId(id, destination, once, deps);
-  });
+  if (record === null) return reported(reportOfId(id), () => statusOfId(id, options, deps));
+  return reported(reportOf(record), () => statusOfTask(record, options, deps));
 }
 
 /**
- * The status of a task at the user's own generator, from its file. Those of its requests that have an id are polled. With a
- * wait or a destination, the task is resumed.
+ * The status of a task, as its provider says it now: what the ledger says of a failed one is history. Nothing is submitted or
+ * recorded, but that images are saved. Without a job there is nothing to poll, and the report is what the ledger knows.
  */
-async function statusOfWork(
-  record: Task,
+async function statusOfTask(
+  task: Task,
   { wait, destination }: StatusSpec,
   deps: UseCaseDeps,
 ): Promise<TaskReport> {
-  if (wait === null && destination === null) {
-    const standing = await deps.ledger.asItStands(record);
-    const before = reportOf(standing);
-    if (!standing.requests.some(({ name }) => name === "accepted")) return before;
-    return reported(before, async () =>
-      reportOf(await polledRecord(standing, await deps.depsFor(record.intent, before.taskId ?? record.id))),
-    );
-  }
-  return resumeFound(record, { wait: wait ?? { timeoutMs: null, schedule: null }, destination }, deps);
+  const jobs = knownJobs(task);
+  if (jobs.length === 0) return statusWithoutJob(task, { wait, destination }, deps);
+  const taskDeps = await deps.depsFor(task.intent, taskIdOf(task) ?? task.id);
+  if (!taskDeps.connection.provider.poll) return reportOf(task);
+  const isUnsent = task.requests.some(({ state }) => state === "waiting");
+  const seen =
+    wait === null || isUnsent
+      ? await polledOnce(task, jobs, taskDeps)
+      : await waitedFor(task, jobs, wait, taskDeps);
+  if ("ledgerId" in seen) return seen;
+  const isMade = seen.state === "completed" || seen.requests.some(({ state }) => state === "completed");
+  if (destination === null || !isMade) return reportOf(seen);
+  const once = { timeoutMs: 0, schedule: null };
+  // A failed or saved one is not opened again: that is for `resume`.
+  if (task.state === "failed" || task.state === "saved")
+    return saveAgain(task, { wait: once, destination }, deps);
+  return continueTask(task, { wait: once, destination, sends: false }, deps);
 }
 
-async function pollOrWait(
-  task: Pick<AcceptedTask, "taskId" | "acceptedAtMs" | "recovering">,
-  before: TaskReport,
-  wait: WaitSettings | null,
+/** @throws if a poll has no usable answer */
+async function polledOnce(task: Task, jobs: readonly AcceptedJob[], deps: TaskDeps): Promise<Task> {
+  let polled = task;
+  for (const job of jobs) {
+    const reply = await pollOnce(job.id, undefined, deps);
+    if (deps.signal.aborted) throw interruptedError(deps.signal, chargedOf(task));
+    if (reply.outcome === "retry")
+      throw unseen(reply, chargedOf(task), deps.connection.serviceUrl);
+    const ageMs = deps.clock.now() - job.acceptedMs;
+    if (reply.outcome === "refused" && !isNotYetKnown(reply.error, ageMs)) throw reply.error;
+    const state = reply.outcome === "state" ? reply.task : { status: "running" as const };
+    polled = withState(polled, job, state, deps);
+  }
+  return polled;
+}
+
+/** @returns the task as it was seen, or the report on one that was not seen to end */
+async function waitedFor(
+  task: Task,
+  jobs: readonly AcceptedJob[],
+  wait: WaitSettings,
   deps: TaskDeps,
+): Promise<Task | TaskReport> {
+  let seen = task;
+  const waits = await Promise.all(
+    jobs.map(async (job) => ({
+      job,
+      waited: await waitForJob(task, job, { ...wait, pollAtOnce: true }, deps),
+    })),
+  );
+  for (const { job, waited } of waits) {
+    if (waited.outcome === "refused") throw waited.error;
+    if (waited.outcome === "interrupted") throw deps.signal.reason;
+    if (waited.outcome === "ended") seen = withState(seen, job, waited.task, deps);
+    else {
+      const { lastFailure } = waited;
+      if (lastFailure !== null && !waited.wasSeen && task.state === "failed")
+        throw unseen(lastFailure, chargedOf(task), deps.connection.serviceUrl);
+      seen = withState(seen, job, { status: "running" }, deps);
+      if (lastFailure !== null) return { ...reportOf(seen), error: stillRunning(seen, lastFailure.why) };
+    }
+  }
+  return seen;
+}
+
+type PolledJob = Parameters<typeof endLine>[0] | { status: "running" };
+
+/** A task as a poll of one of its jobs shows it. Nothing is recorded. */
+function withState(task: Task, job: AcceptedJob, state: PolledJob, { clock }: TaskDeps): Task {
+  const at = isoTime(clock.now());
+  const { request, attempt, id: taskId } = job;
+  if (state.status === "running")
+    return task.state === "failed" ? withLine(task, { type: "accepted", at, request, attempt, taskId }) : task;
+  if (state.status === "completed" && "unread" in state)
+    return withLine(task, endLine({ ...state, urls: [...state.unread.urls] } as typeof state, job, at));
+  return withLine(task, endLine(state, job, at));
+}
+
+/** A task whose provider gives no ids, or has given none yet. A free request whose process ended waits to be sent again. */
+async function statusWithoutJob(
+  task: Task,
+  { wait, destination }: StatusSpec,
+  deps: UseCaseDeps,
 ): Promise<TaskReport> {
-  const { taskId } = task;
-  if (wait === null) {
-    const state = await pollOnce(task, before.charged, deps);
-    return state.status === "running" ? running(before) : endedReport(taskId, state, before);
+  const standing = await deps.ledger.asItStands(task);
+  if (destination !== null) {
+    if (standing.state === "saved")
+      return saveAgain(standing, { wait: { timeoutMs: 0, schedule: null }, destination }, deps);
+    if (standing.requests.some(({ state }) => state === "completed"))
+      return continueTask(
+        standing,
+        { wait: wait ?? { timeoutMs: 0, schedule: null }, destination, sends: false },
+        deps,
+      );
   }
-  const waited = await awaitTask(task, before, wait, deps);
-  switch (waited.outcome) {
-    case "ended":
-      return endedReport(taskId, waited.task, before);
-    case "refused":
-      throw waited.error;
-    case "interrupted":
-      throw deps.signal.reason;
-    case "timeout":
-      return waited.lastFailure === null ? running(before) : leftUnfinished(taskId, waited, before, deps);
-  }
+  return reportOf(await asWaiting(standing, deps));
 }
 
-function running(before: TaskReport): TaskReport {
-  return { ...before, state: "accepted", charged: "yes" };
+/** A free task as it stands: a request of a dead process that its provider no longer works on waits. */
+async function asWaiting(task: Task, deps: UseCaseDeps): Promise<Task> {
+  const { work } = task.intent;
+  const isStarted = task.requests.some(({ state }) => state === "started");
+  if (!isStarted || work.isPaid || deps.ledger.isHeld(task)) return task;
+  const { connection, ledger, signal, clock } = await deps.depsFor(task.intent, work.taskId ?? task.id);
+  let seen = task;
+  for (const [request, { state, attempt }] of task.requests.entries()) {
+    if (state !== "started" || attempt === null) continue;
+    const job = jobOf(task, request, attempt.name, ledger.work);
+    if (await connection.provider.isAtWork?.(job, signal)) continue;
+    const why = "its process ended";
+    seen = withLine(seen, { type: "waiting", at: isoTime(clock.now()), request, attempt: attempt.name, why });
+  }
+  return seen;
 }
 
-/** Polls a task once, without a retry. @throws if there is no usable answer, with what is known of the charge */
-async function pollOnce(
-  { taskId, acceptedAtMs }: Pick<AcceptedTask, "taskId" | "acceptedAtMs">,
-  charged: Charged,
-  deps: Pick<TaskDeps, "connection" | "signal" | "clock">,
-): Promise<PolledState> {
-  const reply = await pollTask(taskId, undefined, deps);
-  deps.signal.throwIfAborted();
-  if (reply.outcome === "state") return reply.task;
-  if (reply.outcome === "refused" && isNotYetKnown(reply.error, ageOf(acceptedAtMs, deps)))
-    return { status: "running", word: null };
-  throw reply.outcome === "refused" ? reply.error : unseen(reply, charged, deps.connection.serviceUrl);
+/** The status of an id that the ledger does not have. @throws if there is no usable answer */
+async function statusOfId(
+  id: string,
+  { wait, destination }: StatusSpec,
+  deps: UseCaseDeps,
+): Promise<TaskReport> {
+  requireId(id);
+  const taskDeps = await deps.current();
+  requirePolls(id, taskDeps);
+  const report = reportOfId(id);
+  if (wait !== null || destination !== null) {
+    if (destination !== null)
+      return saveUnknownId(id, destination, wait ?? { timeoutMs: 0, schedule: null }, deps);
+    const { waitForId } = await import("../engine/continue.ts");
+    const waited = await waitForId(id, wait ?? { timeoutMs: 0, schedule: null }, taskDeps);
+    return "report" in waited ? waited.report : endedReport(report, id, waited.task);
+  }
+  const reply = await pollOnce(id, undefined, taskDeps);
+  if (taskDeps.signal.aborted) throw interruptedError(taskDeps.signal, report.charged);
+  if (reply.outcome === "retry") throw unseen(reply, report.charged, taskDeps.connection.serviceUrl);
+  if (reply.outcome === "refused") throw reply.error;
+  if (reply.task.status === "running") return { ...report, state: "accepted", charged: "yes" };
+  return endedReport(report, id, reply.task);
+}
+
+function endedReport(report: TaskReport, id: string, end: Parameters<typeof endLine>[0]): TaskReport {
+  if (end.status === "failed")
+    return { ...report, state: "failed", charged: end.charged ?? "unknown", error: taskFailed(id, end) };
+  const urls = "unread" in end ? [...end.unread.urls] : end.urls;
+  const usage = end.usage && { usage: end.usage };
+  return { ...report, state: "completed", charged: "yes", urls, ...usage };
 }

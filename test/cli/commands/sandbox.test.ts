@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, it } from "vitest";
 import { requestLine, settingLines } from "../../../src/cli/commands/serving.ts";
-import { InterruptedError } from "../../../src/core/engine/errors.ts";
+import { InterruptedError } from "../../../src/core/errors.ts";
 import { type Clock, systemClock } from "../../../src/lib/clock.ts";
 import { commandWorld } from "../../support/command-world.ts";
 import { runCommand } from "../../support/in-process.ts";

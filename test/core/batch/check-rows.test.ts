@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { checkRows, type RowDefaults } from "../../../src/core/batch/check-rows.ts";
 import { parseShard } from "../../../src/core/batch/shard.ts";
-import { ManifestError } from "../../../src/core/engine/errors.ts";
+import { ManifestError } from "../../../src/core/errors.ts";
 import type { ManifestEntry, RowValues } from "../../../src/core/manifest/entry.ts";
 import { FLAG_NAMES } from "../../../src/lib/wording.ts";
 import { MODELS } from "../../../src/models/matrix.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { GenerationFailedError, NetworkError } from "../../../src/api/api-errors.ts";
 import { BatchCounts } from "../../../src/core/batch/counts.ts";
-import { PendingError } from "../../../src/core/engine/errors.ts";
+import { PendingError } from "../../../src/core/errors.ts";
 import { endOf, newRow, newRows, REPORT } from "./some-rows.ts";
 
 const newCounts = () => new BatchCounts(({ line }) => `line ${line}`);

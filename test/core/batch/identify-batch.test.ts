@@ -7,7 +7,7 @@ import {
   findBatch,
   identifyBatch,
 } from "../../../src/core/batch/identify-batch.ts";
-import { SaveFailedError } from "../../../src/core/engine/errors.ts";
+import { SaveFailedError } from "../../../src/core/errors.ts";
 import { UsageError } from "../../../src/lib/error-types.ts";
 import { BatchFolders, newFolderId } from "../../../src/store/batch-folders.ts";
 import { imagesIn } from "../../support/batch-world.ts";

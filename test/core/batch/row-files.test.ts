@@ -8,7 +8,7 @@ import {
   planWithFiles,
   prepareFolders,
 } from "../../../src/core/batch/row-files.ts";
-import { SaveFailedError } from "../../../src/core/engine/errors.ts";
+import { SaveFailedError } from "../../../src/core/errors.ts";
 import { BatchClaims } from "../../../src/store/batch-claims.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
 import { ledgerWorld, leftTask } from "../../support/ledger-world.ts";

@@ -14,7 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { SaveFailedError } from "../../../src/core/engine/errors.ts";
+import { SaveFailedError } from "../../../src/core/errors.ts";
 import { resolveDestination } from "../../../src/core/images/destination.ts";
 import { DEFAULT_TEMPLATE } from "../../../src/core/images/file-name.ts";
 import { draftName, prepareDestination } from "../../../src/core/images/prepare-destination.ts";

@@ -1,7 +1,7 @@
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { TotalCost } from "../../../src/core/batch/plan.ts";
-import { BudgetExceededError } from "../../../src/core/engine/errors.ts";
+import { BudgetExceededError } from "../../../src/core/errors.ts";
 import {
   checkBatchBudget,
   checkBudget,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { BudgetExceededError } from "../../../src/core/engine/errors.ts";
+import { BudgetExceededError } from "../../../src/core/errors.ts";
 import { Gate } from "../../../src/core/limits/gate.ts";
 import type { PollReply } from "../../../src/providers/provider.ts";
 import { steppedClock } from "../../support/fake-clock.ts";

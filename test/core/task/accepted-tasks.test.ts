@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { InterruptedError } from "../../../src/core/engine/errors.ts";
+import { InterruptedError } from "../../../src/core/errors.ts";
 import { AcceptedTasks } from "../../../src/core/task/accepted-tasks.ts";
 import { scriptedProvider } from "../../support/scripted-provider.ts";
 import { workWorld } from "./work-world.ts";

@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, unlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { ofOneAccount, type UseCaseDeps } from "../../../src/core/engine/deps.ts";
-import { requireSameAccount } from "../../../src/core/engine/errors.ts";
+import { requireSameAccount } from "../../../src/core/errors.ts";
 import { fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
 import { dismissTask } from "../../../src/core/engine/dismiss.ts";
 import { reportOfId } from "../../../src/core/engine/report.ts";

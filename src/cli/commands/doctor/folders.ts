@@ -9,8 +9,7 @@ import { shellWord } from "../../../lib/shell-word.ts";
 import { counted } from "../../../lib/whole-number.ts";
 import { mayBeTask } from "../../../store/ledger-files.ts";
 import { StateFolderError } from "../../../store/store-errors.ts";
-import { effectiveState, STATE_WORDS, stateWord } from "../../../task/task.ts";
-import { isInHistory } from "../../../task/task.ts";
+import { isInHistory, STATE_WORDS, wordOf } from "../../../task/task.ts";
 import type { Session } from "../../session/session.ts";
 import { type Finding, failed, needed, news, ok, warning } from "./check.ts";
 
@@ -68,10 +67,10 @@ export async function checkTasks(session: Session): Promise<Finding> {
   const { targets, served, unreadable: entries } = await tasksToResume([], isSandbox, ledger);
   const records = targets.flatMap(({ record }) => (record !== null && isInHistory(record) ? record : []));
   const left = await Promise.all(
-    records.filter((record) => !ledger.isClaimed(record)).map((record) => ledger.asItStands(record)),
+    records.filter((record) => !ledger.isHeld(record)).map((record) => ledger.asItStands(record)),
   );
   const inProgress = records.length - left.length + served.length;
-  const words = left.map(({ state }) => stateWord(effectiveState(state)));
+  const words = left.map(wordOf);
   const byWord = STATE_WORDS.map((word) => ({ word, count: words.filter((each) => each === word).length }));
   const open = byWord.filter(({ word, count }) => word !== "unknown" && count > 0);
   const unfinished = open.reduce((sum, { count }) => sum + count, 0);

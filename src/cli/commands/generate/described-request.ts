@@ -28,7 +28,7 @@ export async function describedRequest(
   try {
     const prepared = await provider.prepare?.(null);
     const { taskId, isPaid, options: work } = workFor(request, options, prepared);
-    const job = { request, taskId, index: 0, isPaid, options: work, references, folder: "" };
+    const job = { request, taskId: taskId ?? "", index: 0, isPaid, options: work, references, folder: "" };
     const why = provider.check?.(job) ?? null;
     if (why !== null) throw new InvalidRequestError(why, { hint: "Nothing was sent." });
     return (await provider.describe?.(job)) ?? null;

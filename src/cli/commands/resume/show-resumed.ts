@@ -1,7 +1,7 @@
 import { EXIT_CODES, worstOf } from "../../../client/exit-codes.ts";
 import { describeFailure } from "../../../client/failure.ts";
 import { leftAlone, reportJson } from "../../../client/report-json.ts";
-import { interruptedError } from "../../../core/engine/errors.ts";
+import { interruptedError } from "../../../core/errors.ts";
 import type { TaskReport } from "../../../core/engine/report.ts";
 import type { Resumed, ResumeEvents, ResumeTarget, ResumeTargets } from "../../../core/use-cases/resume.ts";
 import type { Charged } from "../../../lib/error-types.ts";

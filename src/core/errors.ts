@@ -1,9 +1,9 @@
-import { type Charged, type ErrorFacts, type ErrorType, ImggenError } from "../../lib/error-types.ts";
-import { isInSameScope, isSameProcess, type ProcessIdentity } from "../../lib/processes.ts";
-import type { Wording } from "../../lib/wording.ts";
-import type { Ledger } from "../../store/ledger.ts";
-import type { ServiceIdentity } from "../../task/intent.ts";
-import { chargedOf, type Task, taskIdOf } from "../../task/task.ts";
+import { type Charged, type ErrorFacts, type ErrorType, ImggenError } from "../lib/error-types.ts";
+import { isInSameScope, isSameProcess, type ProcessIdentity } from "../lib/processes.ts";
+import type { Wording } from "../lib/wording.ts";
+import type { Ledger } from "../store/ledger.ts";
+import type { ServiceIdentity } from "../task/intent.ts";
+import { chargedOf, type Task, taskIdOf } from "../task/task.ts";
 
 /** An earlier error, or another row's, that keeps a task from continuing. It has the same `type`; `cause` is the first error. */
 export class InheritedError extends ImggenError {
