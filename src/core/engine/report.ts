@@ -130,7 +130,7 @@ export function factsOf(task: Task): TaskReport {
     ...(isMade && usage && { usage }),
     ...(missing.length > 0 && { missing }),
     ...(isOnlyLost(task) && { isOnlyLost: true }),
-    urls: state === "completed" ? requests.flatMap((each) => answerOf(each, "completed")?.urls ?? []) : [],
+    urls: isMade ? requests.flatMap((each) => answerOf(each, "completed")?.urls ?? []) : [],
     files: savedFilesOf(task),
     submittedAt,
     completedAt,
