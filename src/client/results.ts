@@ -1,7 +1,8 @@
 import type { ManifestProblem } from "../core/errors.ts";
 import type { ReportStatus } from "../core/engine/report.ts";
 import type { Charged, ErrorType } from "../lib/error-types.ts";
-import type { OpenWord, Usage } from "../task/task.ts";
+import type { Usage } from "../task/line.ts";
+import type { OpenWord } from "../task/task.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import type { SavedFile } from "../task/saved-file.ts";
 import type { ExitCodeRow } from "./exit-codes.ts";

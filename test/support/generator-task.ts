@@ -1,6 +1,6 @@
 import { GENERATOR_KEY_ID } from "../../src/task/intent.ts";
-import type { TaskEvent } from "../../src/task/task.ts";
 import type { Work } from "../../src/task/intent.ts";
+import type { Line } from "../../src/task/line.ts";
 import type { CommandWorld } from "./command-world.ts";
 import { leaveTask } from "./left-task.ts";
 import { WORK } from "./records.ts";
@@ -18,7 +18,7 @@ interface GeneratorTask {
 /** Leaves a task at a generator in a world's ledger, in the state that these lines lead to; no process has it in hand. */
 export function leaveAtGenerator(
   { home, cwd }: Pick<CommandWorld, "home" | "cwd">,
-  events: readonly TaskEvent[],
+  lines: readonly Line[],
   { work = {}, prompt = "a fox", credits = null, generator = "openai:http://127.0.0.1:9/v1" }: GeneratorTask,
 ): Promise<string> {
   const intent = {
@@ -28,5 +28,5 @@ export function leaveAtGenerator(
     destination: { kind: "folder", folder: cwd, template: "{slug}.{ext}", overwrite: false },
     work: { ...WORK, ...work },
   } as const;
-  return leaveTask(home, intent, [...events, { type: "released", at: new Date().toISOString() }]);
+  return leaveTask(home, intent, [...lines, { type: "released", at: new Date().toISOString() }]);
 }

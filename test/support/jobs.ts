@@ -12,5 +12,5 @@ export const HOW: SubmitHow = {
 /** What one request is made from, where a test cares for the request alone. */
 export function jobFor(request: GenerationRequest): Job {
   const { taskId, isPaid, options } = WORK;
-  return { request, taskId, index: 0, isPaid, options, references: [], folder: "/nowhere" };
+  return { request, taskId: taskId ?? "", index: 0, isPaid, options, references: [], folder: "/nowhere" };
 }

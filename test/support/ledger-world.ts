@@ -1,17 +1,16 @@
 import path from "node:path";
 import { onTestFinished } from "vitest";
-import { Ledger } from "../../src/store/ledger.ts";
-import type { OwnedTask } from "../../src/store/owners.ts";
+import { Ledger, type Owned } from "../../src/store/ledger.ts";
 import type { Intent } from "../../src/task/intent.ts";
-import type { TaskEvent } from "../../src/task/task.ts";
+import type { Line } from "../../src/task/line.ts";
 import { fakeClock } from "./fake-clock.ts";
 import { finishTask } from "./finish-task.ts";
 import { INTENT } from "./records.ts";
 import { someProcesses } from "./some-processes.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
-/** The events after which a task is put away. */
-const ENDS = new Set<TaskEvent["type"] | undefined>(["refused", "not_sent", "dismissed", "failed", "saved"]);
+/** The lines after which a task is put away. */
+const ENDS = new Set<Line["type"] | undefined>(["refused", "not_sent", "dismissed", "failed", "saved"]);
 
 /** A ledger in a folder of its own, as several processes see it: 1 is alive, and those that are named. */
 export async function ledgerWorld(...pids: number[]) {
@@ -26,17 +25,17 @@ export async function ledgerWorld(...pids: number[]) {
 export async function begunTask(
   ledger: Ledger,
   intent: Partial<Intent> = {},
-  ...events: TaskEvent[]
-): Promise<OwnedTask> {
+  ...lines: Line[]
+): Promise<Owned> {
   const task = await ledger.begin({ ...INTENT, ...intent });
   onTestFinished(() => task.file.close());
-  for (const event of events) await task.file.record(event);
+  for (const line of lines) await task.file.record(line);
   return task;
 }
 
 /** As `begunTask`, of a task that is put away where that is its end, and else released. */
-export async function leftTask(ledger: Ledger, intent: Partial<Intent>, ...events: TaskEvent[]) {
-  const task = await begunTask(ledger, intent, ...events);
-  await (ENDS.has(events.at(-1)?.type) ? finishTask(ledger, task) : task.release());
+export async function leftTask(ledger: Ledger, intent: Partial<Intent>, ...lines: Line[]) {
+  const task = await begunTask(ledger, intent, ...lines);
+  await (ENDS.has(lines.at(-1)?.type) ? finishTask(ledger, task) : ledger.release(task, true));
   return task;
 }

@@ -4,7 +4,7 @@ import { systemClock } from "../../src/lib/clock.ts";
 import type { ProcessIdentity } from "../../src/lib/processes.ts";
 import { Ledger } from "../../src/store/ledger.ts";
 import type { Intent } from "../../src/task/intent.ts";
-import type { TaskEvent } from "../../src/task/task.ts";
+import type { Line } from "../../src/task/line.ts";
 
 /** A process that has ended, of the machine that commands in a test's own process run on. */
 export const GONE: ProcessIdentity = { pid: 4_000_000, host: "in-process", scope: "in-process", started: "" };
@@ -18,13 +18,13 @@ export function ledgerOf(home: string, self = GONE): Ledger {
 export async function leaveTask(
   home: string,
   intent: Intent,
-  events: readonly TaskEvent[] = [],
+  lines: readonly Line[] = [],
   self: ProcessIdentity = GONE,
 ): Promise<string> {
-  const { record, file } = await ledgerOf(home, self).begin(intent);
-  for (const event of events) await file.record(event);
+  const { task, file } = await ledgerOf(home, self).begin(intent);
+  for (const line of lines) await file.record(line);
   file.close();
-  return record.id;
+  return task.id;
 }
 
 /** The ledger's ids of the tasks that are open. */

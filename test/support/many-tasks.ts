@@ -3,8 +3,7 @@ import path from "node:path";
 import { keyFingerprint } from "../../src/lib/fingerprint.ts";
 import { timeOfId } from "../../src/store/ledger-name.ts";
 import { CANARY, type ProgramWorld } from "./program-world.ts";
-import { linesOf } from "./records.ts";
-import { identity } from "./some-processes.ts";
+import { LINES, linesOf } from "./records.ts";
 
 /** Puts charged tasks into a world's ledger as dead processes left them: `task-0` is the oldest. */
 export function plantTasks(world: ProgramWorld, count: number): void {
@@ -21,11 +20,10 @@ export function plantTasks(world: ProgramWorld, count: number): void {
   for (let number = 0; number < count; number++) {
     const at = new Date(startMs + 10 * number).toISOString();
     const request = { prompt: `fox ${number}`, model: "gamma-image-2" };
-    const owner = identity(1, "gone");
     const id = `${timeOfId(Date.parse(at))}-${number.toString(16).padStart(8, "0")}`;
     const lines = linesOf(
-      { type: "intent", v: 1, at, owner, request, service, credits: 2, destination },
-      { type: "accepted", at, taskId: `task-${number}` },
+      { ...LINES.intent, at, attempt: "1.0", request, service, destination },
+      { ...LINES.accepted, at, taskId: `task-${number}` },
     );
     writeFileSync(path.join(folder, `${id}.jsonl`), lines, { mode: 0o600 });
   }

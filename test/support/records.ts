@@ -1,13 +1,8 @@
-import type { Intent } from "../../src/task/intent.ts";
-import type { TaskEvent } from "../../src/task/task.ts";
-import { begunTask, type Task, withEvent } from "../../src/task/task.ts";
-import type { Work } from "../../src/task/intent.ts";
-import { identity } from "./some-processes.ts";
+import { type Intent, serviceWork, type Work } from "../../src/task/intent.ts";
+import type { Line } from "../../src/task/line.ts";
+import { begunTask, type Task, withLine } from "../../src/task/task.ts";
 
 export const AT = "2026-01-31T12:00:00.000Z";
-
-/** Until when a claim of that moment holds that says nothing else. */
-export const UNTIL = "2026-01-31T12:02:30.000Z";
 
 /** What a test asks for where it does not matter what. */
 export const INTENT: Intent = {
@@ -15,6 +10,7 @@ export const INTENT: Intent = {
   service: { baseUrl: "https://api.example/api", keyId: "0123456789abcdef" },
   credits: 2,
   destination: { kind: "folder", folder: "/tmp/images", template: "{slug}.{ext}", overwrite: false },
+  work: serviceWork({}),
 };
 
 /** What a task is worth at a provider that answers with its images: paid, one request. */
@@ -23,46 +19,48 @@ export const WORK: Work = {
   isPaid: true,
   requests: 1,
   requestMs: 600_000,
+  queue: true,
+  keepsUnsent: true,
   options: { model: "flux", width: 1024, height: 1024, sizeForm: null, fields: {} },
 };
 
 /** A task from its intent and its further lines. @param work of a provider other than the hosted service */
-export function recordOf(events: readonly TaskEvent[], work?: Partial<Work>, intent = INTENT): Task {
+export function recordOf(lines: readonly Line[], work?: Partial<Work>, intent = INTENT): Task {
   const asked = { ...intent, ...(work && { work: { ...WORK, ...work } }) };
-  return events.reduce(withEvent, begunTask("x", { ...EVENTS.intent, ...asked }));
+  return lines.reduce(withLine, begunTask("x", { ...LINES.intent, ...asked }));
 }
 
-/** One event of each type, at a time when nothing happened. */
-export const EVENTS = {
-  intent: { type: "intent", v: 1, at: AT, owner: identity(1), until: UNTIL, ...INTENT },
-  waiting: { type: "waiting", at: AT, sent: false },
-  started: { type: "started", at: AT, by: identity(1), until: UNTIL },
-  taken_over: { type: "taken_over", at: AT, by: identity(2), until: UNTIL },
-  rate_limited: { type: "rate_limited", at: AT, why: "busy", until: AT },
-  submitting: { type: "submitting", at: AT, until: AT },
-  not_sent: { type: "not_sent", at: AT, why: "refused" },
+const of = { at: AT, request: 0, attempt: "1.0" };
+
+/** One line of each type, about the first attempt at the first request, at a time when nothing happened. */
+export const LINES = {
+  intent: { type: "intent", v: 2, at: AT, holder: "0123456789abcdef", ...INTENT },
+  taken: { type: "taken", at: AT, holder: "fedcba9876543210" },
+  released: { type: "released", at: AT },
+  started: { type: "started", ...of },
+  waiting: { type: "waiting", ...of, why: "busy" },
+  not_sent: { type: "not_sent", at: AT, request: 0, why: "refused" },
   refused: {
     type: "refused",
-    at: AT,
+    ...of,
     error: { type: "auth_required", key: "login_required", message: "No." },
   },
-  unknown: { type: "unknown", at: AT, why: "silence" },
+  unknown: { type: "unknown", ...of, why: "silence" },
   dismissed: { type: "dismissed", at: AT, why: "settled by the user", replacement: null },
-  accepted: { type: "accepted", at: AT, taskId: "task-1" },
+  accepted: { type: "accepted", ...of, taskId: "task-1" },
   completed: {
     type: "completed",
-    at: AT,
+    ...of,
     urls: ["https://cdn.example/1.png"],
     seenMs: 8000,
     pendingMs: null,
   },
   partly_saved: { type: "partly_saved", at: AT, files: [] },
-  failed: { type: "failed", at: AT, errorCode: "17" },
+  failed: { type: "failed", ...of, errorCode: "17" },
   saved: { type: "saved", at: AT, files: [] },
-  released: { type: "released", at: AT },
-} satisfies { [Type in TaskEvent["type"]]: TaskEvent & { type: Type } };
+} satisfies { [Type in Line["type"]]: Line & { type: Type } };
 
-/** Events as the lines of a task's file. */
-export function linesOf(...events: TaskEvent[]): string {
-  return events.map((event) => `${JSON.stringify(event)}\n`).join("");
+/** Lines of a task's file. */
+export function linesOf(...lines: Line[]): string {
+  return lines.map((line) => `${JSON.stringify(line)}\n`).join("");
 }

@@ -3,6 +3,8 @@ import { onTestFinished } from "vitest";
 import { HttpClient, type HttpClientOptions } from "../../src/api/http-client.ts";
 import type { Connection, GeneratorFacts, TaskDeps } from "../../src/core/engine/deps.ts";
 import { InterruptedError, type InterruptSignal } from "../../src/core/errors.ts";
+import { dayCap } from "../../src/core/limits/budget.ts";
+import { Gate } from "../../src/core/limits/gate.ts";
 import { RunFileNames } from "../../src/core/images/published-names.ts";
 import { PollingSchedules } from "../../src/core/polling/choose-schedule.ts";
 import type { TaskProgressEvent } from "../../src/core/engine/events.ts";
@@ -12,8 +14,13 @@ import { keyMasker } from "../../src/lib/redact.ts";
 import type { Provider } from "../../src/providers/provider.ts";
 import { HttpImageService, type ServiceOptions } from "../../src/providers/service/http-service.ts";
 import { Ledger } from "../../src/store/ledger.ts";
-import { type Destination, GENERATOR_KEY_ID, type ServiceIdentity } from "../../src/task/intent.ts";
-import type { Work } from "../../src/task/intent.ts";
+import {
+  type Destination,
+  GENERATOR_KEY_ID,
+  type ServiceIdentity,
+  serviceWork,
+  type Work,
+} from "../../src/task/intent.ts";
 import { CANARY } from "./canary.ts";
 import { type FakeClock, fakeClock } from "./fake-clock.ts";
 import { WORK } from "./records.ts";
@@ -49,17 +56,15 @@ export function testIdentity(baseUrl: string): ServiceIdentity {
 export const GENERATOR: ServiceIdentity = { baseUrl: "openai:http://127.0.0.1", keyId: GENERATOR_KEY_ID };
 
 /** Every task gets an id of its own, which ends in the number of tasks so far. */
-function generatorFacts(work: Partial<Work> = {}): GeneratorFacts {
+function countedWork(work: Partial<Work> = {}): Connection["workFor"] {
   let count = 0;
-  return {
-    name: GENERATOR.baseUrl,
-    workFor({ maxImages = 1 }) {
-      count += 1;
-      return { ...WORK, taskId: `task_${count}`, requests: maxImages, ...work };
-    },
-    line: null,
+  return ({ maxImages = 1 }) => {
+    count += 1;
+    return { ...WORK, taskId: `task_${count}`, requests: maxImages, ...work };
   };
 }
+
+const FACTS: GeneratorFacts = { name: GENERATOR.baseUrl, line: null };
 
 /** What one process of imggen has at hand in a test: a ledger, a service, an output folder, a clock. */
 export interface TaskWorld {
@@ -88,6 +93,8 @@ export interface TaskWorldOptions {
   provider?: Provider;
   /** What a task is worth there: paid, unless this says otherwise. */
   work?: Partial<Work>;
+  /** What the account may spend in a day. */
+  dailyCredits?: number;
   onProgress?: (event: TaskProgressEvent) => void;
 }
 
@@ -104,7 +111,8 @@ export async function taskWorld(baseUrl: string, options: TaskWorldOptions = {})
   const connection: Connection = {
     identity: options.provider ? GENERATOR : testIdentity(baseUrl),
     provider: options.provider ?? testService(baseUrl, { clock, ...options.service }),
-    generator: options.provider && generatorFacts(options.work),
+    generator: options.provider && FACTS,
+    workFor: options.provider ? countedWork(options.work) : serviceWork,
     downloads: testClient(),
     serviceUrl: new URL(baseUrl),
     maskKey: keyMasker(TEST_KEY),
@@ -127,6 +135,8 @@ export async function taskWorld(baseUrl: string, options: TaskWorldOptions = {})
     },
     random: () => 0.5,
     dailyCredits: null,
+    gate: new Gate({ clock, random: () => 0.5 }),
+    caps: [dayCap({ ledger, clock, dailyCredits: options.dailyCredits ?? null })],
     downloadIdleMs: 2000,
   };
   const destination: Destination = {

@@ -83,7 +83,8 @@ class Drive {
   }
 
   async #run(): Promise<TaskReport> {
-    const unrecovered = this.#goal.sends ? await recoverRequests(this.#held, this.#deps) : null;
+    const { sends, first } = this.#goal;
+    const unrecovered = sends && !first ? await recoverRequests(this.#held, this.#deps) : null;
     for (const job of acceptedJobs(this.#task)) this.#follow(job);
     this.#saveEarly();
     const unsent = unrecovered ?? (await this.#send());

@@ -52,6 +52,8 @@ export interface TaskReport {
   error: ImggenError | null;
   /** An earlier task that answers for this request, so that nothing was charged now. */
   reused?: true;
+  /** It waits, and no process is working on it. */
+  isIdle?: true;
   /** Its files are those that were saved before: nothing was downloaded now. */
   isSavedBefore?: true;
 }
@@ -130,7 +132,7 @@ export function factsOf(task: Task): TaskReport {
     ...(isMade && usage && { usage }),
     ...(missing.length > 0 && { missing }),
     ...(isOnlyLost(task) && { isOnlyLost: true }),
-    urls: state === "completed" ? requests.flatMap((each) => answerOf(each, "completed")?.urls ?? []) : [],
+    urls: isMade ? requests.flatMap((each) => answerOf(each, "completed")?.urls ?? []) : [],
     files: savedFilesOf(task),
     submittedAt,
     completedAt,

@@ -354,7 +354,11 @@ class Sending {
   get #isKept(): boolean {
     const { requests } = this.#held.task;
     if (this.#spec.isContinued || this.#deps.keeping !== undefined) return true;
-    return requests.some((each) => each.tries > 0 || isAnswered(each));
+    return requests.some((each, at) => {
+      // The attempt that has just made nothing does not count.
+      if (at === this.#index) return each.tries > (each.state === "started" ? 1 : 0);
+      return each.tries > 0 || isAnswered(each);
+    });
   }
 
   /** Ends every request that waits. A decision: only the task's holder makes it. */

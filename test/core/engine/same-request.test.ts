@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { classify, type IdenticalTask } from "../../../src/core/task/same-request.ts";
+import { classify, type IdenticalTask } from "../../../src/core/engine/same-request.ts";
 import type { TaskEvent } from "../../../src/task/task.ts";
 import { begunTask, withEvent } from "../../../src/task/task.ts";
 import type { Work } from "../../../src/task/intent.ts";

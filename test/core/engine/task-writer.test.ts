@@ -1,6 +1,6 @@
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { coverMs, TaskWriter } from "../../../src/core/task/task-writer.ts";
+import { coverMs, TaskWriter } from "../../../src/core/engine/task-writer.ts";
 import { ledgerWorld } from "../../support/ledger-world.ts";
 import { AT, EVENTS, INTENT, linesOf } from "../../support/records.ts";
 

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import path from "node:path";
 import { expect, it, vi } from "vitest";
-import { submitNew } from "../../../src/core/task/submit-and-finish.ts";
+import { submitNew } from "../../../src/core/engine/submit-and-finish.ts";
 import { Line } from "../../../src/core/turns/line.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { systemProcesses } from "../../../src/lib/processes.ts";

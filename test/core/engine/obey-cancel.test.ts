@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { ServiceError } from "../../../src/api/api-errors.ts";
-import { continueEarlier } from "../../../src/core/task/continue.ts";
+import { continueEarlier } from "../../../src/core/engine/continue.ts";
 import type { PollReply, SubmitReply } from "../../../src/providers/provider.ts";
 import { EVENTS } from "../../support/records.ts";
 import { type Answer, drawn, endless, lost } from "../../support/scripted-provider.ts";

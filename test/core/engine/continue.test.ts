@@ -2,7 +2,7 @@ import { mkdir, symlink, unlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
-import { continueEarlier } from "../../../src/core/task/continue.ts";
+import { continueEarlier } from "../../../src/core/engine/continue.ts";
 import type { Destination } from "../../../src/task/intent.ts";
 import type { TaskEvent } from "../../../src/task/task.ts";
 import { png, sha256 } from "../../support/images.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { InterruptedError } from "../../../src/core/errors.ts";
-import { AcceptedTasks } from "../../../src/core/task/accepted-tasks.ts";
+import { AcceptedTasks } from "../../../src/core/engine/accepted-tasks.ts";
 import { scriptedProvider } from "../../support/scripted-provider.ts";
 import { workWorld } from "./work-world.ts";
 

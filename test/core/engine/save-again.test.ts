@@ -2,7 +2,7 @@ import { readFile, rm } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { ofOneAccount } from "../../../src/core/engine/deps.ts";
-import { resumeFound } from "../../../src/core/task/resume-task.ts";
+import { resumeFound } from "../../../src/core/engine/resume-task.ts";
 import { png } from "../../support/images.ts";
 import { workWorld } from "./work-world.ts";
 

@@ -4,11 +4,10 @@ import path from "node:path";
 import { onTestFinished } from "vitest";
 import { ofOneAccount } from "../../../src/core/engine/deps.ts";
 import { dismissTask } from "../../../src/core/engine/dismiss.ts";
-import { resumeFound } from "../../../src/core/task/resume-task.ts";
-import { intentOf, submitNew } from "../../../src/core/task/submit-and-finish.ts";
-import type { Destination } from "../../../src/task/intent.ts";
-import type { TaskEvent } from "../../../src/task/task.ts";
-import type { Work } from "../../../src/task/intent.ts";
+import { intentOf, submitNew } from "../../../src/core/engine/begin.ts";
+import { continueNamed } from "../../../src/core/engine/continue.ts";
+import type { Destination, Work } from "../../../src/task/intent.ts";
+import type { Line } from "../../../src/task/line.ts";
 import { hurriedClock } from "../../support/fake-clock.ts";
 import { type Answer, type ScriptedProvider, scriptedProvider } from "../../support/scripted-provider.ts";
 import { someProcesses } from "../../support/some-processes.ts";
@@ -37,15 +36,15 @@ export async function workWorld({ answer, work = {}, images = 1, timeoutMs = nul
   const wait = { timeoutMs, schedule: null };
   const generate = () => submitNew({ checked, destination, wait }, world.deps);
   /** A task of the same request that process 2 has begun. */
-  const leave = async (events: readonly TaskEvent[] = [], isAlive = false) => {
+  const leave = async (lines: readonly Line[] = [], isAlive = false) => {
     const { stateFolder, output } = world;
     const options = { provider, work, clock, processes: processes.as(2), stateFolder, output };
     const { deps } = await taskWorld(NOWHERE, options);
     const owned = await deps.ledger.begin(intentOf({ checked, destination, wait }, deps));
     onTestFinished(() => owned.file.close());
-    for (const event of events) await owned.file.record(event);
+    for (const line of lines) await owned.file.record(line);
     if (!isAlive) processes.die(2);
-    return owned.record.id;
+    return owned.task.id;
   };
   /** Another run, of a process of its own. */
   const next = async (id: string, options: Partial<WorkOptions> & { provider?: ScriptedProvider } = {}) => {
@@ -56,7 +55,7 @@ export async function workWorld({ answer, work = {}, images = 1, timeoutMs = nul
   };
   const resume = async (id: string, to: Destination | null = null) => {
     const { deps, record } = await next(id);
-    return resumeFound(record, { wait, destination: to }, ofOneAccount(deps));
+    return continueNamed(record, { wait, destination: to, sends: true }, ofOneAccount(deps));
   };
   const dismiss = async (id: string) => {
     const { deps, record } = await next(id);
@@ -87,9 +86,9 @@ export async function leaveImage(
   id: string,
   world: TaskWorld,
   bytes: Buffer,
-  { request = 0, name = "image.png" } = {},
+  { request = 0, attempt = "1.0", name = "image.png" } = {},
 ): Promise<void> {
-  const folder = world.deps.ledger.work.of(id, request);
+  const folder = world.deps.ledger.work.of(id, request, attempt);
   await mkdir(folder, { recursive: true });
   await writeFile(path.join(folder, name), bytes);
 }
