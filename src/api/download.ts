@@ -4,7 +4,8 @@ import { BlockedAddressError, looksPublic } from "./address.ts";
 import { connectionErrorText } from "./connection-errors.ts";
 import { decoded, isEncoded } from "./decode.ts";
 import type { HttpClient } from "./http-client.ts";
-import { isWorthRetry, parseRetryAfter } from "./retry.ts";
+import { isWorthRetry } from "./retry.ts";
+import { statedWaitMs } from "./stated-wait.ts";
 import { type ByteSink, type ReplyHeaders, TransportError } from "./transport.ts";
 
 /** How one attempt to download a result ended. */
@@ -192,7 +193,7 @@ function readHead(status: number, headers: ReplyHeaders, url: URL, nowMs: number
     return URL.canParse(location, url.href) ? new URL(location, url).href : location;
   }
   if (isWorthRetry(status)) {
-    const retryAfterMs = parseRetryAfter(headers["retry-after"], nowMs);
+    const retryAfterMs = statedWaitMs({ headers }, nowMs);
     return { outcome: "retry", why: `HTTP ${status}`, retryAfterMs };
   }
   return { outcome: "gone", why: `HTTP ${status}` };

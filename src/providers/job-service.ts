@@ -59,7 +59,7 @@ export function jobService(
     jsonIn(reply) === undefined && idInCut(reply, job, form) === null;
   const running = new RunningJobs(form.mostRunning ?? Number.POSITIVE_INFINITY, server.host, deps.clock);
   const poll = async (taskId: string, limitMs: number | undefined, signal: AbortSignal) => {
-    const reply = await form.poll(taskId, polls.stateGetter(taskId, limitMs, signal), polls);
+    const reply = await form.poll(taskId, polls.stateGetter(limitMs, signal), polls);
     if (reply.outcome === "state" && reply.task.status !== "running") running.ended(taskId);
     return reply;
   };
@@ -69,7 +69,8 @@ export function jobService(
       place: (how: WaitHow) =>
         running.place(async (id) => {
           const seen = await poll(id, undefined, how.signal);
-          return seen.outcome === "retry" || (seen.outcome === "state" && seen.task.status === "running");
+          if (seen.outcome === "retry") return seen.isMissing !== true;
+          return seen.outcome === "state" && seen.task.status === "running";
         }, how),
     }),
     submit(job, { signal, onSent, onWarning }) {

@@ -113,6 +113,8 @@ export interface FailedPoll {
   retryAfterMs: number | null;
   /** The network error, if there was no answer at all. */
   connectionError: Error | null;
+  /** The service answered that it has no such job. It is no end of the job: some know one only a moment after its submit. */
+  isMissing?: true;
 }
 
 /** An image that a request has made, before it is checked. */

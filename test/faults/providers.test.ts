@@ -46,7 +46,7 @@ async function paidWorld(form: ServiceForm, script: Partial<Record<Part, Behavio
     double,
     world,
     env,
-    generate: async () => result(await world.run(args, { env })),
+    generate: async (...more: string[]) => result(await world.run([...args, ...more], { env })),
     history: async () => JSON.parse((await world.run(["history", "--json"], { env })).stdout),
     resume: async () => result(await world.resume(paid, { env })),
     /** A process of its own, killed once the double has had a request for this part. */
@@ -235,7 +235,22 @@ describe.each(WITH_JOBS.map((form) => [form.kind, form] as const))("an accepted 
     expect(double.hasLeaked()).toBe(false);
   });
 
-  it.each(["failed", "moderated", "forgotten"] as const)(
+  it("that the service no longer knows is no failure, and ends as its image once it is known again", async () => {
+    let isKnown = false;
+    const forgotten = answers(form.ends?.forgotten.poll ?? (() => response(404, "")));
+    const poll: Behaviour = (request, socket) => (isKnown ? usual(form, "poll") : forgotten)(request, socket);
+    const { double, generate, resume } = await paidWorld(form, { poll });
+    expect(await generate("--timeout", "3s")).toMatchObject({
+      type: "pending",
+      files: [],
+      open: ["accepted"],
+    });
+    isKnown = true;
+    expect(await resume()).toMatchObject(SAVED);
+    expect(double.submits()).toHaveLength(1);
+  });
+
+  it.each(["failed", "moderated"] as const)(
     "that was %s is a failure of which it is not known whether it was charged",
     async (end) => {
       const ends = Object.entries(form.ends?.[end] ?? {}).map(([part, reply]) => [part, answers(reply)]);

@@ -1,7 +1,7 @@
 import { fieldsOf, jsonOrNull } from "../../lib/json.ts";
 import { isJobId, type JobForm, jobService, urlsIn, wordsOf } from "../job-service.ts";
 import type { ServerSetup } from "../kind.ts";
-import type { Fields, Polls } from "../polls.ts";
+import { type Fields, isFailedState, type Polls } from "../polls.ts";
 import type { PolledState, Provider } from "../provider.ts";
 import type { ProviderDeps } from "../provider-deps.ts";
 import { ProviderServer } from "../provider-http.ts";
@@ -54,11 +54,7 @@ function stateOf(said: Fields, polls: Polls): PolledState | null {
       return { status: "running", word: status };
     case "succeeded":
       return polls.finished(urlsIn(output), metrics, said);
-    case "failed":
-    case "canceled":
-    case "aborted":
-      return polls.failed(wordsOf(error) ?? status);
     default:
-      return null;
+      return isFailedState(status) ? polls.failed(wordsOf(error) ?? status) : null;
   }
 }
