@@ -1,5 +1,6 @@
 import { fieldsOf, jsonOrNull } from "../lib/json.ts";
-import { isJobId, type JobForm, jobService, urlsIn, wordsOf } from "./job-service.ts";
+import { imagesIn } from "./found-images.ts";
+import { isJobId, type JobForm, jobService, wordsOf } from "./job-service.ts";
 import { MOST_BFL_JOBS, type ServerSetup } from "./kind.ts";
 import { sizeFields } from "./openai/size.ts";
 import { type Fields, isFailedState, type Polls, type ReadState } from "./polls.ts";
@@ -55,7 +56,7 @@ function stateOf(said: Fields, usage: Fields | null, polls: Polls): ReadState {
   const { status, result, details } = said;
   if (status === "Pending" || status === "Processing" || status === "Preview")
     return { status: "running", word: status };
-  if (status === "Ready") return polls.finished(urlsIn(fieldsOf(result).sample), usage, said);
+  if (status === "Ready") return polls.finished(imagesIn(result), usage, said);
   if (status === "Task not found") return "missing";
   if (!isFailedState(status)) return null;
   const more = wordsOf(details ?? fieldsOf(result).error);

@@ -1,7 +1,8 @@
 import type { HttpReply } from "../api/http-client.ts";
 import { fieldsOf, isJsonObject } from "../lib/json.ts";
 import { readErrorBody } from "./failed-reply.ts";
-import { isJobId, type JobForm, jobService, urlsIn } from "./job-service.ts";
+import { imagesInReply } from "./found-images.ts";
+import { isJobId, type JobForm, jobService } from "./job-service.ts";
 import type { ServerSetup } from "./kind.ts";
 import { lenientJson } from "./lenient-json.ts";
 import { sizeFields } from "./openai/size.ts";
@@ -96,10 +97,7 @@ async function poll(
   if (!isDone) return seen;
   return getState(
     server.ownUrl(response),
-    (said) =>
-      Object.keys(said).length === 0
-        ? null
-        : polls.finished(urlsIn(said.images ?? said.image), metrics, said),
+    (said) => (Object.keys(said).length === 0 ? null : polls.finished(imagesInReply(said), metrics, said)),
     (reply) => failedIn(reply, polls),
   );
 }

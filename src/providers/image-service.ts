@@ -36,7 +36,7 @@ export function answerReader(server: ProviderServer, readAnswer: ReadAnswer): An
   return {
     read(reply, job) {
       if (!isSuccess(reply)) throw server.failure(reply, job.isPaid);
-      const answer = readAnswer(reply);
+      const answer = readAnswer(reply, job);
       if (answer.kind === "cut") throw server.lost(reply.cut ?? "it ended before the image did");
       if (answer.kind === "none") throw replyWithoutImage(answer.body, server.asked(job.isPaid));
       return { outcome: "made", usage: usageIn(answer.usage, server.mask) };
@@ -44,7 +44,7 @@ export function answerReader(server: ProviderServer, readAnswer: ReadAnswer): An
     async images(job) {
       const file = replyFile(job);
       const stored = await readReplyFile(file);
-      const answer = stored && readAnswer(stored);
+      const answer = stored && readAnswer(stored, job);
       // A full disk has not taken its end.
       if ((answer === null || answer.kind === "cut") && isPresent(file))
         throw server.lost(stored?.cut ?? "its end is not on the disk");
@@ -71,7 +71,7 @@ export function imageService(
       const { path, body } = await form.request(job, context);
       return server.post(path, jsonBody(body), job, how);
     });
-  const isCut = (reply: StoredReply) => readAnswer(reply).kind === "cut";
+  const isCut = (reply: StoredReply, job: Job) => readAnswer(reply, job).kind === "cut";
   return {
     ...serverProvider(setup, server, form, { isCut, read }, deps),
     async submit(job, how) {

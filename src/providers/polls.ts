@@ -6,6 +6,7 @@ import { statedWaitMs } from "../api/stated-wait.ts";
 import { fieldsOf } from "../lib/json.ts";
 import { readErrorBody, replyWithoutImage, saysNotCharged } from "./failed-reply.ts";
 import { clauseOf, failedPoll } from "./failures.ts";
+import { urlsInRequest } from "./found-images.ts";
 import { isInline } from "./kept-result.ts";
 import { lenientJson } from "./lenient-json.ts";
 import { type PolledState, type PollReply, ProviderError } from "./provider.ts";
@@ -45,9 +46,12 @@ const NOT_OF_JOB: ReadonlySet<number> = new Set([401, 402, 403, 404, 408, 410, 4
 /** Polls of a service's jobs. A poll that fails never ends a job; only the service's own word does. */
 export class Polls {
   readonly #server: ProviderServer;
+  readonly #sent: ReadonlySet<string>;
 
-  constructor(server: ProviderServer) {
+  /** @param sent URLs that the job's request held, if this process has sent it */
+  constructor(server: ProviderServer, sent: ReadonlySet<string> = new Set()) {
     this.#server = server;
+    this.#sent = sent;
   }
 
   /** The function that sends the requests of one poll of a job. It never throws. */
@@ -81,9 +85,13 @@ export class Polls {
 
   /**
    * A job that the service has finished. A job without a readable image may have been charged, unless a code says otherwise.
+   * @param images URLs of its images, `data:` URLs among them; of those that the request held, none is a result
    * @param usage of the service's own @param said its whole reply
    */
-  finished(urls: string[], usage: unknown, said: unknown): PolledState {
+  finished(images: readonly string[], usage: unknown, said: unknown): PolledState {
+    const { input, request } = fieldsOf(said);
+    const sent = new Set([...this.#sent, ...urlsInRequest([input, request])]);
+    const urls = images.filter((url) => !sent.has(url));
     const asked = this.#server.asked(true);
     const readUsage = usageIn(usage, asked.mask);
     const facts = { status: "completed", ...(readUsage && { usage: readUsage }) } as const;

@@ -1,5 +1,6 @@
 import { fieldsOf, jsonOrNull } from "../../lib/json.ts";
-import { isJobId, type JobForm, jobService, urlsIn, wordsOf } from "../job-service.ts";
+import { imagesIn } from "../found-images.ts";
+import { isJobId, type JobForm, jobService, wordsOf } from "../job-service.ts";
 import type { ServerSetup } from "../kind.ts";
 import { type Fields, isFailedState, type Polls } from "../polls.ts";
 import type { PolledState, Provider } from "../provider.ts";
@@ -53,7 +54,7 @@ function stateOf(said: Fields, polls: Polls): PolledState | null {
     case "queued":
       return { status: "running", word: status };
     case "succeeded":
-      return polls.finished(urlsIn(output), metrics, said);
+      return polls.finished(imagesIn(output), metrics, said);
     default:
       return isFailedState(status) ? polls.failed(wordsOf(error) ?? status) : null;
   }
