@@ -12,8 +12,8 @@ import { type ByteSink, type ReplyHeaders, TransportError } from "./transport.ts
 export type DownloadReply =
   | { outcome: "done" }
   | { outcome: "retry"; why: string; retryAfterMs: number | null }
-  /** This URL no longer works; a new one may. */
-  | { outcome: "gone"; why: string }
+  /** This URL no longer works; a new one may. `isMissing`: its server says that there is no such file, or not for us. */
+  | { outcome: "gone"; why: string; isMissing?: true }
   /** This URL must not be downloaded from. */
   | { outcome: "forbidden"; why: string };
 
@@ -196,5 +196,8 @@ function readHead(status: number, headers: ReplyHeaders, url: URL, nowMs: number
     const retryAfterMs = statedWaitMs({ headers }, nowMs);
     return { outcome: "retry", why: `HTTP ${status}`, retryAfterMs };
   }
-  return { outcome: "gone", why: `HTTP ${status}` };
+  return { outcome: "gone", why: `HTTP ${status}`, ...(MISSING.has(status) && { isMissing: true }) };
 }
+
+/** How servers answer where a signed URL has expired, or the file was deleted. */
+const MISSING: ReadonlySet<number> = new Set([403, 404, 410]);

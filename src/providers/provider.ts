@@ -187,8 +187,8 @@ export interface Provider {
    * @returns whether it says that it has stopped it, or will; null where it does not answer
    */
   cancel?(taskId: string, signal: AbortSignal): Promise<boolean | null>;
-  /** Headers for downloads from its own origin alone: its key. */
-  readonly downloadHeaders?: Readonly<Record<string, string>>;
+  /** Headers for downloads from its own origin alone: its key. Absent: its results are elsewhere, at URLs that expire. */
+  readonly downloadHeaders?: Readonly<Record<string, string>> | undefined;
   /** The names of its models; null where it cannot be asked. @throws ProviderError */
   models?(signal: AbortSignal): Promise<string[] | null>;
   /**

@@ -224,6 +224,14 @@ describe.each(WITH_JOBS.map((form) => [form.kind, form] as const))("an accepted 
     expect(double.submits()).toHaveLength(1);
   });
 
+  it("whose URLs have all expired is said to be gone, and not to be safe", async () => {
+    const { world, env, generate } = await paidWorld(form, { file: answers(() => response(403, "expired")) });
+    expect(await generate()).toMatchObject({ type: "save_failed", files: [] });
+    const { stdout, stderr } = await world.run(["resume", "--json"], { env });
+    expect(stdout + stderr).toContain("has expired");
+    expect(stdout + stderr).not.toContain("It is not lost");
+  });
+
   it.each<[string, Part, Partial<Record<Part, Behaviour>>]>([
     ["is polled", "poll", { poll: inTurn(silence, usual(form, "poll")) }],
     ["is downloaded", "file", { file: inTurn(half(form, "file", false), usual(form, "file")) }],

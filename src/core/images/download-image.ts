@@ -28,8 +28,10 @@ export interface DownloadedImage {
 }
 
 /** An image at a URL, and the id of its task. */
-interface RemoteImage extends Omit<Extract<ImageSource, { kind: "url" }>, "kind"> {
+interface RemoteImage extends Omit<Extract<ImageSource, { kind: "url" }>, "kind" | "freshUrl"> {
   taskId: string;
+  /** null: its provider cannot be asked for a new URL. */
+  freshUrl: (() => Promise<string | null>) | null;
 }
 
 type FetchDeps = Pick<
@@ -67,8 +69,9 @@ export async function downloadImage(
     deps.signal.throwIfAborted();
     if (attempt.outcome === "forbidden") throw notSaved(attempt.why, url);
     if (attempt.outcome === "gone") {
-      const fresh = refreshed ? null : await source.freshUrl();
-      if (fresh === null) throw notSaved(attempt.why, url);
+      const isAsked = refreshed || source.freshUrl === null;
+      const fresh = isAsked ? null : await source.freshUrl?.();
+      if (fresh === null || fresh === undefined) throw gone(attempt, source, url, isAsked);
       refreshed = true;
       url = fresh;
       continue;
@@ -85,8 +88,21 @@ export async function downloadImage(
 /** As much of a URL as a message shows: a `data:` URL is as long as its image. */
 const LONGEST_URL = 200;
 
-function notSaved(why: string, url: string): DownloadFailedError {
-  return new DownloadFailedError(`${why} (${shortened(withoutQuery(url), LONGEST_URL)})`);
+function notSaved(why: string, url: string, isFinal = false): DownloadFailedError {
+  return new DownloadFailedError(`${why} (${shortened(withoutQuery(url), LONGEST_URL)})`, { isFinal });
+}
+
+/** @param isFinal whether its provider was asked for a new URL, or cannot be: no later try would find it then */
+function gone(
+  { why, isMissing }: Extract<DownloadReply, { outcome: "gone" }>,
+  { headers }: RemoteImage,
+  url: string,
+  isFinal: boolean,
+): DownloadFailedError {
+  if (!isMissing) return notSaved(why, url);
+  // A file of the provider itself, to which its headers go, has no signature that could expire.
+  const what = headers === undefined ? "its URL has expired" : "it is no longer there";
+  return notSaved(`${what}, ${why}`, url, isFinal);
 }
 
 type Attempt = DownloadedImage | Exclude<DownloadReply, { outcome: "done" }>;

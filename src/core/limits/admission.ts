@@ -114,8 +114,8 @@ export class AdmittedRequests implements AdmittedProvider {
     return this.#admission.provider.limits;
   }
 
-  get downloadHeaders(): Readonly<Record<string, string>> {
-    return this.#admission.provider.downloadHeaders ?? {};
+  get downloadHeaders(): Readonly<Record<string, string>> | undefined {
+    return this.#admission.provider.downloadHeaders;
   }
 
   /** Waits for the ticket of the next submit. */

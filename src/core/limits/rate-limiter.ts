@@ -93,7 +93,7 @@ export function withLimitedPolls(provider: Provider, deps: RateLimiterDeps): Pro
   return {
     version: 1,
     limits: provider.limits,
-    downloadHeaders: provider.downloadHeaders ?? {},
+    downloadHeaders: provider.downloadHeaders,
     ...(provider.place && { place: provider.place.bind(provider) }),
     submit: (...args) => provider.submit(...args),
     recover: async (...args) => (await provider.recover?.(...args)) ?? null,
