@@ -1,6 +1,7 @@
 import { isPresent } from "../lib/durable.ts";
 import type { ReadAnswer } from "./answer.ts";
 import { replyWithoutImage } from "./failed-reply.ts";
+import { warningsOn } from "./flagged.ts";
 import { settledWithReply } from "./kept-reply.ts";
 import type { ServerSetup } from "./kind.ts";
 import { type ModelList, modelsAt, withModels } from "./list-models.ts";
@@ -9,7 +10,7 @@ import type { Job, Provider, SubmitHow, SubmitReply } from "./provider.ts";
 import type { ProviderDeps } from "./provider-deps.ts";
 import type { ProviderServer } from "./provider-http.ts";
 import type { ReferenceDeps } from "./reference-files.ts";
-import { isSuccess, readReplyFile, replyFile, type StoredReply } from "./reply-file.ts";
+import { isSuccess, jsonIn, readReplyFile, replyFile, type StoredReply } from "./reply-file.ts";
 import { type RequestForm, serverProvider } from "./server-provider.ts";
 import { usageIn } from "./usage.ts";
 
@@ -80,7 +81,9 @@ export function imageService(
         const context = { ...deps, generatorUrl: new URL(setup.url), signal };
         const reply = await send(job, { ...how, onSent }, context);
         try {
-          return read(reply, job);
+          const outcome = read(reply, job);
+          for (const warning of warningsOn(jsonIn(reply), server.host)) how.onWarning?.(warning);
+          return outcome;
         } catch (error) {
           throw models ? await withModels(error, reply, server, models, signal) : error;
         }

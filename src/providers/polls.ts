@@ -6,6 +6,7 @@ import { statedWaitMs } from "../api/stated-wait.ts";
 import { fieldsOf } from "../lib/json.ts";
 import { readErrorBody, replyWithoutImage, saysNotCharged } from "./failed-reply.ts";
 import { clauseOf, failedPoll } from "./failures.ts";
+import { warningsOn } from "./flagged.ts";
 import { urlsInRequest } from "./found-images.ts";
 import { isInline } from "./kept-result.ts";
 import { lenientJson } from "./lenient-json.ts";
@@ -94,7 +95,12 @@ export class Polls {
     const urls = images.filter((url) => !sent.has(url));
     const asked = this.#server.asked(true);
     const readUsage = usageIn(usage, asked.mask);
-    const facts = { status: "completed", ...(readUsage && { usage: readUsage }) } as const;
+    const warnings = warningsOn(said, asked.host);
+    const facts = {
+      status: "completed",
+      ...(readUsage && { usage: readUsage }),
+      ...(warnings.length > 0 && { warnings }),
+    } as const;
     if (urls.length > 0 && !urls.some(isInline)) return { ...facts, urls };
     const text = JSON.stringify(said);
     const none = urls.length > 0 ? null : replyWithoutImage(text, asked);

@@ -87,7 +87,11 @@ export interface UnknownReply {
 export type PolledState =
   /** `ahead`: how many others run or wait before it there, where that is known. */
   | { status: "running"; word: string | null; ahead?: number }
-  | ({ status: "completed"; usage?: Usage } & ({ urls: string[] } | { urls: []; unread: UnreadResult }))
+  /** `warnings`: sentences about the images, which are saved all the same. */
+  | ({ status: "completed"; usage?: Usage; warnings?: readonly string[] } & (
+      | { urls: string[] }
+      | { urls: []; unread: UnreadResult }
+    ))
   /** `why`: the provider's words. `charged`: what is known for certain, if anything is. */
   | { status: "failed"; errorCode: string | null; why?: string; charged?: "no" };
 

@@ -275,3 +275,27 @@ describe.each(WITH_JOBS.map((form) => [form.kind, form] as const))("an accepted 
     },
   );
 });
+
+const FLAGGED = { seed: 7, has_nsfw_concepts: [true] };
+const WARNING = "marks an image as not safe for work";
+
+it("an image that fal marks as not safe for work is saved, with a warning in text, JSON and a batch", async () => {
+  const result: Behaviour = (request, socket) => {
+    const url = `http://${request.headers.host}/files/image-1.png`;
+    socket.write(json({ images: [{ url }], ...FLAGGED }));
+  };
+  const { world, env } = await paidWorld(FAL, { result });
+  const args = ["generate", "a fox", "--generator-paid", "--model", FAL.model];
+  const text = await world.run([...args, "--output", `${world.out}/text/`], { env });
+  expect({ code: text.code, stderr: text.stderr }).toEqual({
+    code: 0,
+    stderr: expect.stringContaining(WARNING),
+  });
+  const asJson = await world.run([...args, "--json", "--output", `${world.out}/json/`], { env });
+  expect(JSON.parse(asJson.stdout).warnings).toEqual([expect.stringContaining(WARNING)]);
+  const prompts = await world.manifest(["a fox", "a hare"]);
+  const flags = `--model ${FAL.model} --generator-paid --yes`.split(" ");
+  const batch = await world.run(["batch", prompts, "--output", `${world.out}/batch/`, ...flags], { env });
+  expect(batch.code).toBe(0);
+  expect(batch.stdout + batch.stderr).toContain(WARNING);
+});

@@ -61,6 +61,19 @@ it("reads a result of one image", async () => {
   expect(await state(await accepted())).toMatchObject({ urls: ["https://v3.fal.media/x.png"] });
 });
 
+it.each([
+  [{ has_nsfw_concepts: [false, true] }, true],
+  [{ images: [{ url: "https://a.example/1.png", is_nsfw: true }] }, true],
+  [{ has_nsfw_concepts: [false] }, false],
+  [{ nsfw: null }, false],
+])("warns of an image that is marked as not safe for work: %j is %s", async (flags, isMarked) => {
+  const said = { images: [{ url: "https://a.example/1.png" }], ...flags };
+  const { accepted, state } = await serviceWorld(FAL, { result: answers(() => json(said)) });
+  const warnings = [expect.stringContaining("not safe for work")];
+  expect(await state(await accepted())).toMatchObject({ status: "completed", ...(isMarked && { warnings }) });
+  if (!isMarked) expect(await state(await accepted())).not.toHaveProperty("warnings");
+});
+
 it("records all three addresses of a job where they do not follow from one", async () => {
   const { accepted, state, double, cancel } = await serviceWorld(FAL, {
     submit: answers((origin) =>

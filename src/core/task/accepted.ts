@@ -22,12 +22,14 @@ import type { TaskWriter } from "./task-writer.ts";
 
 /**
  * Waits for the requests of a task that its provider has accepted, together, and records how each ends.
+ * @param onWarning is called with what the provider says about their images
  * @returns why they are not waited for any longer; null where all have ended
  */
 export async function awaitAccepted(
   writer: TaskWriter,
   { timeoutMs, schedule }: WaitSettings,
   deps: TaskDeps,
+  onWarning: (message: string) => void = () => {},
 ): Promise<ImggenError | null> {
   const { taskId, requestMs } = workOf(writer.record);
   const waiting = acceptedIn(writer.record).map(async ({ state, index }) => {
@@ -60,6 +62,8 @@ export async function awaitAccepted(
     const waited = isAsked ? await waitWith(deps.signal) : result;
     // After a signal it may still be asked to stop.
     if (waited.outcome !== "interrupted") unlist();
+    const { task } = waited.outcome === "ended" ? waited : { task: null };
+    for (const warning of task?.status === "completed" ? (task.warnings ?? []) : []) onWarning(warning);
     return recordWait(writer, index, waited, deps);
   });
   const stops = await Promise.all(waiting);

@@ -38,7 +38,7 @@ export async function workOff(
   const stop =
     kept ??
     (await runRequests(writer, spec, deps)) ??
-    (wait === null ? null : await awaitAccepted(writer, wait, deps));
+    (wait === null ? null : await awaitAccepted(writer, wait, deps, onWarning));
   if (kept) await endAll(writer, { outcome: "not_sent", error: kept }, deps);
   const report = { ...factsOf(writer.record), warnings: [...warnings, ...said] };
   if (writer.record.state.name === "completed" && stop === null && wait !== null)

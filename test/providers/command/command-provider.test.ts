@@ -420,7 +420,7 @@ function isRunning(pid: number): boolean {
 }
 
 it.each([true, false])("refuses an image of more than 100 MiB at once, paid: %s", async (isPaid) => {
-  const { generate } = await script(`${COPY}; truncate -s 8G "$1"`);
+  const { generate } = await script(`${COPY}; truncate -s 101M "$1"`);
   const { what, message, job, reply } = await generate({ isPaid });
   expect({ what, message }).toEqual({
     what: "unknown",
