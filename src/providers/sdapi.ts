@@ -1,7 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 import { fieldsOf, isJsonObject, jsonOrNull } from "../lib/json.ts";
 import { isAmong } from "../models/check-request.ts";
-import { type Answer, answerOf, base64Image, base64Images } from "./answer.ts";
+import { type Answer, answerOf, base64Image, base64Images, imagesElsewhere } from "./answer.ts";
 import { type ImageForm, imageService } from "./image-service.ts";
 import type { ServerSetup } from "./kind.ts";
 import { jsonBody } from "./post-body.ts";
@@ -65,10 +65,13 @@ function modelNames(list: unknown): string[] | null {
   return names.filter((name) => typeof name === "string");
 }
 
-function readAnswer(reply: StoredReply): Answer {
+function readAnswer(reply: StoredReply, job: Job): Answer {
   const json = jsonIn(reply);
   if (json === undefined) return { kind: "cut" };
-  return answerOf(base64Images([fieldsOf(json).images].flat()), null, reply.body.toString("utf8"));
+  const said = fieldsOf(json);
+  const images = base64Images([said.images].flat());
+  const found = images.length > 0 ? images : imagesElsewhere(said, job);
+  return answerOf(found, null, reply.body.toString("utf8"));
 }
 
 /** Some of these servers refuse several reference images, and some ignore all but the first. */

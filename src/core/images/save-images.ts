@@ -69,7 +69,8 @@ function surplusWarning(sources: readonly ImageSource[], mostImages: number): st
 function severalFailed(failures: readonly DownloadFailedError[], images: number): SaveFailedError {
   const reasons = failures.map(({ reason }) => reason).join("; ");
   const message = `${failures.length} of ${images} images could not be downloaded: ${reasons}.`;
-  return new SaveFailedError(message, { charged: "yes", cause: failures[0] });
+  const hint = failures.every((failure) => failure.hint !== null) ? failures[0]?.hint : undefined;
+  return new SaveFailedError(message, { charged: "yes", cause: failures[0], hint: hint ?? undefined });
 }
 
 /**
@@ -124,7 +125,7 @@ function staged(
   const found = source.kind === "url" ? source : source.image;
   if (found.kind !== "url") return writeImage(found, temporary, deps);
   deps.onProgress({ type: "downloading", taskId, index: at + 1, count: sources.length });
-  const freshUrl = source.kind === "url" ? source.freshUrl : async () => null;
+  const freshUrl = source.kind === "url" ? source.freshUrl : null;
   return downloadImage({ ...found, taskId, freshUrl }, temporary, deps);
 }
 

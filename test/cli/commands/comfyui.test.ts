@@ -45,6 +45,15 @@ describe("generate with ComfyUI", () => {
     expect(history.document).toMatchObject([{ service: `comfyui:${double.url}` }]);
   });
 
+  it("says of an image that was deleted at the server that it is no longer there", async () => {
+    const { json, double } = await comfyWorld();
+    double.areFilesGone = true;
+    const { code, document } = await json(FOX);
+    expect([code, document.error?.type]).toEqual([8, "save_failed"]);
+    expect(document.error?.message).toContain("it is no longer there, HTTP 404");
+    expect(document.error?.hint).not.toContain("It is not lost");
+  });
+
   it("saves all images, and warns that there are more than requested", async () => {
     const { json } = await comfyWorld({ images: 4 });
     const { document } = await json(FOX);

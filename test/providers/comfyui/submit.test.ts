@@ -1,5 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { jobIdOf } from "../../../src/providers/comfyui/job-id.ts";
 import { workflow } from "../../support/comfyui.ts";
@@ -176,7 +177,35 @@ describe("a job whose reply is lost", () => {
     expect(reply).toMatchObject({ outcome: "unknown", isAskable: true });
   });
 
-  it("is unknown where the server does not know it", async () => {
+  it("is found where it arrives late, behind a proxy that broke off", async () => {
+    const { submit, double } = await comfyWorld({ isHeld: true });
+    const queue = { queue_running: [], queue_pending: [] };
+    double.cuts = (_method, target) => {
+      if (target !== "/prompt") return false;
+      double.instead.set("queue", queue);
+      setTimeout(() => double.instead.delete("queue"), 500);
+      return true;
+    };
+    const { job, reply } = await submit({ model: "dream" });
+    expect(reply).toEqual({ outcome: "accepted", taskId: jobIdOf(job) });
+    expect(double.submits.length).toBe(1);
+  });
+
+  it("is looked for by a later process where this one is stopped before that is certain", async () => {
+    const { job, provider, double } = await comfyWorld();
+    double.cuts = (_method, target) => {
+      if (target === "/prompt") double.restart();
+      return target === "/prompt";
+    };
+    const stop = new AbortController();
+    const asked = provider.submit(await job({ model: "dream" }), { ...ALONE, signal: stop.signal });
+    while (!double.requests.some(({ target }) => target === "/prompt")) await sleep(5);
+    await sleep(100);
+    stop.abort(new Error("Ctrl-C"));
+    expect(await asked).toMatchObject({ outcome: "unknown", isAskable: true });
+  });
+
+  it("is unknown once the server has said for 30 s that it does not know it", async () => {
     const { submit, double } = await comfyWorld({ isHeld: true });
     double.cuts = (_method, target) => {
       if (target === "/prompt") double.restart();

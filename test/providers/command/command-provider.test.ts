@@ -418,3 +418,14 @@ function isRunning(pid: number): boolean {
     return false;
   }
 }
+
+it.each([true, false])("refuses an image of more than 100 MiB at once, paid: %s", async (isPaid) => {
+  const { generate } = await script(`${COPY}; truncate -s 101M "$1"`);
+  const { what, message, job, reply } = await generate({ isPaid });
+  expect({ what, message }).toEqual({
+    what: "unknown",
+    message: "the command's image is larger than 100 MiB",
+  });
+  // What was paid for is kept.
+  expect(reply).toMatchObject({ kept: isPaid ? scratchOf(job) : null });
+});
