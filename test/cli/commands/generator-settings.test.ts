@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { CANARY } from "../../support/canary.ts";
+import { commandWorld } from "../../support/command-world.ts";
 import { type GeneratorWorld, generatorWorld, refuses } from "../../support/generator-world.ts";
 import { response } from "../../support/scripted-server.ts";
 import { storedSettings, withConfig } from "../../support/settings-file.ts";
@@ -312,5 +313,66 @@ describe("a key in a query", () => {
     expect((await world.run(["config", "get", "generator"], { env })).stdout).toBe(
       "https://images.example/v1?…\n",
     );
+  });
+});
+
+describe("a key", () => {
+  const KINDS = [
+    ["openai", "IMGGEN_GENERATOR_KEY"],
+    ["sdapi", "IMGGEN_GENERATOR_KEY"],
+    ["fal", "FAL_KEY"],
+    ["replicate", "REPLICATE_API_TOKEN"],
+    ["bfl", "BFL_API_KEY"],
+    ["gemini", "GEMINI_API_KEY"],
+  ] as const;
+
+  it.each(KINDS)(
+    "for %s with a zero-width or no-break space inside is refused, with %s named",
+    async (kind, variable) => {
+      const world = await generatorWorld();
+      const spec = variable === "IMGGEN_GENERATOR_KEY" ? `${kind}:${world.generator.origin}` : kind;
+      for (const character of ["\u200b", "\u00a0", "\ufeff"]) {
+        const env = { IMGGEN_GENERATOR: spec, [variable]: `key-of${character}ada-1234` };
+        const { code, document } = await world.json(["generate", "a fox", "-m", "a/b"], { env });
+        expect([code, document.error?.message]).toEqual([
+          2,
+          expect.stringMatching(`^${variable} holds an invisible`),
+        ]);
+      }
+      expect(world.generator.requests).toEqual([]);
+    },
+  );
+
+  it("is sent without the invisible characters that were pasted around it", async () => {
+    const world = await generatorWorld();
+    const env = { IMGGEN_GENERATOR_KEY: "\u200b\u00a0key-of-ada-1234\ufeff" };
+    expect(await world.run(["generate", "a fox"], { env })).toMatchObject({ code: 0 });
+    expect(world.generator.submits()[0]?.headers.authorization).toBe("Bearer key-of-ada-1234");
+  });
+
+  it("of fal, which has a colon, cannot hold a character beyond Latin-1", async () => {
+    const world = await generatorWorld();
+    const env = { IMGGEN_GENERATOR: "fal", FAL_KEY: "id:ключ", IMGGEN_GENERATOR_KEY: undefined };
+    const { code, document } = await world.json(["generate", "a fox", "-m", "fal-ai/flux/dev"], { env });
+    expect([code, document.error?.message]).toEqual([2, expect.stringContaining("FAL_KEY cannot be sent")]);
+    const other = { ...env, FAL_KEY: undefined, IMGGEN_GENERATOR_KEY: "id:ключ" };
+    const again = await world.json(["generate", "a fox", "-m", "fal-ai/flux/dev"], { env: other });
+    expect([again.code, again.document.error?.message]).toEqual([
+      2,
+      expect.stringContaining("beyond Latin-1"),
+    ]);
+  });
+
+  it("of the service is sent without invisible characters around it, and refused with one inside", async () => {
+    const { json, server } = await commandWorld({}, { IMGGEN_API_KEY: `\u00a0${CANARY}\u200b` });
+    expect((await json(["generate", "a fox"])).code).toBe(0);
+    expect(server.submits()[0]?.headers.authorization).toBe(`Bearer ${CANARY}`);
+    const { code, document } = await json(["generate", "a fox"], {
+      env: { IMGGEN_API_KEY: "sk-ca\u00adnary" },
+    });
+    expect([code, document.error?.message]).toEqual([
+      2,
+      expect.stringMatching("^IMGGEN_API_KEY holds an invisible"),
+    ]);
   });
 });
