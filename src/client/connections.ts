@@ -170,6 +170,7 @@ export class Connections {
       requestTimeoutMs: this.#requestTimeoutMs,
     });
     const topUpHint = isSandbox(serviceUrl, apiKey) ? SANDBOX_TOP_UP : null;
-    return { identity, provider, downloads, serviceUrl, topUpHint, maskKey: keyMasker(apiKey) };
+    const maskKey = keyMasker(apiKey);
+    return { identity, provider, downloads, serviceUrl, topUpHint, maskKey, maskUrl: maskKey };
   }
 }

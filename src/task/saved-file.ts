@@ -2,7 +2,7 @@
 export interface SavedFile {
   /** Absolute; null for bytes that went to standard output. */
   path: string | null;
-  /** The whole result URL, its query included; null where there was none: a provider has sent the image itself. */
+  /** The whole result URL, its query included, with the provider's key masked; null where there was none: a provider has sent the image itself. */
   url: string | null;
   mediaType: string;
   bytes: number;

@@ -65,18 +65,18 @@ export async function downloadImage(
     const attempt = await downloads.run(() => cleanAttempt({ ...source, url }, temporary, deps));
     if ("image" in attempt) return attempt;
     deps.signal.throwIfAborted();
-    if (attempt.outcome === "forbidden") throw notSaved(attempt.why, url);
+    if (attempt.outcome === "forbidden") throw notSaved(attempt.why, url, deps);
     if (attempt.outcome === "gone") {
       const fresh = refreshed ? null : await source.freshUrl();
-      if (fresh === null) throw notSaved(attempt.why, url);
+      if (fresh === null) throw notSaved(attempt.why, url, deps);
       refreshed = true;
       url = fresh;
       continue;
     }
     failures += 1;
-    if (failures >= DOWNLOAD.attempts) throw notSaved(`${attempt.why}, ${failures} times`, url);
+    if (failures >= DOWNLOAD.attempts) throw notSaved(`${attempt.why}, ${failures} times`, url, deps);
     const delayMs = backoffMs(DOWNLOAD, failures, attempt.retryAfterMs, deps.random);
-    if (delayMs > MOST_PATIENCE_MS) throw notSaved(`${attempt.why}, try again later`, url);
+    if (delayMs > MOST_PATIENCE_MS) throw notSaved(`${attempt.why}, try again later`, url, deps);
     deps.onProgress({ type: "download_retry", taskId: source.taskId, why: attempt.why, delayMs });
     await deps.clock.sleep(delayMs, deps.signal);
   }
@@ -85,8 +85,13 @@ export async function downloadImage(
 /** As much of a URL as a message shows: a `data:` URL is as long as its image. */
 const LONGEST_URL = 200;
 
-function notSaved(why: string, url: string): DownloadFailedError {
-  return new DownloadFailedError(`${why} (${shortened(withoutQuery(url), LONGEST_URL)})`);
+function notSaved(
+  why: string,
+  url: string,
+  { connection }: Pick<FetchDeps, "connection">,
+): DownloadFailedError {
+  const shown = shortened(connection.maskUrl(withoutQuery(url)), LONGEST_URL);
+  return new DownloadFailedError(`${why} (${shown})`);
 }
 
 type Attempt = DownloadedImage | Exclude<DownloadReply, { outcome: "done" }>;

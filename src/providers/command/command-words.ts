@@ -58,6 +58,11 @@ function holds(words: readonly string[], name: string): boolean {
   return words.some((word) => word.includes(`{${name}}`));
 }
 
+/** Whether a command gets the prompt as an argument. */
+export function hasPrompt(words: readonly string[]): boolean {
+  return holds(words, "prompt");
+}
+
 /** Names in braces that are not placeholders. */
 function namesIn(words: readonly string[]): string[] {
   const found = [...words.join(" ").matchAll(/\{([\w-]+)\}/g)].map(([, name = ""]) => name);

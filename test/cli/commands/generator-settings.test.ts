@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { CANARY } from "../../support/canary.ts";
 import { commandWorld } from "../../support/command-world.ts";
 import { type GeneratorWorld, generatorWorld, refuses } from "../../support/generator-world.ts";
+import { PICTURE } from "../../support/images.ts";
 import { response } from "../../support/scripted-server.ts";
 import { storedSettings, withConfig } from "../../support/settings-file.ts";
 
@@ -375,4 +376,25 @@ describe("a key", () => {
       expect.stringMatching("^IMGGEN_API_KEY holds an invisible"),
     ]);
   });
+});
+
+it("a key in a result URL is masked in every output and in the saved file, and other queries stay", async () => {
+  const world = await generatorWorld(
+    (request, socket) => {
+      if (request.target.includes("/files/")) return void socket.write(response(200, PICTURE));
+      const url = `http://${request.headers.host}/files/fox.png?signature=abc&token=${CANARY}`;
+      socket.write(response(200, JSON.stringify({ data: [{ url }] })));
+    },
+    response(200, PICTURE),
+  );
+  const env = { IMGGEN_GENERATOR_KEY: CANARY };
+  const generate = ["generate", "a fox", "-m", "flux", "--no-validate", "--verbose", "--sidecar"];
+  const { code, stderr, document } = await world.json(generate, { env });
+  expect(code).toBe(0);
+  expect(document.files?.[0]?.url).toMatch(/\/files\/fox.png\?signature=abc&token=sk-…2046$/);
+  const { document: history } = await world.json(["history"], { env });
+  const { stdout: shown } = await world.run(["show", String(document.files?.[0]?.path)], { env });
+  const documents = JSON.stringify([document, history]);
+  for (const text of [documents, stderr, shown]) expect(text).not.toContain(CANARY);
+  expect(world.generator.requests.find(({ target }) => target.includes("/files/"))?.target).toContain(CANARY);
 });

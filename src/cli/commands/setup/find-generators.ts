@@ -57,11 +57,6 @@ export const LOCAL_PORTS: readonly number[] = [
   ...new Set(LOCAL_KINDS.flatMap(({ local }) => local.ports)),
 ].sort((one, other) => one - other);
 
-/** The variables that hold the services' keys. */
-export const KEY_VARIABLES: readonly string[] = Object.values(KINDS).flatMap(
-  ({ keyVariables }) => keyVariables,
-);
-
 /**
  * Finds servers on ports of this machine, all at once. No key is sent. An invalid answer is no error.
  * @throws the signal's reason
