@@ -69,7 +69,7 @@ export function imageService(
     form.send ??
     (async (job, how, context) => {
       const { path, body } = await form.request(job, context);
-      return server.post(path, jsonBody(body), job, how);
+      return server.post(path, jsonBody(body, setup.options.fieldNames.seed), job, how);
     });
   const isCut = (reply: StoredReply) => readAnswer(reply).kind === "cut";
   return {

@@ -76,7 +76,10 @@ export function jobService(
       const context = { ...deps, generatorUrl: new URL(setup.url), signal, onWarning };
       const sent = async (onSent: () => void) => {
         const { path, body } = await form.request(job, context);
-        const reply = read(await server.post(path, jsonBody(body), job, { signal, onSent }), job);
+        const reply = read(
+          await server.post(path, jsonBody(body, setup.options.fieldNames.seed), job, { signal, onSent }),
+          job,
+        );
         if (reply.outcome === "accepted") running.began(reply.taskId);
         return reply;
       };

@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import type { ErrorType } from "../lib/error-types.ts";
-import { isJsonObject, jsonOrNull } from "../lib/json.ts";
+import { isJsonObject, isJsonValue, type JsonValue, jsonOrNull } from "../lib/json.ts";
 import type { ProcessIdentity } from "../lib/processes.ts";
 import type { SaveOptions } from "../task/intent.ts";
 import type { EventType, OfRequest, TaskEvent } from "../task/lifecycle.ts";
@@ -47,7 +47,7 @@ const savedFile = z.object({
   width: z.number(),
   height: z.number(),
   originalSha256: z.exactOptional(text),
-  seed: z.exactOptional(z.number()),
+  seed: z.exactOptional(z.union([z.number(), text])),
 } satisfies Fields<SavedFile>);
 /** Earlier releases noted neither boot, namespace nor thread, nor until when they would be submitting. */
 const owner = z.object({
@@ -60,7 +60,7 @@ const owner = z.object({
 } satisfies Fields<ProcessIdentity>);
 
 /** Values that JSON has and a line does not judge further. */
-const scalar = z.union([text, z.number(), z.boolean()]);
+const jsonValue = z.custom<JsonValue>((value) => isJsonValue(value));
 const work = z.object({
   taskId: text,
   isPaid: z.boolean(),
@@ -71,7 +71,7 @@ const work = z.object({
     width: z.number(),
     height: z.number(),
     sizeForm: z.nullable(z.enum(["WxH", "width,height", "aspect_ratio"])),
-    fields: z.record(text, scalar),
+    fields: z.record(text, jsonValue),
     seedField: z.exactOptional(text),
     package: z.exactOptional(text),
     workflow: z.exactOptional(text),

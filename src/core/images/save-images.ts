@@ -1,6 +1,7 @@
 import path from "node:path";
 import { makeFolder } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
+import { nextSeed, type WholeNumber } from "../../lib/exact-integer.ts";
 import { inspectBytes } from "../../lib/image/inspect.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import { listed } from "../../lib/short-text.ts";
@@ -116,7 +117,7 @@ async function saveImage(
   const fetched = copied ?? (await staged(source, at, temporary, spec, deps));
   const placed = await placeImage(fetched, index, spec, result, deps);
   const seed = spec.request?.seed;
-  const file = savedFile(placed.image, placed.path, seed === undefined ? undefined : seed + at, deps);
+  const file = savedFile(placed.image, placed.path, seed === undefined ? null : nextSeed(seed, at), deps);
   result.warnings.push(...placed.warnings);
   // Before the image is recorded: if the process is killed in between, resuming the task writes it.
   const why = await writeSidecar(file, temporary, spec, deps);
@@ -181,7 +182,7 @@ async function removeLeftovers(folder: string, kind: OwnedKind, { ledger, clock 
 function savedFile(
   { url, image, bytes, sha256, originalSha256 }: DownloadedImage,
   file: string | null,
-  seed: number | undefined,
+  seed: WholeNumber | null,
   { connection }: Pick<TaskDeps, "connection">,
 ): SavedFile {
   const { mediaType, width, height } = image;
@@ -195,7 +196,7 @@ function savedFile(
     width,
     height,
     ...original,
-    ...(seed !== undefined && { seed }),
+    ...(seed !== null && { seed }),
   };
 }
 

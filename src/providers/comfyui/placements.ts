@@ -1,3 +1,4 @@
+import { stringifyExact } from "../../lib/exact-integer.ts";
 import { listed, shortened } from "../../lib/short-text.ts";
 import { type ProviderError, unsendable } from "../provider.ts";
 import { type Graph, type GraphNode, nodeName, nodesTitled } from "./graph.ts";
@@ -46,7 +47,7 @@ const LONGEST_SHOWN = 200;
 export function placementLines(graph: Graph, placements: readonly Placement[]): string[] {
   return placements.map(({ id, input, value }) => {
     const node = graph.get(id);
-    const shown = shortened(JSON.stringify(value), LONGEST_SHOWN);
+    const shown = shortened(stringifyExact(value), LONGEST_SHOWN);
     return `node ${node ? nodeName(id, node) : id} (${node?.class_type}).${input} = ${shown}`;
   });
 }
@@ -78,12 +79,17 @@ function filledPlaceholders(
         whole === text
           ? valueAt(braced ?? percent ?? "", id, node)
           : text.replace(pattern, (_whole, braces, percents) =>
-              String(valueAt(braces ?? percents, id, node)),
+              textOf(valueAt(braces ?? percents, id, node)),
             );
       placements.push({ id, input, value });
     }
   }
   return { placements, names };
+}
+
+/** A value within a text. */
+function textOf(value: Value): string {
+  return typeof value === "object" ? stringifyExact(value) : String(value);
 }
 
 const FLAGS: ReadonlyMap<string, string> = new Map([

@@ -136,7 +136,12 @@ export function shownCommand(
 }
 
 function textsOf(fields: Job["options"]["fields"]): Record<string, string> {
-  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value)]));
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      typeof value === "object" ? JSON.stringify(value) : String(value),
+    ]),
+  );
 }
 
 /** What a job asks for that a command has no place for, as a sentence; null for nothing. */
