@@ -18,7 +18,7 @@ export interface Placement extends Place {
 export function placementsIn(graph: Graph, wanted: Wanted): Placement[] {
   const filled = filledPlaceholders(graph, wanted.values);
   const found = [...wanted.needed]
-    .filter((name) => !filled.names.has(name))
+    .filter((name) => !filled.names.has(name) && !(wanted.optional.has(name) && hasNoPlace(graph, name)))
     .flatMap((name) =>
       placesOf(graph, name).map((place) => ({ ...place, value: valueFor(wanted, name), name })),
     );
@@ -29,6 +29,16 @@ export function placementsIn(graph: Graph, wanted: Wanted): Placement[] {
     all.map(({ id, input, value }) => [JSON.stringify([id, input]), { id, input, value }]),
   );
   return [...last.values()];
+}
+
+/** Whether nothing in a workflow could be what a name stands for. */
+export function hasNoPlace(graph: Graph, name: string): boolean {
+  const places = [titledPlaces, linkedPlaces, candidates].flatMap((find) => find(graph, name));
+  const isPlaceholder = ({ inputs }: GraphNode) =>
+    Object.values(inputs).some(
+      (text) => typeof text === "string" && (text.includes(`{${name}}`) || text.includes(`%${name}%`)),
+    );
+  return places.length === 0 && ![...graph.values()].some(isPlaceholder);
 }
 
 /** A workflow with everything in its place. */

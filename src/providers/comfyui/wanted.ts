@@ -13,6 +13,8 @@ export interface Wanted {
   values: ReadonlyMap<string, Value>;
   /** What must find a place, by its name. */
   needed: ReadonlySet<string>;
+  /** Names among these that may have no place: an upscaler has neither prompt nor seed. */
+  optional: ReadonlySet<string>;
   /** What the user has set of one node's input: `3.steps`, `Title.steps`. */
   direct: readonly (readonly [string, Value])[];
 }
@@ -48,6 +50,8 @@ export function wantedOf(job: JobParts, images: readonly string[]): Wanted {
     // A negative prompt that is not there is empty.
     values: new Map([["negative", ""], ...size, ...needed]),
     needed: new Set(asked.map(([name]) => name)),
+    // Without a reference image, a workflow that has no place for the prompt is a mistake.
+    optional: new Set(images.length === 0 ? [] : seed === undefined ? ["prompt", "seed"] : ["prompt"]),
     direct: Object.entries(fields)
       .filter(([name]) => isDirect(name))
       .map(([name, value]) => [name, SEED_INPUT.test(name) ? exactSeed(value) : value] as const),

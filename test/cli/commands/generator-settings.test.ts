@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { automatic1111 } from "../../support/automatic1111.ts";
 import { CANARY } from "../../support/canary.ts";
+import { comfyDouble } from "../../support/comfyui.ts";
 import { commandWorld } from "../../support/command-world.ts";
 import { type GeneratorWorld, generatorWorld, refuses } from "../../support/generator-world.ts";
 import { PICTURE } from "../../support/images.ts";
@@ -193,6 +195,31 @@ describe("doctor", () => {
       status: "warning",
       message: expect.stringMatching(/its list of models answers 404\. Is the address right\?$/),
     });
+  });
+
+  it("names the kind of a server that is not of the kind that is set", async () => {
+    const world = await generatorWorld();
+    const [comfy, forge] = [await comfyDouble(), await automatic1111()];
+    for (const [spec, other] of [
+      [comfy.url, `comfyui:${comfy.url}`],
+      [`sdapi:${comfy.url}`, `comfyui:${comfy.url}`],
+      [`comfyui:${forge.origin}`, `sdapi:${forge.origin}`],
+    ] as const) {
+      const { code, check } = await checked(world, ["--generator", spec]);
+      expect([code, check("service")]).toMatchObject([
+        expect.any(Number),
+        { status: "failed", message: expect.stringMatching(new RegExp(`answers, but as ${other} does\\.$`)) },
+      ]);
+    }
+    expect((await checked(world, ["--generator", `comfyui:${comfy.url}`])).check("service")).toMatchObject({
+      status: "ok",
+    });
+  });
+
+  it("says that a server which answers 401 is there, and that its key is wrong", async () => {
+    const { check } = await checked(await generatorWorld(undefined, response(401, "who are you?")));
+    expect(check("service")).toMatchObject({ status: "ok" });
+    expect(check("key")).toMatchObject({ status: "failed" });
   });
 
   it("warns of a model that it does not list", async () => {
