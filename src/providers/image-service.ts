@@ -70,7 +70,7 @@ export function imageService(
     form.send ??
     (async (job, how, context) => {
       const { path, body } = await form.request(job, context);
-      return server.post(path, jsonBody(body), job, how);
+      return server.post(path, jsonBody(body, setup.options.fieldNames.seed), job, how);
     });
   const isCut = (reply: StoredReply, job: Job) => readAnswer(reply, job).kind === "cut";
   return {

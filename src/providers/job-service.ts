@@ -80,7 +80,8 @@ export function jobService(
       const context = { ...deps, generatorUrl: new URL(setup.url), signal, onWarning };
       const sent = async (onSent: () => void) => {
         const { path, body } = await form.request(job, context);
-        const reply = read(await server.post(path, jsonBody(body), job, { signal, onSent }), job);
+        const sent = jsonBody(body, setup.options.fieldNames.seed);
+        const reply = read(await server.post(path, sent, job, { signal, onSent }), job);
         if (reply.outcome !== "accepted") return reply;
         running.began(reply.taskId);
         sentUrls.set(reply.taskId, urlsInJob(job));

@@ -21,7 +21,8 @@ export function sdapiProvider(setup: ServerSetup, deps: ProviderDeps): Provider 
   const server = new ProviderServer(baseSetup, deps);
   const send: ImageForm["send"] = async (job, how, context) => {
     const { path, body } = await imageRequest(await unlessLoaded(job, server, how.signal), context);
-    return whileFollowed(server, deps.clock, how, () => server.post(path, jsonBody(body), job, how));
+    const content = jsonBody(body, setup.options.fieldNames.seed);
+    return whileFollowed(server, deps.clock, how, () => server.post(path, content, job, how));
   };
   const service = imageService(baseSetup, server, { ...FORM, send }, deps);
   return { ...service, loadedModel: (signal) => loadedModel(server, signal) };

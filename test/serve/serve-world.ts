@@ -52,6 +52,7 @@ export async function liveServer(live: LiveOptions = {}) {
     downloads,
     serviceUrl: new URL("http://localhost"),
     maskKey: (text) => text,
+    maskUrl: (url) => url,
     generator: {
       name: "command:paint",
       workFor: (request) => workFor(request, options),

@@ -66,7 +66,7 @@ export async function downloadImage(
     // A file of the provider itself, to which its headers go, has no signature that could expire.
     const what = headers === undefined ? "its URL has expired" : "it is no longer there";
     const why = isMissing ? `${what}, ${result.why}` : result.why;
-    const shown = shortened(withoutQuery(result.url), MAX_URL_LENGTH);
+    const shown = shortened(connection.maskUrl(withoutQuery(result.url)), MAX_URL_LENGTH);
     throw new DownloadFailedError(`${why} (${shown})`, { isFinal: isMissing && isFinal });
   }
   const { image, bytes, sha256 } = result;

@@ -21,8 +21,8 @@ import { followJob } from "./follow.ts";
 import { type Graph, graphJson } from "./graph.ts";
 import { jobIdOf, noteJob } from "./job-id.ts";
 import { MissingJobs } from "./missing-jobs.ts";
-import { factsOf, requireOneOutput } from "./node-facts.ts";
-import { type Placement, placed, placementLines, placementsIn } from "./placements.ts";
+import { factsOf, requireOneOutput, requireOneOutputUnasked } from "./node-facts.ts";
+import { hasNoPlace, type Placement, placed, placementLines, placementsIn } from "./placements.ts";
 import { pollJob, withoutImage } from "./poll-job.ts";
 import { uploadReferences } from "./references.ts";
 import { workflowRefusal } from "./refusal.ts";
@@ -101,7 +101,11 @@ interface Context {
 async function prepared({ workflows, server }: Context, signal: AbortSignal | null): Promise<Prepared> {
   const workflow = await workflows.fromFile();
   const named = workflow === null ? {} : { workflow: workflow.sha256 };
-  if (workflow === null || signal === null) return { isPaid: false, ...named };
+  if (workflow === null) return { isPaid: false };
+  if (signal === null) {
+    requireOneOutputUnasked(workflow.graph);
+    return { isPaid: false, ...named };
+  }
   const facts = await factsOf(workflow.graph, server, signal);
   requireOneOutput(workflow.graph, facts);
   return { isPaid: [...facts.values()].some(({ isPaid }) => isPaid), ...named };
@@ -152,6 +156,8 @@ async function sent(job: Job, how: SubmitHow, context: Context): Promise<SubmitR
     template,
     placementsFor(template, { ...job, options: { ...job.options, model } }, images),
   );
+  if (job.references.length > 0 && hasNoPlace(template, "prompt"))
+    how.onWarning?.("The workflow has no place for a prompt: it has no effect on the image.");
   const body = { prompt: graphJson(graph), prompt_id: id, client_id: id };
   noteJob(id, job);
   const reply = await http.post("/prompt", jsonBody(body), job, how);

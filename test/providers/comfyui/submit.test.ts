@@ -1,4 +1,4 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
@@ -256,5 +256,30 @@ describe("recovering a job whose process ended", () => {
       "KSampler",
     );
     expect(double.submits.length).toBe(1);
+  });
+});
+
+describe("numbers beyond 2^53", () => {
+  const LONG = "18446744073709551615";
+  const written = (graph: object) => JSON.stringify(graph).replaceAll(`"@${LONG}"`, LONG);
+
+  it("of a workflow are sent as they are written, and its copy has them too", async () => {
+    const graph = workflow();
+    Object.assign(graph["3"]?.inputs ?? {}, { limit: `@${LONG}` });
+    const { folder, double, submit } = await comfyWorld({ graph: written(graph) });
+    expect((await submit()).reply.outcome).toBe("accepted");
+    expect(double.requests.at(-1)?.body).toContain(`"limit":${LONG}`);
+    const [copy = ""] = await readdir(path.join(folder, "workflows"));
+    expect(await readFile(path.join(folder, "workflows", copy), "utf8")).toContain(`"limit":${LONG}`);
+  });
+
+  it("are a seed in its place, and one that a workflow has is found there", async () => {
+    const graph = workflow();
+    const text = written(graph).replace(/"(noise_)?seed":\d+/, (found) => found.replace(/\d+$/, LONG));
+    expect(text).toContain(LONG);
+    const { double, submit } = await comfyWorld({ graph: text });
+    expect((await submit({ fields: { seed: "18446744073709551614" } })).reply.outcome).toBe("accepted");
+    expect(double.requests.at(-1)?.body).toContain('seed":18446744073709551614');
+    expect(double.requests.at(-1)?.body).not.toContain(LONG);
   });
 });
