@@ -5,11 +5,11 @@ import { pathToFileURL } from "node:url";
 import { request } from "undici";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/lib/clock.ts";
+import { localDay } from "../../src/lib/local-time.ts";
 import { model } from "../../src/models/matrix.ts";
 import { GENERATOR_KEY_ID } from "../../src/task/intent.ts";
 import { clientOf } from "../sandbox/live.ts";
 import { png } from "../support/images.ts";
-import { WORK } from "../support/records.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { scriptedProvider } from "./provider-script.ts";
 import { dataOf, liveServer } from "./serve-world.ts";
@@ -180,15 +180,15 @@ describe("an image that a client has", () => {
     const { accepted, ended, ledger, close } = await liveServer({ folder });
     const taskId = await accepted({ prompt: "a fox" });
     await ended(taskId);
-    const record = await ledger.findWhole(taskId);
-    if (record?.state.name !== "saved") throw new Error("not saved");
-    const files = record.state.files.map((file) => ({ ...file, path: userFile }));
+    const task = await ledger.findWhole(taskId);
+    if (task?.state !== "saved") throw new Error("not saved");
+    const [saved] = task.files;
     const line = (await readdir(path.join(folder, "tasks", "done"), { recursive: true })).find((name) =>
       name.endsWith(".jsonl"),
     );
     const taskFile = path.join(folder, "tasks", "done", line ?? "");
-    const lines = (await readFile(taskFile, "utf8")).replaceAll(record.state.files[0]?.path ?? "", userFile);
-    expect(lines).toContain(JSON.stringify(files).slice(1, -1));
+    const lines = (await readFile(taskFile, "utf8")).replaceAll(saved?.path ?? "", userFile);
+    expect(lines).toContain(JSON.stringify({ ...saved, path: userFile }));
     await writeFile(taskFile, lines);
     await close();
 
@@ -282,13 +282,8 @@ describe("dailyCredits", () => {
 
   it("of which what commands have spent is a part", async () => {
     const { submit, ledger } = await liveServer({ matrix, dailyCredits: 3, options: { isPaid: true } });
-    await ledger.begin({
-      request: { prompt: "a fox", model: "priced" },
-      service: { baseUrl: "command:paint", keyId: GENERATOR_KEY_ID },
-      credits: 2,
-      destination: { kind: "file", path: "/fox", overwrite: false },
-      work: WORK,
-    });
+    const charge = { task: ledger.newId(), request: 0, keyId: GENERATOR_KEY_ID, credits: 2 };
+    await ledger.spending.announce(localDay(new Date()), charge, null);
     expect((await submit({ prompt: "a hare", model: "priced" })).body.message).toBe(
       "my_credits.no_credits_description",
     );
