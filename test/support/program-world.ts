@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect } from "vitest";
 import { FOLDER_ID_FILE } from "../../src/store/batch-folders.ts";
+import { ID_LENGTH } from "../../src/store/ledger-name.ts";
 import { inspect } from "../lib/image/builders.ts";
 import { CANARY, filesWithKey } from "./canary.ts";
 import { PICTURE } from "./images.ts";
@@ -162,14 +163,17 @@ export class ProgramWorld<Service extends ScriptedServer | null = ScriptedServer
     return { open: types(open), done: types(done) };
   }
 
-  /** The whole lines of every task in a part of the ledger, oldest task first. */
+  /** The whole lines of every task in a folder of the ledger, all its parts together, oldest task first. */
   async records(part: string): Promise<LedgerLine[][]> {
     const folder = path.join(this.home, "state", "tasks", part);
-    const names = (await readdir(folder, { recursive: true }).catch(() => [])).sort();
-    const texts = names
-      .filter((name) => name.endsWith(".jsonl"))
-      .map((name) => readFile(path.join(folder, name), "utf8"));
-    return (await Promise.all(texts)).map((text) => text.split("\n").slice(0, -1).map(parseLine));
+    const names = await readdir(folder, { recursive: true }).catch(() => []);
+    const tasks = new Map<string, LedgerLine[]>();
+    for (const name of names.filter((each) => each.endsWith(".jsonl")).sort(byTaskAndPart)) {
+      const id = path.basename(name).slice(0, ID_LENGTH);
+      const lines = (await readFile(path.join(folder, name), "utf8")).split("\n").slice(0, -1);
+      tasks.set(id, [...(tasks.get(id) ?? []), ...lines.map(parseLine)]);
+    }
+    return [...tasks.values()];
   }
 
   /** Where the key was found and must not be: output, any file but the settings, and any request's body or URL. */
@@ -225,6 +229,13 @@ export async function serviceWorld(
 ): Promise<{ server: ScriptedServer; world: ProgramWorld<ScriptedServer> }> {
   const server = await liveService(PICTURE, script);
   return { server, world: await programWorld(server, env) };
+}
+
+function byTaskAndPart(a: string, b: string): number {
+  const [one, other] = [path.basename(a), path.basename(b)];
+  const partOf = (name: string) => Number(/\.(\d+)\.jsonl$/.exec(name)?.[1] ?? 1);
+  const [id, otherId] = [one.slice(0, ID_LENGTH), other.slice(0, ID_LENGTH)];
+  return id === otherId ? partOf(one) - partOf(other) : id < otherId ? -1 : 1;
 }
 
 /** After a successful run: one image, charged once, its task file in `done`. */
