@@ -64,8 +64,9 @@ function eventLine(event: RunEvent): EventLine | null {
     case "busy":
       return { type: "paused", message: `HTTP 429, for ${formatDuration(event.delayMs)}` };
     case "row_ended": {
-      const { row, report } = event.result;
-      const status = report === null ? "failed" : reportStatus(report);
+      const { row, report, state } = event.result;
+      const ended = report === null ? "failed" : reportStatus(report);
+      const status = state === "new" ? "not_sent" : ended;
       return { type: "row", row: row.row, line: row.line, taskId: report?.taskId ?? null, status };
     }
     default:
