@@ -51,6 +51,8 @@ export interface Attempt {
   accepted: { id: string; at: string } | null;
   /** Whether the provider has answered with success: nothing can show any longer that it was free. */
   wasMade: boolean;
+  /** Whether it was recorded as of unknown outcome: a late answer may say that it was not taken. */
+  wasLost: boolean;
 }
 
 /** One request of a task: a function of its attempts and their answers, whatever the order and part of the lines. */
@@ -149,7 +151,11 @@ function withRequests(task: Task, next: (each: RequestState, at: number) => Bare
 
 /** What others have made is not given up with what is lost. */
 function ended(each: RequestState, _at: number): Bare {
-  return each.state === "unknown" || each.state === "started" ? { ...each, isDismissed: true } : each;
+  const { state, attempts } = each;
+  // What was dismissed is not sent after all because a late answer says that it was not taken.
+  const isLost =
+    state === "waiting" && attempts.some(({ wasLost, answer }) => wasLost && answer?.type === "waiting");
+  return state === "unknown" || state === "started" || isLost ? { ...each, isDismissed: true } : each;
 }
 
 type RequestLine = Answer | Line<"started" | "not_sent">;
@@ -166,7 +172,7 @@ function requestAfter(each: RequestState, line: RequestLine): Bare {
 }
 
 function newAttempt({ attempt: name, at }: RequestLine & { attempt: string }): Attempt {
-  return { name, at, answer: null, accepted: null, wasMade: false };
+  return { name, at, answer: null, accepted: null, wasMade: false, wasLost: false };
 }
 
 /** Before an attempt is accepted: an answer of a higher rank counts, in whatever order they are read. */
@@ -184,7 +190,7 @@ function answerTo(attempt: Attempt, line: Answer): Attempt {
   const accepted =
     line.type === "accepted" ? (attempt.accepted ?? { id: line.taskId, at: line.at }) : attempt.accepted;
   const made = wasMade || line.type === "completed";
-  const next = { ...attempt, accepted, wasMade: made };
+  const next = { ...attempt, accepted, wasMade: made, wasLost: attempt.wasLost || line.type === "unknown" };
   return answer === null || replaces(line, answer) ? { ...next, answer: careful(line, attempt) } : next;
 }
 
