@@ -11,7 +11,6 @@ import { generatorWorld, makesImage } from "../../support/generator-world.ts";
 import type { RunResult } from "../../support/in-process.ts";
 import type { Behaviour } from "../../support/scripted-server.ts";
 import { silence } from "../../support/scripts.ts";
-import { identity } from "../../support/some-processes.ts";
 
 /** `imggen serve`, once it serves, and what stops it. */
 async function serving(generate: Behaviour, flags: readonly string[] = [], onStderr = (_text: string) => {}) {
@@ -90,6 +89,8 @@ const WORK = {
   isPaid: false,
   requests: 1,
   requestMs: 60_000,
+  queue: true,
+  keepsUnsent: true,
   options: { model: "sdxl", width: 8, height: 8, sizeForm: null, fields: {} },
 };
 
@@ -97,9 +98,9 @@ const WORK = {
 function taskFor(model: string | null) {
   return begunTask("20260101T000000000-01234567", {
     type: "intent",
-    v: 1,
+    v: 2,
     at: "2026-01-01T00:00:00.000Z",
-    owner: identity(1),
+    holder: "0123456789abcdef",
     request: { prompt: "a fox", model: model ?? "default" },
     service: { baseUrl: "command:paint", keyId: "k" },
     credits: 0,
@@ -117,7 +118,7 @@ const FILE = {
   width: 8,
   height: 6,
 };
-const ENDED = { kind: "ended", record: taskFor("sdxl"), ms: 8100, waiting: 3 } as const;
+const ENDED = { kind: "ended", task: taskFor("sdxl"), ms: 8100, waiting: 3 } as const;
 const MADE = { name: "completed", files: [FILE], usage: null, remarks: [] } as const;
 
 it.each<[ServeEvent, string]>([
@@ -130,7 +131,7 @@ it.each<[ServeEvent, string]>([
     "task_1 [error]completed[/] in part, sdxl, 8x6, 8.1 s, 3 waiting: Image 2: too red.",
   ],
   [
-    { ...ENDED, record: taskFor(null), end: { name: "failed", outcome: "refused", detail: "Too red." } },
+    { ...ENDED, task: taskFor(null), end: { name: "failed", outcome: "refused", detail: "Too red." } },
     "task_1 [error]failed[/], 8.1 s, 3 waiting: Too red.",
   ],
   [
