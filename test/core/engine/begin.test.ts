@@ -4,7 +4,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
 import type { TaskProgressEvent } from "../../../src/core/engine/events.ts";
-import { submitNew, type TaskSpec } from "../../../src/core/engine/submit-and-finish.ts";
+import { submitNew, type TaskSpec } from "../../../src/core/engine/begin.ts";
 import { filesWithKey } from "../../support/canary.ts";
 import { png, sha256 } from "../../support/images.ts";
 import { deadPort, liveService } from "../../support/live-server.ts";
