@@ -3,7 +3,7 @@ import { isoTime } from "../../lib/clock.ts";
 import { type ErrorType, ImggenError, UsageError } from "../../lib/error-types.ts";
 import { type Destination, recoveryDestination } from "../../task/intent.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
-import { answerOf, chargedOf, isResumable, STATES, type Task, taskIdOf } from "../../task/task.ts";
+import { answerOf, chargedOf, isResumable, savedFilesOf, STATES, type Task, taskIdOf } from "../../task/task.ts";
 import { isWhole } from "../images/copy-image.ts";
 import {
   type EndedState,
@@ -38,8 +38,7 @@ export interface ContinueSpec {
 export async function continueNamed(task: Task, spec: ContinueSpec, deps: UseCaseDeps): Promise<TaskReport> {
   if (task.state === "failed") return reported(reportOf(task), () => askAgain(task, spec, deps));
   if (task.state !== "saved") return continueTask(task, spec, deps);
-  const areWhole = (await Promise.all(task.files.map((file) => file !== null && isWhole(file)))).every(Boolean);
-  if (spec.destination === null && areWhole)
+  if (spec.destination === null && (await areWhole(savedFilesOf(task))))
     return { ...(await continueTask(task, spec, deps)), isSavedBefore: true };
   return reported(reportOf(task), () => saveAgain(task, spec, deps));
 }
@@ -215,7 +214,7 @@ export async function saveAgain(
   deps: UseCaseDeps,
 ): Promise<TaskReport> {
   const report = factsOf(task);
-  const files = task.files.filter((file) => file !== null);
+  const files = savedFilesOf(task);
   const areHere = await areWhole(files);
   if (!areHere && isOnlyHere(files)) return { ...report, error: noLongerThere(report, null) };
   const taskDeps = await deps.depsFor(task.intent, taskIdOf(task) ?? task.id);
@@ -287,7 +286,7 @@ export async function copyOf(
   deps: UseCaseDeps,
 ): Promise<TaskReport> {
   const report = reportOf(task);
-  const files = task.files.filter((file) => file !== null);
+  const files = savedFilesOf(task);
   if ((await areWhole(files)) && files[0]?.path === destination.path)
     return { ...report, isSavedBefore: true };
   return saveAgain(task, { destination, wait: wait ?? { timeoutMs: 0, schedule: null } }, deps);

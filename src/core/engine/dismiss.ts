@@ -1,7 +1,7 @@
 import { isoTime } from "../../lib/clock.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import type { Ledger } from "../../store/ledger.ts";
-import { isUnknown, isUnsaved, savedFilesOf, stateWord, type Task } from "../../task/task.ts";
+import { isUnknown, isUnsaved, stateWord, type Task } from "../../task/task.ts";
 import { claimedBy } from "../errors.ts";
 import { type HeldTask, holdTask } from "./held.ts";
 import { reportOf, type TaskReport } from "./report.ts";
@@ -39,7 +39,7 @@ export async function dismissHeld(
   await held.record({ type: "dismissed", at, ...reason });
   // All its images are saved, now that none is waited for any longer.
   if (held.task.state === "completed" && !isUnsaved(held.task))
-    await held.record({ type: "saved", at, files: savedFilesOf(held.task) });
+    await held.record({ type: "saved", at, files: [...held.task.files] });
   await held.leave();
   // Every resume would find it again.
   if (held.unwritten !== null) throw held.unwritten;

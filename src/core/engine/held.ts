@@ -6,7 +6,7 @@ import { isRowEnded, recordRowBegun } from "../../store/row-claims.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
 import { mayUseReserve } from "../../store/task-file.ts";
 import type { Line } from "../../task/line.ts";
-import { chargedOf, isResumable, STATES, type Task, type TaskState, taskIdOf, withLine } from "../../task/task.ts";
+import { chargedOf, STATES, type Task, type TaskState, taskIdOf, withLine } from "../../task/task.ts";
 import { describeWorker, TakenOverError } from "../errors.ts";
 
 const NOT_SUBMITTED = "The request was not submitted again. Free some space or fix the folder's permissions.";
@@ -78,12 +78,20 @@ export class HeldTask {
    */
   async record(line: Line): Promise<boolean> {
     this.#task = withLine(this.#task, line);
-    // On a full disk, a line that may not use the reserve would block the lines after it.
-    this.#unwritten = [...this.#unwritten.filter(mayUseReserve), line];
+    // On a full disk, a line that may not use the reserve would block those that may. Their order does not matter.
+    this.#unwritten = [...this.#unwritten, line].sort((a, b) => rank(a) - rank(b));
     const isWritten = await this.#catchUp();
-    if (this.#isLost && isResumable(this.#task.state) && !this.#ledger.isOpen(this.#task.id))
-      await this.#ledger.reopen(this.#task.id).catch((error: unknown) => this.#warn(error));
+    if (line.type === "accepted" || line.type === "completed") await this.#openAgain();
     return isWritten;
+  }
+
+  /** Another process may have ended a task of unknown outcome whose reply has come after all. */
+  async #openAgain(): Promise<void> {
+    try {
+      if (!this.#ledger.isOpen(this.#task.id)) await this.#ledger.reopen(this.#task.id);
+    } catch (error) {
+      this.#warn(error);
+    }
   }
 
   /**
@@ -191,6 +199,10 @@ export class HeldTask {
     const what = jobs.length === 0 ? OUTCOMES[this.#task.state] : noted(jobs, taskIdOf(this.#task));
     this.#onWarning(`The ledger could not be written: ${errorText(error)}. ${what}`);
   }
+}
+
+function rank(line: Line): number {
+  return mayUseReserve(line) ? 0 : 1;
 }
 
 function noted(jobs: readonly string[], taskId: string | null): string {

@@ -123,7 +123,7 @@ async function recordFiles(
   const { task } = held;
   const isNew = files.some((file, index) => file !== null && file !== task.files[index]);
   if (isWhole && !isUnknown(task) && files.some((file) => file !== null))
-    await held.record({ type: "saved", at, files: files.filter((file) => file !== null) });
+    await held.record({ type: "saved", at, files });
   else if (isNew) await held.record({ type: "partly_saved", at, files });
 }
 

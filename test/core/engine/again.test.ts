@@ -1,8 +1,8 @@
 import { mkdir, symlink, unlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
 import { continueEarlier } from "../../../src/core/engine/continue.ts";
+import { fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
 import type { Destination } from "../../../src/task/intent.ts";
 import type { TaskEvent } from "../../../src/task/task.ts";
 import { png, sha256 } from "../../support/images.ts";

@@ -1,170 +1,225 @@
-import { readFile, rm, writeFile } from "node:fs/promises";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { coverMs, TaskWriter } from "../../../src/core/engine/task-writer.ts";
+import { readFile, rm } from "node:fs/promises";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { HeldTask } from "../../../src/core/engine/held.ts";
+import { TaskFile } from "../../../src/store/task-file.ts";
+import type { Line } from "../../../src/task/line.ts";
 import { ledgerWorld } from "../../support/ledger-world.ts";
-import { AT, EVENTS, INTENT, linesOf } from "../../support/records.ts";
+import { INTENT, LINES, linesOf, WORK } from "../../support/records.ts";
 
-const { intent, accepted, completed, saved } = EVENTS;
+const { accepted, completed, saved, not_sent, waiting, unknown } = LINES;
+const FULL = Object.assign(new Error("full"), { code: "ENOSPC" });
+const AFTER_MS = 61_000;
 
-async function newJournal() {
-  const { ledger } = await ledgerWorld();
-  const task = await ledger.begin(INTENT);
-  const troubles: string[] = [];
-  const writer = new TaskWriter(ledger, task, (message) => void troubles.push(message));
-  return { ledger, task, troubles, writer };
+/** A task that process 1 holds, and process 2 that may take it over once that is stopped for a minute. */
+async function heldTask(work = {}) {
+  const world = await ledgerWorld(2);
+  const owned = await world.ledger.begin({ ...INTENT, work: { ...WORK, ...work } });
+  onTestFinished(() => owned.file.closeIfPossible());
+  const warnings: string[] = [];
+  const held = new HeldTask(world.ledger, owned, (message) => void warnings.push(message));
+  const text = () => readFile(owned.file.path, "utf8");
+  const types = async () => [...(await text()).matchAll(/^\{"type":"(\w+)"/gm)].map(([, type]) => type);
+  /** Process 2 takes the task, whose holder is stopped. */
+  const takeOver = async () => {
+    world.clock.advance(AFTER_MS);
+    const other = world.as(2);
+    const taken = await other.take(held.task);
+    if (typeof taken === "string") throw new Error(taken);
+    onTestFinished(() => taken.file.closeIfPossible());
+    return { other, taken };
+  };
+  return { ...world, owned, held, warnings, text, types, takeOver };
 }
 
-describe("a task's writer", () => {
-  it("has each event on disk, and knows how far the task has come", async () => {
-    const { writer, task } = await newJournal();
-    await writer.write(accepted);
-    await writer.write(completed);
-    expect(await readFile(task.file.path, "utf8")).toBe(linesOf(intent, accepted, completed));
-    expect(writer.record.state.name).toBe("completed");
-    await writer.release();
+describe("a task that this process holds", () => {
+  it("has each line on disk, and knows its state", async () => {
+    const { held, types } = await heldTask();
+    expect(await held.start(0)).toBe("1.0");
+    expect(await held.record(accepted)).toBe(true);
+    await held.record(completed);
+    expect(await types()).toEqual(["intent", "started", "accepted", "completed"]);
+    expect([held.task.state, held.charged]).toEqual(["completed", "yes"]);
+    await held.leave();
   });
 
-  it("puts a finished task away", async () => {
-    const { writer, ledger, troubles } = await newJournal();
-    await writer.write(accepted);
-    await writer.write(saved);
-    await writer.finish();
+  it("is filed under the finished ones at its end", async () => {
+    const { held, ledger, warnings } = await heldTask();
+    for (const line of [accepted, completed, saved]) await held.record(line);
+    await held.leave();
     expect(await ledger.unfinished()).toEqual([]);
-    expect(troubles).toEqual([]);
+    expect(warnings).toEqual([]);
   });
 
-  it("that cannot be written is reported once, with the id, and the work continues", async () => {
-    const { writer, task, troubles } = await newJournal();
-    await task.file.close();
-    await writer.write(accepted);
-    await writer.write(completed);
-    expect(troubles).toEqual([expect.stringContaining("task-1")]);
-    expect(writer.record.state.name).toBe("completed");
+  it("is free for the next process when it is left unfinished", async () => {
+    const { held, as } = await heldTask();
+    await held.record(accepted);
+    await held.leave();
+    expect(await as(2).take(held.task)).toMatchObject({ part: 2, task: { state: "accepted" } });
   });
 
-  it("takes along with a later event what the disk refused for a while", async () => {
-    const { writer, ledger, task, troubles } = await newJournal();
-    const { record } = task.file;
-    task.file.record = () => Promise.reject(Object.assign(new Error("full"), { code: "ENOSPC" }));
-    await writer.write(accepted);
-    task.file.record = record.bind(task.file);
-    await writer.write(completed);
-    expect(troubles).toHaveLength(1);
-    expect(await readFile(task.file.path, "utf8")).toBe(linesOf(intent, accepted, completed));
-    await writer.write(saved);
-    await writer.finish();
+  it("whose file cannot be written is reported once, with the job's id, and the work continues", async () => {
+    const { held, owned, warnings } = await heldTask();
+    owned.file.close();
+    expect(await held.record(accepted)).toBe(false);
+    await held.record(completed);
+    expect(warnings).toEqual([expect.stringMatching(/job id, .*imggen resume <id>: task-1/)]);
+    expect(held.task.state).toBe("completed");
+    expect(held.unwritten).toMatchObject({
+      type: "save_failed",
+      charged: "yes",
+      hint: expect.stringContaining("task-1"),
+    });
+  });
+
+  it("has with a later line what the disk refused for a while", async () => {
+    const { held, ledger, warnings, types } = await heldTask();
+    const recording = vi.spyOn(TaskFile.prototype, "record").mockRejectedValue(FULL);
+    await held.record(accepted);
+    recording.mockRestore();
+    await held.record(completed);
+    expect(warnings).toHaveLength(1);
+    expect(held.unwritten).toBeNull();
+    expect(await types()).toEqual(["intent", "accepted", "completed"]);
+    await held.record(saved);
+    await held.leave();
     expect(await ledger.unfinished()).toEqual([]);
   });
 
-  it("has on a full disk what matters most, though the record before it had no room", async () => {
-    const { writer, task } = await newJournal();
-    const { record } = task.file;
-    const full = Object.assign(new Error("full"), { code: "ENOSPC" });
+  it("has on a full disk what matters most, though the line before it had no room", async () => {
+    const { held, text } = await heldTask();
+    const { record } = TaskFile.prototype;
     // The reserve is released for all others.
-    task.file.record = (event) =>
-      event.type === "rate_limited" ? Promise.reject(full) : record.call(task.file, event);
-    await writer.write(EVENTS.rate_limited);
-    await writer.write(EVENTS.not_sent);
-    expect(await readFile(task.file.path, "utf8")).toBe(linesOf(intent, EVENTS.not_sent));
-    await writer.release();
+    const recording = vi.spyOn(TaskFile.prototype, "record").mockImplementation(function (
+      this: TaskFile,
+      line: Line,
+    ) {
+      return line.type === "waiting" ? Promise.reject(FULL) : record.call(this, line);
+    });
+    onTestFinished(() => recording.mockRestore());
+    await held.record(waiting);
+    await held.record(not_sent);
+    expect(await text()).toMatch(new RegExp(`^.*\n${linesOf(not_sent)}$`));
   });
 
-  it("that cannot be written leaves the task among the unfinished", async () => {
-    const { writer, ledger, task } = await newJournal();
-    await writer.write(accepted);
-    await task.file.close();
-    await writer.write(saved);
-    await writer.finish();
-    expect(await ledger.unfinished()).toMatchObject([{ record: { state: { name: "accepted" } } }]);
+  it("stays among the unfinished if its end could not be written", async () => {
+    const { held, ledger, owned } = await heldTask();
+    await held.record(accepted);
+    owned.file.close();
+    await held.record(saved);
+    await held.leave();
+    expect(await ledger.unfinished()).toMatchObject([{ task: { state: "accepted" } }]);
   });
 });
 
-const SUBMIT_MS = 120_000;
-
-async function newAttempt() {
-  const { ledger, clock } = await ledgerWorld();
-  const task = await ledger.begin(INTENT, coverMs(SUBMIT_MS));
-  onTestFinished(() => task.file.closeIfPossible());
-  const troubles: string[] = [];
-  const writer = new TaskWriter(ledger, task, (message) => void troubles.push(message));
-  const begin = () => writer.beginAttempt(SUBMIT_MS);
-  const lines = async () => {
-    const text = await readFile(task.file.path, "utf8");
-    return text
-      .trimEnd()
-      .split("\n")
-      .map((line) => JSON.parse(line));
-  };
-  const types = async () => (await lines()).map(({ type }) => type);
-  return { begin, clock, ledger, task, writer, troubles, lines, types };
-}
-
-const msLater = (ms: number) => new Date(Date.parse(AT) + ms).toISOString();
-
 describe("an attempt to submit a request", () => {
-  it("needs no record where the intent covers it, which says so", async () => {
-    const { begin, lines } = await newAttempt();
-    expect(await begin()).toBeNull();
-    expect(await lines()).toMatchObject([{ type: "intent", until: msLater(coverMs(SUBMIT_MS)) }]);
+  it("has a name of its own, and is on disk before it is made", async () => {
+    const { held, types } = await heldTask({ requests: 2 });
+    expect(await held.start(0)).toBe("1.0");
+    await held.record(waiting);
+    expect(await held.start(0)).toBe("1.1");
+    expect(await held.start(1)).toBe("1.2");
+    expect(await types()).toEqual(["intent", "started", "waiting", "started", "started"]);
   });
 
-  it("is recorded before it is made where the intent covers it no longer", async () => {
-    const { begin, clock, types } = await newAttempt();
-    clock.advance(coverMs(SUBMIT_MS) - SUBMIT_MS + 1);
-    expect(await begin()).toBeNull();
-    expect(await types()).toEqual(["intent", "submitting"]);
-    expect(await begin()).toBeNull();
-    expect(await types()).toEqual(["intent", "submitting"]);
+  it("has a name that no earlier process has used", async () => {
+    const { held, takeOver } = await heldTask();
+    await held.start(0);
+    const { other, taken } = await takeOver();
+    const next = new HeldTask(other, taken, () => {});
+    await next.record({ ...waiting, attempt: "1.0" });
+    expect(await next.start(0)).toBe("2.1");
   });
 
-  it("that follows a 429 is recorded in any case, and the 429 before it", async () => {
-    const { begin, clock, lines, writer } = await newAttempt();
-    await writer.rateLimited("busy", 5_000);
-    clock.advance(5_000);
-    expect(await begin()).toBeNull();
-    const [, limited, submitting] = await lines();
-    expect(limited).toMatchObject({ type: "rate_limited", at: AT, why: "busy" });
-    expect(Date.parse(limited.until)).toBeGreaterThan(Date.parse(AT) + 5_000);
-    const until = msLater(5_000 + coverMs(SUBMIT_MS));
-    expect(submitting).toEqual({ type: "submitting", at: msLater(5_000), until });
+  it("is not to be made if the disk refuses its line, whether or not that is there", async () => {
+    const { held, types } = await heldTask();
+    const recording = vi.spyOn(TaskFile.prototype, "record").mockRejectedValueOnce(FULL);
+    expect(await held.start(0)).toMatchObject({ type: "save_failed", charged: "no" });
+    recording.mockRestore();
+    expect(held.task.state).toBe("waiting");
+    await held.record(not_sent);
+    expect(await types()).toEqual(["intent", "not_sent", "waiting"]);
   });
 
-  it("is not to be made where the disk refuses its record", async () => {
-    const { begin, task, writer } = await newAttempt();
-    await writer.rateLimited("busy", 0);
-    task.file.record = () => Promise.reject(Object.assign(new Error("full"), { code: "ENOSPC" }));
-    expect(await begin()).toMatchObject({ type: "save_failed", charged: "no" });
-    expect(writer.record.state.name).toBe("rate_limited");
+  it("is not to be made while the disk refuses an earlier line", async () => {
+    const { held, types, warnings } = await heldTask();
+    const recording = vi.spyOn(TaskFile.prototype, "record").mockRejectedValue(FULL);
+    await held.start(0);
+    await held.record(waiting);
+    expect(warnings).toEqual([expect.stringContaining("not sent")]);
+    expect(await held.start(0)).toMatchObject({ type: "save_failed", charged: "no" });
+    recording.mockRestore();
+    expect(await types()).toEqual(["intent"]);
   });
 
-  it("is not to be made where the disk has refused the record of the 429, and refuses it still", async () => {
-    const { begin, task, troubles, writer } = await newAttempt();
-    task.file.record = () => Promise.reject(Object.assign(new Error("full"), { code: "ENOSPC" }));
-    await writer.rateLimited("busy", 0);
-    expect(troubles).toEqual([expect.stringContaining("was not submitted again")]);
-    expect(await begin()).toMatchObject({ type: "save_failed", charged: "no" });
+  it("is not to be made once another process has the task, which is named", async () => {
+    const { held, takeOver, types } = await heldTask();
+    await takeOver();
+    expect(await held.start(0)).toMatchObject({
+      name: "TakenOverError",
+      type: "pending",
+      charged: "no",
+      message: expect.stringContaining("(pid 2) has taken over task task_of_ours"),
+    });
+    expect(await types()).toEqual(["intent"]);
   });
 
-  it.each(["claimed it", "put it away"])(
-    "is not to be made where another process has %s while this one waited",
-    async (how) => {
-      const { begin, task, writer } = await newAttempt();
-      await writer.rateLimited("busy", 0);
-      if (how === "claimed it") await writeFile(task.file.path.replace(/jsonl$/, "claim-1"), "{}");
-      else await rm(task.file.path);
-      expect(await begin()).toMatchObject({ name: "TakenOverError", charged: "no" });
-    },
-  );
+  it("is not to be made once another process has ended the task", async () => {
+    const { held, owned } = await heldTask();
+    await rm(owned.file.path);
+    expect(await held.start(0)).toMatchObject({ name: "TakenOverError", charged: "no" });
+  });
 
-  it("is not to be made where another process has claimed it at the very moment of its record", async () => {
-    const { begin, task, types, writer } = await newAttempt();
-    await writer.rateLimited("busy", 0);
-    const { record } = task.file;
-    task.file.record = async (event) => {
-      await writeFile(task.file.path.replace(/jsonl$/, "claim-1"), "{}");
-      await record.call(task.file, event);
-    };
-    expect(await begin()).toMatchObject({ name: "TakenOverError", charged: "no" });
-    expect(await types()).toEqual(["intent", "rate_limited", "submitting"]);
+  it("is not to be made if another process takes the task at the very moment of its line, and counts as not sent", async () => {
+    const { held, takeOver, types } = await heldTask();
+    const { record } = TaskFile.prototype;
+    const taking: Promise<unknown>[] = [];
+    const recording = vi.spyOn(TaskFile.prototype, "record").mockImplementation(async function (
+      this: TaskFile,
+      line,
+    ) {
+      if (line.type === "started") await (taking[0] ??= takeOver());
+      await record.call(this, line);
+    });
+    onTestFinished(() => recording.mockRestore());
+    expect(await held.start(0)).toMatchObject({ name: "TakenOverError", charged: "no" });
+    expect(await types()).toEqual(["intent", "started", "waiting"]);
+  });
+});
+
+describe("a process that has lost a task", () => {
+  it("neither ends nor releases it, and closes its file alone", async () => {
+    const { held, ledger, types, takeOver } = await heldTask();
+    const { other, taken } = await takeOver();
+    expect(held.isLost).toBe(true);
+    await held.leave();
+    expect(await types()).toEqual(["intent"]);
+    expect(await ledger.unfinished()).toHaveLength(1);
+    expect(other.isLast(taken)).toBe(true);
+  });
+
+  it("still records what the provider answers to its own request, and nothing of it undoes the other's attempt", async () => {
+    const { held, ledger, takeOver } = await heldTask();
+    await held.start(0);
+    const { other, taken } = await takeOver();
+    const next = new HeldTask(other, taken, () => {});
+    await next.start(0);
+    await held.record({ ...waiting, attempt: "1.0" });
+    expect(await ledger.read(held.task.id)).toMatchObject({ task: { state: "started" } });
+    await held.record({ ...accepted, attempt: "1.0" });
+    expect(await ledger.read(held.task.id)).toMatchObject({ task: { state: "accepted" } });
+  });
+
+  it("opens a task again that was ended meanwhile, if its request turns out to be accepted", async () => {
+    const { held, ledger, takeOver } = await heldTask();
+    await held.start(0);
+    const { other, taken } = await takeOver();
+    const next = new HeldTask(other, taken, () => {});
+    await next.record({ ...unknown, attempt: "1.0" });
+    await next.record(LINES.dismissed);
+    await next.leave();
+    expect(await ledger.unfinished()).toEqual([]);
+    await held.record({ ...accepted, attempt: "1.0" });
+    await held.leave();
+    expect(await ledger.unfinished()).toMatchObject([{ task: { state: "accepted" } }]);
   });
 });

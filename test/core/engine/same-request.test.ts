@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { classify, type IdenticalTask } from "../../../src/core/engine/same-request.ts";
+import type { Work } from "../../../src/task/intent.ts";
 import type { TaskEvent } from "../../../src/task/task.ts";
 import { begunTask, withEvent } from "../../../src/task/task.ts";
-import type { Work } from "../../../src/task/intent.ts";
 import { ledgerWorld } from "../../support/ledger-world.ts";
 import { AT, EVENTS, UNTIL, WORK } from "../../support/records.ts";
 import { identity } from "../../support/some-processes.ts";

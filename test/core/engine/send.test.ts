@@ -1,7 +1,7 @@
 import { createServer } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { InterruptedError } from "../../../src/core/errors.ts";
 import { type AttemptLog, type SubmitSpec, submitOnce } from "../../../src/core/engine/submit-once.ts";
+import { InterruptedError } from "../../../src/core/errors.ts";
 import { steppedClock } from "../../support/fake-clock.ts";
 import { jobFor } from "../../support/jobs.ts";
 import { deadPort, liveServer } from "../../support/live-server.ts";

@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { onTestFinished } from "vitest";
-import { ofOneAccount } from "../../../src/core/engine/deps.ts";
-import { dismissTask } from "../../../src/core/engine/dismiss.ts";
 import { intentOf, submitNew } from "../../../src/core/engine/begin.ts";
 import { continueNamed } from "../../../src/core/engine/continue.ts";
+import { ofOneAccount } from "../../../src/core/engine/deps.ts";
+import { dismissTask } from "../../../src/core/engine/dismiss.ts";
 import type { Destination, Work } from "../../../src/task/intent.ts";
 import type { Line } from "../../../src/task/line.ts";
 import { hurriedClock } from "../../support/fake-clock.ts";
@@ -77,7 +77,8 @@ export function linesIn({ stateFolder }: Pick<TaskWorld, "stateFolder">) {
   const files = readdirSync(tasks, { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".jsonl"))
     .sort((one, other) => partOf(one) - partOf(other));
-  if (new Set(files.map((file) => path.basename(file).split(".")[0])).size > 1) throw new Error("several tasks");
+  if (new Set(files.map((file) => path.basename(file).split(".")[0])).size > 1)
+    throw new Error("several tasks");
   const lines = files.flatMap((file) => readFileSync(path.join(tasks, file), "utf8").trimEnd().split("\n"));
   const types = lines.map((line) => /"type":"(\w+)"/.exec(line)?.[1] ?? "");
   return { folder: files[0]?.split("/")[0], types };
