@@ -328,7 +328,7 @@ class Sending {
     const backOffMs = isLost ? backoffMs(POLICY.submit.lost, this.#request.tries, null, random) : 0;
     const delayMs = Math.max(backOffMs, this.#gate.waitMs);
     this.#deps.onProgress({ type: "submit_retry", why, isLost, delayMs });
-    await pause(backOffMs, this.#deps);
+    if (isLost) await pause(backOffMs, this.#deps);
     return "again";
   }
 

@@ -1,9 +1,8 @@
-import { appendFile, mkdir, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { AuthRequiredError, GenerationFailedError, ServiceError } from "../../../src/api/api-errors.ts";
 import type { SubmitReply } from "../../../src/providers/provider.ts";
-import { formatLine } from "../../../src/store/task-file.ts";
 import type { Destination } from "../../../src/task/intent.ts";
 import { png, sha256 } from "../../support/images.ts";
 import { LINES } from "../../support/records.ts";

@@ -172,12 +172,12 @@ describe("an attempt to submit a request", () => {
   it("is not to be made if another process takes the task at the very moment of its line, and counts as not sent", async () => {
     const { held, takeOver, types } = await heldTask();
     const { record } = TaskFile.prototype;
-    const taking: Promise<unknown>[] = [];
+    const taking: unknown[] = [];
     const recording = vi.spyOn(TaskFile.prototype, "record").mockImplementation(async function (
       this: TaskFile,
       line,
     ) {
-      if (line.type === "started") await (taking[0] ??= takeOver());
+      if (line.type === "started" && taking.length === 0) taking.push(await takeOver());
       await record.call(this, line);
     });
     onTestFinished(() => recording.mockRestore());
