@@ -167,7 +167,8 @@ export async function reported(report: TaskReport, run: () => Promise<TaskReport
 /** Polls a failed task again. It is opened again if its provider says other than that it has failed. */
 async function askAgain(task: Task, spec: ContinueSpec, deps: UseCaseDeps): Promise<TaskReport> {
   const { ledger } = deps;
-  // Its process ended just before it moved the file, or is about to do that.
+  // Its process is about to move the file, or ended just before that.
+  if (ledger.isHeld(task)) return { ...reportOf(task), error: await claimedBy(task, ledger) };
   if (ledger.isOpen(task.id)) {
     const standing = await continueTask(task, spec, deps);
     if (standing.error?.type !== "generation_failed") return standing;
@@ -196,7 +197,8 @@ async function askAgain(task: Task, spec: ContinueSpec, deps: UseCaseDeps): Prom
   if (seen.size === 0) return report;
   await ledger.reopen(task.id);
   const held = await holdTask(task, ledger, () => {});
-  if (typeof held === "string") return reportOf((await ledger.find(task.id)) ?? task);
+  if (held === "held") return { ...report, error: await claimedBy(task, ledger) };
+  if (held === "ended") return reportOf((await ledger.find(task.id)) ?? task);
   const at = isoTime(deps.clock.now());
   for (const job of failed)
     if (seen.has(job.request))

@@ -54,6 +54,8 @@ class Drive {
   readonly #goal: Goal;
   readonly #deps: TaskDeps;
   readonly #warnings: Set<string>;
+  /** Requests whose images an earlier run has recorded as made. */
+  readonly #recordedBefore: ReadonlySet<number>;
   /** Aborts the waits of a task that another process has taken over. */
   readonly #lost = new AbortController();
   readonly #following: Promise<ImggenError | null>[] = [];
@@ -64,6 +66,9 @@ class Drive {
   constructor(held: HeldTask, goal: Goal, warnings: readonly string[], deps: TaskDeps) {
     this.#held = held;
     this.#goal = goal;
+    this.#recordedBefore = new Set(
+      held.task.requests.flatMap(({ state }, at) => (state === "completed" ? [at] : [])),
+    );
     this.#warnings = new Set([...warnings, ...otherPackage(held.task, deps)]);
     this.#deps = { ...deps, signal: AbortSignal.any([deps.signal, this.#lost.signal]) };
   }
@@ -181,6 +186,7 @@ class Drive {
       replacesNewer: isContinued && destination !== null && !keepsNewer,
       isContinued,
       isOtherPlace: destination !== null && !isSamePlace(destination, own),
+      recordedBefore: this.#recordedBefore,
     };
   }
 

@@ -1,37 +1,39 @@
-import { mkdir, readdir, readFile, unlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, unlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { continueNamed, reported, saveUnknownId } from "../../../src/core/engine/continue.ts";
 import { ofOneAccount, type UseCaseDeps } from "../../../src/core/engine/deps.ts";
 import { dismissTask } from "../../../src/core/engine/dismiss.ts";
 import { reportOfId } from "../../../src/core/engine/report.ts";
-import { reported, resumeFound } from "../../../src/core/engine/resume-task.ts";
-import { saveUnknownId } from "../../../src/core/engine/save-again.ts";
 import { requireSameAccount } from "../../../src/core/errors.ts";
 import { fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
 import { TaskFile } from "../../../src/store/task-file.ts";
-import type { Destination } from "../../../src/task/intent.ts";
+import { type Destination, serviceWork } from "../../../src/task/intent.ts";
+import type { Line } from "../../../src/task/line.ts";
 import type { SavedFile } from "../../../src/task/saved-file.ts";
-import type { TaskEvent } from "../../../src/task/task.ts";
 import { png, sha256 } from "../../support/images.ts";
 import { liveService } from "../../support/live-server.ts";
-import { AT, EVENTS } from "../../support/records.ts";
+import { AT, LINES, recordOf } from "../../support/records.ts";
 import { refuseReleases } from "../../support/refused-release.ts";
 import { type Behaviour, failure, type ServiceScript, success } from "../../support/scripted-server.ts";
 import { completedAt, inTurn, replies, stillRunning, taskIs } from "../../support/scripts.ts";
 import { someProcesses } from "../../support/some-processes.ts";
 import { type TaskWorldOptions, taskWorld, testIdentity } from "../../support/task-world.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { linesIn } from "./work-world.ts";
+import { words } from "../../support/words.ts";
+import { linesIn, workWorld } from "./work-world.ts";
 
-const { not_sent, refused, unknown, accepted, completed, failed } = EVENTS;
+const { started, not_sent, refused, unknown, accepted, completed, failed } = LINES;
 const WAIT = { timeoutMs: 5000, schedule: fixedSchedule(1000) };
 
 interface Left {
   /** What was on disk when the process died. */
-  events?: TaskEvent[];
+  lines?: Line[];
   /** The task's own destination, where it is not the output folder. */
   destination?: Partial<Destination>;
   script?: ServiceScript;
+  /** Whether its request counts as sent. */
+  isSent?: boolean;
   /** The process is not dead after all. */
   alive?: boolean;
   /** Bytes of a last line that was cut short. */
@@ -42,9 +44,10 @@ interface Left {
 
 /** A task that process 2 left behind, and process 1 that resumes it. */
 async function leftBehind({
-  events = [],
+  lines = [],
   destination = {},
   script = {},
+  isSent = true,
   alive = false,
   torn = "",
   world: more = {},
@@ -52,14 +55,17 @@ async function leftBehind({
   const server = await liveService(png(), script);
   const processes = someProcesses(1, 2);
   const before = await taskWorld(server.baseUrl, { processes: processes.as(2) });
-  const owned = await before.deps.ledger.begin({
+  const intent = {
     request: { prompt: "a fox", model: "gamma-image-2" },
     service: testIdentity(server.baseUrl),
     credits: 2,
     destination: { ...before.destination, ...destination } as Destination,
-  });
+    work: serviceWork({}),
+  };
+  const owned = await before.deps.ledger.begin(intent, { isSent });
+  if (owned === "taken") throw new Error("an id of another task");
   onTestFinished(() => owned.file.close());
-  for (const event of events) await owned.file.record(event);
+  for (const line of lines) await owned.file.record(line);
   if (torn !== "") await writeFile(owned.file.path, (await readFile(owned.file.path, "utf8")) + torn);
   if (!alive) processes.die(2);
   const { stateFolder, output } = before;
@@ -72,9 +78,9 @@ async function leftBehind({
       return world.deps;
     },
   };
-  const resume = (id = owned.record.id, override: Destination | null = null) =>
+  const resume = (id = owned.task.id, override: Destination | null = null) =>
     resumeById(id, override, fallback, deps);
-  return { resume, lines: () => linesIn(world), server, id: owned.record.id, fallback, ...world };
+  return { resume, onDisk: () => linesIn(world), server, id: owned.task.id, fallback, ...world };
 }
 
 async function resumeById(
@@ -84,7 +90,7 @@ async function resumeById(
   deps: UseCaseDeps,
 ) {
   const record = await deps.ledger.find(id);
-  if (record) return resumeFound(record, { wait: WAIT, destination }, deps);
+  if (record) return continueNamed(record, { wait: WAIT, destination, sends: true }, deps);
   return reported(reportOfId(id), () => saveUnknownId(id, destination ?? fallback, WAIT, deps));
 }
 
@@ -99,40 +105,51 @@ const savedAt = (file: string): SavedFile => ({
 });
 
 describe("resuming a task of which only the intent is on disk", () => {
-  it.each([
-    ["the intent alone", []],
-    ["a lost answer", [unknown]],
-  ])("(%s) never submits it again: its outcome is unknown", async (_what, events) => {
-    const { resume, lines, server } = await leftBehind({ events });
+  it("never submits it again if it counts as sent: its outcome is unknown", async () => {
+    const { resume, onDisk, server } = await leftBehind({});
     for (let round = 0; round < 2; round++) {
-      expect(await resume()).toMatchObject({
-        state: expect.stringMatching(/^(?:intent|unknown)$/),
-        charged: "unknown",
-        error: { type: "outcome_unknown", charged: "unknown" },
-      });
+      const error = { type: "outcome_unknown", charged: "unknown" };
+      expect(await resume()).toMatchObject({ state: "unknown", charged: "unknown", error });
     }
     expect(server.requests).toEqual([]);
-    expect(lines()).toEqual({ folder: "open", types: ["intent", ...events.map(({ type }) => type)] });
+    const types = words("intent taken unknown released taken released");
+    expect(onDisk()).toEqual({ folder: "open", types });
+  });
+
+  it("never submits it again if the answer was lost", async () => {
+    const { resume, server } = await leftBehind({ lines: [unknown] });
+    expect(await resume()).toMatchObject({ state: "unknown", error: { type: "outcome_unknown" } });
+    expect(server.requests).toEqual([]);
+  });
+
+  it.each([
+    ["before it was sent", []],
+    ["while it waited after a 429", [started, LINES.waiting]],
+  ])("closes it as not sent if its process ended %s", async (_when, lines) => {
+    const { resume, onDisk, server } = await leftBehind({ lines, isSent: false });
+    expect(await resume()).toMatchObject({ state: "not_sent", charged: "no", error: { type: "network" } });
+    expect(server.requests).toEqual([]);
+    expect(onDisk().folder).toBe("done");
   });
 
   it.each([
     ["not sent", not_sent, "network"],
     ["refused", refused, "auth_required"],
-  ])("and that it was %s puts its file away, says why, and submits nothing", async (_what, event, type) => {
-    const { resume, lines, server } = await leftBehind({ events: [event] });
+  ])("and that it was %s puts its file away, says why, and submits nothing", async (what, line, type) => {
+    const { resume, onDisk, server } = await leftBehind({ lines: [line], isSent: what === "refused" });
     expect(await resume()).toMatchObject({
       state: expect.stringMatching(/^(?:not_sent|refused)$/),
       charged: "no",
       error: { type },
     });
     expect(server.requests).toEqual([]);
-    expect(lines().folder).toBe("done");
+    expect(onDisk().folder).toBe("done");
   });
 });
 
 describe("resuming a task that was accepted", () => {
   it("polls it at once, saves its image where it was to go, and submits nothing", async () => {
-    const { resume, lines, server, output, clock } = await leftBehind({ events: [accepted] });
+    const { resume, onDisk, server, output, clock } = await leftBehind({ lines: [accepted] });
     expect(await resume()).toMatchObject({
       state: "saved",
       taskId: "task-1",
@@ -142,17 +159,17 @@ describe("resuming a task that was accepted", () => {
     });
     expect(clock.waits).toEqual([0]);
     expect(server.submits()).toEqual([]);
-    expect(lines()).toEqual({ folder: "done", types: ["intent", "accepted", "completed", "saved"] });
+    expect(onDisk()).toEqual({ folder: "done", types: words("intent accepted taken completed saved") });
   });
 
   it("takes the service's id as well as the ledger's", async () => {
-    const { resume } = await leftBehind({ events: [accepted] });
+    const { resume } = await leftBehind({ lines: [accepted] });
     expect(await resume("task-1")).toMatchObject({ state: "saved", error: null });
   });
 
   it("saves it somewhere else where that is asked for", async () => {
     const folder = await temporaryFolder();
-    const { resume, output, destination, id } = await leftBehind({ events: [accepted] });
+    const { resume, output, destination, id } = await leftBehind({ lines: [accepted] });
     await resume(id, { ...destination, folder } as Destination);
     expect(await readdir(folder)).toEqual(["a-fox.png"]);
     await expect(readdir(output)).rejects.toMatchObject({ code: "ENOENT" });
@@ -171,7 +188,7 @@ describe("resuming a task that was accepted", () => {
       { state: "failed", charged: "unknown", error: { type: "generation_failed" } },
       taskIs({ status: "failed", errorCode: 3 }),
       "done",
-      ["intent", "accepted", "failed"],
+      words("intent accepted taken failed"),
     ],
     [
       "leaves it where the service refuses the key",
@@ -181,25 +198,25 @@ describe("resuming a task that was accepted", () => {
       ["intent", "accepted"],
     ],
   ])("%s", async (_what, report, poll, folder, types) => {
-    const { resume, lines } = await leftBehind({ events: [accepted], script: { poll } });
+    const { resume, onDisk } = await leftBehind({ lines: [accepted], script: { poll } });
     for (let time = 0; time < 2; time++) {
       expect(await resume()).toMatchObject(report);
-      expect(lines()).toEqual({ folder, types });
+      expect(onDisk()).toEqual({ folder, types });
     }
   });
 
   it("goes on on a fresh line after a torn one", async () => {
-    const { resume, lines } = await leftBehind({ events: [accepted], torn: '{"type":"completed","at":"20' });
+    const { resume, onDisk } = await leftBehind({ lines: [accepted], torn: '{"type":"completed","at":"20' });
     expect(await resume()).toMatchObject({ state: "saved", error: null });
-    expect(lines()).toEqual({
+    expect(onDisk()).toEqual({
       folder: "done",
-      types: ["intent", "accepted", "completed", "completed", "saved"],
+      types: words("intent accepted completed taken completed saved"),
     });
   });
 
   it("saves in its folder what was to go to standard output, which has no reader any more", async () => {
     const { resume, output, written } = await leftBehind({
-      events: [accepted],
+      lines: [accepted],
       destination: { kind: "stdout" },
     });
     expect(await resume()).toMatchObject({ files: [{ path: path.join(output, "a-fox.png") }] });
@@ -210,21 +227,21 @@ describe("resuming a task that was accepted", () => {
     const folder = await temporaryFolder();
     const file = path.join(folder, "a-fox.png");
     await writeFile(file, png());
-    const events: TaskEvent[] = [accepted, completed, { type: "saved", at: AT, files: [savedAt(file)] }];
-    const { resume, server } = await leftBehind({ events, alive: true });
+    const lines: Line[] = [accepted, completed, { type: "saved", at: AT, files: [savedAt(file)] }];
+    const { resume, server } = await leftBehind({ lines, alive: true });
     const files = [{ path: file }];
     expect(await resume()).toMatchObject({ state: "saved", charged: "yes", files, error: null });
     expect(server.requests).toEqual([]);
   });
 
   it("leaves it alone while its process is alive", async () => {
-    const { resume, server } = await leftBehind({ events: [accepted], alive: true });
+    const { resume, server } = await leftBehind({ lines: [accepted], alive: true });
     expect(await resume()).toMatchObject({ error: { type: "pending", charged: "yes" } });
     expect(server.requests).toEqual([]);
   });
 
   it("is done by one of two that try at once, and the image is saved once", async () => {
-    const { resume, output } = await leftBehind({ events: [accepted] });
+    const { resume, output } = await leftBehind({ lines: [accepted] });
     const reports = await Promise.all([resume(), resume()]);
     const errors = reports.map(({ error }) => error?.type ?? null).sort();
     expect([[null, "pending"].sort(), [null, null]]).toContainEqual(errors);
@@ -234,7 +251,7 @@ describe("resuming a task that was accepted", () => {
 
 describe("resuming a task that was completed", () => {
   it("asks for a fresh URL rather than use the old one", async () => {
-    const { resume, server } = await leftBehind({ events: [accepted, completed] });
+    const { resume, server } = await leftBehind({ lines: [accepted, completed] });
     expect(await resume()).toMatchObject({ error: null, state: "saved" });
     expect(server.requests.map(({ target }) => target.split("?")[0])).toEqual([
       "/api/generate-image",
@@ -243,7 +260,7 @@ describe("resuming a task that was completed", () => {
   });
 
   it("recognises the file that was published just before the crash", async () => {
-    const { resume, output } = await leftBehind({ events: [accepted, completed] });
+    const { resume, output } = await leftBehind({ lines: [accepted, completed] });
     await mkdir(output, { recursive: true });
     await writeFile(path.join(output, "a-fox.png"), png());
     expect(await resume()).toMatchObject({ files: [{ path: path.join(output, "a-fox.png") }] });
@@ -254,52 +271,59 @@ describe("resuming a task that was completed", () => {
     ["is unknown all of a sudden", failure("image_generation.error.unknown_error")],
     ["is running again", success({ status: "processing" })],
   ])("leaves it to be resumed where it %s", async (_what, answer) => {
-    const { resume, lines } = await leftBehind({
-      events: [accepted, completed],
+    const { resume, onDisk } = await leftBehind({
+      lines: [accepted, completed],
       script: { poll: replies(answer) },
     });
-    expect(await resume()).toMatchObject({ charged: "yes", state: "accepted", error: expect.anything() });
-    expect(lines().folder).toBe("open");
+    expect(await resume()).toMatchObject({
+      charged: "yes",
+      state: "completed",
+      error: { type: "save_failed" },
+    });
+    expect(onDisk().folder).toBe("open");
   });
 });
 
 describe("resuming a task that was finished", () => {
   it("puts a failed one's file away, and polls it: it may have been completed since", async () => {
-    const { resume, lines, server } = await leftBehind({
-      events: [accepted, failed],
+    const { resume, onDisk, server } = await leftBehind({
+      lines: [accepted, failed],
       script: { poll: taskIs({ status: "failed", errorCode: 3 }) },
     });
     expect(await resume()).toMatchObject({ state: "failed", error: { type: "generation_failed" } });
-    expect(lines().folder).toBe("done");
+    expect(onDisk().folder).toBe("done");
     expect(server.requests).toHaveLength(1);
   });
 
   it("saves one that had failed and was completed since, once, and notes it", async () => {
     const poll = inTurn(taskIs({ status: "failed", errorCode: 3 }), completedAt("/1.png"));
-    const { resume, lines, output, deps, id } = await leftBehind({
-      events: [accepted, failed],
+    const { resume, onDisk, output, deps, id } = await leftBehind({
+      lines: [accepted, failed],
       script: { poll },
     });
     await resume();
-    expect(await deps.ledger.read(id)).toMatchObject({ record: { state: { name: "failed" } } });
+    expect(await deps.ledger.read(id)).toMatchObject({ task: { state: "failed" } });
     const reports = await Promise.all([resume("task-1"), resume("task-1")]);
-    for (const report of reports) expect(report).toMatchObject({ state: "saved", error: null });
+    // The one that comes second finds it taken, or saved.
+    const errors = reports.map(({ error }) => error?.type ?? null);
+    expect(errors).toContain(null);
+    for (const type of errors) expect([null, "pending"]).toContain(type);
     expect(await readdir(output)).toEqual(["a-fox.png"]);
-    const { folder, types } = lines();
+    const { folder, types } = onDisk();
     expect(folder).toBe("done");
-    expect([...new Set(types)]).toEqual(["intent", "accepted", "failed", "saved"]);
-    expect(await deps.ledger.read(id)).toMatchObject({ record: { state: { name: "saved" } } });
+    expect([...new Set(types)]).toEqual(words("intent accepted failed taken completed saved"));
+    expect(await deps.ledger.read(id)).toMatchObject({ task: { state: "saved" } });
     expect(await deps.ledger.findByFile(sha256(png()))).toMatchObject({ id });
   });
 
   it("leaves a failed one to the process that is about to put it away", async () => {
-    const { resume, server } = await leftBehind({ events: [accepted, failed], alive: true });
+    const { resume, server } = await leftBehind({ lines: [accepted, failed], alive: true });
     expect(await resume()).toMatchObject({ error: { type: "pending" } });
     expect(server.requests).toEqual([]);
   });
 
   it("changes nothing where its file is still there, however often", async () => {
-    const { resume, output, server, id } = await leftBehind({ events: [accepted] });
+    const { resume, output, server, id } = await leftBehind({ lines: [accepted] });
     await resume();
     const asked = server.requests.length;
     expect(await resume(id)).toMatchObject({
@@ -313,7 +337,7 @@ describe("resuming a task that was finished", () => {
   });
 
   it("fetches its image again where its file is gone", async () => {
-    const { resume, output, server } = await leftBehind({ events: [accepted] });
+    const { resume, output, server } = await leftBehind({ lines: [accepted] });
     await resume();
     await unlink(path.join(output, "a-fox.png"));
     expect(await resume("task-1")).toMatchObject({ state: "saved", error: null });
@@ -324,16 +348,16 @@ describe("resuming a task that was finished", () => {
   it("finishes what only its file's move was missing of", async () => {
     const file = path.join(await temporaryFolder(), "a-fox.png");
     await writeFile(file, png());
-    const saved: TaskEvent = { type: "saved", at: AT, files: [savedAt(file)] };
-    const { resume, lines, server } = await leftBehind({ events: [accepted, completed, saved] });
+    const saved: Line = { type: "saved", at: AT, files: [savedAt(file)] };
+    const { resume, onDisk, server } = await leftBehind({ lines: [accepted, completed, saved] });
     expect(await resume()).toMatchObject({ state: "saved", error: null, files: [{ path: file }] });
-    expect(lines().folder).toBe("done");
+    expect(onDisk().folder).toBe("done");
     expect(server.requests).toEqual([]);
   });
 });
 
 it("resuming a task of another account is refused with what is needed, and it can be resumed with the right one", async () => {
-  const { resume, lines, id, deps, clock, server, fallback } = await leftBehind({ events: [accepted] });
+  const { resume, onDisk, id, deps, clock, server, fallback } = await leftBehind({ lines: [accepted] });
   const elsewhere = testIdentity("https://other.example/api");
   const refusing: UseCaseDeps = {
     ...ofOneAccount(deps),
@@ -346,7 +370,7 @@ it("resuming a task of another account is refused with what is needed, and it ca
   const error = { type: "usage", charged: "yes", hint: expect.stringContaining(server.baseUrl) };
   expect(report).toMatchObject({ taskId: "task-1", error });
   expect([server.requests, clock.waits]).toEqual([[], []]);
-  expect(lines()).toEqual({ folder: "open", types: ["intent", "accepted"] });
+  expect(onDisk()).toEqual({ folder: "open", types: ["intent", "accepted"] });
   expect(await resume()).toMatchObject({ state: "saved", error: null });
 });
 
@@ -373,7 +397,7 @@ describe("resuming a task that the ledger does not hold", () => {
 
 describe("a request of unknown outcome", () => {
   it("is dismissed once that is on the disk", async () => {
-    const { deps, id } = await leftBehind({ events: [unknown] });
+    const { deps, id } = await leftBehind({ lines: [unknown] });
     const record = await deps.ledger.find(id);
     if (record === null) throw new Error("no task");
     const dismissing = () => dismissTask(record, { why: "by the user", replacement: null }, deps.ledger);
@@ -381,19 +405,60 @@ describe("a request of unknown outcome", () => {
     const recording = vi.spyOn(TaskFile.prototype, "record").mockRejectedValue(full);
     // What is not on the disk is not done: the next resume finds it again.
     await expect(dismissing()).rejects.toMatchObject({ type: "save_failed" });
-    expect(await deps.ledger.unfinished()).toMatchObject([{ record: { state: { name: "unknown" } } }]);
+    expect(await deps.ledger.unfinished()).toMatchObject([{ task: { state: "unknown" } }]);
     recording.mockRestore();
     expect(await dismissing()).toMatchObject({ state: "dismissed", charged: "unknown" });
     expect(await deps.ledger.unfinished()).toEqual([]);
   });
 
   it("is not dismissed once its outcome is known, even where the disk does not release it cleanly", async () => {
-    const { deps, id } = await leftBehind({ events: [accepted] });
+    const { deps, id } = await leftBehind({ lines: [accepted] });
     const record = await deps.ledger.find(id);
     if (record === null) throw new Error("no task");
     refuseReleases(deps.ledger);
-    const readBefore = { ...record, state: { name: "intent", until: null } } as const;
-    const dismissing = dismissTask(readBefore, { why: "by the user", replacement: null }, deps.ledger);
+    const readBefore = recordOf([{ ...unknown, attempt: "1.0" }]);
+    const dismissing = dismissTask(
+      { ...readBefore, id: record.id },
+      { why: "by the user", replacement: null },
+      deps.ledger,
+    );
     await expect(dismissing).rejects.toMatchObject({ type: "usage" });
+  });
+});
+
+/** A task whose image a provider has sent, and that was saved. */
+async function savedTask() {
+  const world = await workWorld({ work: { isPaid: false } });
+  const [file] = (await world.generate()).files;
+  const record = await world.deps.ledger.find("task_1");
+  if (!file?.path || record === null) throw new Error("not saved");
+  const { path: image } = file;
+  const resume = (to: string | null = null) => {
+    const destination = to === null ? null : ({ kind: "file", path: to, overwrite: false } as const);
+    const wait = { timeoutMs: null, schedule: null };
+    return continueNamed(record, { wait, destination, sends: true }, ofOneAccount(world.deps));
+  };
+  return { ...world, image, resume };
+}
+
+describe("an image that a provider had sent itself, and that is wanted again", () => {
+  it("is copied from its file to another place, and costs what it did", async () => {
+    const { resume, output, provider } = await savedTask();
+    const copy = path.join(output, "copy.png");
+    expect(await resume(copy)).toMatchObject({ error: null, charged: "no", files: [{ path: copy }] });
+    expect(await readFile(copy)).toEqual(png());
+    expect(provider.jobs).toHaveLength(1);
+  });
+
+  it("is lost where its file is gone: nothing is asked, and no new charge is spoken of", async () => {
+    const { resume, image, provider } = await savedTask();
+    await rm(image);
+    const { error } = await resume();
+    expect(error).toMatchObject({ type: "save_failed", charged: "no" });
+    expect(error?.message).toMatch(
+      /no longer where it was saved, and could not be saved again\. Its provider/,
+    );
+    expect(error?.hint).not.toContain("charge");
+    expect(provider.jobs).toHaveLength(1);
   });
 });
