@@ -1,3 +1,4 @@
+import type { Cap } from "../core/limits/caps.ts";
 import type { HttpClientOptions } from "../api/http-client.ts";
 import type { OptionNames } from "../lib/wording.ts";
 import { Ledger } from "../store/ledger.ts";
@@ -14,6 +15,8 @@ export interface ClientSession {
   readonly optionNames: OptionNames;
   /** Whether the embedded sandbox takes the place of the configured service. */
   readonly isSandbox: boolean;
+  /** Limits of the whole session, asked before each submit of a paid request. */
+  readonly caps?: readonly Cap[] | undefined;
   /** Called when the embedded sandbox had too few credits left. @param credits its new balance */
   onRefill?(credits: number): void;
   /** Called with a directive in a prompt, `[sandbox:…]`, that the embedded sandbox does not know. */

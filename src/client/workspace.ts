@@ -2,7 +2,6 @@ import { setMaxListeners } from "node:events";
 import type { Connection, TaskDeps, UseCaseDeps } from "../core/engine/deps.ts";
 import { RunFileNames } from "../core/images/published-names.ts";
 import { dayCap } from "../core/limits/budget.ts";
-import type { Cap } from "../core/limits/caps.ts";
 import { Gate } from "../core/limits/gate.ts";
 import { PollingSchedules } from "../core/polling/choose-schedule.ts";
 import type { Ledger } from "../store/ledger.ts";
@@ -11,10 +10,7 @@ import { type ClientSession, openLedger } from "./client-session.ts";
 import { Connections } from "./connections.ts";
 
 /** How the caller of some tasks is notified of them, and stops them. */
-export type Caller = Pick<TaskDeps, "signal" | "onProgress" | "onPreview" | "writeOut" | "stoppable"> & {
-  /** Limits of the caller's own, asked before each submit of a paid request. */
-  caps?: readonly Cap[] | undefined;
-};
+export type Caller = Pick<TaskDeps, "signal" | "onProgress" | "onPreview" | "writeOut" | "stoppable">;
 
 /**
  * Where tasks are run: the ledger, and their accounts, which are connected when they are first needed and closed
@@ -58,7 +54,7 @@ export class Workspace {
   }
 
   #deps(connection: Connection, caller: Caller & Pick<TaskDeps, "published">): TaskDeps {
-    const { settings, context } = this.#session;
+    const { settings, context, caps = [] } = this.#session;
     const { clock, fileMode, random } = context;
     const { identity, taskMs } = connection;
     const schedules = this.#schedules.get(connection) ?? new PollingSchedules(this.ledger, identity, taskMs);
@@ -74,7 +70,7 @@ export class Workspace {
       random,
       ...caller,
       gate: new Gate({ clock, random }),
-      caps: isPlayMoney ? [] : [...(caller.caps ?? []), dayCap({ ledger: this.ledger, clock, dailyCredits })],
+      caps: [...caps, ...(isPlayMoney ? [] : [dayCap({ ledger: this.ledger, clock, dailyCredits })])],
       dailyCredits,
       downloadIdleMs: this.#requestTimeoutMs,
     };

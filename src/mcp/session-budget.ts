@@ -1,8 +1,9 @@
-import { ImggenFailure } from "../client/report-json.ts";
-import type { Estimate, TaskSuccess } from "../client/results.ts";
+import type { Estimate } from "../client/results.ts";
 import { BudgetExceededError } from "../core/errors.ts";
+import type { Cap, PricedRequest } from "../core/limits/caps.ts";
 import { countableInstead, highestCost } from "../models/cost.ts";
 import type { Matrix } from "../models/matrix.ts";
+import type { GenerationRequest } from "../task/request.ts";
 
 /** What one session may spend by default, in credits. */
 export const DEFAULT_MAX_CREDITS = 20;
@@ -16,14 +17,17 @@ export interface SessionCosts {
   undocumentedRequests: number;
 }
 
+type PricedEstimate = Pick<Estimate, "credits" | "requests"> & { request: Pick<GenerationRequest, "model"> };
+
 /**
- * What one session may spend. An agent that repeats itself reaches the cap and no further: each request is counted
- * before it is sent, and taken off again only where it is certain that nothing was charged.
+ * What one session may spend. An agent that repeats itself reaches the cap and no further: each request is counted right before
+ * it is submitted, whichever call submits it, and taken off again only if it is certain that nothing was charged.
  */
-export class SessionBudget {
+export class SessionBudget implements Cap {
   readonly #matrix: Matrix;
   readonly #undocumentedCost: number;
   readonly #costs: SessionCosts;
+  readonly #allowedModels = new Set<string>();
 
   /**
    * @param matrix what a request of undocumented cost counts as: its highest cost
@@ -40,50 +44,50 @@ export class SessionBudget {
   }
 
   /**
-   * Counts a request, submits it, and takes it off where nothing was charged.
-   * @throws BudgetExceededError before anything is sent, or what `submit` throws
+   * Checks a request before anything is recorded.
+   * @param allowUndocumentedCost whether the user allows what costs an unknown amount; then also later requests to the model
+   * @throws BudgetExceededError if it may not be submitted
    */
-  async spend(
-    estimate: Estimate,
-    allowUndocumentedCost: boolean,
-    submit: () => Promise<TaskSuccess>,
-  ): Promise<TaskSuccess> {
-    this.check(estimate, allowUndocumentedCost);
-    this.#count(estimate, 1);
-    try {
-      const result = await submit();
-      if (result.reused) this.#count(estimate, -1);
-      return result;
-    } catch (error) {
-      if (error instanceof ImggenFailure && (error.charged === "no" || error.reused))
-        this.#count(estimate, -1);
-      throw error;
-    }
+  check(estimate: Estimate, allowUndocumentedCost: boolean): void {
+    if (allowUndocumentedCost) this.#allowedModels.add(estimate.request.model);
+    const error = this.#refusal(estimate, allowUndocumentedCost);
+    if (error !== null) throw error;
   }
 
-  /** @throws BudgetExceededError where a request may not be submitted */
-  check(estimate: Estimate, allowUndocumentedCost: boolean): void {
+  async take({ task, credits }: PricedRequest): Promise<BudgetExceededError | null> {
+    const { request } = task.intent;
+    const estimate = { request, credits };
+    const error = this.#refusal(estimate, this.#allowedModels.has(request.model));
+    if (error === null) this.#count(estimate, 1);
+    return error;
+  }
+
+  async giveBack({ task, credits }: PricedRequest): Promise<void> {
+    this.#count({ request: task.intent.request, credits }, -1);
+  }
+
+  #refusal(estimate: PricedEstimate, allowUndocumentedCost: boolean): BudgetExceededError | null {
     const { maxCredits, credits: spent } = this.#costs;
     const { request, credits } = estimate;
     const cost = this.#costOf(estimate);
     if (credits === null && !allowUndocumentedCost && maxCredits <= DEFAULT_MAX_CREDITS) {
       const otherwise = `pass allowUndocumentedCost: true; it then counts as ${cost} credits`;
-      throw new BudgetExceededError(`What ${request.model} costs is not documented.`, {
+      return new BudgetExceededError(`What ${request.model} costs is not documented.`, {
         hint: `Nothing was sent. ${countableInstead(this.#matrix, otherwise)}`,
       });
     }
-    if (spent + cost <= maxCredits) return;
-    throw new BudgetExceededError(
+    if (spent + cost <= maxCredits) return null;
+    return new BudgetExceededError(
       `This session has spent ${spent} of ${maxCredits} credits, and this request counts as ${cost}.`,
       { hint: "Nothing was sent. Ask the user: the cap is set where this server is started." },
     );
   }
 
-  #costOf({ credits, requests = 1 }: Estimate): number {
+  #costOf({ credits, requests = 1 }: PricedEstimate): number {
     return credits ?? requests * this.#undocumentedCost;
   }
 
-  #count(estimate: Estimate, times: 1 | -1): void {
+  #count(estimate: PricedEstimate, times: 1 | -1): void {
     this.#costs.credits += times * this.#costOf(estimate);
     if (estimate.credits === null) this.#costs.undocumentedRequests += times;
   }

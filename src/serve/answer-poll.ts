@@ -1,4 +1,5 @@
 import path from "node:path";
+import type { RunnerTask } from "../core/engine/queued-task.ts";
 import type { ServiceRequest } from "../server/http.ts";
 import { LINK_SECONDS, resultUrl } from "../server/links.ts";
 import {
@@ -12,37 +13,36 @@ import {
 } from "../server/reply.ts";
 import type { Task } from "../task/task.ts";
 import { endOf, type TaskEnd } from "./end.ts";
-import { findTask } from "./find-task.ts";
-import type { Entry } from "./queue-entry.ts";
-import type { Service } from "./server-parts.ts";
+import type { Service } from "./serve-options.ts";
+import { findTask } from "./tasks.ts";
 
 /**
- * GET /generate-image (section 4.2), from what is known: the generator is not asked. Beside the document's fields a reply
+ * GET /generate-image (section 4.2), from what is known: the provider is not asked. Beside the document's fields a reply
  * has `ahead`, `progress`, `detail`, `outcome` and `usage`, and a refusal `detail`.
  */
 export async function poll(request: ServiceRequest, service: Service): Promise<ServerReply> {
   const taskId = request.url.searchParams.get("taskId");
   if (taskId === null || taskId === "") return invalidRequest("no taskId");
-  const entry = service.queue.entryOf(taskId);
-  if (entry !== undefined) return openReply(entry, service);
-  const record = await findTask(taskId, service);
-  if (record === null) return unknownError("no such task");
-  const end = endOf(record);
-  return end === null ? elsewhereReply(taskId, record) : endedReply(taskId, end, originOf(request), service);
+  const here = service.runner.find(taskId);
+  if (here !== null && !here.isEnded) return openReply(taskId, here, service);
+  const task = await findTask(taskId, service);
+  if (task === null) return unknownError("no such task");
+  const end = endOf(task);
+  return end === null ? elsewhereReply(taskId, task) : endedReply(taskId, end, originOf(request), service);
 }
 
-/** A task that this process has before it. */
-function openReply(entry: Entry, { queue, admission }: Service): ServerReply {
-  const { taskId, record, share, line } = entry;
+/** A task that this process has. */
+function openReply(taskId: string, here: RunnerTask, { runner, gate }: Service): ServerReply {
+  const { task, share, waiting, error } = here;
   // A task that an earlier process has sent waits no longer.
-  if (entry.isSent || record.state.name !== "waiting") {
+  if (here.isSubmitted || task.state !== "waiting") {
     const progress = share !== null && { progress: share };
     return success({ taskId, status: "processing", errorCode: 0, ...progress }, `${taskId} processing`);
   }
-  const { outage } = admission.breaker;
+  const { outage } = gate;
   if (outage?.refusal) return refusal(keyOf(outage.refusal.key), { detail: outage.refusal.message });
-  const detail = outage?.why ?? (line === null ? undefined : `It waits for ${line.holder}.`);
-  const ahead = queue.aheadOf(entry);
+  const detail = outage?.why ?? (waiting === null ? error?.message : `It waits for ${waiting.holder}.`);
+  const ahead = runner.aheadOf(taskId);
   return success(
     { taskId, status: "queued", errorCode: 0, ahead, ...(detail !== undefined && { detail }) },
     `${taskId} queued`,
@@ -56,7 +56,7 @@ function keyOf(key: string | null): ErrorKey {
 
 /** A task that another process has, or this one will have in a moment. */
 function elsewhereReply(taskId: string, { state }: Task): ServerReply {
-  const status = state.name === "waiting" ? "queued" : "processing";
+  const status = state === "waiting" ? "queued" : "processing";
   const ahead = status === "queued" && { ahead: 0 };
   return success({ taskId, status, errorCode: 0, ...ahead }, `${taskId} ${status}`);
 }

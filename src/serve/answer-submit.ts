@@ -4,13 +4,12 @@ import { invalidRequest, refusal, type ServerReply, success, unknownError } from
 import { checkBody } from "../server/valid-request.ts";
 import type { RequestInput } from "../task/request.ts";
 import { fieldsFrom, type GivenFields } from "../task/request-fields.ts";
-import type { NotBegun } from "./begin.ts";
-import { beginOnce } from "./begin-once.ts";
-import type { Service } from "./server-parts.ts";
+import { begin, type NotBegun } from "./begin.ts";
+import type { Service } from "./serve-options.ts";
 
 export const IDEMPOTENCY_KEY = "idempotency-key";
 
-/** POST /generate-image (section 4.1). A task is on disk, and before the generator, when its id is returned. */
+/** POST /generate-image (section 4.1). A task is on disk when its id is returned. */
 export async function submit(request: ServiceRequest, service: Service): Promise<ServerReply> {
   const json = await readJson(request);
   if ("refused" in json) return json.refused;
@@ -23,7 +22,7 @@ export async function submit(request: ServiceRequest, service: Service): Promise
     ...fieldsFrom<GivenFields>((name) => fields[name]),
     prompt: body.prompt,
   };
-  const begun = await beginOnce({ input }, service, request.headers[IDEMPOTENCY_KEY]);
+  const begun = await begin({ input }, service, request.headers[IDEMPOTENCY_KEY]);
   if ("refused" in begun) return refusalFor(begun.refused);
   const { taskId } = begun;
   return success({ taskId }, `${taskId} ${body.model ?? service.defaultModel ?? ""}`.trimEnd());
@@ -40,5 +39,7 @@ function refusalFor({ kind, detail }: NotBegun): ServerReply {
       return refusal("my_credits.no_credits_description", { detail });
     case "server":
       return unknownError(detail, { detail });
+    case "damaged key":
+      return unknownError(detail, { status: 500, detail });
   }
 }

@@ -1,18 +1,18 @@
+import { createHash } from "node:crypto";
 import path from "node:path";
-import { checkDailyLimit, overDailyLimit } from "../core/limits/budget.ts";
 import { referencesOf } from "../core/engine/jobs.ts";
-import { WAIT_MS } from "../core/task/task-writer.ts";
-import { isoTime } from "../lib/clock.ts";
+import { checkDailyLimit } from "../core/limits/budget.ts";
 import { ImggenError } from "../lib/error-types.ts";
 import { listed } from "../lib/short-text.ts";
 import { checkRequest } from "../models/check-request.ts";
 import { FIELD_LABELS } from "../models/rules/rule.ts";
-import type { Intent } from "../task/intent.ts";
-import { withLine } from "../task/task.ts";
+import { UnreadableRecordError } from "../store/store-errors.ts";
+import type { Intent, WorkOptions } from "../task/intent.ts";
 import { ANY_MODEL, type CheckedRequest, type RequestInput } from "../task/request.ts";
-import type { Work, WorkOptions } from "../task/intent.ts";
+import { unsentCredits } from "../task/task.ts";
+import { newTaskId } from "../task/task-id.ts";
 import type { TaskNames } from "./idempotency-keys.ts";
-import type { Service } from "./server-parts.ts";
+import type { Service } from "./serve-options.ts";
 
 /** What a client asks for. */
 export interface Order {
@@ -23,9 +23,12 @@ export interface Order {
   copies?: readonly string[];
 }
 
-/** Why no task was begun. `limit`: what may be spent in a day. `server`: the disk. `other body`: of the same key. */
+/**
+ * Why no task was begun. `limit`: of the day's credits. `server`: the disk. `other body`: the key belongs to another request.
+ * `damaged key`: its file cannot be read.
+ */
 export interface NotBegun {
-  kind: "invalid" | "no such model" | "limit" | "server" | "other body";
+  kind: "invalid" | "no such model" | "limit" | "server" | "other body" | "damaged key";
   /** The field that is wrong, if it is one. */
   field: "model" | "image" | "prompt" | null;
   detail: string;
@@ -37,14 +40,41 @@ export type Begun = { taskId: string } | { refused: NotBegun };
 const PREPARE_MS = 15_000;
 
 /** The most that the document allows for any model. */
-const MOST_REFERENCES = 16;
+const MAX_REFERENCES = 16;
+
+const OTHER_BODY = "This Idempotency-Key was used for another request. Use a new key for each request.";
 
 /**
- * Checks a request and begins its task: it is on disk, and before the generator, when this returns. Nothing waits for
- * the generator, but for the refusal of a model that it seems not to have.
- * @param names those that an earlier attempt has given it; null: new ones
+ * Checks a request and begins its task: it is on disk, and with the runner, when this returns. Nothing waits for the provider,
+ * except to refuse a model that it seems not to have. With an idempotency key the same request is the same task for a week,
+ * whatever crashed in between.
  */
-export async function begin(order: Order, service: Service, names: TaskNames | null = null): Promise<Begun> {
+export async function begin(order: Order, service: Service, key: string | undefined): Promise<Begun> {
+  if (key === undefined) return beginAs(order, service, null);
+  return service.keys.inTurn(key, () => beginOnce(key, order, service)).catch(refusedBy);
+}
+
+async function beginOnce(key: string, order: Order, service: Service): Promise<Begun> {
+  const { keys, ledger } = service;
+  const digest = digestOf(order);
+  const { entry, isNew } = await keys.claim(key, digest);
+  if (entry.digest !== digest) return refused("other body", null, OTHER_BODY);
+  const wasBegun = async () => (await ledger.read(entry.id)) !== null;
+  if (!isNew && (await wasBegun())) return { taskId: entry.taskId };
+  const begun = await beginAs(order, service, entry);
+  if ("refused" in begun && isNew && !(await wasBegun())) keys.forget(key);
+  return begun;
+}
+
+function digestOf({ input, options, copies }: Order): string {
+  const ordered = Object.entries({ ...input }).sort(([a], [b]) => (a < b ? -1 : 1));
+  return createHash("sha256")
+    .update(JSON.stringify([ordered, options, copies]))
+    .digest("hex");
+}
+
+/** @param names those of an earlier attempt to begin it; null: new ones */
+async function beginAs(order: Order, service: Service, names: TaskNames | null): Promise<Begun> {
   const { input, copies = [] } = order;
   const model = input.model ?? service.defaultModel ?? ANY_MODEL;
   const images = input.image ?? [];
@@ -59,15 +89,16 @@ export async function begin(order: Order, service: Service, names: TaskNames | n
     const intent = intentOf(checked, order, service, names);
     const unfit = unfitFor(intent, service);
     if (unfit !== null) return refused("invalid", null, unfit);
-    return await beginChecked(intent, service, names);
+    return await service.limited.run(() => beginChecked(intent, service, names));
   } catch (error) {
     return refusedBy(error);
   }
 }
 
 /** The refusal of a request that was not begun because of an expected error. @throws any other error */
-export function refusedBy(error: unknown): { refused: NotBegun } {
+function refusedBy(error: unknown): { refused: NotBegun } {
   if (!(error instanceof ImggenError)) throw error;
+  if (error instanceof UnreadableRecordError) return refused("damaged key", null, error.message);
   if (error.type === "invalid_request") return refused("invalid", null, error.message);
   return refused(error.type === "budget_exceeded" ? "limit" : "server", null, error.message);
 }
@@ -78,7 +109,7 @@ function refused(kind: NotBegun["kind"], field: NotBegun["field"], detail: strin
 
 /** Why reference images cannot be used; null if they can. Anyone with the key is a client, so no file may be named. */
 function wrongReference(images: readonly string[], count: number): string | null {
-  if (count > MOST_REFERENCES) return `At most ${MOST_REFERENCES} reference images can be given.`;
+  if (count > MAX_REFERENCES) return `At most ${MAX_REFERENCES} reference images can be given.`;
   const isFit = (url: string) => URL.canParse(url) && /^(?:https?|data):$/.test(new URL(url).protocol);
   return images.every(isFit) ? null : "A reference image is no http, https or data URL.";
 }
@@ -94,16 +125,14 @@ function checkedOf(input: RequestInput, { matrix, isFree, fieldTerms }: Service)
   return checkRequest(input, matrix, { validate: false, labels: FIELD_LABELS, generator });
 }
 
-type WithWork = Intent & { work: Work };
-
 function intentOf(
   { request, credits }: CheckedRequest,
   { options }: Order,
   { connection, folder, name: server, isFree }: Service,
   names: TaskNames | null,
-): WithWork {
-  const defaults = connection.generator.workFor(request);
-  const taskId = names?.taskId ?? defaults.taskId;
+): Intent {
+  const defaults = connection.workFor(request);
+  const taskId = names?.taskId ?? defaults.taskId ?? newTaskId();
   const fields = { ...defaults.options.fields, ...options?.fields };
   const work = { ...defaults, taskId, options: { ...defaults.options, ...options, fields } };
   const place = path.join(folder, FILES, taskId);
@@ -116,29 +145,32 @@ function intentOf(
 /** The folder of the images within that of a server. */
 export const FILES = "files";
 
-function unfitFor({ request, work }: WithWork, { connection }: Service): string | null {
+function unfitFor({ request, work }: Intent, { connection }: Service): string | null {
   const { isPaid, options } = work;
   return connection.provider.check?.({ request, isPaid, options, references: referencesOf(request) }) ?? null;
 }
 
-async function beginChecked(intent: WithWork, service: Service, names: TaskNames | null): Promise<Begun> {
-  const { ledger, clock, matrix, queue, admission } = service;
+async function beginChecked(intent: Intent, service: Service, names: TaskNames | null): Promise<Begun> {
+  const { ledger, matrix, runner, gate } = service;
   const { credits, work } = intent;
-  const { taskId } = work;
-  const cost = { credits: credits ?? 0, undocumented: credits === null ? 1 : 0 };
+  const cost = {
+    credits: credits ?? 0,
+    undocumented: credits === null ? 1 : 0,
+    waiting: waitingCredits(service),
+  };
   await checkDailyLimit(cost, intent.service.keyId, service, { matrix, allowUndocumented: false });
-  const owned = await (names === null
-    ? ledger.begin(intent, WAIT_MS)
-    : ledger.beginAs(names.id, intent, null, WAIT_MS));
+  const taskId = work.taskId ?? "";
+  const owned = await ledger.begin(intent, names === null ? {} : { id: names.id, isShared: true });
   if (owned === "taken") return { taskId };
-  const tooMuch = await overDailyLimit(owned.record, service);
-  if (tooMuch !== null) {
-    await ledger.withdraw(owned);
-    throw tooMuch;
-  }
   // Hundreds may wait: none of them keeps its file open.
-  await owned.release();
-  queue.add(withLine(owned.record, { type: "released", at: isoTime(clock.now()) }));
-  admission.breaker.retryAccount();
+  ledger.release(owned, true);
+  runner.take(owned.task);
+  gate.retryAccount();
   return { taskId };
+}
+
+/** What the server's tasks cost that are still to be submitted, in credits: the day's sum has them only then. */
+function waitingCredits({ runner }: Pick<Service, "runner">): number {
+  const paid = runner.open.filter(({ task }) => task.intent.work.isPaid);
+  return paid.reduce((sum, { task }) => sum + (unsentCredits(task) ?? 0), 0);
 }

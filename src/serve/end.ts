@@ -1,9 +1,9 @@
-import { remarksOn } from "../core/images/remarks.ts";
 import { factsOf } from "../core/engine/report.ts";
+import { remarksOn } from "../core/images/remarks.ts";
 import { sentence } from "../lib/short-text.ts";
-import type { Usage } from "../task/task.ts";
-import { isUnknown, isUnsaved, type Task } from "../task/task.ts";
+import type { Usage } from "../task/line.ts";
 import type { SavedFile } from "../task/saved-file.ts";
+import { answerOf, decidingRequest, isUnknown, isUnsaved, type Task } from "../task/task.ts";
 
 /** How a task ended, for clients. */
 export type TaskEnd =
@@ -13,25 +13,24 @@ export type TaskEnd =
   | { name: "failed"; outcome: "refused" | "unknown"; detail: string };
 
 /** How a task has ended; null while there is something to do for it. */
-export function endOf(record: Task): TaskEnd | null {
-  const { state } = record;
-  switch (state.name) {
+export function endOf(task: Task): TaskEnd | null {
+  const deciding = decidingRequest(task);
+  switch (task.state) {
     case "saved":
-      return completed(record);
+      return completed(task);
     case "completed":
       // Every image is saved, and the outcome of its other requests is unknown.
-      return isUnknown(record) && !isUnsaved(record) ? completed(record) : null;
+      return isUnknown(task) && !isUnsaved(task) ? completed(task) : null;
     case "unknown":
+      return unknown(task, answerOf(deciding, "unknown")?.why ?? "The reply to its request was lost.");
     case "dismissed":
-      return { name: "failed", outcome: "unknown", detail: detailOf(record, state.why) };
+      return unknown(task, task.dismissal?.why ?? "It was dismissed.");
     case "failed":
-      return { name: "failed", outcome: "refused", detail: detailOf(record, state.why ?? "It failed.") };
+      return refused(keptNote(task, answerOf(deciding, "failed")?.why ?? "It failed."));
     case "refused":
-      return { name: "failed", outcome: "refused", detail: sentence(state.error.message) };
+      return refused(sentence(answerOf(deciding, "refused")?.error.message ?? "It was refused."));
     case "not_sent":
-      return { name: "failed", outcome: "refused", detail: sentence(state.why) };
-    case "intent":
-    case "rate_limited":
+      return refused(sentence(deciding.notSent ?? "It was not sent."));
     case "waiting":
     case "started":
     case "accepted":
@@ -39,18 +38,26 @@ export function endOf(record: Task): TaskEnd | null {
   }
 }
 
-function completed(record: Task): TaskEnd {
-  const { files, usage = null, missing = [] } = factsOf(record);
+function refused(detail: string): TaskEnd {
+  return { name: "failed", outcome: "refused", detail };
+}
+
+function unknown(task: Task, why: string): TaskEnd {
+  return { name: "failed", outcome: "unknown", detail: keptNote(task, why) };
+}
+
+function completed(task: Task): TaskEnd {
+  const { files, usage = null, missing = [] } = factsOf(task);
   return {
     name: "completed",
     files,
     usage,
     missing: missing.map(sentence),
-    remarks: remarksOn(record, files),
+    remarks: remarksOn(task, files),
   };
 }
 
-function detailOf({ requests }: Task, why: string): string {
-  const kept = requests.flatMap((state) => (state.name === "unknown" && state.kept ? [state.kept] : []));
-  return kept.length === 0 ? sentence(why) : `${sentence(why)} What arrived is kept on the server.`;
+function keptNote({ requests }: Task, why: string): string {
+  const isKept = requests.some((request) => answerOf(request, "unknown")?.kept !== undefined);
+  return isKept ? `${sentence(why)} What arrived is kept on the server.` : sentence(why);
 }

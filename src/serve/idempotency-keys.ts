@@ -6,7 +6,7 @@ import { isJsonObject, jsonOrNull } from "../lib/json.ts";
 import { readPublished } from "../lib/publish.ts";
 import { createWhole } from "../lib/write-whole.ts";
 import type { Ledger } from "../store/ledger.ts";
-import { usingStateFolder } from "../store/store-errors.ts";
+import { UnreadableRecordError, usingStateFolder } from "../store/store-errors.ts";
 import { newTaskId } from "../task/task-id.ts";
 
 /** How long a key stands for the same task, in milliseconds. */
@@ -53,7 +53,10 @@ export class IdempotencyKeys {
     }
   }
 
-  /** What a key stands for: new names, which are on disk when this returns, unless it is known. @throws StateFolderError */
+  /**
+   * The task that a key stands for: new names, which are on disk when this returns, unless the key is known.
+   * @throws StateFolderError, UnreadableRecordError
+   */
   claim(key: string, digest: string): Promise<{ entry: KnownKey; isNew: boolean }> {
     return usingStateFolder(this.#folder, "Nothing was sent.", () => this.#claim(key, digest));
   }
@@ -85,14 +88,18 @@ export class IdempotencyKeys {
   }
 }
 
+/** @returns null if there is no such file @throws UnreadableRecordError: its task may be charged already */
 async function read(file: string): Promise<KnownKey | null> {
+  let text: string;
   try {
-    const json = jsonOrNull(await readPublished(file, (text) => jsonOrNull(text) !== null));
-    return isKnownKey(json) ? json : null;
+    text = await readPublished(file, (text) => jsonOrNull(text) !== null);
   } catch (error) {
     if (errorCode(error) === "ENOENT") return null;
     throw error;
   }
+  const json = jsonOrNull(text);
+  if (isKnownKey(json)) return json;
+  throw new UnreadableRecordError(file, "it is damaged", "so the task of this Idempotency-Key is not known");
 }
 
 function isKnownKey(json: unknown): json is KnownKey {

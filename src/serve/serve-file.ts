@@ -5,8 +5,8 @@ import { type ServerReply, unknownError } from "../server/reply.ts";
 import type { SavedFile } from "../task/saved-file.ts";
 import type { ImageId } from "./collected-images.ts";
 import { endOf } from "./end.ts";
-import { findTask } from "./find-task.ts";
-import type { Service } from "./server-parts.ts";
+import type { Service } from "./serve-options.ts";
+import { findTask } from "./tasks.ts";
 
 /** GET /files/<task>/<index>.<extension>: an image, for anyone with its signed URL. */
 export async function serveFile(address: FileAddress, service: Service): Promise<ServerReply> {
@@ -32,10 +32,10 @@ export async function serveFile(address: FileAddress, service: Service): Promise
 /** An image of a task that has ended; null if there is none. */
 export async function imageOf(
   { taskId, index }: ImageId,
-  service: Pick<Service, "ledger" | "queue" | "name">,
+  service: Pick<Service, "ledger" | "runner" | "name">,
 ): Promise<SavedFile | null> {
-  const record = await findTask(taskId, service);
-  const end = record && endOf(record);
+  const task = await findTask(taskId, service);
+  const end = task && endOf(task);
   return end?.name === "completed" ? (end.files[index] ?? null) : null;
 }
 

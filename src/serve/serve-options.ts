@@ -1,11 +1,17 @@
 import type { GeneratorConnection } from "../core/engine/deps.ts";
+import type { Runner } from "../core/engine/runner.ts";
+import type { Gate } from "../core/limits/gate.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { Slots } from "../lib/concurrency.ts";
 import type { Matrix } from "../models/matrix.ts";
 import type { FieldTerms } from "../models/rules/fields.ts";
 import type { RequestLine } from "../server/http.ts";
 import type { Ledger } from "../store/ledger.ts";
 import type { Task } from "../task/task.ts";
+import type { CollectedImages } from "./collected-images.ts";
 import type { TaskEnd } from "./end.ts";
+import type { IdempotencyKeys } from "./idempotency-keys.ts";
+import type { ModelList } from "./model-list.ts";
 
 /** What a server is started with. */
 export interface ServeOptions {
@@ -30,7 +36,7 @@ export interface ServeOptions {
   clock: Clock;
   random: () => number;
   dailyCredits: number | null;
-  /** After it is closed, how long the replies to requests that are under way are waited for, in milliseconds. */
+  /** Grace period for replies to requests in flight when it is closed, in milliseconds. */
   graceMs: number;
   /** Default 0: any that is free. */
   port?: number;
@@ -42,8 +48,23 @@ export interface ServeOptions {
 /** An event of a server's tasks. */
 export type ServeEvent =
   /** `ms`: since it began. `waiting`: tasks that this process still has before it. */
-  | { kind: "ended"; record: Task; end: TaskEnd; ms: number; waiting: number }
+  | { kind: "ended"; task: Task; end: TaskEnd; ms: number; waiting: number }
   /** A task cannot go on in this process. */
   | { kind: "dropped"; taskId: string; why: string }
   /** Nothing is sent for a while. */
   | { kind: "paused"; detail: string };
+
+/** Shared by the parts of a server. */
+export interface Service extends ServeOptions {
+  runner: Runner;
+  gate: Gate;
+  keys: IdempotencyKeys;
+  modelList: ModelList;
+  collected: CollectedImages;
+  /** One request at a time is checked against the daily limit and begun, so that no two pass it together. */
+  limited: Slots;
+  /** The only key that is accepted: no other local user, and no web page, has tasks run. */
+  apiKey: string;
+  /** Signs result URLs. */
+  secret: string;
+}

@@ -1,11 +1,10 @@
 import path from "node:path";
-import { PollingSchedules } from "../core/polling/choose-schedule.ts";
+import { Slots } from "../lib/concurrency.ts";
 import { makeFolder } from "../lib/durable.ts";
 import { createListener, type Operations, type ServiceRequest } from "../server/http.ts";
 import { isSameText, loadSecret } from "../server/links.ts";
 import { listenOnLoopback } from "../server/listen.ts";
 import { refusal } from "../server/reply.ts";
-import { adoptAll } from "./adopt.ts";
 import { poll } from "./answer-poll.ts";
 import { submit } from "./answer-submit.ts";
 import { FILES } from "./begin.ts";
@@ -14,12 +13,10 @@ import { IdempotencyKeys } from "./idempotency-keys.ts";
 import { ModelList } from "./model-list.ts";
 import { REFERENCES } from "./openai/answer-images.ts";
 import { openAiRoutes } from "./openai/routes.ts";
-import { Queue } from "./queue.ts";
 import { removeOldReferences } from "./reference-copies.ts";
 import { imageOf, serveFile } from "./serve-file.ts";
-import type { ServeOptions } from "./serve-options.ts";
-import { serverAdmission } from "./server-admission.ts";
-import type { Service } from "./server-parts.ts";
+import type { ServeOptions, Service } from "./serve-options.ts";
+import { adoptTasks, openRunner } from "./tasks.ts";
 
 export type { ServeEvent, ServeOptions } from "./serve-options.ts";
 
@@ -45,7 +42,7 @@ export interface RunningServer {
  */
 export async function startServer(options: ServeOptions): Promise<RunningServer> {
   const service = await openService(options);
-  const { queue, apiKey, clock } = service;
+  const { runner, apiKey, clock } = service;
   const living = await service.ledger.servers.join(service.name);
   const { server, port, origin, close } = await listenOnLoopback(options.port ?? 0).catch(
     (error: unknown) => {
@@ -55,8 +52,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
   );
   server.on("request", createListener(operationsOf(service), options.onRequest));
   const stop = new AbortController();
-  queue.start();
-  const adopting = adoptAll({ ...service, living }, stop.signal);
+  const adopting = adoptTasks({ ...service, renew: () => living.renew() }, stop.signal);
   const tidying = tidy(stop.signal);
   return {
     baseUrl: `${origin}/api`,
@@ -65,7 +61,8 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
     async close(onWait = () => {}) {
       stop.abort();
       await Promise.all([adopting, tidying]);
-      await queue.close(onWait);
+      if (runner.inFlight > 0 && service.graceMs > 0) onWait(runner.inFlight);
+      await runner.close();
       await close();
       living.end();
     },
@@ -82,18 +79,24 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
 
 /** Removes what nobody needs any longer. @throws the disk's error */
 async function removeOld(service: Service): Promise<void> {
-  const { collected, keys, queue, folder, clock } = service;
+  const { collected, keys, runner, folder, clock } = service;
   await collected.removeOld(async (image) => {
     const file = (await imageOf(image, service))?.path ?? null;
     // An image that `resume` has saved elsewhere is the user's.
     return file !== null && path.dirname(file) === path.join(folder, FILES) ? file : null;
   });
   keys.removeOld();
-  removeOldReferences(path.join(folder, REFERENCES), queue.references(), clock.now());
+  removeOldReferences(path.join(folder, REFERENCES), neededReferences(runner), clock.now());
+}
+
+/** Names of the files of reference images that unfinished tasks have. */
+function neededReferences({ open }: Service["runner"]): Set<string> {
+  const urls = open.flatMap(({ task }) => task.intent.request.image ?? []);
+  return new Set(urls.map((url) => url.slice(url.lastIndexOf("/") + 1)));
 }
 
 async function openService(options: ServeOptions): Promise<Service> {
-  const { folder, connection, ledger, clock, models } = options;
+  const { folder, ledger, clock, models } = options;
   const within = (name: string) => path.join(folder, name);
   await Promise.all([FILES, COLLECTED, REFERENCES, KEYS].map((name) => makeFolder(within(name), 0o700)));
   // What killed processes left does no harm.
@@ -104,12 +107,10 @@ async function openService(options: ServeOptions): Promise<Service> {
     loadSecret(within("key"), "sk-"),
     loadSecret(within("secret")),
   ]);
-  const admission = serverAdmission(options);
-  const schedules = new PollingSchedules(ledger, connection.identity);
-  const deps = { ...options, admission, schedules };
   const collected = new CollectedImages(within(COLLECTED), clock);
   const keys = new IdempotencyKeys(within(KEYS), ledger);
-  return { ...deps, queue: new Queue(deps), keys, modelList, collected, apiKey, secret };
+  const limited = new Slots(options.dailyCredits === null ? Number.POSITIVE_INFINITY : 1);
+  return { ...options, ...openRunner(options), keys, modelList, collected, limited, apiKey, secret };
 }
 
 const COLLECTED = "collected";

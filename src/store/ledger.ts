@@ -7,7 +7,6 @@ import { isPresent, makeFolder, removeIfPossible, removeIfPresent, syncFolder } 
 import { errorCode } from "../lib/error-text.ts";
 import { localDay } from "../lib/local-time.ts";
 import type { Processes, ProcessIdentity } from "../lib/processes.ts";
-import { publishOnce } from "../lib/publish.ts";
 import { Tickets } from "../lib/tickets.ts";
 import { randomDigits, removeOldDrafts } from "../lib/write-whole.ts";
 import type { Intent, RequestIdentity, ServiceIdentity } from "../task/intent.ts";
@@ -306,19 +305,6 @@ export class Ledger {
   /** Whether a task's file is among the unfinished ones. */
   isOpen(id: string): boolean {
     return this.files.isOpen(id);
-  }
-
-  /**
-   * Restores an unfinished task's file that was removed from the ledger.
-   * @param file the same under another name
-   * @throws StateFolderError
-   */
-  async restore(id: string, file: string): Promise<void> {
-    await this.guarded(async () => {
-      await makeFolder(this.files.openFolder, 0o700);
-      await publishOnce(file, this.files.openPart(id, 1));
-      await syncFolder(this.files.openFolder);
-    });
   }
 
   /**

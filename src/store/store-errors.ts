@@ -56,7 +56,7 @@ function getBack(cause: unknown, place: string): string[] {
   return [`If another user owns it, as after sudo: sudo chown -R "$USER" ${shellWord(state)}`];
 }
 
-/** @throws StateFolderError in place of any other error of an action that uses a folder below the state folder */
+/** @throws StateFolderError in place of a system error of an action that uses a folder below the state folder */
 export async function usingStateFolder<Result>(
   folder: string,
   hint: string,
@@ -65,7 +65,7 @@ export async function usingStateFolder<Result>(
   try {
     return await action();
   } catch (error) {
-    if (error instanceof StateFolderError) throw error;
+    if (error instanceof ImggenError) throw error;
     throw new StateFolderError(folder, error, { hint });
   }
 }

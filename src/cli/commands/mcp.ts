@@ -51,7 +51,7 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
   const { clock, signal, stdin } = context;
   const ledger = openLedger(session);
   const { CurrentClient } = await import("../../mcp/current-client.ts");
-  const clients = new CurrentClient(() => clientOf(forAgents(session)));
+  const clients = new CurrentClient(() => clientOf(forAgents(session, budget)));
   await serve({
     close: () => clients.close(),
     findTask: (id) => ledger.find(id),
@@ -92,7 +92,7 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
 }
 
 /** The session of a client whose messages are for an agent. */
-function forAgents(session: Session): ClientSession {
+function forAgents(session: Session, budget: SessionBudget): ClientSession {
   const { context, settings, isSandbox, onUnknownDirective, onUnknownSubject, onExchange } = session;
   return {
     context,
@@ -106,6 +106,7 @@ function forAgents(session: Session): ClientSession {
     onUnknownDirective,
     onUnknownSubject,
     onExchange,
+    caps: [budget],
   };
 }
 

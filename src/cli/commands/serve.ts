@@ -77,7 +77,7 @@ async function runServe(session: Session, flags: ServeFlags): Promise<number> {
 export function eventLine(event: ServeEvent): LogLine {
   switch (event.kind) {
     case "ended":
-      return { before: `${taskIdOf(event.record)} `, ...endLine(event) };
+      return { before: `${taskIdOf(event.task)} `, ...endLine(event) };
     case "paused":
       return { before: "", end: "waiting", meaning: "warning", after: `: ${event.detail}` };
     case "dropped":
@@ -91,18 +91,18 @@ export function eventLine(event: ServeEvent): LogLine {
 }
 
 function endLine({
-  record,
+  task,
   end,
   ms,
   waiting,
 }: Extract<ServeEvent, { kind: "ended" }>): Omit<LogLine, "before"> {
   const files = end.name === "failed" ? [] : end.files;
   const sizes = files.map(({ width, height }) => `${width}x${height}`).join(" ");
-  const model = record.intent.work?.options.model;
+  const model = task.intent.work.options.model;
   const facts = [model, sizes, formatDuration(ms), `${waiting} waiting`].filter(Boolean).join(", ");
   if (end.name === "failed") {
     const isUnknown = end.outcome === "unknown";
-    const next = isUnknown ? ` To dismiss it: imggen resume ${taskIdOf(record)} --dismiss` : "";
+    const next = isUnknown ? ` To dismiss it: imggen resume ${taskIdOf(task)} --dismiss` : "";
     const word = isUnknown ? "outcome unknown" : "failed";
     return { end: word, meaning: "error", after: `, ${facts}: ${end.detail}${next}` };
   }

@@ -90,4 +90,6 @@ async function show(report: TaskReport, session: Session): Promise<void> {
   await session.console.resultLine(taskId ?? ledgerId ?? "", word ?? reportStatus(report), ...files);
   if (report.state === "completed" && files.length === 0 && taskId !== null)
     await session.console.note(`Not saved; run ${resumeCommand(taskId)}`);
+  if (report.isIdle && taskId !== null)
+    await session.console.note(`Waiting, not running: ${resumeCommand(taskId)}`);
 }

@@ -10,7 +10,7 @@ import type { RunNotes } from "./task-notes.ts";
 export type EventLine =
   | { type: "uploading"; file: string; bytes: number }
   | { type: "submitted" }
-  | { type: "accepted"; taskId: string }
+  | { type: "accepted"; taskId: string; request: number }
   | { type: "polling"; taskId: string; usualMs: number | null }
   | { type: "progress"; taskId: string; ahead: number | null; share: number | null; message: string | null }
   | { type: "downloading"; taskId: string; bytes: number }
@@ -37,7 +37,7 @@ function eventLine(event: RunEvent): EventLine | null {
     case "submit_interrupted":
       return { type: "stopping", taskId: event.taskId, waitMs: event.waitMs };
     case "accepted":
-      return { type: "accepted", taskId: event.taskId };
+      return { type: "accepted", taskId: event.taskId, request: event.request };
     case "waiting":
       return { type: "polling", taskId: event.taskId, usualMs: event.usualMs };
     case "progress": {
@@ -64,8 +64,9 @@ function eventLine(event: RunEvent): EventLine | null {
     case "busy":
       return { type: "paused", message: `HTTP 429, for ${formatDuration(event.delayMs)}` };
     case "row_ended": {
-      const { row, report } = event.result;
-      const status = report === null ? "failed" : reportStatus(report);
+      const { row, report, state } = event.result;
+      const ended = report === null ? "failed" : reportStatus(report);
+      const status = state === "new" ? "not_sent" : ended;
       return { type: "row", row: row.row, line: row.line, taskId: report?.taskId ?? null, status };
     }
     default:

@@ -1,7 +1,6 @@
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { CostRules } from "../limits/budget.ts";
-import type { CircuitBreakerDeps } from "../limits/circuit-breaker.ts";
-import type { RateLimiterDeps } from "../limits/rate-limiter.ts";
+import type { GateDeps } from "../limits/gate.ts";
 import type { WaitSettings } from "../polling/wait.ts";
 import type { PrivateCopies } from "../references/private-copies.ts";
 import type { CheckedRow } from "./batch-row.ts";
@@ -58,9 +57,7 @@ export type Doubt =
   | { about: "folder"; message: string; rows: number };
 
 /** How a caller agrees to a batch, and follows it. */
-export interface BatchEvents
-  extends Partial<Pick<CircuitBreakerDeps, "onOutage">>,
-    Partial<Pick<RateLimiterDeps, "onPause">> {
+export interface BatchEvents extends Pick<GateDeps, "onOutage" | "onPause"> {
   /** Asks a person. Absent: there is none to be asked. */
   confirm?: ((doubt: Doubt) => Promise<boolean>) | undefined;
   /** Called for what a person is told, and not asked. */

@@ -1,9 +1,8 @@
 import path from "node:path";
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { TaskReport } from "../engine/report.ts";
-import type { RowState } from "./attempts.ts";
 import type { CheckedRow } from "./batch-row.ts";
-import { add, isToSubmit, noCost, type PlannedRow, type TotalCost } from "./plan.ts";
+import { add, isToSubmit, noCost, type PlannedRow, type RowState, type TotalCost } from "./plan.ts";
 import type { RowResult } from "./row-result.ts";
 
 /** Errors of one kind, with the rows that they concern. */

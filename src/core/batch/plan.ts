@@ -1,17 +1,100 @@
 import { mapConcurrent } from "../../lib/concurrency.ts";
-import { attemptName, type ClaimReader } from "../../store/claim-reader.ts";
+import { errorCode } from "../../lib/error-text.ts";
 import type { Ledger } from "../../store/ledger.ts";
-import { mayBeCharged, spentCredits } from "../../task/task.ts";
+import { type LedgerEntry, requireReadable } from "../../store/ledger-files.ts";
+import { isId } from "../../store/ledger-name.ts";
+import { attemptName, type LostTask, type RowClaims } from "../../store/row-claims.ts";
 import { inPlaceOfPaid } from "../../task/request.ts";
-import {
-  type Attempt,
-  type Attempted,
-  type RowState,
-  readAttempt,
-  readReplacement,
-  rowStateOf,
-} from "./attempts.ts";
+import { mayBeCharged, STATES, spentCredits, type Task, type TaskState } from "../../task/task.ts";
 import { type CheckedRow, underKnownKeys } from "./batch-row.ts";
+
+/**
+ * State of a row, from its latest task. `new` is to be submitted: nothing was ever sent for it, or the service refused it.
+ * `waiting` is another process's to submit. `unfinished` is begun, and not saved. `failed` may have been charged, and the
+ * service could not finish it: to submit it again is the user's decision.
+ */
+export type RowState = "new" | "waiting" | "unfinished" | "saved" | "failed" | "unknown";
+
+/** A row's key, and its attempts as recorded by the claims. */
+export interface Attempted {
+  key: string;
+  /** Ledger ids of the row's tasks, first attempt first; for a damaged claim, the path of the claim. */
+  attempts: string[];
+}
+
+/** What is known of an attempt; null if nothing was ever sent for it, and it has no task. */
+export type Attempt = LedgerEntry | LostTask | null;
+
+/** Where attempts are read from. */
+export interface AttemptDeps {
+  claims: Pick<RowClaims, "owner" | "read">;
+  ledger: Pick<Ledger, "read" | "isOpen" | "isHeld" | "asItStands">;
+}
+
+/**
+ * Reads an attempt: its task, or how its claim says that the task has ended, if the ledger no longer has it.
+ * @param at index of the attempt, from 0
+ * @throws StateFolderError; UnreadableRecordError if the disk does not give the task's file
+ */
+export async function readAttempt(row: Attempted, at: number, deps: AttemptDeps): Promise<Attempt> {
+  const { claims, ledger } = deps;
+  let id = row.attempts[at] ?? "";
+  // A claim that looked damaged may not have been complete yet.
+  if (!isId(id)) id = row.attempts[at] = await claims.owner(row.key, at + 1);
+  if (!isId(id)) return { kind: "lost", file: id, task: null };
+  const entry = await ledger.read(id);
+  if (entry?.kind === "task" && !mayHaveEnded(entry.task, ledger))
+    return { ...entry, task: await ledger.asItStands(entry.task) };
+  // Damaged bytes stay so, and their row is of unknown outcome. What the disk does not give may be there later.
+  if (entry?.kind === "damaged" && errorCode(entry.cause) !== undefined)
+    requireReadable(entry, "so it is not known what was charged for its row");
+  if (entry !== null && entry.kind !== "task") return entry;
+  const claimed = asEnded(await claims.read(row.key, at + 1));
+  if (entry !== null) return claimed?.kind === "task" ? claimed : entry;
+  // Its task may have been begun since the ledger was read.
+  return claimed?.kind === "lost" ? ((await ledger.read(id)) ?? claimed) : claimed;
+}
+
+/** Whether an open task may have ended already: its claim is written before its file is moved. */
+function mayHaveEnded({ id, state, requests }: Task, ledger: AttemptDeps["ledger"]): boolean {
+  if (!STATES[state].isOpen) return false;
+  return requests.every(({ attempts }) => attempts.length === 0) || !ledger.isOpen(id);
+}
+
+/** A claim that does not say how its task has ended says nothing of where that stands. */
+function asEnded(claimed: Attempt): Attempt {
+  if (claimed?.kind !== "task" || !STATES[claimed.task.state].isOpen) return claimed;
+  return { kind: "lost", file: claimed.file, task: claimed.task };
+}
+
+const ROW_STATES: Readonly<Record<TaskState, RowState>> = {
+  waiting: "unfinished",
+  started: "unfinished",
+  accepted: "unfinished",
+  completed: "unfinished",
+  not_sent: "new",
+  refused: "new",
+  unknown: "unknown",
+  dismissed: "unknown",
+  failed: "failed",
+  saved: "saved",
+};
+
+/** @param entry the latest attempt; null if the row has none, or nothing was ever sent for it */
+export function rowStateOf(entry: Attempt, ledger: Pick<Ledger, "isHeld">): RowState {
+  if (entry === null) return "new";
+  // A task that cannot be read may have been charged.
+  if (entry.kind !== "task") return "unknown";
+  const { state, intent } = entry.task;
+  if ((state === "waiting" || state === "started") && ledger.isHeld(entry.task)) return "waiting";
+  return state === "waiting" && !intent.work.keepsUnsent ? "new" : ROW_STATES[state];
+}
+
+/** A row's state at the end of a run: a refused row counts as failed, because the same run does not submit it again. */
+export function rowStateAfter({ state, error }: { state: TaskState; error: Error | null }): RowState {
+  const isSavedInVain = state === "saved" && error !== null;
+  return state === "refused" || isSavedInVain ? "failed" : ROW_STATES[state];
+}
 
 /** A row with its state after earlier runs. */
 export interface PlannedRow extends CheckedRow, Attempted {
@@ -57,9 +140,8 @@ export interface BatchPlan {
 const ROWS_AT_ONCE = 16;
 
 /** Where the results of earlier runs are read from. */
-export interface PlanDeps {
-  claims: Pick<ClaimReader, "load" | "list" | "owner" | "read">;
-  ledger: Pick<Ledger, "read" | "isUnderWay">;
+export interface PlanDeps extends AttemptDeps {
+  claims: Pick<RowClaims, "load" | "list" | "owner" | "read">;
   /** Whether rows of unknown outcome are submitted again. */
   resubmitUnknown: boolean;
   /** Whether failed rows are. */
@@ -78,7 +160,7 @@ export async function planBatch(checked: readonly CheckedRow[], deps: PlanDeps):
   const planned = await mapConcurrent(rows, ROWS_AT_ONCE, async (row): Promise<PlannedRow> => {
     const attempted = { key: row.key, attempts: tasks.get(row.key) ?? [] };
     const { id, entry } = await addCharges(attempted, row.checked.credits, { charged, claimed }, deps);
-    const state = rowStateOf(entry);
+    const state = rowStateOf(entry, deps.ledger);
     const isLeft = deps.resubmitUnknown && state === "unknown" && isSettled(entry, deps);
     const resubmit = isLeft || (deps.retryFailed && state === "failed") ? id : null;
     const checked = wasPaid(entry) ? inPlaceOfPaid(row.checked) : row.checked;
@@ -124,24 +206,22 @@ async function addCharges(
   for await (const attempt of withReplacements(row, deps)) {
     last = attempt;
     const { entry, claim } = attempt;
-    const isTask = entry?.kind === "task" && mayBeCharged(entry.record);
+    const isTask = entry?.kind === "task" && mayBeCharged(entry.task);
     if (!isTask && (entry === null || isReadable(entry))) continue;
-    add(charged, isTask ? spentCredits(entry.record) : credits);
+    add(charged, isTask ? spentCredits(entry.task) : credits);
     if (claim !== null) claimed.add(claim);
   }
   return last;
 }
 
-/** Whether an attempt's unknown outcome is final: its record can be read, and no process is submitting it. */
+/** Whether an attempt's unknown outcome is final: its record can be read, and no process is working on it. */
 function isSettled(entry: Attempt, { ledger }: PlanDeps): boolean {
-  if (entry?.kind === "lost") return entry.record === null || !ledger.isUnderWay(entry.record);
-  return entry?.kind === "task" && !ledger.isUnderWay(entry.record);
+  return entry?.kind === "lost" || (entry?.kind === "task" && !ledger.isHeld(entry.task));
 }
 
-/** Whether an attempt is known to be a paid one, at the user's own generator. */
+/** Whether an attempt is known to be a paid one. */
 function wasPaid(entry: Attempt): boolean {
-  const record = entry !== null && "record" in entry ? entry.record : null;
-  return record?.intent.work?.isPaid === true;
+  return entry !== null && "task" in entry && entry.task?.intent.work.isPaid === true;
 }
 
 /** An attempt with its id. */
@@ -165,14 +245,16 @@ async function* withReplacements(row: Attempted, deps: PlanDeps): AsyncGenerator
   }
   for (let id = replacementOf(entry); id !== null && !seen.has(id); id = replacementOf(entry)) {
     seen.add(id);
-    entry = await readReplacement(id, deps);
+    // It has no claim. If its file was removed, it may have been charged.
+    entry = (await deps.ledger.read(id)) ?? { kind: "lost", file: id, task: null };
     yield { id, entry, claim: null };
   }
 }
 
 function replacementOf(entry: Attempt): string | null {
-  if (entry?.kind !== "task" || entry.record.state.name !== "dismissed") return null;
-  return entry.record.state.replacement;
+  return entry?.kind === "task" && entry.task.state === "dismissed"
+    ? (entry.task.dismissal?.replacement ?? null)
+    : null;
 }
 
 /** Whether a task's record can be read. If not, the task may have been charged. */

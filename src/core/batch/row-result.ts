@@ -1,12 +1,11 @@
-import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../../api/api-errors.ts";
+import { GenerationFailedError, OutcomeUnknownError } from "../../api/api-errors.ts";
 import type { ErrorFacts, ImggenError } from "../../lib/error-types.ts";
 import type { Wording } from "../../lib/wording.ts";
 import { ratioShape } from "../../models/aspect-ratio.ts";
 import type { Task } from "../../task/task.ts";
-import { ClaimedError, InheritedError } from "../errors.ts";
 import { reportOf, type TaskReport } from "../engine/report.ts";
-import { type Attempt, type RowState, rowStateAfter } from "./attempts.ts";
-import type { PlannedRow } from "./plan.ts";
+import { ClaimedError, InheritedError } from "../errors.ts";
+import { type Attempt, type PlannedRow, type RowState, rowStateAfter } from "./plan.ts";
 
 /** How a row ended. */
 export interface RowResult {
@@ -68,22 +67,18 @@ export function endedWithout(state: RowState, row: PlannedRow, error: ImggenErro
   return { row, state, isSkipped: false, report: null, error, isSubmitted: false };
 }
 
-/** A row that is not submitted because the batch stopped. @param why the error that stopped it; null: an outage */
-export function notSent(row: PlannedRow, why: ImggenError | null): RowResult {
-  return endedWithout("new", row, why === null ? new NetworkError(DOWN) : stoppedBefore(why));
+/** A row that is not submitted. @param why the error that stopped the batch, or that an outage shows itself by */
+export function notSent(row: PlannedRow, why: ImggenError): RowResult {
+  const hint = why.type === "network" && why.hint !== null ? why.hint : "Nothing was charged.";
+  const message: Wording = (names) => `This row was not sent. ${why.messageFor(names)}`;
+  return endedWithout("new", row, inherited(why, message, { hint, charged: "no" }));
 }
 
-const DOWN = "The service cannot be reached; this row was not sent.";
-
-/** The error that stopped the batch, for a row that was not submitted and not charged. */
-function stoppedBefore(why: ImggenError): ImggenError {
-  const hint =
-    why.type === "network" && why.hint !== null ? why.hint : "It was not sent, and nothing was charged.";
-  return inherited(why, { hint, charged: "no" });
-}
-
-function inherited(why: ImggenError, facts: Pick<ErrorFacts, "hint" | "charged">): InheritedError {
-  const message: Wording = (names) => why.messageFor(names);
+function inherited(
+  why: ImggenError,
+  message: Wording,
+  facts: Pick<ErrorFacts, "hint" | "charged">,
+): InheritedError {
   return new InheritedError(why.type, message, { key: why.key ?? undefined, cause: why, ...facts });
 }
 
@@ -94,9 +89,9 @@ export function rowClaimedElsewhere(row: PlannedRow): RowResult {
 }
 
 /** A row of unknown outcome: the user decides. */
-export function leftUnknown(row: PlannedRow, record: Task): RowResult {
-  const report = reportOf(record);
-  return resultOf(row, { ...report, error: report.error ?? dismissed(record) }, false);
+export function leftUnknown(row: PlannedRow, task: Task): RowResult {
+  const report = reportOf(task);
+  return resultOf(row, { ...report, error: report.error ?? dismissed(task) }, false);
 }
 
 function dismissed({ id }: Task): OutcomeUnknownError {
@@ -121,7 +116,11 @@ export function unreadable(row: PlannedRow, entry: Attempt, same: Task | null): 
 /** A row of an earlier run whose record the disk does not give now. Nothing was sent in this run. */
 export function notRead(row: PlannedRow, why: ImggenError): RowResult {
   const hint: Wording = (names) => why.hintFor(names) ?? "Nothing was sent.";
-  return endedWithout("unknown", row, inherited(why, { hint, charged: "unknown" }));
+  return endedWithout(
+    "unknown",
+    row,
+    inherited(why, (names) => why.messageFor(names), { hint, charged: "unknown" }),
+  );
 }
 
 /** Image sides are multiples of a block, so no image has its ratio exactly. A difference of natural logarithms: about 5 %. */

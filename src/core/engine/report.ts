@@ -52,6 +52,8 @@ export interface TaskReport {
   error: ImggenError | null;
   /** An earlier task that answers for this request, so that nothing was charged now. */
   reused?: true;
+  /** It waits, and no process is working on it. */
+  isIdle?: true;
   /** Its files are those that were saved before: nothing was downloaded now. */
   isSavedBefore?: true;
 }

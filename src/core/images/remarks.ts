@@ -4,8 +4,9 @@ import type { SavedFile } from "../../task/saved-file.ts";
 /** Sentences about how the images of a task differ from the request: too many, other sizes, or equal images. */
 export function remarksOn({ intent }: Pick<Task, "intent">, files: readonly SavedFile[]): string[] {
   const { work, request } = intent;
-  if (!work) return [];
   const { width, height, sizeForm } = work.options;
+  // No size was asked for.
+  if (width === 0) return [];
   // Any size will do where a request names neither a ratio nor a quality, or leaves the ratio to the provider.
   const isAnySize =
     request.ratio === "auto" || (request.ratio === undefined && request.quality === undefined);

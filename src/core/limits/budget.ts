@@ -49,7 +49,11 @@ export function checkBudget(
  * from the manifest, plus what is still to be submitted. @throws BudgetExceededError with both figures; nothing was sent
  */
 export function checkBatchBudget(
-  { toSubmit, charged, chargedForOthers }: Readonly<Record<"toSubmit" | "charged" | "chargedForOthers", Costs>>,
+  {
+    toSubmit,
+    charged,
+    chargedForOthers,
+  }: Readonly<Record<"toSubmit" | "charged" | "chargedForOthers", Costs>>,
   maxCredits: number,
   rules: CostRules,
 ): void {
@@ -102,10 +106,7 @@ function uncountableBefore(rows: number): BudgetExceededError {
  * The most that requests are likely to cost, in credits: an undocumented cost counts as the highest documented one.
  * Used only to decide whether to ask for confirmation.
  */
-export function likelyCredits(
-  { credits, undocumented, extraRequests = 0 }: Costs,
-  matrix: Matrix,
-): number {
+export function likelyCredits({ credits, undocumented, extraRequests = 0 }: Costs, matrix: Matrix): number {
   return credits + (undocumented + extraRequests) * highestCost(matrix);
 }
 
@@ -150,11 +151,12 @@ export function dayCap({ ledger, clock, dailyCredits }: LimitDeps): Cap {
 }
 
 /**
- * Checks everything that is about to be submitted against the daily limit, before any intent is recorded.
+ * Checks everything that is about to be submitted against the daily limit, before any intent is recorded. `waiting`: cost of
+ * what was begun before and is still to be submitted.
  * @throws BudgetExceededError; nothing was sent
  */
 export async function checkDailyLimit(
-  { credits, undocumented }: { credits: number; undocumented: number },
+  { credits, undocumented, waiting = 0 }: { credits: number; undocumented: number; waiting?: number },
   keyId: string,
   deps: LimitDeps,
   rules: CostRules,
@@ -164,7 +166,7 @@ export async function checkDailyLimit(
   if (undocumented > 0 && !rules.allowUndocumented)
     throw uncountable("this costs", "dailyCredits", rules.matrix);
   if (credits === 0) return;
-  const spent = await ledger.spending.total(localDay(new Date(clock.now())), keyId);
+  const spent = (await ledger.spending.total(localDay(new Date(clock.now())), keyId)) + waiting;
   if (spent + credits > dailyCredits) throw exceeded(spent, credits, dailyCredits);
 }
 
@@ -176,4 +178,3 @@ function exceeded(spent: number, credits: number, limit: number): BudgetExceeded
     },
   );
 }
-

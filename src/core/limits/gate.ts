@@ -76,6 +76,12 @@ export class Gate {
     return this.#outage;
   }
 
+  /** Whether nothing more is submitted: after a stop, or in an outage that has lasted too long to be waited for. */
+  get isClosed(): boolean {
+    if (this.#stopped !== null) return true;
+    return this.#outage !== null && this.#probeWaitMs(this.#outage) === null;
+  }
+
   /** Whether no outage ends the run: that of a server. */
   get keepsTrying(): boolean {
     return this.#deps.waits !== undefined;

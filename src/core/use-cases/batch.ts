@@ -1,22 +1,22 @@
 import { mapConcurrent } from "../../lib/concurrency.ts";
-import { BatchClaims } from "../../store/batch-claims.ts";
 import { BatchFolders } from "../../store/batch-folders.ts";
+import { RowClaims } from "../../store/row-claims.ts";
+import { savedFilesOf } from "../../task/task.ts";
 import { agreeOnCosts, folderAgreement } from "../batch/agreement.ts";
+import { batchCap } from "../batch/batch-cap.ts";
 import { type BatchEvents, type BatchResult, type BatchSpec, budgetedKeys } from "../batch/batch-spec.ts";
-import { BudgetWatch } from "../batch/budget-watch.ts";
 import { BatchCounts } from "../batch/counts.ts";
 import { batchId, findBatch, identifyBatch } from "../batch/identify-batch.ts";
 import type { BatchPlan, PlannedRow } from "../batch/plan.ts";
 import { planWithFiles, prepareFolders } from "../batch/row-files.ts";
 import type { RowResult } from "../batch/row-result.ts";
+import type { BatchContext } from "../batch/run-row.ts";
 import { runRows } from "../batch/run-rows.ts";
-import type { BatchContext } from "../batch/submit-row.ts";
 import type { TaskDeps } from "../engine/deps.ts";
-import { interruptedError, ManifestError } from "../errors.ts";
-import { Admission } from "../limits/admission.ts";
-import { checkBatchBudget, checkDailyLimit } from "../limits/budget.ts";
 import { misfitOf } from "../engine/jobs.ts";
-import { reportOf } from "../engine/report.ts";
+import { interruptedError, ManifestError } from "../errors.ts";
+import { checkBatchBudget, checkDailyLimit } from "../limits/budget.ts";
+import { Gate } from "../limits/gate.ts";
 
 // Rows that another process holds are waited for as long as its longest default timeout, which is that of 4K.
 const PATIENCE_WITH_OTHERS_MS = 600_000;
@@ -31,7 +31,7 @@ export async function batch(spec: BatchSpec, deps: TaskDeps, events: BatchEvents
   const { connection, ledger, clock } = deps;
   const folders = new BatchFolders(ledger.folder);
   const found = await findBatch(output.folder, folders);
-  const claims = new BatchClaims(ledger.folder, batchId(connection.identity.baseUrl, found.origin), clock);
+  const claims = new RowClaims(ledger.folder, batchId(connection.identity.baseUrl, found.origin));
   const planDeps = { claims, ledger, resubmitUnknown, retryFailed, countsKey: budgetedKeys(spec) };
   const misfits = spec.rows.flatMap(({ line, checked }) => {
     const misfit = misfitOf(checked.request, connection);
@@ -51,23 +51,24 @@ export async function batch(spec: BatchSpec, deps: TaskDeps, events: BatchEvents
   const identifying = { folders, nowMs: clock.now(), isShard: shard !== null, agree };
   if (plan.rows.length > 0) await identifyBatch(output.folder, found, identifying);
   if (output.overwrite) await noteEarlierImages(claims, deps);
-  const budget = cap === null || spec.budgetOf === "rows" ? null : new BudgetWatch(plan, cap, planDeps);
-  return runPlanned(plan, { claims, budget }, spec, events, deps);
+  const isShared = cap !== null && spec.budgetOf === "folder";
+  const caps = isShared ? [...deps.caps, batchCap(plan, cap, planDeps)] : deps.caps;
+  return runPlanned(plan, claims, spec, events, { ...deps, caps });
 }
 
 async function runPlanned(
   plan: BatchPlan,
-  { claims, budget }: Pick<BatchContext, "claims" | "budget">,
+  claims: BatchContext["claims"],
   { output, wait, concurrency, nameOf }: BatchSpec,
   events: BatchEvents,
   deps: TaskDeps,
 ): Promise<BatchResult> {
   const { connection, clock, random, signal } = deps;
-  const { onOutage = () => {}, onPause = () => {} } = events;
-  const admission = new Admission(connection.provider, { clock, random, onOutage, onPause });
+  const { onOutage, onPause } = events;
+  const gate = new Gate({ clock, random, onOutage, onPause });
   const counts = new BatchCounts(nameOf);
   const result = () => {
-    const stopped = admission.stopped ?? (signal.aborted ? interruptedError(signal, "unknown") : null);
+    const stopped = gate.stopped ?? (signal.aborted ? interruptedError(signal, "unknown") : null);
     return { counts, rows: plan.rows.length, charged: plan.charged, stopped };
   };
   const left = new Set(plan.rows);
@@ -95,7 +96,8 @@ async function runPlanned(
       await events.onEnd(end, counts);
     },
   };
-  const run = { output, wait, claims, budget, admission, deps };
+  // The gate alone decides when a row that was not sent is given up.
+  const run = { output, wait, claims, deps: { ...deps, gate, maxUnsent: Number.POSITIVE_INFINITY } };
   for (const row of await runRows(plan.rows, options, run)) counts.leave(row);
   return result();
 }
@@ -107,13 +109,13 @@ const TASKS_AT_ONCE = 16;
  * manifest: --overwrite must not replace them, because the same batch was charged for them.
  */
 async function noteEarlierImages(
-  claims: Pick<BatchClaims, "load">,
+  claims: Pick<RowClaims, "load">,
   { ledger, published }: Pick<TaskDeps, "ledger" | "published">,
 ): Promise<void> {
   const ids = [...(await claims.load()).values()].flat();
   await mapConcurrent(ids, TASKS_AT_ONCE, async (id) => {
     const entry = await ledger.read(id);
-    const files = entry?.kind === "task" ? reportOf(entry.record).files : [];
+    const files = entry?.kind === "task" ? savedFilesOf(entry.task) : [];
     for (const { path } of files) if (path !== null) await published.addEarlier(path);
   });
 }

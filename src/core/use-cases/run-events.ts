@@ -1,8 +1,8 @@
 import type { BatchCounts } from "../batch/counts.ts";
 import type { BatchPlan } from "../batch/plan.ts";
 import type { RowResult } from "../batch/row-result.ts";
-import type { OutageEvent } from "../limits/gate.ts";
 import type { TaskProgressEvent } from "../engine/events.ts";
+import type { OutageEvent } from "../limits/gate.ts";
 
 /** What happens while a command works on tasks, or on the rows of a batch. */
 export type RunEvent =

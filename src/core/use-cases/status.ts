@@ -199,7 +199,9 @@ async function statusWithoutJob(
         deps,
       );
   }
-  return reportOf(await asWaiting(standing, deps));
+  const seen = await asWaiting(standing, deps);
+  const isIdle = seen.state === "waiting" && !deps.ledger.isHeld(seen);
+  return { ...reportOf(seen), ...(isIdle && { isIdle }) };
 }
 
 /** A free task as it stands: a request of a dead process that its provider no longer works on waits. */

@@ -82,9 +82,8 @@ async function taskFor(spec: TaskSpec, call: Call, toolbox: Toolbox): Promise<Ta
   // Since then the key was changed: the task is another account's, and this session's all the same.
   const charged = reuse ? jobs.chargedWithKey(key) : undefined;
   if (charged !== undefined) return { ...(await resumedTask(charged, call, toolbox)), reused: true };
-  return budget.spend(estimate, allowUndocumentedCost, () =>
-    client.generate({ ...options, output: spec.place, reuse, again: !reuse }),
-  );
+  budget.check(estimate, allowUndocumentedCost);
+  return client.generate({ ...options, output: spec.place, reuse, again: !reuse });
 }
 
 /**

@@ -53,7 +53,7 @@ export const resumeTasks = tool({
   name: "resume_tasks",
   title: "Resume tasks",
   description:
-    "Finishes every task that is not saved, from this session or before it, and saves their images. Costs nothing.",
+    "Finishes every task that is not saved, from this session or before it, and saves their images. What is charged already costs nothing; a request that was never sent is sent, and counts for the cap.",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   input: z.strictObject({ ...WAIT_SCHEMA }),
   async run({ waitSeconds }, call, toolbox) {

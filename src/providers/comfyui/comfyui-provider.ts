@@ -58,6 +58,7 @@ export function comfyUiProvider(setup: ServerSetup, deps: ProviderDeps): Provide
     check: (job) => problemOf(job, workflows),
     submit: (job, how) => submitted(job, how, context),
     recover: (job, { signal }) => recovered(job, signal, server),
+    isAtWork: async (job, signal) => (await whereabouts(job, signal, server)) !== null,
     poll: (taskId, ms = ASK_MS, signal) =>
       pollJob(taskId, server, http, AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(ms))])),
     images: async (job) => {

@@ -16,7 +16,7 @@ import {
 import type { ProviderDeps } from "../provider-deps.ts";
 import { referenceFiles, shownContext } from "../reference-files.ts";
 import { filledCommand, missingPlace, shownCommand } from "./command-words.ts";
-import { recoverCommand } from "./left-command.ts";
+import { isCommandRunning, recoverCommand } from "./left-command.ts";
 import { failureOf, hasEndedWell, runCommand } from "./run-command.ts";
 import {
   clearScratch,
@@ -56,6 +56,7 @@ export function commandProvider(
         hasStarted();
         return recoverCommand(job, signal, deps.clock);
       }),
+    isAtWork: async (job) => hasImage(job) || isCommandRunning(job),
     async images(job) {
       if (!hasImage(job)) throw new Error("the image that was kept is gone");
       const extra = (await extraImages(job)).map((file) => ({ kind: "file", file, isExtra: true }) as const);

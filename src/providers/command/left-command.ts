@@ -63,6 +63,12 @@ export async function recoverCommand(
   throw lost("The command has ended, and left no whole image", { kept: scratch, isStopped: true });
 }
 
+/** Whether a command runs on that a killed process has left. */
+export function isCommandRunning(job: Job): boolean {
+  const left = noted(path.join(scratchOf(job), PROCESS_FILE));
+  return left !== null && isRunning(left);
+}
+
 function lost(what: string, facts: { kept: string; isStopped: boolean }): ProviderError {
   return new ProviderError(`${what}.`, { kind: "lost", ...facts });
 }

@@ -1,14 +1,15 @@
 import type { ServerResponse } from "node:http";
 import path from "node:path";
+import type { ErrorType, ImggenError } from "../../lib/error-types.ts";
 import type { ServiceRequest } from "../../server/http.ts";
 import type { ServerReply } from "../../server/reply.ts";
-import type { Task } from "../../task/task.ts";
+import { answerOf, decidingRequest, type Task } from "../../task/task.ts";
 import { IDEMPOTENCY_KEY } from "../answer-submit.ts";
-import { beginOnce } from "../begin-once.ts";
+import { begin } from "../begin.ts";
 import { endOf, type TaskEnd } from "../end.ts";
-import { findTask } from "../find-task.ts";
 import { keepReference } from "../reference-copies.ts";
-import type { Service } from "../server-parts.ts";
+import type { Service } from "../serve-options.ts";
+import { findTask } from "../tasks.ts";
 import { readBody } from "./body.ts";
 import { EventStream, JsonReply, type LongReply } from "./long-reply.ts";
 import { errorReply, failedTask, notBegun, type OpenAiError, wrongRequest } from "./openai-error.ts";
@@ -33,7 +34,7 @@ export async function images(
   if (operation === "image_edit" && copies.length === 0 && read.order.input.image === undefined)
     return errorReply(wrongRequest("image is missing.", "image"));
   const order = { ...read.order, ...(copies.length > 0 && { copies }) };
-  const begun = await beginOnce(order, service, request.headers[IDEMPOTENCY_KEY]);
+  const begun = await begin(order, service, request.headers[IDEMPOTENCY_KEY]);
   if ("refused" in begun) return errorReply(notBegun(begun.refused));
   const { taskId } = begun;
   const answer = { operation, order: read, request, taskId };
@@ -76,12 +77,12 @@ async function write(
     awaitEnd(taskId, comesBack, service, gone.signal),
   );
   if (ended === null) return { status: 0, note: `${taskId}, the client hung up` };
-  const { record, end } = ended;
+  const { task, end, refusal } = ended;
   if (end.name === "failed") {
-    const failure = failedTask(record, end);
+    const failure = failedTask(refusal, end);
     return { status: reply.fail(failure), note: `${taskId} ${failure.error.code ?? "failed"}` };
   }
-  const result = await resultOf(record, end, order, request, service).catch(() => null);
+  const result = await resultOf(task, end, order, request, service).catch(() => null);
   if (result === null) return { status: reply.fail(GONE), note: `${taskId} no longer kept` };
   return { status: reply.send(result), note: `${taskId} completed` };
 }
@@ -92,9 +93,16 @@ const GONE = wrongRequest("The image of this request is no longer kept.", null, 
 const READ_MS = 100;
 const READ_FROM_DISK_MS = 1_000;
 
+interface Ended {
+  task: Task;
+  end: TaskEnd;
+  /** Type of the error that the task was refused with; null if it was not. */
+  refusal: ErrorType | null;
+}
+
 /**
- * Waits for the end of a task. Where the generator refuses the account, a task waits until that is fixed; one whose client
- * cannot ask for it again is ended, because the client's next attempt is another task.
+ * Waits for the end of a task. If the provider refuses the account, a task waits until that is fixed; one whose client cannot
+ * ask for it again is ended, because the client's next attempt is another task.
  * @param comesBack whether the client has a key to find the task by
  * @returns null once the signal has aborted
  */
@@ -103,15 +111,24 @@ async function awaitEnd(
   comesBack: boolean,
   service: Service,
   signal: AbortSignal,
-): Promise<{ record: Task; end: TaskEnd } | null> {
+): Promise<Ended | null> {
+  const { runner, gate, clock } = service;
+  let refusal: ImggenError | null = null;
   while (!signal.aborted) {
-    const isHere = service.queue.entryOf(taskId) !== undefined;
-    const record = isHere ? null : await findTask(taskId, service);
-    const end = record && endOf(record);
-    if (record && end) return { record, end };
-    const refusal = service.admission.breaker.outage?.refusal ?? null;
-    if (isHere && refusal !== null && !comesBack && (await service.queue.refuse(taskId, refusal))) continue;
-    await service.clock.sleep(isHere ? READ_MS : READ_FROM_DISK_MS, signal).catch(() => {});
+    const isHere = runner.find(taskId)?.isEnded === false;
+    const task = isHere ? null : await findTask(taskId, service);
+    const end = task && endOf(task);
+    if (task && end) return { task, end, refusal: refusal?.type ?? refusalOf(task) };
+    const ofAccount = gate.outage?.refusal ?? null;
+    if (isHere && ofAccount !== null && !comesBack && (await runner.refuse(taskId, ofAccount.message))) {
+      refusal = ofAccount;
+      continue;
+    }
+    await clock.sleep(isHere ? READ_MS : READ_FROM_DISK_MS, signal).catch(() => {});
   }
   return null;
+}
+
+function refusalOf(task: Task): ErrorType | null {
+  return answerOf(decidingRequest(task), "refused")?.error.type ?? null;
 }

@@ -1,6 +1,5 @@
 import type { ErrorType } from "../../lib/error-types.ts";
 import type { ServerReply } from "../../server/reply.ts";
-import type { Task } from "../../task/task.ts";
 import type { NotBegun } from "../begin.ts";
 import type { TaskEnd } from "../end.ts";
 
@@ -40,6 +39,7 @@ export function notBegun({ kind, field, detail }: NotBegun): OpenAiError {
     case "limit":
       return openAiError(429, "insufficient_quota", detail, { code: "insufficient_quota" });
     case "server":
+    case "damaged key":
       return openAiError(500, "server_error", detail);
     case "other body":
       return wrongRequest(detail, null, 422);
@@ -48,15 +48,14 @@ export function notBegun({ kind, field, detail }: NotBegun): OpenAiError {
 
 const MODERATION = /moderat|safety|content.polic/i;
 
-/** The error of a task that has ended without an image. */
+/** The error of a task that has ended without an image. @param type of the error that it was refused with, if it was */
 export function failedTask(
-  { state }: Task,
+  type: ErrorType | null,
   { outcome, detail }: Extract<TaskEnd, { name: "failed" }>,
 ): OpenAiError {
   if (outcome === "unknown") return openAiError(500, "server_error", detail, { code: "outcome_unknown" });
   if (MODERATION.test(detail))
     return openAiError(400, "image_generation_user_error", detail, { code: "moderation_blocked" });
-  const type: ErrorType | null = state.name === "refused" ? state.error.type : null;
   if (type === "insufficient_credits" || type === "subscription_required")
     return openAiError(429, "insufficient_quota", detail, { code: "insufficient_quota" });
   if (type === "auth_required")

@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import type { ServiceRequest } from "../../server/http.ts";
-import type { Task } from "../../task/task.ts";
+import { completionOf, type Task, taskIdOf } from "../../task/task.ts";
 import { linksTo, originOf } from "../answer-poll.ts";
 import type { TaskEnd } from "../end.ts";
-import type { Service } from "../server-parts.ts";
+import type { Service } from "../serve-options.ts";
 import type { ImagesOrder } from "./order.ts";
 
 type Completed = Extract<TaskEnd, { name: "completed" }>;
@@ -19,21 +19,17 @@ export interface ImagesResult {
 
 /** @throws the disk's error where an image is no longer kept */
 export async function resultOf(
-  record: Task,
+  task: Task,
   end: Completed,
   { responseFormat }: Pick<ImagesOrder, "responseFormat">,
   request: Pick<ServiceRequest, "url" | "headers">,
   service: Service,
 ): Promise<ImagesResult> {
   const { files, usage } = end;
-  const taskId = record.intent.work?.taskId ?? record.id;
+  const taskId = taskIdOf(task) ?? task.id;
   const [first] = files;
   return {
-    created: Math.floor(
-      Date.parse(
-        "completedAt" in record.state ? (record.state.completedAt ?? record.submittedAt) : record.submittedAt,
-      ) / 1000,
-    ),
+    created: Math.floor(Date.parse(completionOf(task)?.at ?? task.submittedAt) / 1000),
     data:
       responseFormat === "url"
         ? [linksTo(taskId, end, originOf(request), service)].flat().map((url) => ({ url }))

@@ -1,7 +1,7 @@
 import type { ServiceRequest, Version1 } from "../../server/http.ts";
 import { isSameText } from "../../server/links.ts";
 import type { ServerReply } from "../../server/reply.ts";
-import type { Service } from "../server-parts.ts";
+import type { Service } from "../serve-options.ts";
 import { images } from "./answer-images.ts";
 import { errorReply, NO_SUCH_PATH, WRONG_KEY, wrongRequest } from "./openai-error.ts";
 

@@ -12,8 +12,8 @@ import {
   type TotalCost,
 } from "../../../core/batch/plan.ts";
 import { checkBatchBudget } from "../../../core/limits/budget.ts";
-import { BatchClaims } from "../../../store/batch-claims.ts";
 import { BatchFolders } from "../../../store/batch-folders.ts";
+import { RowClaims } from "../../../store/row-claims.ts";
 import type { GenerationRequest } from "../../../task/request.ts";
 import type { Session } from "../../session/session.ts";
 import { showTable } from "../../text/table.ts";
@@ -56,12 +56,11 @@ export async function dryRun(spec: BatchSpec, session: Session): Promise<number>
 
 /** What earlier runs have done at the service that is configured; where none is, there were none. */
 async function planWithoutKey(spec: BatchSpec, session: Session): Promise<BatchPlan> {
-  const { context } = session;
   const service = (await session.serviceName()) ?? "";
   const ledger = openLedger(session);
   const { origin } = await findBatch(spec.output.folder, new BatchFolders(ledger.folder));
   const id = batchId(service, origin);
-  const claims = new BatchClaims(ledger.folder, id, context.clock);
+  const claims = new RowClaims(ledger.folder, id);
   return planBatch(spec.rows, { ...spec, claims, ledger, countsKey: budgetedKeys(spec) });
 }
 

@@ -1,5 +1,5 @@
-import type { RowState } from "../../../core/batch/attempts.ts";
 import { isWaiting } from "../../../core/batch/counts.ts";
+import type { RowState } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { stateWord } from "../../../task/task.ts";
 

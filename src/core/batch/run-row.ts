@@ -1,0 +1,274 @@
+import path from "node:path";
+import { NoRoomError } from "../../api/api-errors.ts";
+import { isRetryable } from "../../api/retry.ts";
+import { isoTime } from "../../lib/clock.ts";
+import { errorCode } from "../../lib/error-text.ts";
+import { ImggenError } from "../../lib/error-types.ts";
+import { nameIsTaken } from "../../lib/publish.ts";
+import type { RowClaims } from "../../store/row-claims.ts";
+import type { Destination } from "../../task/intent.ts";
+import type { SavedFile } from "../../task/saved-file.ts";
+import { isUnknown, STATES, type Task, taskIdOf } from "../../task/task.ts";
+import { beginAndDrive, intentOf } from "../engine/begin.ts";
+import { type ContinueSpec, continueHeld, continueNamed } from "../engine/continue.ts";
+import { identityOf, ofOneAccount, type TaskDeps, type UseCaseDeps } from "../engine/deps.ts";
+import { dismissHeld } from "../engine/dismiss.ts";
+import { drive } from "../engine/drive.ts";
+import { type HeldTask, holdTask } from "../engine/held.ts";
+import { reportOf, type TaskReport } from "../engine/report.ts";
+import { notTried } from "../engine/send.ts";
+import { InterruptedError, isOfAccount, requireSameAccount, TakenOverError } from "../errors.ts";
+import type { WaitSettings } from "../polling/wait.ts";
+import { isToSubmit, type PlannedRow, readAttempt } from "./plan.ts";
+import { destinationOf, folderOf, movedDestination, type OutputFolder } from "./row-files.ts";
+import {
+  endedWithout,
+  leftUnknown,
+  notRead,
+  notSent,
+  type RowResult,
+  resultOf,
+  savedEarlier,
+  unreadable,
+} from "./row-result.ts";
+
+/** What all rows of a run share. */
+export interface BatchContext {
+  output: OutputFolder;
+  wait: WaitSettings;
+  claims: RowClaims;
+  /** With a gate of the batch's own: it decides for all rows when one is submitted. */
+  deps: TaskDeps;
+}
+
+/** `elsewhere`: another process is working on the row. `again`: the row changed, so its next step is decided again. */
+type Step = RowResult | "elsewhere" | "again";
+
+/**
+ * Runs one row to its end: submits it, or continues from its state after an earlier run.
+ * @returns "elsewhere" while another process is working on it
+ * @throws the signal's reason, if nothing was sent
+ */
+export async function runRow(row: PlannedRow, run: BatchContext): Promise<RowResult | "elsewhere"> {
+  for (;;) {
+    const step = await nextStep(row, run).catch((error: unknown) => failedRow(row, error, run));
+    if (step === "again") continue;
+    if (step === "elsewhere" || !step.error) return step;
+    const { gate } = run.deps;
+    if (gate.stopped !== null && isRefusedAlike(step, gate.stopped)) return notSent(row, gate.stopped);
+    if (endsAll(step.error)) gate.stop(step.error);
+    return step;
+  }
+}
+
+/** Whether a row met again what had stopped the batch before: that is said of the row that met it first. */
+function isRefusedAlike({ error, report }: RowResult, stopped: ImggenError): boolean {
+  if (error === null || report?.charged !== "no" || !endsAll(error)) return false;
+  if (report.state === "not_sent") return true;
+  return report.state === "refused" && error !== stopped && error.cause !== stopped;
+}
+
+/** Disk errors that the next image would meet too. */
+const DISK_IS_OUT: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EROFS", "EIO"]);
+
+/** Whether the batch submits no more rows after this error. Running rows are finished. */
+function endsAll(error: ImggenError): boolean {
+  if (isOfAccount(error) || error.type === "budget_exceeded") return true;
+  if (error.type === "network" && !isRetryable(error)) return true;
+  if (error instanceof NoRoomError) return true;
+  return error.type === "save_failed" && DISK_IS_OUT.has(errorCode(error.cause) ?? "");
+}
+
+/** An error of one row, such as a task of another account, does not end the batch. */
+function failedRow(row: PlannedRow, error: unknown, { deps }: BatchContext): RowResult {
+  if (!(error instanceof ImggenError) || error === deps.signal.reason) throw error;
+  return isToSubmit(row) ? endedWithout("failed", row, error) : notRead(row, error);
+}
+
+async function nextStep(row: PlannedRow, run: BatchContext): Promise<Step> {
+  const { claims, deps } = run;
+  const { length } = row.attempts;
+  if (length === 0) return submitRow(row, 1, run);
+  const entry = await readAttempt(row, length - 1, { claims, ledger: deps.ledger });
+  if (entry === null) return submitRow(row, length, run);
+  if (entry.kind === "lost" && isResubmitted(row)) return submitRow(row, length + 1, run);
+  if (entry.kind !== "task") return unreadable(row, entry, await sameRequest(row, run));
+  const { task } = entry;
+  return withTask(row, task, run).catch((error: unknown) => {
+    if (!(error instanceof ImggenError) || error === deps.signal.reason) throw error;
+    // The error is this run's; what the record says was charged stays true.
+    return resultOf(row, { ...reportOf(task), error }, false);
+  });
+}
+
+/** Whether the row's latest task is one that the user wants submitted again, as it was when this run was planned. */
+function isResubmitted({ resubmit, attempts }: PlannedRow): boolean {
+  return resubmit !== null && resubmit === attempts.at(-1);
+}
+
+/** Continues a row that has a task, from the task's state. */
+async function withTask(row: PlannedRow, task: Task, run: BatchContext): Promise<Step> {
+  const next = row.attempts.length + 1;
+  switch (task.state) {
+    case "saved":
+      return savedBefore(row, task, run);
+    case "not_sent":
+    case "refused":
+      return submitRow(row, next, run);
+    case "failed":
+      return isResubmitted(row) ? submitRow(row, next, run) : resultOf(row, reportOf(task), false);
+    case "dismissed": {
+      const replacement = task.dismissal?.replacement ?? null;
+      if (replacement !== null) return adopt(row, replacement, run);
+      return isResubmitted(row) ? submitRow(row, next, run) : leftUnknown(row, task);
+    }
+    case "unknown":
+      return isResubmitted(row) ? resubmitUnknown(row, task, run) : leftUnknown(row, task);
+    case "waiting":
+    case "started":
+    case "accepted":
+    case "completed":
+      requireSameAccount(task.intent.service, run.deps.connection.identity, taskIdOf(task) ?? task.id);
+      return withHeld(row, task, run, (held) => continueRow(row, held, run));
+  }
+}
+
+/**
+ * Submits a row under a claim, which is made first, unless it is there and its task was never begun. While the task waits
+ * for the gate it counts as not sent.
+ * @param attempt 1 for the first
+ */
+async function submitRow(row: PlannedRow, attempt: number, run: BatchContext): Promise<Step> {
+  const { claims, deps } = run;
+  deps.signal.throwIfAborted();
+  if (deps.gate.isClosed) return notSent(row, notTried(deps.gate));
+  const spec = { checked: row.checked, destination: destinationOf(row, run.output), wait: run.wait };
+  const intent = intentOf(spec, deps);
+  if (attempt > row.attempts.length) {
+    const id = deps.ledger.newId();
+    const at = isoTime(deps.clock.now());
+    const owner = await claims.claim(row.key, attempt, { id, intent, at });
+    row.attempts.push(owner);
+    if (owner !== id) return "again";
+  }
+  const begin = {
+    id: row.attempts[attempt - 1] ?? "",
+    claim: claims.nameOf(row.key, attempt),
+    isShared: true,
+    // What was begun before, and is gone from the ledger, may have been sent.
+    isFree: async () => (await claims.read(row.key, attempt)) === null,
+  };
+  const report = await beginAndDrive(intent, spec, begin, deps);
+  return report === "taken" ? "again" : submitted(row, report, run);
+}
+
+/** The step after a row was submitted, or was to be. @throws the signal's reason, if it was not sent before that */
+function submitted(row: PlannedRow, report: TaskReport, { deps }: BatchContext): Step {
+  const { error, state } = report;
+  if (error instanceof TakenOverError) return "again";
+  if (state !== "not_sent" || error === null) return resultOf(row, report, true);
+  if (error instanceof InterruptedError) throw deps.signal.reason;
+  if (error === deps.gate.stopped) return notSent(row, error);
+  if (error.type !== "network" || endsAll(error)) return resultOf(row, report, true);
+  // The gate had closed for an outage, which a reply on its way may have ended since.
+  return deps.gate.isClosed ? notSent(row, error) : "again";
+}
+
+/** Takes a row's task for its next step. */
+async function withHeld(
+  row: PlannedRow,
+  task: Task,
+  { deps }: BatchContext,
+  nextStep: (held: HeldTask) => Promise<Step>,
+): Promise<Step> {
+  const { ledger, onProgress } = deps;
+  const held = await holdTask(task, ledger, (message) => onProgress({ type: "ledger_warning", message }));
+  if (held === "held") return "elsewhere";
+  if (held !== "ended") return nextStep(held);
+  const entry = await ledger.read(task.id);
+  const hasLostLines = entry?.kind === "task" && STATES[entry.task.state].isOpen && !ledger.isOpen(task.id);
+  return hasLostLines ? unreadable(row, entry, null) : "again";
+}
+
+async function continueRow(row: PlannedRow, held: HeldTask, run: BatchContext): Promise<Step> {
+  const { state, intent } = held.task;
+  const spec = continueSpec(row, held.task, run);
+  const isUnsent = state === "waiting" && !intent.work.keepsUnsent;
+  if (!isUnsent) return resultOf(row, await continueHeld(held, spec, useCaseDeps(run)), false);
+  // Nothing of it was sent, so it is like a new one.
+  const report = await drive(held, { ...spec, isContinued: false }, row.checked.warnings, run.deps);
+  return submitted(row, report, run);
+}
+
+async function resubmitUnknown(row: PlannedRow, task: Task, run: BatchContext): Promise<Step> {
+  const { ledger } = run.deps;
+  return withHeld(row, task, run, async (held) => {
+    for (const line of ledger.linesOfLost(held.task)) await held.record(line);
+    if (!isUnknown(held.task)) {
+      // Another process has advanced it since it was read.
+      await held.leave();
+      return "again";
+    }
+    await dismissHeld(held, { why: "resubmitted by the user", replacement: null }, ledger);
+    return submitRow(row, row.attempts.length + 1, run);
+  });
+}
+
+/** The user has submitted the row's request again with another command: that task now belongs to the row. */
+async function adopt(row: PlannedRow, id: string, { claims, deps }: BatchContext): Promise<Step> {
+  const at = isoTime(deps.clock.now());
+  row.attempts.push(await claims.claim(row.key, row.attempts.length + 1, { id, intent: null, at }));
+  return "again";
+}
+
+/**
+ * A saved row is never submitted again: its files are there, or they are downloaded again. A file that the user changed
+ * since is left as it is.
+ */
+async function savedBefore(row: PlannedRow, task: Task, run: BatchContext): Promise<Step> {
+  const report = reportOf(task);
+  const moved = movedDestination(row, task, run.output);
+  const files = await Promise.all(report.files.map((file) => findFile(file, task, moved)));
+  if (files.every((file) => file !== null)) return savedEarlier(row, { ...report, files });
+  return resultOf(row, await continueNamed(task, continueSpec(row, task, run), useCaseDeps(run)), false);
+}
+
+/** The current place of a saved file: in the moved folder, or where it was saved; null if it is gone. */
+async function findFile(
+  file: SavedFile,
+  { intent }: Task,
+  moved: Destination | null,
+): Promise<SavedFile | null> {
+  if (moved !== null && file.path !== null) {
+    const name = path.relative(folderOf(intent.destination), file.path);
+    const there = path.join(folderOf(moved), name);
+    if (!name.startsWith("..") && (await isOnDisk(there))) return { ...file, path: there };
+  }
+  return (await isOnDisk(file.path)) ? file : null;
+}
+
+async function isOnDisk(file: string | null): Promise<boolean> {
+  // On a disk error the file is downloaded again; if it exists after all, it is not saved a second time.
+  return file !== null && (await nameIsTaken(file).catch(() => false));
+}
+
+function continueSpec(row: PlannedRow, task: Task, { wait, output }: BatchContext): ContinueSpec {
+  return { wait, destination: movedDestination(row, task, output), keepsNewer: true, sends: true };
+}
+
+function useCaseDeps({ deps }: BatchContext): UseCaseDeps {
+  return {
+    ...ofOneAccount(deps),
+    async depsFor({ service }, taskId) {
+      requireSameAccount(service, deps.connection.identity, taskId);
+      return deps;
+    },
+  };
+}
+
+/** The newest task for the row's request that is not one of its attempts: perhaps the one that a damaged claim named. */
+async function sameRequest({ checked, attempts }: PlannedRow, { deps }: BatchContext): Promise<Task | null> {
+  for await (const task of deps.ledger.sameRequest(identityOf(checked.request, deps.connection)))
+    if (!attempts.includes(task.id)) return task;
+  return null;
+}

@@ -1,0 +1,119 @@
+import type { TaskDeps } from "../core/engine/deps.ts";
+import { type RunDeps, Runner } from "../core/engine/runner.ts";
+import { RunFileNames } from "../core/images/published-names.ts";
+import { dayCap } from "../core/limits/budget.ts";
+import { Gate } from "../core/limits/gate.ts";
+import { POLICY } from "../core/limits/policy.ts";
+import { PollingSchedules } from "../core/polling/choose-schedule.ts";
+import { describeUnreadable, mayBeTask } from "../store/ledger-files.ts";
+import { STATES, type Task, taskIdOf } from "../task/task.ts";
+import { isNewTaskId } from "../task/task-id.ts";
+import { endOf } from "./end.ts";
+import type { ServeOptions, Service } from "./serve-options.ts";
+
+/** Tasks begun beyond the provider's concurrency, so that the next one is ready when a turn is free. */
+const EXTRA_PLACES = 2;
+
+const OWNER_ONLY = 0o600;
+
+/** The runner of a server's tasks, and the gate that all of them pass: an outage costs single attempts, not one per task. */
+export function openRunner(options: ServeOptions): Pick<Service, "runner" | "gate"> {
+  const { connection, ledger, clock, random, graceMs, concurrency, name, onEvent } = options;
+  const gate = new Gate({
+    clock,
+    random,
+    waits: POLICY.serverOutage,
+    onOutage: (outage) => {
+      if (outage.down) onEvent?.({ kind: "paused", detail: outage.why });
+    },
+  });
+  const schedules = new PollingSchedules(ledger, connection.identity);
+  const runner = new Runner({
+    places: concurrency + EXTRA_PLACES,
+    graceMs,
+    ledger,
+    clock,
+    server: name,
+    depsFor: (run) => taskDeps(options, { ...run, gate, schedules }),
+    onEnded(task, ms) {
+      const end = endOf(task);
+      if (end !== null) onEvent?.({ kind: "ended", task, end, ms, waiting: runner.open.length });
+    },
+    onFailed: (task, why) => onEvent?.({ kind: "dropped", taskId: taskIdOf(task) ?? task.id, why }),
+  });
+  return { runner, gate };
+}
+
+function taskDeps(
+  { connection, ledger, clock, random, dailyCredits }: ServeOptions,
+  shared: RunDeps & Pick<TaskDeps, "gate" | "schedules">,
+): TaskDeps {
+  return {
+    ...shared,
+    connection,
+    ledger,
+    published: new RunFileNames(clock.now()),
+    clock,
+    fileMode: OWNER_ONLY,
+    writeOut: () => Promise.reject(new TypeError("a server has no standard output")),
+    random,
+    dailyCredits,
+    maxUnsent: Number.POSITIVE_INFINITY,
+    caps: [dayCap({ ledger, clock, dailyCredits })],
+  };
+}
+
+/** A task of this server, as it was last known. @param taskId untrusted text @returns null if there is none */
+export async function findTask(
+  taskId: string,
+  { ledger, runner, name }: Pick<Service, "ledger" | "runner" | "name">,
+): Promise<Task | null> {
+  if (!isNewTaskId(taskId)) return null;
+  const here = runner.find(taskId);
+  if (here !== null) return here.task;
+  const task = await ledger.findWhole(taskId);
+  return task?.intent.server === name ? task : null;
+}
+
+/** Interval of the searches for tasks of ended processes, in milliseconds. */
+const ADOPT_MS = 2_000;
+
+/** Takes over the server's unfinished tasks that no living process has, now and every few seconds, until it is stopped. */
+export async function adoptTasks(
+  service: Service & { renew: () => Promise<void> },
+  signal: AbortSignal,
+): Promise<void> {
+  /** Tasks that stay unfinished because the user decides, and tasks of others. */
+  const skipped = new Set<string>();
+  const reported = new Set<string>();
+  while (!signal.aborted) {
+    // What the disk refuses now may succeed in the next round.
+    await adoptOnce(service, skipped, reported).catch(() => {});
+    await service.renew();
+    await service.clock.sleep(ADOPT_MS, signal).catch(() => {});
+  }
+}
+
+async function adoptOnce(
+  { ledger, runner, name, onEvent }: Service,
+  skipped: Set<string>,
+  reported: Set<string>,
+): Promise<void> {
+  await runner.noteEnded();
+  const ids = new Set(runner.open.map(({ task }) => task.id));
+  for (const entry of await ledger.unfinished({ has: (id) => ids.has(id) || skipped.has(id) })) {
+    if (entry.kind === "task") {
+      const { task } = entry;
+      if (task.intent.server !== name || isUsersToDecide(task)) skipped.add(task.id);
+      else if (!ledger.isHeld(task)) runner.take(task);
+    } else if (mayBeTask(entry) && !reported.has(entry.file)) {
+      reported.add(entry.file);
+      onEvent?.({ kind: "dropped", taskId: entry.file, why: describeUnreadable(entry) });
+    }
+  }
+}
+
+/** Whether a task stays among the unfinished ones until the user has decided about what was lost. */
+function isUsersToDecide(task: Task): boolean {
+  return endOf(task) !== null && STATES[task.state].isOpen;
+}
