@@ -15,7 +15,7 @@ import {
 import type { TaskDeps, UseCaseDeps } from "./deps.ts";
 import { closeUnsent, drive } from "./drive.ts";
 import { claimedBy, interruptedError, PendingError, SaveFailedError } from "../errors.ts";
-import { type AcceptedJob, acceptedJobs, stillRunning, unseen, waitForJob } from "./follow.ts";
+import { type AcceptedJob, acceptedJobs, knownJobs, stillRunning, unseen, waitForJob } from "./follow.ts";
 import { type HeldTask, holdTask } from "./held.ts";
 import { factsOf, reportOf, reportOfId, type TaskReport } from "./report.ts";
 import { ENDED_BEFORE, taskFailed, toSubmitAgain } from "./task-error.ts";
@@ -220,7 +220,8 @@ export async function saveAgain(
   const areHere = await areWhole(files);
   if (!areHere && isOnlyHere(files)) return { ...report, error: noLongerThere(report, null) };
   const taskDeps = await deps.depsFor(task.intent, taskIdOf(task) ?? task.id);
-  const urls = areHere ? files.map(({ url }) => url ?? "") : await urlsAgain(task, wait, taskDeps);
+  const isRecorded = areHere || knownJobs(task).length === 0;
+  const urls = isRecorded ? files.map(({ url }) => url ?? "") : await urlsAgain(task, wait, taskDeps);
   if (urls instanceof ImggenError) return { ...report, error: urls };
   const { saveSources, sidecarFacts } = await import("./save.ts");
   const { result, failure } = await saveSources(
@@ -252,10 +253,7 @@ export async function saveAgain(
 /** The URLs of a task's images as its provider says them now. */
 async function urlsAgain(task: Task, wait: WaitSettings, deps: TaskDeps): Promise<string[] | ImggenError> {
   const urls: string[] = [];
-  for (const [request, { attempt }] of task.requests.entries()) {
-    if (!attempt?.accepted) continue;
-    const { id, at } = attempt.accepted;
-    const job = { request, attempt: attempt.name, id, acceptedMs: Date.parse(at) };
+  for (const job of knownJobs(task)) {
     const waited = await waitForJob(task, job, { ...wait, pollAtOnce: true }, deps);
     const report = factsOf(task);
     if (waited.outcome === "refused") return waited.error;
