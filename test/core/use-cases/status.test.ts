@@ -4,17 +4,17 @@ import { ofOneAccount, type TaskDeps } from "../../../src/core/engine/deps.ts";
 import { fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
 import { type StatusSpec, status } from "../../../src/core/use-cases/status.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
-import type { TaskEvent } from "../../../src/task/task.ts";
+import type { Line } from "../../../src/task/line.ts";
 import { png } from "../../support/images.ts";
 import { deadPort, liveService } from "../../support/live-server.ts";
-import { AT, EVENTS, INTENT } from "../../support/records.ts";
+import { AT, INTENT, LINES } from "../../support/records.ts";
 import { failure, response, type ServiceScript, success } from "../../support/scripted-server.ts";
 import { completedAt, inTurn, replies, stillRunning } from "../../support/scripts.ts";
 import { someProcesses } from "../../support/some-processes.ts";
 import { taskWorld, testIdentity } from "../../support/task-world.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
-const { accepted, completed, failed, unknown, saved } = EVENTS;
+const { accepted, completed, failed, unknown, saved } = LINES;
 const WAIT = { timeoutMs: 5000, schedule: fixedSchedule(1000) };
 const UNKNOWN_ERROR = "image_generation.error.unknown_error";
 const answering = (bytes: Buffer): ServiceScript => ({ poll: replies(bytes) });
@@ -29,20 +29,22 @@ async function statusOf(id: string, deps: TaskDeps, options: Partial<StatusSpec>
 async function looking(
   script: ServiceScript = {},
   options: Partial<StatusSpec> = {},
-  events: TaskEvent[] = [],
+  lines: Line[] = [],
   baseUrl?: string,
   ageMs = 0,
 ) {
   const server = await liveService(png(), script);
   const processes = someProcesses(1);
   const world = await taskWorld(baseUrl ?? server.baseUrl, { processes: processes.as(1) });
-  if (events.length > 0) {
+  if (lines.length > 0) {
     const service = testIdentity(server.baseUrl);
     const before = new Ledger(world.stateFolder, world.clock, processes.as(2));
-    const owned = await before.begin({ ...INTENT, service, destination: world.destination });
+    const intent = { ...INTENT, service, destination: world.destination };
+    const owned = await before.begin(intent, { isSent: true });
+    if (owned === "taken") throw new Error("an id of another task");
     onTestFinished(() => owned.file.close());
-    for (const event of events) await owned.file.record(event);
-    await owned.release();
+    for (const line of lines) await owned.file.record(line);
+    before.release(owned, true);
   }
   world.clock.advance(ageMs);
   const report = await statusOf("task-1", world.deps, options);
@@ -167,18 +169,18 @@ describe("a status that waits", () => {
 });
 
 describe("a status that saves", () => {
-  async function saving(script: ServiceScript, events: TaskEvent[]) {
+  async function saving(script: ServiceScript, lines: Line[]) {
     const folder = await temporaryFolder();
     const destination = { kind: "folder", folder, template: "{task}", overwrite: false } as const;
-    const { report, deps } = await looking(script, { destination }, events);
+    const { report, deps } = await looking(script, { destination }, lines);
     return { report, names: await readdir(folder), unfinished: await deps.ledger.unfinished() };
   }
 
-  it.each<[string, TaskEvent[]]>([
+  it.each<[string, Line[]]>([
     ["this machine's own, and files it as finished", [accepted]],
     ["which this machine knows nothing", []],
-  ])("saves a completed task of %s", async (_whose, events) => {
-    const { report, names, unfinished } = await saving({}, events);
+  ])("saves a completed task of %s", async (_whose, lines) => {
+    const { report, names, unfinished } = await saving({}, lines);
     expect(report).toMatchObject({ state: "saved", error: null, files: [{ bytes: png().length }] });
     expect([names, unfinished]).toEqual([["task1.png"], []]);
   });
@@ -196,10 +198,10 @@ it.each([
   ["saved", [accepted, { ...saved, at: AT }]],
 ])(
   "a task that the ledger has as %s can be polled by the ledger's id without an exception",
-  async (_what, events) => {
-    const { deps } = await looking({}, {}, events);
+  async (_what, lines) => {
+    const { deps } = await looking({}, {}, lines);
     const [entry] = await deps.ledger.unfinished();
-    const id = entry?.kind === "task" ? entry.record.id : "";
+    const id = entry?.kind === "task" ? entry.task.id : "";
     const report = await statusOf(id, deps);
     expect(report.ledgerId).toBe(id);
   },
@@ -209,7 +211,7 @@ it("a request of unknown outcome has no task to poll: the service is not asked f
   const { deps, server } = await looking(answering(failure(UNKNOWN_ERROR)), {}, [unknown]);
   const asked = server.requests.length;
   const [entry] = await deps.ledger.unfinished();
-  const id = entry?.kind === "task" ? entry.record.id : "";
+  const id = entry?.kind === "task" ? entry.task.id : "";
   const report = await statusOf(id, deps);
   expect(report).toMatchObject({ state: "unknown", charged: "unknown", error: { type: "outcome_unknown" } });
   expect(server.requests).toHaveLength(asked);
