@@ -9,9 +9,9 @@ import { clientOf } from "../../sandbox/live.ts";
 import { dataOf } from "../../serve/serve-world.ts";
 import { generatorWorld, makesImage } from "../../support/generator-world.ts";
 import type { RunResult } from "../../support/in-process.ts";
+import { LINES } from "../../support/records.ts";
 import type { Behaviour } from "../../support/scripted-server.ts";
 import { silence } from "../../support/scripts.ts";
-import { identity } from "../../support/some-processes.ts";
 
 /** `imggen serve`, once it serves, and what stops it. */
 async function serving(generate: Behaviour, flags: readonly string[] = [], onStderr = (_text: string) => {}) {
@@ -96,10 +96,7 @@ const WORK = {
 /** A task for a model. */
 function taskFor(model: string | null) {
   return begunTask("20260101T000000000-01234567", {
-    type: "intent",
-    v: 1,
-    at: "2026-01-01T00:00:00.000Z",
-    owner: identity(1),
+    ...LINES.intent,
     request: { prompt: "a fox", model: model ?? "default" },
     service: { baseUrl: "command:paint", keyId: "k" },
     credits: 0,

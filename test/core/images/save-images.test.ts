@@ -41,6 +41,7 @@ const SPEC = {
   recovering: false,
   heldTask: "20260131T120000000-0123abcd",
   mostImages: MOST_IMAGES,
+  savesFurther: true,
 };
 
 const newResult = (): SaveResult => ({ files: [], warnings: [], bad: [], rest: [] });
