@@ -15,6 +15,7 @@ import { beginAndDrive, intentOf, type ResultSpec, submitNew, type TaskSpec } fr
 import { type GeneratorFacts, ofOneAccount, type TaskDeps } from "../engine/deps.ts";
 import { dismissTask } from "../engine/dismiss.ts";
 import { AnsweredError, ClaimedError, claimedBy, interruptedError } from "../errors.ts";
+import { holdTask } from "../engine/held.ts";
 import { misfitOf } from "../engine/jobs.ts";
 import { reportOf, type TaskReport } from "../engine/report.ts";
 import { identicalUnfinished, mayBeSubmitting, sentBefore } from "../engine/task-error.ts";
@@ -130,7 +131,6 @@ async function continued(task: Task, spec: GenerateSpec, deps: TaskDeps): Promis
     checkUnsent(task, spec);
     // Not before: what is submitted needs none of it.
     const { continueHeld } = await import("../engine/continue.ts");
-    const { holdTask } = await import("../engine/held.ts");
     const held = await holdTask(task, deps.ledger, (message) =>
       deps.onProgress({ type: "ledger_warning", message }),
     );
