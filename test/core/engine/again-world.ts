@@ -33,13 +33,15 @@ export interface Left {
   /** Whether something of the reply has arrived. */
   hasReply?: boolean;
   agoMs?: number;
+  /** Default: 2. */
+  credits?: number | null;
 }
 
 const ELSEWHERE: Processes = { self: identity(2, "elsewhere"), isAlive: () => true };
 
 /** A task for `REQUEST` that process 2 has left, and process 1 that has the same request. */
 export async function leftWorld(left: Left = {}) {
-  const { lines = [], process = "dead", work, isSent = work === undefined, agoMs = 0 } = left;
+  const { lines = [], process = "dead", work, isSent = work === undefined, agoMs = 0, credits = 2 } = left;
   const server = await liveService(png(), { poll: completedAt("/1.png", "/2.png") });
   const processes = someProcesses(1, 2);
   const provider = work && scriptedProvider();
@@ -50,7 +52,7 @@ export async function leftWorld(left: Left = {}) {
   const images = work?.requests ?? 1;
   const request = { ...REQUEST, ...(images > 1 && { maxImages: images }) };
   const wait = { timeoutMs: 5000, schedule: fixedSchedule(1000) };
-  const taskSpec = { checked: { request, credits: 2, warnings: [] }, destination, wait };
+  const taskSpec = { checked: { request, credits, warnings: [] }, destination, wait };
   const owned = await before.deps.ledger.begin(intentOf(taskSpec, before.deps), { isSent });
   if (owned === "taken") throw new Error("an id of another task");
   onTestFinished(() => owned.file.closeIfPossible());

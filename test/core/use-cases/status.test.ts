@@ -1,9 +1,11 @@
 import { readdir } from "node:fs/promises";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { ofOneAccount, type TaskDeps } from "../../../src/core/engine/deps.ts";
 import { fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
 import { type StatusSpec, status } from "../../../src/core/use-cases/status.ts";
+import type { PollReply } from "../../../src/providers/provider.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
+import type { Work } from "../../../src/task/intent.ts";
 import type { Line } from "../../../src/task/line.ts";
 import { png } from "../../support/images.ts";
 import { deadPort, liveService } from "../../support/live-server.ts";
@@ -13,8 +15,9 @@ import { completedAt, inTurn, replies, stillRunning } from "../../support/script
 import { someProcesses } from "../../support/some-processes.ts";
 import { taskWorld, testIdentity } from "../../support/task-world.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { leaveImage, linesIn, workWorld } from "../engine/work-world.ts";
 
-const { accepted, completed, failed, unknown, saved } = LINES;
+const { started, accepted, completed, failed, unknown, saved } = LINES;
 const WAIT = { timeoutMs: 5000, schedule: fixedSchedule(1000) };
 const UNKNOWN_ERROR = "image_generation.error.unknown_error";
 const answering = (bytes: Buffer): ServiceScript => ({ poll: replies(bytes) });
@@ -215,4 +218,65 @@ it("a request of unknown outcome has no task to poll: the service is not asked f
   const report = await statusOf(id, deps);
   expect(report).toMatchObject({ state: "unknown", charged: "unknown", error: { type: "outcome_unknown" } });
   expect(server.requests).toHaveLength(asked);
+});
+
+describe("a status that saves, of a task that an ended process has left", () => {
+  const two = { requests: 2 };
+  const first = { ...started, request: 0 };
+  const ofFirst = { accepted: { ...accepted, request: 0 }, made: { ...completed, urls: [], request: 0 } };
+
+  async function saving(lines: Line[], work: Partial<Work>, wait = false) {
+    const world = await workWorld({ work, images: work.requests ?? 1 });
+    const id = await world.leave(lines);
+    await leaveImage(id, world, png());
+    const recover = vi.spyOn(world.provider, "recover");
+    const server = await liveService(png());
+    const poll = async (): Promise<PollReply> => ({
+      outcome: "state",
+      task: { status: "completed", urls: [`${server.origin}/files/1.png`] },
+    });
+    if (lines.some(({ type }) => type === "accepted")) Object.assign(world.provider, { poll });
+    const { destination } = world;
+    const report = await statusOf(id, world.deps, { destination, ...(wait && { wait: WAIT }) });
+    return { ...world, report, recover, id };
+  }
+
+  it.each([
+    ["is made", [first, ofFirst.made]],
+    ["is accepted", [first, ofFirst.accepted]],
+  ])("saves the first image, which %s, and never submits the second", async (_what, lines) => {
+    for (const wait of [false, true]) {
+      const { report, provider, output, clock } = await saving(lines, two, wait);
+      expect(report).toMatchObject({
+        state: "waiting",
+        charged: "yes",
+        files: [{ width: 8 }],
+        error: { type: "pending" },
+      });
+      expect(await readdir(output)).toEqual(["a-fox.png"]);
+      expect(provider.jobs).toEqual([]);
+      expect(clock.monotonicMs()).toBe(0);
+    }
+  });
+
+  it("neither submits nor recovers a free one, and nothing is written of it", async () => {
+    const { report, provider, recover, stateFolder } = await saving([started], { isPaid: false }, true);
+    expect(report).toMatchObject({ state: "waiting", charged: "no" });
+    expect(provider.jobs).toEqual([]);
+    expect(recover).not.toHaveBeenCalled();
+    expect(linesIn({ stateFolder })).toEqual({ folder: "open", types: ["intent", "started"] });
+  });
+
+  it("says that a free one is running while its provider still works on it", async () => {
+    const world = await workWorld({ work: { isPaid: false } });
+    Object.assign(world.provider, { isAtWork: async () => true });
+    const id = await world.leave([started]);
+    expect(await statusOf(id, world.deps)).toMatchObject({ state: "started", charged: "no", error: null });
+  });
+
+  it("submits nothing of what waits, with or without a wait", async () => {
+    const { report, provider } = await saving([], {}, true);
+    expect(report).toMatchObject({ state: "waiting", charged: "no", error: null });
+    expect(provider.jobs).toEqual([]);
+  });
 });
