@@ -259,7 +259,7 @@ describe("the process", () => {
     return ts.isIdentifier(node) && node.text === "process";
   }
 
-  it("is touched in four places alone: the terminal, signals, what any process has of its own, and who is alive", () => {
+  it("is touched in four places alone: the terminal, signals, what any process has of its own, and who is alive; a package's thread has its own", () => {
     const touching = FILES.filter(
       (file) => namesProcess(file) || file.imports.some(({ to }) => /^(node:)?process$/.test(to)),
     );
@@ -268,6 +268,7 @@ describe("the process", () => {
       "cli/app/signals.ts",
       "client/this-process.ts",
       "lib/processes.ts",
+      "providers/package/thread-code.ts",
     ]);
   });
 

@@ -4,15 +4,16 @@ import { BlockedAddressError, looksPublic } from "./address.ts";
 import { connectionErrorText } from "./connection-errors.ts";
 import { decoded, isEncoded } from "./decode.ts";
 import type { HttpClient } from "./http-client.ts";
-import { isRetryable, parseRetryAfter, TRANSFER_POLICY } from "./retry.ts";
+import { isRetryable, TRANSFER_POLICY } from "./retry.ts";
+import { statedWaitMs } from "./stated-wait.ts";
 import { type ByteSink, type ReplyHeaders, TransportError } from "./transport.ts";
 
 /** How one attempt to download a result ended. */
 export type DownloadReply =
   | { outcome: "done" }
   | { outcome: "retry"; why: string; retryAfterMs: number | null }
-  /** This URL no longer works; a new one may. */
-  | { outcome: "gone"; why: string }
+  /** This URL no longer works; a new one may. `isMissing`: its server says that there is no such file, or not for us. */
+  | { outcome: "gone"; why: string; isMissing?: true }
   /** This URL must not be downloaded from. */
   | { outcome: "forbidden"; why: string };
 
@@ -191,8 +192,11 @@ function readHead(status: number, headers: ReplyHeaders, url: URL, nowMs: number
     return URL.canParse(location, url.href) ? new URL(location, url).href : location;
   }
   if (isRetryable(status)) {
-    const retryAfterMs = parseRetryAfter(headers["retry-after"], nowMs);
+    const retryAfterMs = statedWaitMs({ headers }, nowMs);
     return { outcome: "retry", why: `HTTP ${status}`, retryAfterMs };
   }
-  return { outcome: "gone", why: `HTTP ${status}` };
+  return { outcome: "gone", why: `HTTP ${status}`, ...(MISSING.has(status) && { isMissing: true }) };
 }
+
+/** How servers answer where a signed URL has expired, or the file was deleted. */
+const MISSING: ReadonlySet<number> = new Set([403, 404, 410]);

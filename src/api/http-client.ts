@@ -121,6 +121,11 @@ export interface HttpReply {
 
 const LARGEST_REPLY_BYTES = 1024 * 1024;
 
+/** A reply is larger than its reader allows. The cause of the error that cut it. */
+export class LargeReplyError extends Error {
+  override readonly name = "LargeReplyError";
+}
+
 /**
  * Sends a request to the service and reads the whole reply, 1 MiB at most by default. One that was cut short says what
  * cut it.
@@ -141,7 +146,8 @@ export async function wholeReply(
         onHead: (status, headers) => Object.assign(reply, { status, headers }),
         onData: (chunk) => {
           size += chunk.length;
-          if (size > mostBytes) throw new Error(`a reply of more than ${mostBytes / 1024 / 1024} MiB`);
+          if (size > mostBytes)
+            throw new LargeReplyError(`a reply of more than ${mostBytes / 1024 / 1024} MiB`);
           chunks.push(chunk);
         },
       },

@@ -19,10 +19,13 @@ export interface ImageFile {
 
 type BadImage = { outcome: "bad"; why: string };
 
-/** `why` is a phrase; `url` is the last one that was tried. */
+/**
+ * `why` is a phrase; `url` is the last one that was tried. `isMissing`: the server says that it is gone. `isFinal`: no later
+ * attempt would find it, because another URL was asked for, or cannot be.
+ */
 export type ImageDownload =
   | (ImageFile & { url: string })
-  | { outcome: "failed"; why: string; url: string }
+  | { outcome: "failed"; why: string; url: string; isMissing?: boolean; isFinal?: boolean }
   | { outcome: "disk_error"; cause: unknown };
 
 export interface ImageDownloadOptions extends DownloadOptions {
@@ -71,8 +74,10 @@ export async function downloadImageFile(
     const failed = (why: string) => ({ outcome: "failed", why, url }) as const;
     if (attempt.outcome === "forbidden") return failed(attempt.why);
     if (attempt.outcome === "gone") {
+      const isFinal = freshUrl === undefined;
       const fresh = await freshUrl?.();
-      if (fresh === undefined || fresh === null) return failed(attempt.why);
+      if (fresh === undefined || fresh === null)
+        return { ...failed(attempt.why), isMissing: attempt.isMissing === true, isFinal };
       freshUrl = undefined;
       url = fresh;
       continue;

@@ -53,20 +53,3 @@ export function isRetryable(failure: unknown): boolean {
 function isBlocked(error: unknown): boolean {
   return error instanceof Error && error.cause instanceof BlockedAddressError;
 }
-
-/**
- * Retry-After in milliseconds: seconds (decimals too) or an HTTP date. `null` if the header is missing, negative or
- * invalid.
- */
-export function parseRetryAfter(header: string | string[] | undefined, nowMs: number): number | null {
-  const text = (Array.isArray(header) ? header[0] : header)?.trim();
-  if (!text) return null;
-  if (/^\d+(\.\d+)?$/.test(text)) {
-    const ms = Number(text) * 1000;
-    return Number.isFinite(ms) ? ms : null;
-  }
-  // Date.parse accepts almost any text ("-1" is a year); an HTTP date begins with a weekday.
-  if (!/^[a-z]{3,9},? /i.test(text)) return null;
-  const date = Date.parse(text);
-  return Number.isNaN(date) || date < nowMs ? null : date - nowMs;
-}

@@ -6,8 +6,22 @@ import { refuseQuerySecret } from "../lib/query-secret.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import type { EffectiveSettings } from "./effective-settings.ts";
 
+/** Characters at the ends of a pasted key that nobody sees: no-break and zero-width spaces, marks of direction. */
+const INVISIBLE = "[\\u00a0\\u00ad\\u200b-\\u200f\\u202a-\\u202f\\u2060-\\u2064\\u2066-\\u2069\\ufeff]";
+const INVISIBLE_ENDS = new RegExp(`^${INVISIBLE}+|${INVISIBLE}+$`, "g");
+
+/** A key as it is sent: without invisible characters at its ends. @throws UsageError for one inside */
+export function visibleKey(given: string, label: string): string {
+  const key = given.replace(INVISIBLE_ENDS, "");
+  if (!new RegExp(INVISIBLE).test(key)) return key;
+  throw new UsageError(`${label} holds an invisible character (a no-break or zero-width space).`, {
+    hint: "Nothing was sent. Copy the key again.",
+  });
+}
+
 /** The key as it goes into the Authorization header. @throws UsageError if it cannot be one (section 5) */
-export function checkApiKey(key: string, label: string): string {
+export function checkApiKey(given: string, label: string): string {
+  const key = visibleKey(given, label);
   refuseWrapped(key, label);
   if (!key.startsWith("sk-") || key.length === 3) {
     throw new UsageError(`${label} is not an API key: keys begin with "sk-".`);

@@ -1,4 +1,5 @@
 import { UsageError } from "../lib/error-types.ts";
+import { seedIn } from "../lib/exact-integer.ts";
 import { type FieldForm, isProviderFields, REQUEST_FIELDS } from "../task/request-fields.ts";
 import type {
   BatchOptions,
@@ -90,8 +91,9 @@ const IS: Readonly<Record<Kind, { test: (value: unknown) => boolean; words: stri
     test: (value) => [value].flat().every((each) => typeof each === "string"),
     words: "a string or a list of strings",
   },
-  pairs: { test: isProviderFields, words: "an object of texts, numbers, true and false" },
+  pairs: { test: isProviderFields, words: "an object that JSON can have" },
   number: { test: (value) => Number.isSafeInteger(value) && Number(value) >= 0, words: "a whole number" },
+  seed: { test: (value) => seedIn(value) !== null, words: "a whole number, beyond 2^53 - 1 as text" },
   flag: { test: (value) => typeof value === "boolean", words: "true or false" },
   function: { test: (value) => typeof value === "function", words: "a function" },
   signal: { test: (value) => value instanceof AbortSignal, words: "an AbortSignal" },

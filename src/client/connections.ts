@@ -176,13 +176,15 @@ export class Connections {
       requestTimeoutMs: this.#requestTimeoutMs,
     });
     const topUpHint = isSandbox(serviceUrl, apiKey) ? SANDBOX_TOP_UP : null;
+    const maskKey = keyMasker(apiKey);
     return {
       identity,
       provider,
       downloads,
       serviceUrl,
       topUpHint,
-      maskKey: keyMasker(apiKey),
+      maskKey,
+      maskUrl: maskKey,
       workFor: serviceWork,
     };
   }

@@ -59,7 +59,7 @@ export class EffectiveSettings {
    * @throws UsageError where one place names a generator and a base URL, SettingsError
    */
   generator(): Effective | undefined {
-    const { field } = this.#flags;
+    const { field = this.#flags.fieldJson } = this.#flags;
     if (this.#isSandbox && field !== undefined)
       throw new UsageError(`${field.label} is for a generator, and the sandbox has no such fields.`, {
         hint: "Nothing was sent. Leave it out, or --sandbox.",

@@ -11,6 +11,7 @@ import { errorOf } from "../providers/failures.ts";
 import type { GeneratorOptions } from "../providers/generator-options.ts";
 import { type GeneratorSpec, openProvider } from "../providers/kinds.ts";
 import { type Prepared, ProviderError } from "../providers/provider.ts";
+import { secretsMasker } from "../providers/secrets.ts";
 import { placeOf } from "../providers/spec.ts";
 import { GENERATOR_KEY_ID } from "../task/intent.ts";
 import { ANY_MODEL, type GenerationRequest } from "../task/request.ts";
@@ -67,6 +68,7 @@ export async function openGenerator(
     serviceUrl,
     maskKey: keyMasker(options.key ?? ""),
     workFor: (request) => workFor(request, options, prepared),
+    maskUrl: secretsMasker(options.key, options.headers),
     generator: {
       name: spec.name,
       package: options.package,

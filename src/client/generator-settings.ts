@@ -1,11 +1,13 @@
 import { timeoutOption } from "../lib/duration.ts";
 import { UsageError } from "../lib/error-types.ts";
-import { wholeNumberOption } from "../lib/whole-number.ts";
-import { providerFields } from "../models/provider-fields.ts";
+import { seedOption } from "../lib/whole-number.ts";
+import { jsonFields, providerFields } from "../models/provider-fields.ts";
 import type { GeneratorOptions } from "../providers/generator-options.ts";
 import { concurrencyOf, fieldNamesOf, type GeneratorSpec, isPaidByDefault } from "../providers/kinds.ts";
 import { parseGeneratorSpec } from "../providers/spec.ts";
 import { SETTINGS, type SettingName } from "../store/settings-table.ts";
+import type { OwnFields } from "../task/request.ts";
+import type { ProviderFields } from "../task/request-fields.ts";
 import type { ClientSession } from "./client-session.ts";
 import { type Effective, switchValue } from "./effective-settings.ts";
 import {
@@ -72,15 +74,7 @@ export function optionsOf(spec: GeneratorSpec, source: GeneratorSource): Omit<Ge
     sizeForm: read<GeneratorOptions["sizeForm"]>("generatorSize", sizeFormOption, DEFAULTS.sizeForm),
     concurrency: Math.min(most, read("generatorConcurrency", placesOption, usual)),
     timeoutMs: read("generatorTimeout", timeoutOption, DEFAULTS.timeoutMs),
-    defaults: {
-      seed: read<number | undefined>(
-        "seed",
-        (label, text) => wholeNumberOption(label, text, { min: 0 }),
-        undefined,
-      ),
-      negative: read<string | undefined>("negative", (_label, text) => text, undefined),
-      fields: merged("field", providerFields),
-    },
+    defaults: ownDefaults(spec, find),
     fieldNames: fieldNamesOf(spec),
     headers: merged("generatorHeader", (label, text) =>
       headerValues(headersOption(label, text), source.context.env, label),
@@ -88,6 +82,37 @@ export function optionsOf(spec: GeneratorSpec, source: GeneratorSource): Omit<Ge
     isPaid: isPaid(spec, find),
     workflow: workflowOf(spec, find, source),
   };
+}
+
+/**
+ * Defaults of the generator-only fields. Fields of a flag go before those of the config, also before its seed and negative
+ * prompt where they are the same field. @throws UsageError
+ */
+function ownDefaults(spec: GeneratorSpec, find: Find): OwnFields {
+  const [fields, json] = [find("field"), find("fieldJson")];
+  const of = (source: Effective["source"]) => ({
+    ...fieldsFrom(fields, source, providerFields),
+    ...fieldsFrom(json, source, jsonFields),
+  });
+  const flagged = of("flag");
+  const names = fieldNamesOf(spec);
+  const setting = (name: "seed" | "negative") =>
+    Object.hasOwn(flagged, names[name] ?? "") ? undefined : find(name)[0];
+  const [seed, negative] = [setting("seed"), setting("negative")];
+  return {
+    ...(seed && { seed: seedOption(seed.label, seed.value) }),
+    ...(negative && { negative: negative.value }),
+    fields: { ...of("config"), ...flagged },
+  };
+}
+
+function fieldsFrom(
+  found: readonly Effective[],
+  source: Effective["source"],
+  parse: (label: string, text: string) => ProviderFields,
+): ProviderFields {
+  const setting = found.find((each) => each.source === source);
+  return setting === undefined ? {} : parse(setting.label, setting.value);
 }
 
 /** The file with the workflow of new requests; undefined for none. @throws UsageError for a generator that takes none */

@@ -1,8 +1,9 @@
 import { UsageError } from "../lib/error-types.ts";
 import { pairsIn } from "../lib/pairs.ts";
 import { wholeNumberOption } from "../lib/whole-number.ts";
-import type { GeneratorSpec } from "../providers/kinds.ts";
-import { refuseWrapped } from "./account.ts";
+import { basicOrBearer } from "../providers/kind.ts";
+import { type GeneratorSpec, isServerKind, KINDS } from "../providers/kinds.ts";
+import { refuseWrapped, visibleKey } from "./account.ts";
 
 const SIZE_FORMS = ["WxH", "width,height", "aspect_ratio"] as const;
 
@@ -56,7 +57,8 @@ export function headerValues(
 }
 
 /** A key as it goes into a header. @throws UsageError if it cannot be one */
-export function checkSecret(key: string, label: string): string {
+export function checkSecret(given: string, label: string): string {
+  const key = visibleKey(given, label);
   refuseWrapped(key, label);
   if (key !== "" && /^[\x20-\x7e\xa1-\xff]+$/.test(key) && key.trim() === key) return key;
   throw new UsageError(
@@ -65,12 +67,14 @@ export function checkSecret(key: string, label: string): string {
 }
 
 /**
- * A generator's key; or `user:password`, which is sent as UTF-8 in Base64 and so may hold any character but controls.
+ * A generator's key; or `user:password`, which some kinds are sent as UTF-8 in Base64, so it may hold any character but
+ * controls.
  * @param kind of the generator; null if it is not known yet @throws UsageError if it cannot be sent
  */
-export function checkGeneratorKey(key: string, label: string, kind: GeneratorSpec["kind"] | null): string {
-  const isLogin = kind !== "openai" && key.includes(":");
-  if (!isLogin) return checkSecret(key, label);
+export function checkGeneratorKey(given: string, label: string, kind: GeneratorSpec["kind"] | null): string {
+  const key = visibleKey(given, label);
+  const hasLogin = kind === null || (isServerKind(kind) && KINDS[kind].keyHeaders === basicOrBearer);
+  if (!hasLogin || !key.includes(":")) return checkSecret(key, label);
   refuseWrapped(key, label);
   if (!/\p{Cc}/u.test(key) && key.isWellFormed()) return key;
   throw new UsageError(`${label} cannot be sent: it holds a line break or another control character.`);

@@ -1,5 +1,6 @@
 import type { OnTaskProgress } from "../core/engine/events.ts";
 import type { HistoryStatus } from "../core/use-cases/history.ts";
+import type { JsonValue } from "../lib/json.ts";
 
 /** Where a client finds its account and keeps its ledger. What is left out is as for the command line. */
 export interface ClientOptions {
@@ -65,13 +66,16 @@ export interface RequestOptions {
   maxImages?: number | undefined;
   /**
    * The seed of the first image at a generator of the user's own, where it has a field for one; each further image of a
-   * request has the next.
+   * request has the next. Beyond 2^53 - 1 its digits as text, up to 2^64 - 1.
    */
-  seed?: number | undefined;
+  seed?: number | string | undefined;
   /** A negative prompt, for a generator that has a field for it. */
   negative?: string | undefined;
-  /** Fields of a generator by their names there: `{ steps: 20 }`. They are added to the setting `field`. */
-  fields?: Readonly<Record<string, string | number | boolean>> | undefined;
+  /**
+   * Fields of a generator by their names there: `{ steps: 20, loras: [{ path: "fox", scale: 0.8 }] }`. They are added to the
+   * settings `field` and `fieldJson`.
+   */
+  fields?: Readonly<Record<string, JsonValue>> | undefined;
   /** False sends what the model matrix does not allow, or does not know. Default true. */
   validate?: boolean | undefined;
 }

@@ -1,10 +1,10 @@
 import { parseUploadCommand } from "../core/references/upload-command.ts";
 import { timeoutOption } from "../lib/duration.ts";
 import { UsageError } from "../lib/error-types.ts";
-import { wholeNumberOption } from "../lib/whole-number.ts";
+import { seedOption, wholeNumberOption } from "../lib/whole-number.ts";
 import { resolveModel } from "../models/find.ts";
 import { canonicalQuality, type Matrix } from "../models/matrix.ts";
-import { providerFields } from "../models/provider-fields.ts";
+import { jsonFields, providerFields } from "../models/provider-fields.ts";
 import { unknownModel } from "../models/rules/model.ts";
 import { unknownQuality } from "../models/rules/quality.ts";
 import { malformedRatio, unknownRatio } from "../models/rules/ratio.ts";
@@ -49,11 +49,12 @@ const CHECKS: Readonly<Record<SettingType, Check>> = {
   },
   generatorKey: (value, name) => checkGeneratorKey(value, name, null),
   text: notBlank,
-  seed: (value, name) => String(wholeNumberOption(name, value, { min: 0 })),
+  seed: (value, name) => String(seedOption(name, value)),
   pixels: asGiven(pixelsOption),
   places: asGiven(placesOption),
   sizeForm: (value, name) => sizeFormOption(name, value),
   fields: asGiven(providerFields),
+  jsonFields: asGiven(jsonFields),
   headers: asGiven(headersOption),
   // As for a matrix: a relative path would lead elsewhere.
   workflow: async (value, name, { context }) => {

@@ -101,13 +101,18 @@ export class SaveFailedError extends ImggenError {
   readonly type = "save_failed";
 }
 
+const GONE =
+  "Its provider no longer has it, so another try would fail too.\nTo see the task and its request: imggen history";
+
 /** One image could not be downloaded, after all retries. Thrown for that image alone: the others are saved. */
 export class DownloadFailedError extends SaveFailedError {
   /** Why, and the URL without its query. */
   readonly reason: string;
 
-  constructor(reason: string) {
-    super(`The image could not be downloaded: ${reason}.`, { charged: "yes" });
+  /** @param facts.isFinal whether another try would fail too */
+  constructor(reason: string, { isFinal = false } = {}) {
+    const hint = isFinal ? GONE : undefined;
+    super(`The image could not be downloaded: ${reason}.`, { charged: "yes", hint });
     this.reason = reason;
   }
 }

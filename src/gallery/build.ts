@@ -158,6 +158,8 @@ function commandFor({ request, service, taskId, record }: ImageOrigin): string |
   const flags = FIELD_NAMES.filter((name) => name !== "prompt").flatMap((name) =>
     textsOf(request[name]).flatMap((text) => [FLAG_LABELS[name], shellWord(text)]),
   );
+  for (const [name, value] of Object.entries(request.fields ?? {}))
+    if (typeof value === "object") flags.push("--field-json", shellWord(`${name}=${JSON.stringify(value)}`));
   const end = request.prompt.startsWith("-") ? ["--"] : [];
   return ["imggen", "generate", ...flags, ...where, ...end, shellWord(request.prompt)].join(" ");
 }
@@ -167,7 +169,9 @@ function textsOf(value: GenerationRequest[FieldName]): string[] {
   if (typeof value !== "object") return value === undefined ? [] : [String(value)];
   if (Array.isArray(value)) return value;
   // Quotes keep a text that looks like a number from becoming one.
-  return Object.entries(value).map(([name, each]) =>
-    typeof each === "string" && fieldValue(each) !== each ? `${name}="${each}"` : `${name}=${each}`,
-  );
+  return Object.entries(value)
+    .filter(([, each]) => typeof each !== "object")
+    .map(([name, each]) =>
+      typeof each === "string" && fieldValue(each) !== each ? `${name}="${each}"` : `${name}=${each}`,
+    );
 }

@@ -20,3 +20,23 @@ export function fieldsOf(value: unknown): Record<string, unknown> {
 export function isTexts(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((each) => typeof each === "string");
 }
+
+/** A value as JSON can have it. */
+export type JsonValue =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly JsonValue[]
+  | { readonly [name: string]: JsonValue };
+
+const MAX_LEVELS = 32;
+
+/** Whether JSON can have a value as it is: its numbers are finite, and it has at most 32 levels. */
+export function isJsonValue(value: unknown, levels = MAX_LEVELS): value is JsonValue {
+  if (typeof value === "number") return Number.isFinite(value);
+  if (value === null || typeof value === "string" || typeof value === "boolean") return true;
+  if (typeof value !== "object" || levels === 0) return false;
+  const isPlain = Array.isArray(value) || [Object.prototype, null].includes(Object.getPrototypeOf(value));
+  return isPlain && Object.values(value).every((each) => isJsonValue(each, levels - 1));
+}

@@ -6,14 +6,14 @@ import { errorText } from "./error-text.ts";
 import { beforeExit, signalGroup } from "./processes.ts";
 
 /**
- * The environment of a program of the user's, without the variables that it must not see: names of any letter case, as
- * on Windows.
+ * The environment of a program of the user's, without the variables that it must not see.
+ * @param isHidden gets a name in capitals: Windows ignores their letter case
  */
 export function environmentWithout(
-  hidden: RegExp,
+  isHidden: (name: string) => boolean,
   env: Readonly<Record<string, string | undefined>>,
 ): Record<string, string | undefined> {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => !hidden.test(name.toUpperCase())));
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !isHidden(name.toUpperCase())));
 }
 
 export interface ProgramOptions {

@@ -1,4 +1,5 @@
 import { UsageError } from "./error-types.ts";
+import { MAX_SEED, seedIn, type WholeNumber } from "./exact-integer.ts";
 
 /**
  * A whole number within limits.
@@ -18,6 +19,15 @@ export function wholeNumberOption(
     throw new UsageError(`${label} ${JSON.stringify(text)} is not a whole number (${range}).`);
   }
   return value;
+}
+
+/** A seed. @throws UsageError naming what it was given as */
+export function seedOption(label: string, text: string): WholeNumber {
+  const seed = seedIn(text);
+  if (seed !== null) return seed;
+  throw new UsageError(`${label} ${JSON.stringify(text)} is not a whole number (0 to ${MAX_SEED}).`, {
+    hint: "Nothing was sent. Leave it out for a new seed each time.",
+  });
 }
 
 /** `1 row`; `2 rows`. */

@@ -100,18 +100,17 @@ export function requestSchema({ matrix, takesAnyModel }: Pick<CallSettings, "mat
       .optional()
       .describe("Number of images, as the model allows."),
     seed: z
-      .int()
-      .min(0)
+      .union([z.int().min(0), z.string().regex(/^\d{1,20}$/)])
       .optional()
       .describe(
-        "Seed of the first image; each further one has the next. Only for a generator of the user's own.",
+        "Seed of the first image; each further one has the next. Beyond 2^53 its digits as a string. Only for a generator of the user's own.",
       ),
     negative: z
       .string()
       .optional()
       .describe("What the image is not to show. Only for a generator of the user's own."),
     fields: z
-      .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+      .record(z.string(), z.json())
       .optional()
       .describe("Further fields of a generator of the user's own by their names there, such as steps."),
     quality: z.enum(QUALITIES).optional().describe("Quality or resolution, as the model allows."),

@@ -1,7 +1,10 @@
+import { errorText } from "../lib/error-text.ts";
 import { UsageError } from "../lib/error-types.ts";
+import { parseExact, stringifyExact } from "../lib/exact-integer.ts";
+import { isJsonObject, isTexts, jsonOrNull } from "../lib/json.ts";
 import { pairsIn } from "../lib/pairs.ts";
-import type { ProviderFields } from "../task/request-fields.ts";
-import { wrongFieldName } from "./rules/fields.ts";
+import { isProviderFields, type ProviderFields } from "../task/request-fields.ts";
+import { wrongField } from "./rules/fields.ts";
 
 /**
  * A generator's own fields, as `name=value`. A number and `true` or `false` are sent as such, in quotes as text.
@@ -12,14 +15,52 @@ export function providerFields(label: string, text: string): ProviderFields {
   return Object.fromEntries(entries);
 }
 
+/**
+ * A generator's own fields with values in JSON: one `name=<json>`, a JSON list of such texts, or a JSON object of them all.
+ * @param label names them in messages @throws UsageError
+ */
+export function jsonFields(label: string, text: string): ProviderFields {
+  const list = jsonOrNull(text);
+  const fields = isJsonObject(list)
+    ? exactValue(label, "the object", text)
+    : Object.fromEntries((isTexts(list) ? list : [text]).map((pair) => jsonPair(label, pair)));
+  if (!isProviderFields(fields)) throw new UsageError(`${label} is nested more than 30 levels deep.`);
+  for (const [name, value] of Object.entries(fields)) requireFieldName(label, name, value);
+  return fields;
+}
+
+function jsonPair(label: string, pair: string): [name: string, value: unknown] {
+  const at = pair.indexOf("=");
+  if (at >= 1) return [pair.slice(0, at), exactValue(label, pair.slice(0, at), pair.slice(at + 1))];
+  throw new UsageError(`${label}: ${JSON.stringify(pair)} must be like loras=[{"path":"fox"}].`);
+}
+
+/** @throws UsageError for what is not JSON, and for a number that would be rounded */
+function exactValue(label: string, name: string, text: string): unknown {
+  let value: unknown;
+  try {
+    value = parseExact(text);
+  } catch (error) {
+    throw new UsageError(`${label}: the value of ${name} is not JSON: ${errorText(error)}.`, {
+      hint: `For example: --field-json 'loras=[{"path":"fox","scale":0.8}]'\nFor a plain text: --field ${name}=<text>`,
+    });
+  }
+  if (stringifyExact(value) === JSON.stringify(value)) return value;
+  throw new UsageError(`${label}: the value of ${name} has a number that JSON readers would round.`, {
+    hint: "Write it as a text, in double quotes. A seed goes into --seed.",
+  });
+}
+
 /** The fields in order, each with the value as text. @throws UsageError */
 export function fieldPairs(label: string, text: string): [name: string, value: string][] {
   const pairs = pairsIn(label, text, "steps=20");
-  for (const [name] of pairs) {
-    const wrong = wrongFieldName(name);
-    if (wrong !== null) throw new UsageError(`${label}: ${wrong}.`, { hint: hintFor(name) });
-  }
+  for (const [name] of pairs) requireFieldName(label, name);
   return pairs;
+}
+
+function requireFieldName(label: string, name: string, value?: unknown): void {
+  const wrong = wrongField(name, value);
+  if (wrong !== null) throw new UsageError(`${label}: ${wrong}.`, { hint: hintFor(name) });
 }
 
 function hintFor(name: string): string | undefined {

@@ -1,9 +1,10 @@
 import { fieldsOf, jsonOrNull } from "../lib/json.ts";
-import { isJobId, type JobForm, jobService, urlsIn, wordsOf } from "./job-service.ts";
+import { imagesIn } from "./found-images.ts";
+import { isJobId, type JobForm, jobService, wordsOf } from "./job-service.ts";
 import { MOST_BFL_JOBS, type ServerSetup } from "./kind.ts";
 import { sizeFields } from "./openai/size.ts";
-import type { Fields, Polls } from "./polls.ts";
-import type { Job, PolledState, Provider } from "./provider.ts";
+import { type Fields, isFailedState, type Polls, type ReadState } from "./polls.ts";
+import type { Job, Provider } from "./provider.ts";
 import type { ProviderDeps } from "./provider-deps.ts";
 import { ProviderServer } from "./provider-http.ts";
 import { base64Of, referenceFiles } from "./reference-files.ts";
@@ -43,7 +44,7 @@ function formOf(server: ProviderServer): JobForm {
       return getState(
         server.ownUrl(address),
         (said) => stateOf(said, usage, polls),
-        ({ status, body }) => (status === 404 ? null : stateOf(fieldsOf(jsonOrNull(body)), usage, polls)),
+        ({ status, body }) => (status === 500 ? null : stateOf(fieldsOf(jsonOrNull(body)), usage, polls)),
       );
     },
   };
@@ -51,21 +52,13 @@ function formOf(server: ProviderServer): JobForm {
 
 const COST = "cost=";
 
-/** Those that end a job without an image. */
-const ENDS: ReadonlySet<unknown> = new Set([
-  "Error",
-  "Failed",
-  "Request Moderated",
-  "Content Moderated",
-  "Task not found",
-]);
-
-function stateOf(said: Fields, usage: Fields | null, polls: Polls): PolledState | null {
+function stateOf(said: Fields, usage: Fields | null, polls: Polls): ReadState {
   const { status, result, details } = said;
   if (status === "Pending" || status === "Processing" || status === "Preview")
     return { status: "running", word: status };
-  if (status === "Ready") return polls.finished(urlsIn(fieldsOf(result).sample), usage, said);
-  if (typeof status !== "string" || !ENDS.has(status)) return null;
+  if (status === "Ready") return polls.finished(imagesIn(result), usage, said);
+  if (status === "Task not found") return "missing";
+  if (!isFailedState(status)) return null;
   const more = wordsOf(details ?? fieldsOf(result).error);
   return polls.failed(more === null ? status : `${status}: ${more}`);
 }

@@ -1,5 +1,5 @@
 import type { HttpReply } from "../api/http-client.ts";
-import { parseRetryAfter } from "../api/retry.ts";
+import { statedWaitMs } from "../api/stated-wait.ts";
 import { fieldsOf, isJsonObject } from "../lib/json.ts";
 import { inOneLine, shortened } from "../lib/short-text.ts";
 import { lenientJson } from "./lenient-json.ts";
@@ -20,34 +20,27 @@ export interface Asked {
   nowMs: number;
 }
 
-/** Codes of an account that cannot pay, or has reached its limit: requests for other images would fail too. */
-const NO_CREDIT =
-  /^(insufficient_(user_)?quota|billing_hard_limit_reached|billing_not_active|project_spend_limit_exceeded|budget_exceeded|insufficient_(credits|balance|funds))$/i;
-/** Codes of a prompt or an image that the server refuses. */
-const MODERATED =
-  /moderation|content_?(policy|filter)|safety|prohibited_content|image_generation_user_error/i;
-/** The same in words. */
-const SAYS_MODERATED =
-  /\bmoderat|content[ _-]?(policy|filter)|\bsafety\b|\bnsfw\b|prohibited content|violat\w+ .*polic/i;
-
 /** The error for a reply that is not a success, with the server's own words in it. */
 export function failedReply(reply: FailedReply, asked: Asked): ProviderError {
-  const said = readErrorBody(asked.mask(String(reply.body)));
-  const retryAfterMs = parseRetryAfter(reply.headers["retry-after"], asked.nowMs);
-  const [failure, message] = CASES[caseOf(reply.status, said, asked.isPaid, retryAfterMs)];
+  const text = asked.mask(String(reply.body));
+  const said = readErrorBody(text);
+  const waitMs = statedWaitMs({ headers: reply.headers, body: text }, asked.nowMs);
+  const facts = { status: reply.status, isPaid: asked.isPaid, waitMs, said, text };
+  const found = RULES.find(([, holds]) => holds(facts))?.[0] ?? (asked.isPaid ? "lost" : "refused");
+  const [failure, message] = CASES[found === "lost" && saysNotCharged(said.words) ? "refused" : found];
   const words = `HTTP ${reply.status}${afterColon(said)}`;
-  const now = failure.kind === "busy" ? { ...failure, retryAfterMs } : failure;
+  const now = failure.kind === "busy" ? { ...failure, retryAfterMs: waitMs } : failure;
   return new ProviderError(message(asked.host, words), now);
 }
 
-/** The error for a success without an image. A paid one is `lost`, unless a code says that it was not charged. */
+/** The error for a success without an image. A paid one is `lost`, unless it says that it was not charged. */
 export function replyWithoutImage(
   body: string,
   { host, isPaid, mask }: Pick<Asked, "host" | "isPaid" | "mask">,
 ): ProviderError {
   const said = readErrorBody(mask(body));
-  const isRefused = !isPaid || said.codes.some((code) => MODERATED.test(code));
-  const kind = saysNoCredit(said) ? "credit" : isRefused ? "refused" : "lost";
+  const isUncharged = saysNotCharged(said.words) || said.codes.some((code) => MODERATED.test(code));
+  const kind = namesNoCredit(said) ? "credit" : !isPaid || isUncharged ? "refused" : "lost";
   return new ProviderError(`${host} answered without an image${afterColon(said)}.`, CASES[kind][0]);
 }
 
@@ -62,46 +55,96 @@ export function namesModel({ codes, field, words }: ErrorBody): boolean {
   return field === "model" || isNamed || codes.some((code) => /model|deployment/i.test(code));
 }
 
+/** Whether a service says that it does not charge for this request. A promise about another one is none. */
+export function saysNotCharged(words: string | null): boolean {
+  return NOT_CHARGED.test(words ?? "");
+}
+
 function afterColon({ words }: ErrorBody): string {
   return words === null ? "" : `: ${words}`;
 }
 
-/** Whether a code among these says that the account cannot pay. */
-function saysNoCredit({ codes }: ErrorBody): boolean {
+type Case = "credit" | "key" | "account" | "missing" | "redirect" | "busy" | "invalid" | "refused" | "lost";
+
+/** A failed reply as the rules see it. */
+interface Facts {
+  status: number;
+  isPaid: boolean;
+  /** The time after which another request is allowed, in milliseconds; null if the reply names none. */
+  waitMs: number | null;
+  said: ErrorBody;
+  /** The body, with the key hidden. */
+  text: string;
+}
+
+/** The meaning of a failed reply: the first rule that holds decides. A paid request that none covers is lost, a free one refused. */
+const RULES: readonly (readonly [Case, holds: (reply: Facts) => boolean])[] = [
+  // A server that broke down may have made the image, whatever else it says.
+  ["lost", ({ status, isPaid }) => isPaid && status >= 500],
+  ["credit", ({ status, said }) => status === 402 || namesNoCredit(said)],
+  ["credit", (reply) => isAboutLimits(reply) && LASTING_LIMIT.test(reply.text)],
+  // Minutes cure it, although the words may name a quota or a plan.
+  ["busy", (reply) => isAboutLimits(reply) && isShort(reply)],
+  ["credit", (reply) => isAboutLimits(reply) && isAboutMoney(reply.said)],
+  ["busy", ({ status }) => status === 429],
+  // Made nothing yet, and says when it will: its model loads.
+  ["busy", ({ status, isPaid, waitMs }) => status === 503 && !isPaid && waitMs !== null],
+  // Redirects that say of a POST that it was not handled here. No key goes along one.
+  ["redirect", ({ status }) => [301, 307, 308].includes(status)],
+  ["lost", ({ status }) => status === 408 || status < 400 || status >= 500],
+  // Google says with 400 that a key is none.
+  ["key", ({ status, said }) => status === 400 && NO_KEY.test(said.words ?? "")],
+  ["refused", ({ said }) => isModeration(said)],
+  ["invalid", ({ status }) => [400, 413, 415, 422].includes(status)],
+  ["key", ({ status }) => status === 401],
+  ["account", ({ status }) => status === 403],
+  // Another status, such as a proxy's own 499, proves nothing of what is paid for.
+  ["missing", ({ status }) => status === 404 || status === 405],
+];
+
+/** Codes of an account that cannot pay, or has reached its limit: requests for other images would fail too. */
+const NO_CREDIT =
+  /^(insufficient_(user_)?quota|billing_hard_limit_reached|billing_not_active|project_spend_limit_exceeded|budget_exceeded|insufficient_(credits|balance|funds))$/i;
+/** Words and codes about money, of services that have no code for it: fal, xAI, SiliconFlow, new-api. */
+const ABOUT_MONEY =
+  /\b(?:balance|credits?|quota|billing|top(?:ping)? ?up|overdue|arrears|spending limit|30001)\b/i;
+/** Codes of a rate limit, whose words may name the plan that has a higher one. */
+const RATE_LIMIT = /^(?:rate_?limit|too_?many_?requests|throttl)/i;
+/** Google's names of quotas and their values. A limit of 0 is a plan without this model. */
+const LASTING_LIMIT = /PerDay(?![a-z])|\blimit: 0\b/;
+const LIMIT_PER_MINUTE = /PerMinute|\bper[ _-]minute\b/i;
+/** The longest stated time that counts as busy, in milliseconds. */
+const MAX_BUSY_MS = 15 * 60_000;
+
+/** Codes of a prompt or an image that the server refuses. */
+const MODERATED =
+  /moderation|content_?(policy|filter)|safety|prohibited_content|image_generation_user_error/i;
+/** The same in words. */
+const SAYS_MODERATED =
+  /\bmoderat|content[ _-]?(policy|filter)|\bsafety\b|\bnsfw\b|prohibited content|violat\w+ .*polic/i;
+const NO_KEY = /\bAPI key (?:not valid|not found|expired)/i;
+const NOT_CHARGED =
+  /(?:\bnot|n[’']t|\bnever)(?: been| be)? (?:charged|billed)\b(?! (?:again|twice|more|extra|until|unless|if)\b)|\bno (?:charges?|credits?) (?:was|were|has been|have been|will be) (?:made|applied|charged|deducted|used|consumed)\b|\b(?:credits?|charges?) (?:was|were|has been|have been|will be) refunded\b/i;
+
+/** Whether a status may be about the account's rate, quota or credit. */
+function isAboutLimits({ status }: Facts): boolean {
+  return status === 403 || status === 429;
+}
+
+function isShort({ waitMs, text }: Facts): boolean {
+  return (waitMs !== null && waitMs <= MAX_BUSY_MS) || LIMIT_PER_MINUTE.test(text);
+}
+
+/** Whether a code says that the account cannot pay. */
+function namesNoCredit({ codes }: ErrorBody): boolean {
   return codes.some((code) => NO_CREDIT.test(code));
 }
 
-type Case = "credit" | "key" | "account" | "missing" | "redirect" | "busy" | "invalid" | "refused" | "lost";
-
-function caseOf(status: number, said: ErrorBody, isPaid: boolean, retryAfterMs: number | null): Case {
-  // A server that broke down may have made the image, whatever else it says.
-  if (isPaid && status >= 500) return "lost";
-  if (saysNoCredit(said) || status === 402) return "credit";
-  if (status === 429) return "busy";
-  // Made nothing yet, and says when it will: its model loads.
-  if (status === 503 && !isPaid && retryAfterMs !== null) return "busy";
-  if (LEADS_ELSEWHERE.has(status)) return "redirect";
-  if (status === 408 || status < 400 || status >= 500) return "lost";
-  if (status === 400 && NO_KEY.test(said.words ?? "")) return "key";
-  // One that is in no list, such as a proxy's own 499, proves nothing of what is paid for.
-  return isModeration(said) ? "refused" : (REFUSALS.get(status) ?? (isPaid ? "lost" : "refused"));
+function isAboutMoney(said: ErrorBody): boolean {
+  const { codes, words } = said;
+  if (isModeration(said) || codes.some((code) => RATE_LIMIT.test(code))) return false;
+  return [words ?? "", ...codes].some((text) => ABOUT_MONEY.test(text.replace(/[_-]/g, " ")));
 }
-
-/** Google says with 400 that a key is none. */
-const NO_KEY = /\bAPI key (?:not valid|not found|expired)/i;
-/** Redirects that say of a POST that it was not handled here. No key goes along one. */
-const LEADS_ELSEWHERE: ReadonlySet<number> = new Set([301, 307, 308]);
-/** The case of a status, unless the prompt is refused. */
-const REFUSALS: ReadonlyMap<number, Case> = new Map([
-  [400, "invalid"],
-  [401, "key"],
-  [403, "account"],
-  [404, "missing"],
-  [405, "missing"],
-  [413, "invalid"],
-  [415, "invalid"],
-  [422, "invalid"],
-]);
 
 const NO_CREDIT_LEFT: Failure = { kind: "account", key: "my_credits.no_credits_description" };
 const NO_ACCESS: Failure = { kind: "account", key: "login_required" };

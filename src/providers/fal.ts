@@ -1,9 +1,12 @@
 import type { HttpReply } from "../api/http-client.ts";
+import { fieldsOf, isJsonObject } from "../lib/json.ts";
 import { readErrorBody } from "./failed-reply.ts";
-import { isJobId, type JobForm, jobService, urlsIn } from "./job-service.ts";
+import { imagesInReply } from "./found-images.ts";
+import { isJobId, type JobForm, jobService } from "./job-service.ts";
 import type { ServerSetup } from "./kind.ts";
+import { lenientJson } from "./lenient-json.ts";
 import { sizeFields } from "./openai/size.ts";
-import type { Fields, GetState, Polls } from "./polls.ts";
+import { type Fields, type GetState, isFailedState, type Polls } from "./polls.ts";
 import type { Job, PolledState, PollReply, Provider } from "./provider.ts";
 import type { ProviderDeps } from "./provider-deps.ts";
 import { ProviderServer } from "./provider-http.ts";
@@ -88,24 +91,29 @@ async function poll(
     isDone = said.status === "COMPLETED";
     metrics = said.metrics;
     const isRunning = isDone || said.status === "IN_QUEUE" || said.status === "IN_PROGRESS";
-    return isRunning ? { status: "running", word: String(said.status) } : null;
+    if (isRunning) return { status: "running", word: String(said.status) };
+    return isFailedState(said.status) ? polls.failed(failureWords(said.status, said)) : null;
   });
   if (!isDone) return seen;
   return getState(
     server.ownUrl(response),
-    (said) => polls.finished(urlsIn(said.images ?? said.image), metrics, said),
-    (reply) => failedIn(reply, server, polls),
+    (said) => (Object.keys(said).length === 0 ? null : polls.finished(imagesInReply(said), metrics, said)),
+    (reply) => failedIn(reply, polls),
   );
 }
 
-/** What says nothing of the job itself: the key, too many polls, and a server before fal's own that is in trouble. */
-const NOT_OF_THE_JOB: ReadonlySet<number> = new Set([401, 403, 404, 408, 410, 425, 429, 502, 503, 504]);
+function failureWords(status: string, said: Fields): string {
+  const { words } = readErrorBody(JSON.stringify(said));
+  return words === null ? status : `${status}: ${words}`;
+}
 
-/** A job that has failed is `COMPLETED`, and its result an error with a `detail`. */
-function failedIn({ status, body }: HttpReply, { mask }: ProviderServer, polls: Polls): PolledState | null {
-  if (NOT_OF_THE_JOB.has(status)) return null;
-  const { isJson, words } = readErrorBody(mask(body));
-  return isJson && words !== null ? polls.failed(`HTTP ${status}: ${words}`) : null;
+/** A job that has failed is `COMPLETED`, and its result an error with a `detail`: with 500 a list, else of any form. */
+function failedIn({ status, body }: HttpReply, polls: Polls): PolledState | null {
+  const json = lenientJson(body);
+  const { words } = readErrorBody(body);
+  const { detail } = fieldsOf(json);
+  const isOwn = status === 500 ? Array.isArray(detail) && detail.length > 0 : isJsonObject(json);
+  return isOwn && words !== null ? polls.failed(`HTTP ${status}: ${words}`) : null;
 }
 
 function sizeOf({ options, request, references }: Job): Fields {

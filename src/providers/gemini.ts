@@ -68,22 +68,26 @@ function readAnswer(reply: StoredReply): Answer {
   const candidates = [said.candidates].flat().map(fieldsOf);
   const parts = candidates.flatMap(({ content }) => fieldsOf(content).parts).filter(isJsonObject);
   const results = parts.filter(({ thought }) => thought !== true);
-  const images = base64Images(results.map(({ inlineData }) => fieldsOf(inlineData).data));
+  const images = base64Images(results.map((part) => fieldsOf(part.inlineData ?? part.inline_data).data));
   const texts = results.map(({ text }) => text).filter((text) => typeof text === "string");
   const why = whyNone(said, candidates[0] ?? {}, texts.join(" "));
-  return answerOf(images, said.usageMetadata, why ?? reply.body.toString("utf8"));
+  return answerOf(images, said.usageMetadata ?? said.usage_metadata, why ?? reply.body.toString("utf8"));
 }
 
 /** Reasons of the service's rules: the same would come of every try. */
 const RULES = /SAFETY|PROHIBITED|BLOCKLIST|SPII|RECITATION/;
 
-/** Why there is no image, in the usual form of an error; null where nothing says so. */
+/** Why there is no image, in the usual form of an error; null where nothing says so. Gateways write the names with `_`. */
 function whyNone(
-  { promptFeedback }: Record<string, unknown>,
-  { finishReason, finishMessage }: Record<string, unknown>,
+  said: Record<string, unknown>,
+  candidate: Record<string, unknown>,
   text: string,
 ): string | null {
-  const { blockReason, blockReasonMessage } = fieldsOf(promptFeedback);
+  const feedback = fieldsOf(said.promptFeedback ?? said.prompt_feedback);
+  const blockReason = feedback.blockReason ?? feedback.block_reason;
+  const blockReasonMessage = feedback.blockReasonMessage ?? feedback.block_reason_message;
+  const finishReason = candidate.finishReason ?? candidate.finish_reason;
+  const finishMessage = candidate.finishMessage ?? candidate.finish_message;
   const reason = blockReason ?? finishReason;
   if (typeof reason !== "string") return null;
   const isRefused = blockReason !== undefined || RULES.test(reason);

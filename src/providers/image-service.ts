@@ -1,6 +1,7 @@
 import { isPresent } from "../lib/durable.ts";
 import type { ReadAnswer } from "./answer.ts";
 import { replyWithoutImage } from "./failed-reply.ts";
+import { warningsOn } from "./flagged.ts";
 import { settledWithReply } from "./kept-reply.ts";
 import type { ServerSetup } from "./kind.ts";
 import { type ModelList, modelsAt, withModels } from "./list-models.ts";
@@ -9,7 +10,7 @@ import type { Job, Provider, SubmitHow, SubmitReply } from "./provider.ts";
 import type { ProviderDeps } from "./provider-deps.ts";
 import type { ProviderServer } from "./provider-http.ts";
 import type { ReferenceDeps } from "./reference-files.ts";
-import { isSuccess, readReplyFile, replyFile, type StoredReply } from "./reply-file.ts";
+import { isSuccess, jsonIn, readReplyFile, replyFile, type StoredReply } from "./reply-file.ts";
 import { type RequestForm, serverProvider } from "./server-provider.ts";
 import { usageIn } from "./usage.ts";
 
@@ -36,7 +37,7 @@ export function answerReader(server: ProviderServer, readAnswer: ReadAnswer): An
   return {
     read(reply, job) {
       if (!isSuccess(reply)) throw server.failure(reply, job.isPaid);
-      const answer = readAnswer(reply);
+      const answer = readAnswer(reply, job);
       if (answer.kind === "cut") throw server.lost(reply.cut ?? "it ended before the image did");
       if (answer.kind === "none") throw replyWithoutImage(answer.body, server.asked(job.isPaid));
       return { outcome: "made", usage: usageIn(answer.usage, server.mask) };
@@ -44,7 +45,7 @@ export function answerReader(server: ProviderServer, readAnswer: ReadAnswer): An
     async images(job) {
       const file = replyFile(job);
       const stored = await readReplyFile(file);
-      const answer = stored && readAnswer(stored);
+      const answer = stored && readAnswer(stored, job);
       // A full disk has not taken its end.
       if ((answer === null || answer.kind === "cut") && isPresent(file))
         throw server.lost(stored?.cut ?? "its end is not on the disk");
@@ -69,9 +70,9 @@ export function imageService(
     form.send ??
     (async (job, how, context) => {
       const { path, body } = await form.request(job, context);
-      return server.post(path, jsonBody(body), job, how);
+      return server.post(path, jsonBody(body, setup.options.fieldNames.seed), job, how);
     });
-  const isCut = (reply: StoredReply) => readAnswer(reply).kind === "cut";
+  const isCut = (reply: StoredReply, job: Job) => readAnswer(reply, job).kind === "cut";
   return {
     ...serverProvider(setup, server, form, { isCut, read }, deps),
     async submit(job, how) {
@@ -80,7 +81,9 @@ export function imageService(
         const context = { ...deps, generatorUrl: new URL(setup.url), signal };
         const reply = await send(job, { ...how, onSent }, context);
         try {
-          return read(reply, job);
+          const outcome = read(reply, job);
+          for (const warning of warningsOn(jsonIn(reply), server.host)) how.onWarning?.(warning);
+          return outcome;
         } catch (error) {
           throw models ? await withModels(error, reply, server, models, signal) : error;
         }

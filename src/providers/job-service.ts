@@ -2,6 +2,7 @@ import { fieldsOf } from "../lib/json.ts";
 import { base64Image } from "./answer.ts";
 import { closedFields } from "./cut-json.ts";
 import { replyWithoutImage } from "./failed-reply.ts";
+import { urlsInJob } from "./found-images.ts";
 import type { AnswerReader } from "./image-service.ts";
 import { settledWithReply } from "./kept-reply.ts";
 import { isInline, keptResult } from "./kept-result.ts";
@@ -47,7 +48,8 @@ export function jobService(
   form: JobForm,
   deps: ProviderDeps,
 ): Provider {
-  const polls = new Polls(server);
+  /** The URLs of the requests that this process has sent, by the ids of their jobs. */
+  const sentUrls = new Map<string, ReadonlySet<string>>();
   const read = (reply: StoredReply, job: Job): SubmitReply => {
     if (!isSuccess(reply)) throw server.failure(reply, job.isPaid);
     const taskId = idIn(reply, job, form);
@@ -59,7 +61,8 @@ export function jobService(
     jsonIn(reply) === undefined && idInCut(reply, job, form) === null;
   const running = new RunningJobs(form.mostRunning ?? Number.POSITIVE_INFINITY, server.host, deps.clock);
   const poll = async (taskId: string, limitMs: number | undefined, signal: AbortSignal) => {
-    const reply = await form.poll(taskId, polls.stateGetter(taskId, limitMs, signal), polls);
+    const polls = new Polls(server, sentUrls.get(taskId));
+    const reply = await form.poll(taskId, polls.stateGetter(limitMs, signal), polls);
     if (reply.outcome === "state" && reply.task.status !== "running") running.ended(taskId);
     return reply;
   };
@@ -69,15 +72,19 @@ export function jobService(
       place: (how: WaitHow) =>
         running.place(async (id) => {
           const seen = await poll(id, undefined, how.signal);
-          return seen.outcome === "retry" || (seen.outcome === "state" && seen.task.status === "running");
+          if (seen.outcome === "retry") return seen.isMissing !== true;
+          return seen.outcome === "state" && seen.task.status === "running";
         }, how),
     }),
     submit(job, { signal, onSent, onWarning }) {
       const context = { ...deps, generatorUrl: new URL(setup.url), signal, onWarning };
       const sent = async (onSent: () => void) => {
         const { path, body } = await form.request(job, context);
-        const reply = read(await server.post(path, jsonBody(body), job, { signal, onSent }), job);
-        if (reply.outcome === "accepted") running.began(reply.taskId);
+        const sent = jsonBody(body, setup.options.fieldNames.seed);
+        const reply = read(await server.post(path, sent, job, { signal, onSent }), job);
+        if (reply.outcome !== "accepted") return reply;
+        running.began(reply.taskId);
+        sentUrls.set(reply.taskId, urlsInJob(job));
         return reply;
       };
       return settledWithReply(job, server.mask, sent, onSent);
@@ -87,7 +94,9 @@ export function jobService(
       const kept = answer ? await keptResult(job).catch(() => null) : await keptResult(job);
       // Its reply was the image itself: no poll had a result.
       if (kept === null) return answer?.images(job) ?? [];
-      const { urls, said } = kept;
+      const { said } = kept;
+      const sent = urlsInJob(job);
+      const urls = kept.urls.filter((url) => !sent.has(url));
       if (urls.length === 0) throw replyWithoutImage(said, server.asked(job.isPaid));
       return urls.map((url) => {
         const bytes = isInline(url) ? base64Image(url) : null;
@@ -125,12 +134,6 @@ function idInCut({ body }: StoredReply, job: Job, form: JobForm): string | null 
 /** An id as services make them. */
 export function isJobId(id: unknown): id is string {
   return typeof id === "string" && /^[\w-]{1,128}$/.test(id);
-}
-
-/** The http(s) and `data:` URLs in a value: a URL, an object that has one as `url`, or a list of either. */
-export function urlsIn(value: unknown): string[] {
-  const each = [value].flat().map((one) => (typeof one === "string" ? one : fieldsOf(one).url));
-  return each.filter((url) => typeof url === "string").filter((url) => /^(?:https?:\/\/|data:)/i.test(url));
 }
 
 /** A field of a reply as a text. */

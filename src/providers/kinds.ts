@@ -106,6 +106,11 @@ export type ServerKindName = keyof typeof TABLE;
 /** Every kind of server. */
 export const KINDS: Readonly<Record<ServerKindName, ServerKind>> = TABLE;
 
+/** The variables that hold the services' keys. */
+export const KEY_VARIABLES: readonly string[] = Object.values(KINDS).flatMap(
+  ({ keyVariables }) => keyVariables,
+);
+
 export function isServerKind(name: string): name is ServerKindName {
   return Object.hasOwn(KINDS, name);
 }
@@ -163,8 +168,10 @@ export async function openProvider(
   options: GeneratorOptions,
   deps: ProviderDeps,
 ): Promise<Provider> {
-  if (spec.kind === "command")
-    return (await import("./command/command-provider.ts")).commandProvider(spec.words, options, deps);
+  if (spec.kind === "command") {
+    const { commandProvider } = await import("./command/command-provider.ts");
+    return commandProvider(spec.words, { ...options, keyVariables: KEY_VARIABLES }, deps);
+  }
   const kind = serverKindOf(spec);
   const keyHeaders = options.key === null ? {} : kind.keyHeaders(options.key);
   return kind.open({ url: spec.url, keyHeaders, options }, deps);

@@ -1,9 +1,13 @@
 import { AuthRequiredError, RejectedRequestError } from "../api/api-errors.ts";
+import { connectionErrorText } from "../api/connection-errors.ts";
 import type { HttpReply } from "../api/http-client.ts";
-import { isRetryable, parseRetryAfter } from "../api/retry.ts";
+import { isRetryable } from "../api/retry.ts";
+import { statedWaitMs } from "../api/stated-wait.ts";
 import { fieldsOf } from "../lib/json.ts";
-import { readErrorBody, replyWithoutImage } from "./failed-reply.ts";
+import { readErrorBody, replyWithoutImage, saysNotCharged } from "./failed-reply.ts";
 import { clauseOf, failedPoll } from "./failures.ts";
+import { warningsOn } from "./flagged.ts";
+import { urlsInRequest } from "./found-images.ts";
 import { isInline } from "./kept-result.ts";
 import { lenientJson } from "./lenient-json.ts";
 import { type PolledState, type PollReply, ProviderError } from "./provider.ts";
@@ -14,84 +18,111 @@ import { usageIn } from "./usage.ts";
 /** The fields of a reply. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** Sends a GET to one address of a job. @param read what its reply says of the job; null if it is not understood */
+/** The state of a job in a reply; `missing` if the service has no such job, null if the reply says nothing of it. */
+export type ReadState = PolledState | "missing" | null;
+
+/** Sends a GET to one address of a job. @param read reads the JSON of a success */
 export type GetState = (
   at: OwnUrl | null,
-  read: (said: Fields, json: unknown) => PolledState | null,
-  /** Reads a reply that is not a success; null where it says nothing of the job: it then counts as a poll that failed. */
-  ofFailure?: (reply: HttpReply) => PolledState | null,
+  read: (said: Fields, json: unknown) => ReadState,
+  /** Reads a reply whose status may be about the job itself. Absent: none is. */
+  readFailure?: (reply: HttpReply) => ReadState,
 ) => Promise<PollReply>;
 
-/** A job is gone after this many polls in a row that say so: right after its submit some servers do not know it yet. */
-const GONE_AFTER = 3;
+/** States that end a job without an image, in any service's spelling. No other unknown word is an end. */
+const ENDED =
+  /^(?:failed|failure|error(?:ed)?|cancell?ed|aborted|rejected|expired|timed?[ _-]?out|(?:(?:request|content)[ _-])?moderated)$/i;
 
-/** Polls of a service's jobs. A poll that fails never ends a job; only what the service says of it does. */
+/** Whether a state ends a job without an image. */
+export function isFailedState(word: unknown): word is string {
+  return typeof word === "string" && ENDED.test(word);
+}
+
+/**
+ * Statuses that say nothing of the job itself: the key, the account, too many polls, a job that is not known yet or not
+ * here. Of the others, a server before the service's own answers with 501 and more.
+ */
+const NOT_OF_JOB: ReadonlySet<number> = new Set([401, 402, 403, 404, 408, 410, 425, 429]);
+
+/** Polls of a service's jobs. A poll that fails never ends a job; only the service's own word does. */
 export class Polls {
   readonly #server: ProviderServer;
-  /** How often in a row a job was not known, by its id. */
-  readonly #missing = new Map<string, number>();
+  readonly #sent: ReadonlySet<string>;
 
-  constructor(server: ProviderServer) {
+  /** @param sent URLs that the job's request held, if this process has sent it */
+  constructor(server: ProviderServer, sent: ReadonlySet<string> = new Set()) {
     this.#server = server;
+    this.#sent = sent;
   }
 
-  /** The function that sends the requests of one poll of a job. It never throws. @param id of the job, as it is recorded */
-  stateGetter(id: string, timeoutMs: number | undefined, signal: AbortSignal): GetState {
-    return async (at, read, ofFailure = () => null) => {
+  /** The function that sends the requests of one poll of a job. It never throws. */
+  stateGetter(timeoutMs: number | undefined, signal: AbortSignal): GetState {
+    return async (at, read, readFailure = () => null) => {
       if (at === null) return { outcome: "refused", error: this.#elsewhere() };
       try {
-        const reply = await this.#server.get(at, signal, timeoutMs);
-        if (!isSuccess(reply)) {
-          const task = ofFailure(reply);
-          return task === null ? this.#unusable(reply, id) : { outcome: "state", task };
-        }
-        this.#missing.delete(id);
-        const json = lenientJson(reply.body);
-        const task = read(fieldsOf(json), json);
-        return task === null ? failedPoll("its reply says nothing of the job") : { outcome: "state", task };
+        const reply = await this.#server.poll(at, signal, timeoutMs);
+        const { status } = reply;
+        if (isSuccess(reply)) return this.#read(reply, read);
+        const isOfJob = status >= 400 && status <= 500 && !NOT_OF_JOB.has(status);
+        const task = isOfJob ? readFailure(reply) : null;
+        return task === null || task === "missing" ? this.#unusable(reply) : { outcome: "state", task };
       } catch (error) {
         return this.#failed(error);
       }
     };
   }
 
+  /** Reads a success. A page, an empty reply and one that was cut say nothing of the job. */
+  #read({ body, cut }: HttpReply, read: (said: Fields, json: unknown) => ReadState): PollReply {
+    const json = lenientJson(body);
+    if (json === null && cut !== null)
+      return failedPoll(`its reply was cut: ${this.#server.mask(connectionErrorText(cut))}`, {
+        connectionError: cut,
+      });
+    const task = read(fieldsOf(json), json);
+    if (task === "missing") return failedPoll("the service has no such job", { isMissing: true });
+    return task === null ? failedPoll("its reply says nothing of the job") : { outcome: "state", task };
+  }
+
   /**
    * A job that the service has finished. A job without a readable image may have been charged, unless a code says otherwise.
+   * @param images URLs of its images, `data:` URLs among them; of those that the request held, none is a result
    * @param usage of the service's own @param said its whole reply
    */
-  finished(urls: string[], usage: unknown, said: unknown): PolledState {
+  finished(images: readonly string[], usage: unknown, said: unknown): PolledState {
+    const { input, request } = fieldsOf(said);
+    const sent = new Set([...this.#sent, ...urlsInRequest([input, request])]);
+    const urls = images.filter((url) => !sent.has(url));
     const asked = this.#server.asked(true);
     const readUsage = usageIn(usage, asked.mask);
-    const facts = { status: "completed", ...(readUsage && { usage: readUsage }) } as const;
+    const warnings = warningsOn(said, asked.host);
+    const facts = {
+      status: "completed",
+      ...(readUsage && { usage: readUsage }),
+      ...(warnings.length > 0 && { warnings }),
+    } as const;
     if (urls.length > 0 && !urls.some(isInline)) return { ...facts, urls };
     const text = JSON.stringify(said);
     const none = urls.length > 0 ? null : replyWithoutImage(text, asked);
-    if (none !== null && none.failure.kind !== "lost") return failed(none.message);
+    if (none !== null && none.failure.kind !== "lost") return failedState(none.message, text);
     return { ...facts, urls: [], unread: { urls, said: text } };
   }
 
   /** A job that the service says has failed. @param words the service's own */
   failed(words: string): PolledState {
     const { host, mask } = this.#server;
-    return failed(`${host} says: ${mask(words)}.`);
+    return failedState(`${host} says: ${mask(words)}.`, words);
   }
 
-  #unusable({ status, headers, body }: HttpReply, id: string): PollReply {
+  #unusable({ status, headers, body }: HttpReply): PollReply {
     const { mask, nowMs } = this.#server.asked(true);
     const said = readErrorBody(mask(body)).words;
     const words = `HTTP ${status}${said === null ? "" : `: ${said}`}`;
     if (status === 401 || status === 403) return { outcome: "refused", error: this.#noKey(words) };
-    if (status === 404 || status === 410) return this.#gone(id, words);
+    if (status === 404 || status === 410) return failedPoll(words, { isMissing: true });
     if (!isRetryable(status)) return failedPoll(words);
-    const retryAfterMs = parseRetryAfter(headers["retry-after"], nowMs);
+    const retryAfterMs = statedWaitMs({ headers, body }, nowMs);
     return failedPoll(words, { rateLimited: status === 429, retryAfterMs });
-  }
-
-  #gone(id: string, words: string): PollReply {
-    const times = (this.#missing.get(id) ?? 0) + 1;
-    this.#missing.set(id, times);
-    if (times < GONE_AFTER) return failedPoll(words);
-    return { outcome: "state", task: failed(`${this.#server.host} no longer knows the job (${words}).`) };
   }
 
   #failed(error: unknown): PollReply {
@@ -118,6 +149,7 @@ export class Polls {
   }
 }
 
-function failed(why: string): PolledState {
-  return { status: "failed", errorCode: null, why };
+/** @param words the service's own, which may say that the job is not charged */
+function failedState(why: string, words: string): PolledState {
+  return { status: "failed", errorCode: null, why, ...(saysNotCharged(words) && { charged: "no" }) };
 }

@@ -3,6 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 import path from "node:path";
 import type { StreamedBody } from "../api/transport.ts";
 import { DiskFile } from "../lib/disk-file.ts";
+import { exactSeed, stringifyExact } from "../lib/exact-integer.ts";
 
 /** The body of a POST, and its type. */
 export interface PostBody {
@@ -27,14 +28,18 @@ export class Base64File {
   }
 }
 
-/** A value as JSON; each `Base64File` in it becomes a text. @throws the system's error if a file is not there */
-export function jsonBody(value: unknown): PostBody {
+/**
+ * A value as JSON; each `Base64File` in it becomes a text.
+ * @param seedField name of the field with a seed, whose digits are sent as a number @throws the system's error if a file is
+ * not there
+ */
+export function jsonBody(value: unknown, seedField?: string): PostBody {
   const type = "application/json";
   // It occurs in no text of the value.
   const mark = randomUUID();
   const files: Base64File[] = [];
-  const text = JSON.stringify(value, (_name, each: unknown) => {
-    if (!(each instanceof Base64File)) return each;
+  const text = stringifyExact(value, (name, each) => {
+    if (!(each instanceof Base64File)) return name === seedField ? exactSeed(each) : each;
     files.push(each);
     return `${each.prefix}${mark}`;
   });

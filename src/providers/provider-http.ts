@@ -1,10 +1,11 @@
 import path from "node:path";
 import { isLoopbackHost } from "../api/address.ts";
 import { connectionErrorText, describeConnectionError, isUntrusted } from "../api/connection-errors.ts";
-import { HttpClient, type HttpReply, wholeReply } from "../api/http-client.ts";
+import { HttpClient, type HttpReply, LargeReplyError, wholeReply } from "../api/http-client.ts";
 import type { ListenOptions } from "../api/messages.ts";
 import { TRANSFER_POLICY } from "../api/retry.ts";
 import { type HttpRequest, TransportError } from "../api/transport.ts";
+import { Slots } from "../lib/concurrency.ts";
 import { errorText } from "../lib/error-text.ts";
 import { withoutQuery } from "../lib/redact.ts";
 import { type Asked, type FailedReply, failedReply } from "./failed-reply.ts";
@@ -14,7 +15,14 @@ import type { ServerSetup } from "./kind.ts";
 import type { PostBody } from "./post-body.ts";
 import { type Job, type MadeImage, ProviderError, type SentRequest, type SubmitHow } from "./provider.ts";
 import type { ProviderDeps } from "./provider-deps.ts";
-import { isSuccess, ReplyFile, readReplyFile, replyFile, type StoredReply } from "./reply-file.ts";
+import {
+  isSuccess,
+  LARGEST_REPLY_BYTES,
+  ReplyFile,
+  readReplyFile,
+  replyFile,
+  type StoredReply,
+} from "./reply-file.ts";
 import { secretsMasker } from "./secrets.ts";
 
 /** A server, and what every request has: the query of its URL, its key, the headers that the user has set. */
@@ -35,6 +43,12 @@ const GET_TIMEOUT_MS = 15_000;
 /** The limit of an upload: a reference image on its way to a server far away. */
 const UPLOAD_TIMEOUT_MS = TRANSFER_POLICY.upload.timeoutMs;
 const STOP_TIMEOUT_MS = 5_000;
+/** The limit of a poll whose reply holds images, without a byte and in all. */
+const LARGE_IDLE_MS = 15_000;
+const LARGE_TIMEOUT_MS = 5 * 60_000;
+
+/** A poll's reply may hold all images of its job, and the reference images: only two such replies are in memory at once. */
+const largeReplies = new Slots(2);
 
 /**
  * A provider's server over HTTP: each call is one request. Its key goes to its own origin alone, and no redirect is
@@ -128,6 +142,15 @@ export class ProviderServer {
   ): Promise<HttpReply> {
     const request = { method: "GET", url: this.#urlOf(from), headers: this.#headers, signal } as const;
     return this.#ask({ ...request, timeoutMs: Math.min(timeoutMs, GET_TIMEOUT_MS) }, signal, mostBytes);
+  }
+
+  /** As `get`, for the state or the result of a job, whose reply may be as large as the reply to a submit. */
+  async poll(from: OwnUrl, signal: AbortSignal, timeoutMs = LARGE_TIMEOUT_MS): Promise<HttpReply> {
+    const reply = await this.get(from, signal, timeoutMs);
+    if (!(reply.cut?.cause instanceof LargeReplyError)) return reply;
+    const request = { method: "GET", url: from, headers: this.#headers, signal } as const;
+    const limits = { idleTimeoutMs: LARGE_IDLE_MS, timeoutMs: Math.min(timeoutMs, LARGE_TIMEOUT_MS) };
+    return largeReplies.run(() => this.#ask({ ...request, ...limits }, signal, LARGEST_REPLY_BYTES));
   }
 
   /** Sends a POST that costs nothing, and may be sent twice. @throws as `get` */

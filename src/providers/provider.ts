@@ -87,7 +87,11 @@ export interface UnknownReply {
 export type PolledState =
   /** `ahead`: how many others run or wait before it there, where that is known. */
   | { status: "running"; word: string | null; ahead?: number }
-  | ({ status: "completed"; usage?: Usage } & ({ urls: string[] } | { urls: []; unread: UnreadResult }))
+  /** `warnings`: sentences about the images, which are saved all the same. */
+  | ({ status: "completed"; usage?: Usage; warnings?: readonly string[] } & (
+      | { urls: string[] }
+      | { urls: []; unread: UnreadResult }
+    ))
   /** `why`: the provider's words. `charged`: what is known for certain, if anything is. */
   | { status: "failed"; errorCode: string | null; why?: string; charged?: "no" };
 
@@ -113,6 +117,8 @@ export interface FailedPoll {
   retryAfterMs: number | null;
   /** The network error, if there was no answer at all. */
   connectionError: Error | null;
+  /** The service answered that it has no such job. It is no end of the job: some know one only a moment after its submit. */
+  isMissing?: true;
 }
 
 /** An image that a request has made, before it is checked. */
@@ -190,8 +196,8 @@ export interface Provider {
    * @returns whether it says that it has stopped it, or will; null where it does not answer
    */
   cancel?(taskId: string, signal: AbortSignal): Promise<boolean | null>;
-  /** Headers for downloads from its own origin alone: its key. */
-  readonly downloadHeaders?: Readonly<Record<string, string>>;
+  /** Headers for downloads from its own origin alone: its key. Absent: its results are elsewhere, at URLs that expire. */
+  readonly downloadHeaders?: Readonly<Record<string, string>> | undefined;
   /** The names of its models; null where it cannot be asked. @throws ProviderError */
   models?(signal: AbortSignal): Promise<string[] | null>;
   /**

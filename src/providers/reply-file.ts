@@ -31,7 +31,7 @@ interface ReplyFileOptions {
 }
 
 /** An image of 64 MiB in base64, and what is around it. */
-const LARGEST_REPLY_BYTES = 128 * 1024 * 1024;
+export const LARGEST_REPLY_BYTES = 128 * 1024 * 1024;
 /** A large image in base64, and the image itself. */
 const LEAST_FREE_BYTES = 64 * 1024 * 1024;
 const SYNC_EVERY_BYTES = 4 * 1024 * 1024;

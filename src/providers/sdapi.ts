@@ -1,7 +1,7 @@
 import type { Clock } from "../lib/clock.ts";
 import { fieldsOf, isJsonObject, jsonOrNull } from "../lib/json.ts";
 import { isAmong } from "../models/check-request.ts";
-import { type Answer, answerOf, base64Image, base64Images } from "./answer.ts";
+import { type Answer, answerOf, base64Image, base64Images, imagesElsewhere } from "./answer.ts";
 import { type ImageForm, imageService } from "./image-service.ts";
 import type { ServerSetup } from "./kind.ts";
 import { jsonBody } from "./post-body.ts";
@@ -21,7 +21,8 @@ export function sdapiProvider(setup: ServerSetup, deps: ProviderDeps): Provider 
   const server = new ProviderServer(baseSetup, deps);
   const send: ImageForm["send"] = async (job, how, context) => {
     const { path, body } = await imageRequest(await unlessLoaded(job, server, how.signal), context);
-    return whileFollowed(server, deps.clock, how, () => server.post(path, jsonBody(body), job, how));
+    const content = jsonBody(body, setup.options.fieldNames.seed);
+    return whileFollowed(server, deps.clock, how, () => server.post(path, content, job, how));
   };
   const service = imageService(baseSetup, server, { ...FORM, send }, deps);
   return { ...service, loadedModel: (signal) => loadedModel(server, signal) };
@@ -65,10 +66,13 @@ function modelNames(list: unknown): string[] | null {
   return names.filter((name) => typeof name === "string");
 }
 
-function readAnswer(reply: StoredReply): Answer {
+function readAnswer(reply: StoredReply, job: Job): Answer {
   const json = jsonIn(reply);
   if (json === undefined) return { kind: "cut" };
-  return answerOf(base64Images([fieldsOf(json).images].flat()), null, reply.body.toString("utf8"));
+  const said = fieldsOf(json);
+  const images = base64Images([said.images].flat());
+  const found = images.length > 0 ? images : imagesElsewhere(said, job);
+  return answerOf(found, null, reply.body.toString("utf8"));
 }
 
 /** Some of these servers refuse several reference images, and some ignore all but the first. */

@@ -60,7 +60,9 @@ function packageSpec(text: string, rest: string, label: string): GivenSpec {
 
 function serverSpec(kind: ServerKindName, text: string, label: string): ServerSpec {
   if (!URL.canParse(text)) throw refused(`${label} ${JSON.stringify(text)} is not a URL`);
-  const { protocol, origin, hostname, username, password, pathname, search, hash } = new URL(text);
+  const { protocol, origin, hostname, username, password, pathname, search, hash } = connectable(
+    new URL(text),
+  );
   if (protocol !== "https:" && protocol !== "http:") throw refused(`${label} is not an http(s) URL`);
   if (username !== "" || password !== "")
     throw refused(
@@ -77,6 +79,18 @@ function serverSpec(kind: ServerKindName, text: string, label: string): ServerSp
   const { url: defaultUrl, basePath } = KINDS[kind];
   const url = `${origin}${path === "" ? basePath : path}${search}`;
   return { kind, name: url === defaultUrl ? kind : `${kind}:${url}`, url };
+}
+
+/** Loopback addresses in place of the ones that a server listens on, and prints, for all interfaces. */
+const LOOPBACK_FOR: ReadonlyMap<string, string> = new Map([
+  ["0.0.0.0", "127.0.0.1"],
+  ["[::]", "[::1]"],
+]);
+
+/** Windows cannot connect to the address of all interfaces, and a key may only go to a loopback address. */
+function connectable(url: URL): URL {
+  url.hostname = LOOPBACK_FOR.get(url.hostname) ?? url.hostname;
+  return url;
 }
 
 /**

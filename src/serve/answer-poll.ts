@@ -14,7 +14,7 @@ import {
 import type { Task } from "../task/task.ts";
 import { endOf, type TaskEnd } from "./end.ts";
 import type { Service } from "./serve-options.ts";
-import { findTask } from "./tasks.ts";
+import { findTask } from "./server-tasks.ts";
 
 /**
  * GET /generate-image (section 4.2), from what is known: the provider is not asked. Beside the document's fields a reply

@@ -6,7 +6,7 @@ import type { SavedFile } from "../task/saved-file.ts";
 import type { ImageId } from "./collected-images.ts";
 import { endOf } from "./end.ts";
 import type { Service } from "./serve-options.ts";
-import { findTask } from "./tasks.ts";
+import { findTask } from "./server-tasks.ts";
 
 /** GET /files/<task>/<index>.<extension>: an image, for anyone with its signed URL. */
 export async function serveFile(address: FileAddress, service: Service): Promise<ServerReply> {

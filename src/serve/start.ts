@@ -16,7 +16,7 @@ import { openAiRoutes } from "./openai/routes.ts";
 import { removeOldReferences } from "./reference-copies.ts";
 import { imageOf, serveFile } from "./serve-file.ts";
 import type { ServeOptions, Service } from "./serve-options.ts";
-import { adoptTasks, openRunner } from "./tasks.ts";
+import { adoptTasks, openRunner } from "./server-tasks.ts";
 
 export type { ServeEvent, ServeOptions } from "./serve-options.ts";
 

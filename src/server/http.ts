@@ -125,5 +125,6 @@ function otherMethod(allowed: string): ServerReply {
  * account here, so a key is wrong only without it.
  */
 function keyOf(authorization = ""): string | null {
-  return /^Bearer +(sk-\S+)$/.exec(authorization)?.[1] ?? null;
+  const [, key = ""] = /^Bearer +(\S+)$/i.exec(authorization) ?? [];
+  return /^sk-./.test(key) ? key : null;
 }

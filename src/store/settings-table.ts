@@ -53,6 +53,10 @@ const TABLE = {
     type: "fields",
     help: "fields of every request to a generator, as name=value, separated by spaces: steps=20 sampler_name=Euler",
   },
+  fieldJson: {
+    type: "jsonFields",
+    help: 'fields whose values are objects or lists, as one JSON object: {"loras":[{"path":"fox","scale":0.8}]}',
+  },
   seed: { type: "seed", help: "default of --seed, for a generator" },
   negative: { type: "text", help: "default of --negative, for a generator" },
   generatorHeader: {
@@ -119,7 +123,13 @@ export type SettingType = (typeof TABLE)[SettingName]["type"];
 export const SETTINGS: Readonly<Record<SettingName, Setting & { type: SettingType }>> = TABLE;
 export const SETTING_NAMES = Object.keys(SETTINGS) as readonly SettingName[];
 
-const ALONE_FOR_GENERATORS: ReadonlySet<SettingName> = new Set(["field", "seed", "negative", "workflow"]);
+const ALONE_FOR_GENERATORS: ReadonlySet<SettingName> = new Set([
+  "field",
+  "fieldJson",
+  "seed",
+  "negative",
+  "workflow",
+]);
 
 /** Whether a setting is about one generator, or names it: it must not apply to the next one. */
 export function isOfGenerator(name: SettingName): boolean {

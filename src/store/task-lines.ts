@@ -1,6 +1,6 @@
 import * as z from "zod/mini";
 import type { ErrorType } from "../lib/error-types.ts";
-import { isJsonObject, jsonOrNull } from "../lib/json.ts";
+import { isJsonObject, isJsonValue, type JsonValue, jsonOrNull } from "../lib/json.ts";
 import type { SaveOptions, Work, WorkOptions } from "../task/intent.ts";
 import type { Line, LineType } from "../task/line.ts";
 import { type GenerationRequest, isRequest } from "../task/request.ts";
@@ -46,11 +46,11 @@ const savedFile = z.object({
   width: z.number(),
   height: z.number(),
   originalSha256: z.exactOptional(text),
-  seed: z.exactOptional(z.number()),
+  seed: z.exactOptional(z.union([z.number(), text])),
 } satisfies Fields<SavedFile>);
 
 /** Values that JSON has and a line does not judge further. */
-const scalar = z.union([text, z.number(), z.boolean()]);
+const jsonValue = z.custom<JsonValue>((value) => isJsonValue(value));
 const work = z.object({
   taskId: textOrNull,
   isPaid: z.boolean(),
@@ -63,7 +63,7 @@ const work = z.object({
     width: z.number(),
     height: z.number(),
     sizeForm: z.nullable(z.enum(["WxH", "width,height", "aspect_ratio"])),
-    fields: z.record(text, scalar),
+    fields: z.record(text, jsonValue),
     seedField: z.exactOptional(text),
     package: z.exactOptional(text),
     workflow: z.exactOptional(text),

@@ -1,4 +1,5 @@
-import { isJsonObject } from "../lib/json.ts";
+import { seedIn, type WholeNumber } from "../lib/exact-integer.ts";
+import { isJsonObject, isJsonValue, type JsonValue } from "../lib/json.ts";
 
 /** The names of a generator's fields for a seed and a negative prompt; absent: it has no such field. */
 export interface FieldNames {
@@ -10,13 +11,14 @@ export interface FieldNames {
 interface FieldValues {
   text: { input: string; sent: string };
   number: { input: number; sent: number };
+  seed: { input: WholeNumber; sent: WholeNumber };
   /** One text may be sent as a string or as a list of that one. */
   texts: { input: readonly string[]; sent: string | string[] };
   pairs: { input: ProviderFields; sent: ProviderFields };
 }
 
 /** Fields under the provider's own names, sent as they are: `steps`, `cfg_scale`. */
-export type ProviderFields = Readonly<Record<string, string | number | boolean>>;
+export type ProviderFields = Readonly<Record<string, JsonValue>>;
 
 export type FieldForm = keyof FieldValues;
 
@@ -38,7 +40,7 @@ export const REQUEST_FIELDS = {
   maxImages: "number",
   quality: "text",
   /** The seed of the first image; each further image has the next. */
-  seed: "number",
+  seed: "seed",
   /** A negative prompt. */
   negative: "text",
   fields: "pairs",
@@ -72,20 +74,18 @@ export function fieldsFrom<Fields extends GivenFields | SentFields>(
 }
 
 const isText = (value: unknown) => typeof value === "string";
-// JSON has no number that is not finite.
-const isPlain = (value: unknown) =>
-  typeof value === "number" ? Number.isFinite(value) : isText(value) || typeof value === "boolean";
 
 /** Whether a value has a form, as it is sent. */
 const HAS_FORM: Readonly<Record<FieldForm, (value: unknown) => boolean>> = {
   text: isText,
   number: (value) => typeof value === "number",
+  seed: (value) => typeof value === "number" || seedIn(value) !== null,
   texts: (value) => [value].flat().every(isText),
   pairs: isProviderFields,
 };
 
 export function isProviderFields(value: unknown): value is ProviderFields {
-  return isJsonObject(value) && Object.values(value).every(isPlain);
+  return isJsonObject(value) && isJsonValue(value);
 }
 
 /** Whether every field in a JSON object has its form. Names that are no field's are not judged. */

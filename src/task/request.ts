@@ -30,7 +30,11 @@ export type OwnFields = Pick<GivenFields, "seed" | "negative" | "fields">;
 /** The generator-only fields of a request as texts by their names: seed, negative prompt, and further fields. */
 export function ownSettings({ seed, negative, fields }: OwnFields): Readonly<Record<string, string>> {
   const entries = Object.entries({ seed, negative, ...fields }).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries.map(([name, value]) => [name, String(value)]));
+  return Object.fromEntries(entries.map(([name, value]) => [name, settingText(value)]));
+}
+
+function settingText(value: unknown): string {
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
 /** The names of generator-only fields in which some requests differ. */

@@ -201,7 +201,11 @@ describe("a download", () => {
   it.each([400, 401, 403, 404, 410])("that met HTTP %i needs a fresh URL", async (status) => {
     const server = await liveServer((_request, socket) => void socket.write(response(status, "expired")));
     const { reply, sink } = await fetching(server.origin);
-    expect(reply).toEqual({ outcome: "gone", why: `HTTP ${status}` });
+    expect(reply).toEqual({
+      outcome: "gone",
+      why: `HTTP ${status}`,
+      ...([403, 404, 410].includes(status) && { isMissing: true }),
+    });
     expect(sink.bytes).toBe(0);
   });
 

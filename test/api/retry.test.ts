@@ -2,9 +2,6 @@ import { describe, expect, it } from "vitest";
 import { BlockedAddressError } from "../../src/api/address.ts";
 import { backoffMs, isRetryable, parseRetryAfter } from "../../src/api/retry.ts";
 import { TransportError } from "../../src/api/transport.ts";
-import { words } from "../support/words.ts";
-
-const NOW = Date.UTC(2026, 0, 31, 12, 0, 0);
 
 const RULE = { attempts: 6, baseMs: 500 };
 
@@ -57,39 +54,5 @@ describe("the wait after a failure", () => {
     expect(backoffMs(RULE, 1, 3000, () => 1)).toBe(3000);
     expect(backoffMs(RULE, 1, 45_000, () => 0)).toBe(45_000);
     expect(backoffMs(RULE, 5, 3000, () => 1)).toBe(8000);
-  });
-});
-
-describe("Retry-After", () => {
-  it.each([
-    ["0", 0],
-    ["1", 1000],
-    ["120", 120_000],
-    ["0.25", 250],
-    ["1.5", 1500],
-    [" 7 ", 7000],
-    ["Sat, 31 Jan 2026 12:00:30 GMT", 30_000],
-    ["Saturday, 31-Jan-26 12:00:30 GMT", 30_000],
-    ["Sat Jan 31 12:00:30 2026 GMT", 30_000],
-  ])("%j asks for %i ms", (header, ms) => {
-    expect(parseRetryAfter(header, NOW)).toBe(ms);
-  });
-
-  it.each([
-    ...words("-1 -0.5 +1 1e3 0x10 NaN Infinity 1,5 soon 2026-01-31T12:00:30Z"),
-    undefined,
-    "",
-    " ",
-    "1 2",
-    "Mon, nonsense",
-    "Sat, 31 Jan 2026 11:59:59 GMT",
-    "9".repeat(400),
-  ])("%j is ignored", (header) => {
-    expect(parseRetryAfter(header, NOW)).toBeNull();
-  });
-
-  it("counts once where it came twice", () => {
-    expect(parseRetryAfter(["2", "5"], NOW)).toBe(2000);
-    expect(parseRetryAfter([], NOW)).toBeNull();
   });
 });

@@ -40,8 +40,11 @@ describe("a client of the user's own generator", () => {
 
   it.each([
     [{ fields: { n: 4 } }, "fields: n is set by imggen."],
-    [{ fields: { steps: [4] } }, "generate: fields must be an object of texts, numbers, true and false."],
-    [{ seed: -1 }, "generate: seed must be a whole number."],
+    [{ fields: { parameters: { sampleCount: 4 } } }, "fields: sampleCount in parameters is set by imggen."],
+    [{ fields: { steps: [Number.NaN] } }, "generate: fields must be an object that JSON can have."],
+    [{ fields: { steps: () => 4 } }, "generate: fields must be an object that JSON can have."],
+    [{ seed: -1 }, "generate: seed must be a whole number, beyond 2^53 - 1 as text."],
+    [{ seed: 2 ** 53 }, "generate: seed must be a whole number, beyond 2^53 - 1 as text."],
   ])("refuses %j", async (options, message) => {
     const { client, output, generator } = await world();
     // Callers without types give anything.

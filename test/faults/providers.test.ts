@@ -46,7 +46,7 @@ async function paidWorld(form: ServiceForm, script: Partial<Record<Part, Behavio
     double,
     world,
     env,
-    generate: async () => result(await world.run(args, { env })),
+    generate: async (...more: string[]) => result(await world.run([...args, ...more], { env })),
     history: async () => JSON.parse((await world.run(["history", "--json"], { env })).stdout),
     resume: async () => result(await world.resume(paid, { env })),
     /** A process of its own, killed once the double has had a request for this part. */
@@ -224,6 +224,14 @@ describe.each(WITH_JOBS.map((form) => [form.kind, form] as const))("an accepted 
     expect(double.submits()).toHaveLength(1);
   });
 
+  it("whose URLs have all expired is said to be gone, and not to be safe", async () => {
+    const { world, env, generate } = await paidWorld(form, { file: answers(() => response(403, "expired")) });
+    expect(await generate()).toMatchObject({ type: "save_failed", files: [] });
+    const { stdout, stderr } = await world.run(["resume", "--json"], { env });
+    expect(stdout + stderr).toContain("has expired");
+    expect(stdout + stderr).not.toContain("It is not lost");
+  });
+
   it.each<[string, Part, Partial<Record<Part, Behaviour>>]>([
     ["is polled", "poll", { poll: inTurn(silence, usual(form, "poll")) }],
     ["is downloaded", "file", { file: inTurn(half(form, "file", false), usual(form, "file")) }],
@@ -235,7 +243,22 @@ describe.each(WITH_JOBS.map((form) => [form.kind, form] as const))("an accepted 
     expect(double.hasLeaked()).toBe(false);
   });
 
-  it.each(["failed", "moderated", "forgotten"] as const)(
+  it("that the service no longer knows is no failure, and ends as its image once it is known again", async () => {
+    let isKnown = false;
+    const forgotten = answers(form.ends?.forgotten.poll ?? (() => response(404, "")));
+    const poll: Behaviour = (request, socket) => (isKnown ? usual(form, "poll") : forgotten)(request, socket);
+    const { double, generate, resume } = await paidWorld(form, { poll });
+    expect(await generate("--timeout", "3s")).toMatchObject({
+      type: "pending",
+      files: [],
+      open: ["accepted"],
+    });
+    isKnown = true;
+    expect(await resume()).toMatchObject(SAVED);
+    expect(double.submits()).toHaveLength(1);
+  });
+
+  it.each(["failed", "moderated"] as const)(
     "that was %s is a failure of which it is not known whether it was charged",
     async (end) => {
       const ends = Object.entries(form.ends?.[end] ?? {}).map(([part, reply]) => [part, answers(reply)]);
@@ -251,4 +274,28 @@ describe.each(WITH_JOBS.map((form) => [form.kind, form] as const))("an accepted 
       expect(double.submits()).toHaveLength(1);
     },
   );
+});
+
+const FLAGGED = { seed: 7, has_nsfw_concepts: [true] };
+const WARNING = "marks an image as not safe for work";
+
+it("an image that fal marks as not safe for work is saved, with a warning in text, JSON and a batch", async () => {
+  const result: Behaviour = (request, socket) => {
+    const url = `http://${request.headers.host}/files/image-1.png`;
+    socket.write(json({ images: [{ url }], ...FLAGGED }));
+  };
+  const { world, env } = await paidWorld(FAL, { result });
+  const args = ["generate", "a fox", "--generator-paid", "--model", FAL.model];
+  const text = await world.run([...args, "--output", `${world.out}/text/`], { env });
+  expect({ code: text.code, stderr: text.stderr }).toEqual({
+    code: 0,
+    stderr: expect.stringContaining(WARNING),
+  });
+  const asJson = await world.run([...args, "--json", "--output", `${world.out}/json/`], { env });
+  expect(JSON.parse(asJson.stdout).warnings).toEqual([expect.stringContaining(WARNING)]);
+  const prompts = await world.manifest(["a fox", "a hare"]);
+  const flags = `--model ${FAL.model} --generator-paid --yes`.split(" ");
+  const batch = await world.run(["batch", prompts, "--output", `${world.out}/batch/`, ...flags], { env });
+  expect(batch.code).toBe(0);
+  expect(batch.stdout + batch.stderr).toContain(WARNING);
 });

@@ -30,10 +30,20 @@ describe("fields of a generator", () => {
     );
   });
 
-  it.each(["n", "num_outputs", "num_images", "max_images", "candidateCount", "candidate_count"])(
-    "cannot ask for more images by %s, each of which has its price",
-    (name) => {
-      expect(() => providerFields("--field", `${name}=4`)).toThrow(`--field: ${name} is set by imggen.`);
-    },
-  );
+  it.each([
+    "n",
+    "N",
+    "num_outputs",
+    "num_images",
+    "num_samples",
+    "numberOfImages",
+    "max_images",
+    "candidateCount",
+    "candidate_count",
+    "sampleCount",
+    "batchSize",
+    "Batch-Count",
+  ])("cannot ask for more images by %s, each of which has its price", (name) => {
+    expect(() => providerFields("--field", `${name}=4`)).toThrow(`--field: ${name} is set by imggen.`);
+  });
 });

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { failedReply } from "../../src/providers/failed-reply.ts";
 import { readAnswer } from "../../src/providers/openai/openai-answer.ts";
+import { jobFor } from "../providers/job.ts";
 import { anyCharacter } from "../support/any-character.ts";
 import { holds, holdsInTime } from "../support/holds.ts";
 
@@ -49,6 +50,7 @@ const type = fc.constantFrom(
 const cut = fc.constantFrom(null, "the connection was cut");
 
 it("any success is an image, its address, a reply that was cut, or none", async () => {
+  const job = await jobFor();
   await holdsInTime(
     fc.asyncProperty(body, type, cut, async (sent, contentType, reason) => {
       const reply = {
@@ -57,7 +59,7 @@ it("any success is an image, its address, a reply that was cut, or none", async 
         body: Buffer.from(sent),
         cut: reason,
       };
-      const answer = readAnswer(reply);
+      const answer = readAnswer(reply, job);
       for (const image of answer.kind === "images" ? answer.images : [])
         expect("url" in image ? image.url.trim() : image.bytes.length).toBeTruthy();
       if (answer.kind === "images") expect(answer.images.length).toBeGreaterThan(0);

@@ -89,8 +89,9 @@ const asCells = (row: RowValues) =>
   MANIFEST_COLUMNS.map((column) =>
     column === "fields" ? fieldsCell(row) : [row[column] ?? ""].flat().join(" "),
   );
-/** A list of pairs, in which texts are quoted: others look like numbers. */
+/** A list of pairs, in which texts are quoted: others look like numbers. One object in JSON where a value is one. */
 const fieldsCell = ({ fields = {} }: RowValues) => {
+  if (Object.values(fields).some((value) => typeof value === "object")) return JSON.stringify(fields);
   const pairs = Object.entries(fields).map(([name, value]) =>
     typeof value === "string" ? `${name}="${value}"` : `${name}=${value}`,
   );

@@ -107,7 +107,7 @@ it("gives a place back whose request was not sent, and waits for none after a si
   expect(await next).toBeTypeOf("function");
 });
 
-it.each(["Error", "Failed", "Request Moderated", "Content Moderated", "Task not found"])(
+it.each(["Error", "Failed", "Request Moderated", "Content Moderated"])(
   "ends a job that is %s, in these words",
   async (status) => {
     const { accepted, state } = await serviceWorld(BFL, {
@@ -120,6 +120,13 @@ it.each(["Error", "Failed", "Request Moderated", "Content Moderated", "Task not 
     });
   },
 );
+
+it.each([200, 404])("ends no job that is not found, with HTTP %s", async (status) => {
+  const { accepted, poll } = await serviceWorld(BFL, {
+    poll: answers(() => json({ id: "task-1", status: "Task not found", result: null }, status)),
+  });
+  expect(await poll(await accepted())).toMatchObject({ outcome: "retry", isMissing: true });
+});
 
 it("ends no job because of a status that nobody knows", async () => {
   const { accepted, poll } = await serviceWorld(BFL, { poll: answers(() => json({ status: "Dreaming" })) });

@@ -13,6 +13,10 @@ function failed(
   return failedReply({ status, headers, body: JSON.stringify({ error }) }, { ...asked, isPaid });
 }
 
+function failedBody(status: number, body: object) {
+  return failedReply({ status, headers: {}, body: JSON.stringify(body) }, asked);
+}
+
 const LOGIN = { kind: "account", key: "login_required" };
 const CREDITS = { kind: "account", key: "my_credits.no_credits_description" };
 
@@ -44,6 +48,68 @@ describe("a reply", () => {
     const options = retryAfter === undefined ? {} : { retryAfter };
     expect(failed(429, {}, options).failure).toEqual({ kind: "busy", retryAfterMs });
   });
+
+  it.each<[string, number, object]>([
+    ["fal", 403, { detail: "User is locked. Reason: Exhausted balance. Top up your balance." }],
+    ["SiliconFlow", 403, { code: 30001, message: "Sorry, your account balance is insufficient" }],
+    ["SiliconFlow, without words", 403, { code: 30001, data: null }],
+    ["xAI", 429, { error: "Your team has used all available credits or reached its spending limit." }],
+    ["xAI, a new team", 403, { code: "no access", error: "Your team doesn't have any credits yet." }],
+    ["new-api", 403, { error: { code: "pre_consume_token_quota_failed", message: "No." } }],
+    ["a plan", 429, { error: { message: "You exceeded your quota, check your plan and billing details." } }],
+    ["an overdue bill", 403, { message: "Your account is overdue" }],
+  ])("of %s whose words or codes are about money is of an account that cannot pay", (_who, status, body) => {
+    expect(failedBody(status, body).failure).toEqual(CREDITS);
+  });
+
+  it.each([
+    ["per minute with words about quota", "GenerateRequestsPerMinutePerProjectPerModel", "5", "busy"],
+    ["per day, whatever time it names", "GenerateRequestsPerDayPerProjectPerModel-FreeTier", "5", "account"],
+    ["of 0", "GenerateRequestsPerMinutePerProjectPerModel-FreeTier", "0", "account"],
+  ])("from Gemini about a limit %s is %4$s", (_what, quotaId, limit, kind) => {
+    const message = `You exceeded your current quota, check your plan and billing. * limit: ${limit}, model: x`;
+    const details = [{ violations: [{ quotaId }] }, { retryDelay: "36s" }];
+    const error = { code: 429, status: "RESOURCE_EXHAUSTED", message, details };
+    expect(failedBody(429, { error }).failure.kind).toBe(kind);
+  });
+
+  it.each([
+    [403, "5", { code: "quota", message: "Exhausted balance." }],
+    [429, "900", { message: "Your credits and your quota allow 6 requests." }],
+  ])("with %i that may be sent again in %s s is busy, whatever it says", (status, retryAfter, error) => {
+    const retryAfterMs = Number(retryAfter) * 1000;
+    expect(failed(status, error, { retryAfter }).failure).toEqual({ kind: "busy", retryAfterMs });
+  });
+
+  it("with a code of an account that cannot pay is of one, whatever time it names", () => {
+    expect(failed(429, { code: "insufficient_quota" }, { retryAfter: "5" }).failure).toEqual(CREDITS);
+  });
+
+  it("about money that may be sent again in more than 15 minutes is of an account that cannot pay", () => {
+    expect(failed(429, { message: "Out of credits." }, { retryAfter: "901" }).failure).toEqual(CREDITS);
+    expect(failed(429, { message: "Busy." }, { retryAfter: "901" }).failure.kind).toBe("busy");
+  });
+
+  it("that names a rate limit is busy, although its words are about a plan", () => {
+    const error = { code: "rate_limit_exceeded", message: "Add credits for a higher limit." };
+    expect(failed(429, error).failure).toEqual({ kind: "busy", retryAfterMs: null });
+  });
+
+  it.each([
+    "You will not be charged for this request.",
+    "Something broke. You weren't billed",
+    "No credits were deducted.",
+    "Your credits have been refunded.",
+  ])("with 500 that says “%s” was not charged", (message) => {
+    expect(failed(500, { message }).failure).toEqual({ kind: "refused" });
+  });
+
+  it.each(["You will not be charged again.", "You may be charged.", "Refunds are not possible."])(
+    "with 500 that says “%s” may have been charged",
+    (message) => {
+      expect(failed(500, { message }).failure).toEqual({ kind: "lost" });
+    },
+  );
 
   it("with 503 and Retry-After of a free generator is waited for, and of a paid one lost", () => {
     const retryAfter = "5";

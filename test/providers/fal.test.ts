@@ -61,6 +61,19 @@ it("reads a result of one image", async () => {
   expect(await state(await accepted())).toMatchObject({ urls: ["https://v3.fal.media/x.png"] });
 });
 
+it.each([
+  [{ has_nsfw_concepts: [false, true] }, true],
+  [{ images: [{ url: "https://a.example/1.png", is_nsfw: true }] }, true],
+  [{ has_nsfw_concepts: [false] }, false],
+  [{ nsfw: null }, false],
+])("warns of an image that is marked as not safe for work: %j is %s", async (flags, isMarked) => {
+  const said = { images: [{ url: "https://a.example/1.png" }], ...flags };
+  const { accepted, state } = await serviceWorld(FAL, { result: answers(() => json(said)) });
+  const warnings = [expect.stringContaining("not safe for work")];
+  expect(await state(await accepted())).toMatchObject({ status: "completed", ...(isMarked && { warnings }) });
+  if (!isMarked) expect(await state(await accepted())).not.toHaveProperty("warnings");
+});
+
 it("records all three addresses of a job where they do not follow from one", async () => {
   const { accepted, state, double, cancel } = await serviceWorld(FAL, {
     submit: answers((origin) =>
@@ -136,7 +149,8 @@ it("uses that of two addresses that is its own", async () => {
 });
 
 it.each([
-  [500, { detail: "out of memory" }, "says: HTTP 500: out of memory."],
+  [500, { detail: [{ msg: "out of memory" }] }, "says: HTTP 500: out of memory."],
+  [400, { detail: "no such size" }, "says: HTTP 400: no such size."],
   [422, { detail: [{ loc: ["body", "prompt"], msg: "flagged" }] }, "says: HTTP 422: body.prompt: flagged."],
 ])("ends a job whose result is an error, %j", async (status, body, why) => {
   const { accepted, state } = await serviceWorld(FAL, { result: answers(() => json(body, status)) });
@@ -149,6 +163,12 @@ it.each([
 
 it.each([
   [500, response(500, "<html>Oops</html>")],
+  [500, json({ detail: "out of memory" }, 500)],
+  [422, response(422, "<html>Oops</html>")],
+  [404, json({ detail: "not here" }, 404)],
+  [200, response(200, "<html>Oops</html>")],
+  [200, response(200, "")],
+  [200, json({})],
   [502, json({ detail: "busy" }, 502)],
   [503, json({ detail: "busy" }, 503)],
   [504, json({ detail: "busy" }, 504)],

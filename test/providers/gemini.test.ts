@@ -48,6 +48,15 @@ describe("an answer", () => {
     expect(await provider.images?.(job)).toEqual([{ kind: "bytes", bytes: PICTURE }]);
   });
 
+  it("holds the image, and what it took, in the names that gateways write", async () => {
+    const parts = [{ inline_data: { mime_type: "image/png", data: DATA } }];
+    const said = { candidates: [{ content: { parts } }], usage_metadata: { total_token_count: 7 } };
+    const { submit, provider } = await serviceWorld(GEMINI, { submit: answers(() => json(said)) });
+    const { job, reply } = await submit();
+    expect(reply).toEqual({ outcome: "made", usage: { total_token_count: 7 } });
+    expect(await provider.images?.(job)).toEqual([{ kind: "bytes", bytes: PICTURE }]);
+  });
+
   it.each(["IMAGE_SAFETY", "PROHIBITED_CONTENT", "SAFETY", "BLOCKLIST"])(
     "that ended with %s is a refusal in Gemini's words",
     async (reason) => {

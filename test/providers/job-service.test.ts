@@ -1,14 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { BFL } from "../support/doubles/bfl.ts";
-import { answers, type Reply } from "../support/doubles/double.ts";
+import { answers } from "../support/doubles/double.ts";
 import { FAL } from "../support/doubles/fal.ts";
 import { REPLICATE } from "../support/doubles/replicate.ts";
 import { png } from "../support/images.ts";
 import { json, response } from "../support/scripted-server.ts";
 import { cutShort, reset } from "../support/scripts.ts";
 import { serviceWorld } from "./service-world.ts";
-
-const NOTHING: Reply = () => json({});
 
 /** How much of the reply to a submit is needed: its id, the addresses that follow from nothing. */
 const NEEDED: Record<string, (whole: Buffer) => number> = {
@@ -29,7 +27,7 @@ describe.each([REPLICATE, FAL, BFL])("$kind", (form) => {
     [503, "unknown"],
   ])("answers a submit with %s: %s, in the service's words", async (status, expected) => {
     const { submit } = await serviceWorld(form, {
-      submit: answers(() => form.error(status, "the words", { "retry-after": "7" })),
+      submit: answers(() => form.error(status, "the words", status === 429 ? { "retry-after": "7" } : {})),
     });
     const { what, message, reply } = await submit();
     expect({ what, message }).toEqual({ what: expected, message: expect.stringContaining("the words") });
@@ -135,22 +133,57 @@ describe.each([REPLICATE, FAL, BFL])("$kind", (form) => {
     expect(await page.poll(await page.accepted())).toMatchObject({ outcome: "retry" });
   });
 
-  it("ends a job that is not known for three polls in a row", async () => {
-    let isKnown = false;
-    const { accepted, poll, state } = await serviceWorld(form, {
-      poll: (request, socket) =>
-        answers(isKnown ? (form.ends?.running.poll ?? NOTHING) : () => form.error(404, "no such job"))(
-          request,
-          socket,
-        ),
+  it.each([404, 410])(
+    "ends no job because polls are answered with %s: it may be known later",
+    async (status) => {
+      const missing = answers(() => form.error(status, "no such job"));
+      const { accepted, poll } = await serviceWorld(form, { poll: missing });
+      const id = await accepted();
+      for (let time = 0; time < 4; time++)
+        expect(await poll(id)).toMatchObject({ outcome: "retry", isMissing: true });
+    },
+  );
+
+  it.each([
+    ["a page", response(200, "<html>Welcome</html>")],
+    ["nothing", response(200, "")],
+    ["an empty object", json({})],
+    ["a state that is not known", json({ status: "UPSCALING" })],
+    ["a failure with 500", json({ status: "failed", detail: "No." }, 500)],
+    ["a failure with 503", json({ status: "Error", detail: [{ msg: "No." }] }, 503)],
+  ])("ends no job because a poll is answered with %s", async (_what, reply) => {
+    const { accepted, poll } = await serviceWorld(form, { poll: answers(() => reply) });
+    expect(await poll(await accepted())).toMatchObject({ outcome: "retry" });
+  });
+
+  it("ends no job because the reply to a poll is cut", async () => {
+    const whole = json({ status: "failed", error: "out of memory", detail: "out of memory" });
+    const { accepted, poll } = await serviceWorld(form, { poll: cutShort(whole, whole.length - 5) });
+    expect(await poll(await accepted())).toMatchObject({
+      outcome: "retry",
+      why: expect.stringMatching(/^its reply was cut/),
+      connectionError: expect.any(Error),
     });
-    const id = await accepted();
-    for (let time = 0; time < 2; time++) expect(await poll(id)).toMatchObject({ outcome: "retry" });
-    isKnown = true;
-    expect(await state(id)).toMatchObject({ status: "running" });
-    isKnown = false;
-    for (let time = 0; time < 2; time++) expect(await poll(id)).toMatchObject({ outcome: "retry" });
-    expect(await state(id)).toMatchObject({ status: "failed", why: expect.stringContaining("no such job") });
+  });
+
+  it.each(["FAILED", "failed", "Canceled", "CANCELLED", "Error", "expired"])(
+    "ends a job whose state is %s, in the service's words",
+    async (status) => {
+      const said = { status, error: "out of memory", details: "out of memory" };
+      const { accepted, state } = await serviceWorld(form, { poll: answers(() => json(said)) });
+      expect(await state(await accepted())).toEqual({
+        status: "failed",
+        errorCode: null,
+        why: expect.stringContaining("out of memory"),
+      });
+    },
+  );
+
+  it("takes the service's word that a failed job is not charged", async () => {
+    const words = "Internal error. You will not be charged.";
+    const said = { status: "failed", error: words, details: words };
+    const { accepted, state } = await serviceWorld(form, { poll: answers(() => json(said)) });
+    expect(await state(await accepted())).toMatchObject({ status: "failed", charged: "no" });
   });
 
   it("hides the key in what a poll says", async () => {
@@ -199,4 +232,24 @@ it.each([
     status: "failed",
     why: expect.stringContaining("No"),
   });
+});
+
+const LARGE = `data:image/png;base64,${"A".repeat(3 * 1024 * 1024)}`;
+
+it("a poll's reply may be as large as the reply to a submit: it may repeat all that was sent", async () => {
+  const said = { status: "succeeded", input: { image: LARGE }, output: ["https://a.example/1.png"] };
+  const { accepted, poll } = await serviceWorld(REPLICATE, { poll: answers(() => json(said)) });
+  const id = await accepted();
+  const polls = await Promise.all([poll(id), poll(id), poll(id)]);
+  for (const reply of polls)
+    expect(reply).toMatchObject({
+      outcome: "state",
+      task: { status: "completed", urls: ["https://a.example/1.png"] },
+    });
+});
+
+it("a large result that is cut is asked for again", async () => {
+  const whole = json({ images: [{ url: LARGE }] });
+  const { accepted, poll } = await serviceWorld(FAL, { result: cutShort(whole, whole.length - 100) });
+  expect(await poll(await accepted())).toMatchObject({ outcome: "retry" });
 });

@@ -94,6 +94,10 @@ describe("a request", () => {
     [{ input_image: { type: "string" } }, { input_image: REFERENCE.url }],
     [{ image: { type: "string" } }, { image: REFERENCE.url }],
     [{ image_input: { type: "array" } }, { image_input: [REFERENCE.url] }],
+    [{ reference_images: { type: "array" } }, { reference_images: [REFERENCE.url] }],
+    [{ init_image: { type: "string" }, mask: { format: "uri" } }, { init_image: REFERENCE.url }],
+    [{ photo: { type: "string", format: "uri" } }, { photo: REFERENCE.url }],
+    [{ photos: { type: "array", items: { type: "string", format: "uri" } } }, { photos: [REFERENCE.url] }],
   ])("holds a reference image as its model takes it: %j", async (inputs, sent) => {
     const { submit, bodies } = await withInputs({ prompt: {}, ...inputs });
     await submit({ references: [REFERENCE] });
@@ -107,6 +111,17 @@ describe("a request", () => {
     const { double, submit } = await withInputs(inputs);
     expect((await submit({ references: [REFERENCE, REFERENCE] })).message).toContain(why);
     expect(double.submits()).toEqual([]);
+  });
+
+  it("is not sent where two inputs could be for the image, which are both named", async () => {
+    const inputs = { photo: { format: "uri" }, garment: { format: "uri" } };
+    const { double, submit, bodies } = await withInputs({ prompt: {}, ...inputs });
+    expect((await submit({ references: [REFERENCE] })).message).toContain(
+      "it could be for photo or garment, which --field photo=<url> sets",
+    );
+    expect(double.submits()).toEqual([]);
+    await submit({ fields: { photo: "https://a.example/1.png", garment: "https://a.example/2.png" } });
+    expect(bodies()[0].input).toMatchObject({ photo: "https://a.example/1.png" });
   });
 
   it("names a ratio alone where the model's inputs cannot be had", async () => {

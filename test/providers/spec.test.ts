@@ -20,6 +20,9 @@ describe("a generator as it is written", () => {
       "https://ada.openai.azure.com/openai/v1?api-version=preview",
     ],
     ["sdapi:http://10.0.0.7:7860", "sdapi", "sdapi:http://10.0.0.7:7860", "http://10.0.0.7:7860"],
+    // What a server that listens on all interfaces prints as its address.
+    ["http://0.0.0.0:7860", "openai", "openai:http://127.0.0.1:7860/v1", "http://127.0.0.1:7860/v1"],
+    ["sdapi:http://[::]:7860", "sdapi", "sdapi:http://[::1]:7860", "http://[::1]:7860"],
     [
       "sdapi:HTTPS://Example.com/forge/",
       "sdapi",

@@ -22,6 +22,13 @@ describe("credentials", () => {
     });
   });
 
+  it.each(["bearer", "BEARER"])("take the scheme %s in any letter case", async (scheme) => {
+    const { post } = await liveSandbox();
+    expect(await post(JSON.stringify(fox), { authorization: `${scheme} sk-sandbox` })).toMatchObject({
+      body: { code: 0 },
+    });
+  });
+
   it.each([
     "",
     "Bearer",

@@ -35,3 +35,17 @@ it("tasks that their provider has accepted take no place, and the next server po
   await expect.poll(() => second.polled.size).toBe(10);
   expect(second.submitted).toEqual([]);
 });
+
+it("the progress that a provider reports of an accepted job is in the reply to a poll", async () => {
+  const { provider } = accepting();
+  provider.follow = async (_taskId, { onProgress, signal }) => {
+    onProgress(0.4);
+    await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+    return false;
+  };
+  const live = await liveServer({ provider });
+  const taskId = await live.accepted({ prompt: "a fox" });
+  await expect
+    .poll(async () => dataOf(await live.poll(taskId)))
+    .toMatchObject({ status: "processing", progress: 0.4 });
+});

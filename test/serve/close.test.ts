@@ -14,7 +14,7 @@ async function busy(isPaid: boolean, answer?: Parameters<typeof scriptedProvider
   await provider.sent(1);
   const waiting = await live.accepted({ prompt: "a hare" });
   /** Where a task stands, as the disk says. */
-  const later = async (taskId: string) => (await live.ledger.find(taskId))?.state.name;
+  const later = async (taskId: string) => (await live.ledger.find(taskId))?.state;
   return { ...live, folder, provider, running, waiting, later, draw };
 }
 

@@ -60,6 +60,26 @@ it("a key that the disk has no room for is refused as such, and nothing is begun
   expect(provider.jobs).toEqual([]);
 });
 
+it.each(["", "no json", '{"digest":"x"}'])(
+  "a key whose file is damaged (%j) is an error, because its task may be charged already",
+  async (content) => {
+    const provider = scriptedProvider();
+    const { submitWith, folder, ended } = await withKeys({ provider });
+    await ended((await submitWith({ prompt: "a fox" })).data?.taskId ?? "");
+    const [name = ""] = await readdir(path.join(folder, "keys"));
+    await writeFile(path.join(folder, "keys", name), content);
+    expect(await submitWith({ prompt: "a fox" })).toEqual({
+      status: 500,
+      code: -1,
+      message: "image_generation.error.unknown_error",
+      detail: expect.stringMatching(
+        /cannot be read \(it is damaged\), so the task of this Idempotency-Key is not known\.$/,
+      ),
+    });
+    expect(provider.jobs).toHaveLength(1);
+  },
+);
+
 it("a key whose server ended before its task was begun begins that task, under the same names", async () => {
   const folder = await temporaryFolder();
   const first = await withKeys({ folder });

@@ -6,7 +6,7 @@ import {
   type SubmitHow,
   type SubmitReply,
 } from "../../src/providers/provider.ts";
-import type { Usage } from "../../src/task/task.ts";
+import type { Usage } from "../../src/task/line.ts";
 import {
   drawn as draw,
   type ScriptedProvider,

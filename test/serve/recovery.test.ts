@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { workFor } from "../../src/client/generator-connection.ts";
-import { TaskWriter } from "../../src/core/task/task-writer.ts";
+import { HeldTask } from "../../src/core/engine/held.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import type { Processes } from "../../src/lib/processes.ts";
 import { Ledger } from "../../src/store/ledger.ts";
@@ -32,20 +32,21 @@ function processIn(folder: string, processes: Processes, isPaid: boolean) {
       work,
       server: SERVER,
     };
-    return ledger.begin(intent, 60_000);
+    return ledger.begin(intent);
   };
   /** A task whose first request is on its way. @returns its id */
   const sent = async (request: GenerationRequest) => {
     const owned = await begin(request);
-    await ledger.work.begin(owned.record.id, 0);
-    await new TaskWriter(ledger, owned, () => {}).start(0, 3_000);
+    const attempt = await new HeldTask(ledger, owned, () => {}).start(0);
+    if (typeof attempt !== "string") throw attempt;
+    await ledger.work.begin(owned.task.id, 0, attempt);
     owned.file.close();
-    return owned.record.intent.work?.taskId ?? "";
+    return owned.task.intent.work.taskId ?? "";
   };
   const waiting = async (request: GenerationRequest) => {
     const owned = await begin(request);
-    await owned.release();
-    return owned.record.intent.work?.taskId ?? "";
+    ledger.release(owned, true);
+    return owned.task.intent.work.taskId ?? "";
   };
   return { sent, waiting };
 }
@@ -156,7 +157,10 @@ it("two machines that both take a task for theirs send one request", async () =>
     provider,
     options: { isPaid: true, concurrency: 2 },
     clock: quickClock,
-    processes: { self: identity(1, host), isAlive: (other: { host: string }) => other.host === host },
+    processes: {
+      self: identity(1, host),
+      isAlive: (other: { host: string }) => (other.host === host ? true : null),
+    },
   });
   const [a, b] = [await liveServer(machine("a")), await liveServer(machine("b"))];
   const blocking = await a.accepted({ prompt: "a fox" });

@@ -1,3 +1,4 @@
+import { readlinkSync } from "node:fs";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import path from "node:path";
@@ -5,13 +6,13 @@ import { pathToFileURL } from "node:url";
 import { request } from "undici";
 import { describe, expect, it } from "vitest";
 import { systemClock } from "../../src/lib/clock.ts";
+import { localDay } from "../../src/lib/local-time.ts";
 import { model } from "../../src/models/matrix.ts";
 import { GENERATOR_KEY_ID } from "../../src/task/intent.ts";
 import { clientOf } from "../sandbox/live.ts";
 import { png } from "../support/images.ts";
-import { WORK } from "../support/records.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
-import { scriptedProvider } from "./provider-script.ts";
+import { drawn, endless, scriptedProvider } from "./provider-script.ts";
 import { dataOf, liveServer } from "./serve-world.ts";
 
 const INVALID = "image_generation.error.invalid_request";
@@ -180,15 +181,15 @@ describe("an image that a client has", () => {
     const { accepted, ended, ledger, close } = await liveServer({ folder });
     const taskId = await accepted({ prompt: "a fox" });
     await ended(taskId);
-    const record = await ledger.findWhole(taskId);
-    if (record?.state.name !== "saved") throw new Error("not saved");
-    const files = record.state.files.map((file) => ({ ...file, path: userFile }));
+    const task = await ledger.findWhole(taskId);
+    if (task?.state !== "saved") throw new Error("not saved");
+    const [saved] = task.files;
     const line = (await readdir(path.join(folder, "tasks", "done"), { recursive: true })).find((name) =>
       name.endsWith(".jsonl"),
     );
     const taskFile = path.join(folder, "tasks", "done", line ?? "");
-    const lines = (await readFile(taskFile, "utf8")).replaceAll(record.state.files[0]?.path ?? "", userFile);
-    expect(lines).toContain(JSON.stringify(files).slice(1, -1));
+    const lines = (await readFile(taskFile, "utf8")).replaceAll(saved?.path ?? "", userFile);
+    expect(lines).toContain(JSON.stringify({ ...saved, path: userFile }));
     await writeFile(taskFile, lines);
     await close();
 
@@ -282,15 +283,79 @@ describe("dailyCredits", () => {
 
   it("of which what commands have spent is a part", async () => {
     const { submit, ledger } = await liveServer({ matrix, dailyCredits: 3, options: { isPaid: true } });
-    await ledger.begin({
-      request: { prompt: "a fox", model: "priced" },
-      service: { baseUrl: "command:paint", keyId: GENERATOR_KEY_ID },
-      credits: 2,
-      destination: { kind: "file", path: "/fox", overwrite: false },
-      work: WORK,
-    });
+    const charge = { task: ledger.newId(), request: 0, keyId: GENERATOR_KEY_ID, credits: 2 };
+    await ledger.spending.announce(localDay(new Date()), charge, null);
     expect((await submit({ prompt: "a hare", model: "priced" })).body.message).toBe(
       "my_credits.no_credits_description",
     );
   });
+
+  it("of which tasks that wait are a part, also when many come at once", async () => {
+    const { provider, draw } = waitingProvider();
+    const { submit, ended } = await liveServer({
+      provider,
+      matrix,
+      dailyCredits: 5,
+      options: { isPaid: true },
+    });
+    const replies = await Promise.all(
+      Array.from({ length: 6 }, () => submit({ prompt: "a fox", model: "priced" })),
+    );
+    const begun = replies.flatMap(({ body }) => body.data?.taskId ?? []);
+    expect(begun).toHaveLength(2);
+    for (const count of [1, 2]) {
+      await provider.sent(count);
+      draw();
+    }
+    for (const taskId of begun) expect(await ended(taskId)).toMatchObject({ status: "completed" });
+  });
+
+  it("that another process has reached meanwhile is asked for before each submit", async () => {
+    const { provider, draw } = waitingProvider();
+    const { accepted, poll, ended, ledger } = await liveServer({
+      provider,
+      matrix,
+      dailyCredits: 5,
+      options: { isPaid: true },
+    });
+    const first = await accepted({ prompt: "a fox", model: "priced" });
+    const second = await accepted({ prompt: "a hare", model: "priced" });
+    await provider.sent(1);
+    const charge = { task: ledger.newId(), request: 0, keyId: GENERATOR_KEY_ID, credits: 2 };
+    await ledger.spending.announce(localDay(new Date()), charge, null);
+    draw();
+    await ended(first);
+    await expect
+      .poll(async () => dataOf(await poll(second)))
+      .toMatchObject({
+        status: "queued",
+        detail: "4 credits were spent today, this costs 2 more, and dailyCredits is 5.",
+      });
+    expect(provider.jobs).toHaveLength(1);
+  });
+});
+
+/** A provider that draws each image once it is told to. */
+function waitingProvider() {
+  const open: (() => void)[] = [];
+  const provider = scriptedProvider(async (job) => {
+    await new Promise<void>((resolve) => open.push(resolve));
+    return drawn(job);
+  });
+  return { provider, draw: () => open.shift()?.() };
+}
+
+it.runIf(process.platform === "linux")("tasks that wait keep no file open", async () => {
+  const { accepted, folder } = await liveServer({ provider: scriptedProvider((_job, how) => endless(how)) });
+  for (let count = 0; count < 8; count++) await accepted({ prompt: "a fox" });
+  const files = (await readdir("/proc/self/fd")).flatMap((fd) => {
+    try {
+      return [readlinkSync(`/proc/self/fd/${fd}`)];
+    } catch {
+      return [];
+    }
+  });
+  const open = files.filter((file) => file.startsWith(path.join(folder, "tasks", "open")));
+  // One is drawn, and the two after it are ready.
+  expect(open.length).toBeLessThanOrEqual(3);
 });

@@ -52,9 +52,9 @@ export async function liveServer(live: LiveOptions = {}) {
     downloads,
     serviceUrl: new URL("http://localhost"),
     maskKey: (text) => text,
+    workFor: (request) => workFor(request, options),
     generator: {
       name: "command:paint",
-      workFor: (request) => workFor(request, options),
       line: new Line(path.join(folder, "turns"), lineLimits, { processes, clock }),
     },
   };

@@ -62,6 +62,8 @@ export interface ComfyDouble {
   begin(): void;
   /** What it answers with in place of its queue or history, by route. */
   instead: Map<string, unknown>;
+  /** Whether the images that it saved were deleted. */
+  areFilesGone: boolean;
   /** Loses queue and history, as a restart does. */
   restart(): void;
   /** Sends a message to a job's own client. */
@@ -178,6 +180,7 @@ export async function comfyDouble(
     if (route === "system_stats")
       return [200, { system: { os: "posix", comfyui_version: "0.3.64" }, devices: [{ type: "cuda" }] }];
     if (route === "object_info") return [200, infoOf(name, classes)];
+    if (route === "view" && double.areFilesGone) return [404, null];
     if (route === "view")
       return [200, png(Number(/_(\d+)_/.exec(url.searchParams.get("filename") ?? "")?.[1] ?? 0))];
     return [404, { error: "not found" }];
@@ -191,6 +194,7 @@ export async function comfyDouble(
     worked: 0,
     uploads: [],
     instead: new Map(),
+    areFilesGone: false,
     cuts: () => false,
     onTaken: () => {},
     release() {

@@ -17,6 +17,7 @@ import {
 } from "./program.ts";
 import { ProgramHost } from "./program-host.ts";
 import type { ScriptedServer, ServiceScript } from "./scripted-server.ts";
+import { ID_LENGTH } from "../../src/store/ledger-name.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 export { CANARY };
@@ -156,20 +157,28 @@ export class ProgramWorld<Service extends ScriptedServer | null = ScriptedServer
 
   async ledger(): Promise<{ open: string[]; done: string[] }> {
     const [open, done] = await Promise.all(["open", "done"].map((part) => this.records(part)));
-    const isStep = ({ type }: LedgerLine) => type !== "released";
+    const isStep = ({ type }: LedgerLine) => type !== "released" && type !== "taken";
     const types = (tasks: LedgerLine[][] = []) =>
       tasks.map((lines) => lines.findLast(isStep)?.type ?? "nothing");
     return { open: types(open), done: types(done) };
   }
 
-  /** The whole lines of every task in a part of the ledger, oldest task first. */
-  async records(part: string): Promise<LedgerLine[][]> {
-    const folder = path.join(this.home, "state", "tasks", part);
-    const names = (await readdir(folder, { recursive: true }).catch(() => [])).sort();
-    const texts = names
-      .filter((name) => name.endsWith(".jsonl"))
-      .map((name) => readFile(path.join(folder, name), "utf8"));
-    return (await Promise.all(texts)).map((text) => text.split("\n").slice(0, -1).map(parseLine));
+  /** The whole lines of every task in `open` or `done`, oldest task first, and those of its parts in their order. */
+  async records(where: string): Promise<LedgerLine[][]> {
+    const folder = path.join(this.home, "state", "tasks", where);
+    const names = (await readdir(folder, { recursive: true }).catch(() => [])).filter((name) =>
+      name.endsWith(".jsonl"),
+    );
+    const idOf = (name: string) => path.basename(name).slice(0, ID_LENGTH);
+    const partOf = (name: string) => Number(/^\d+$/.exec(path.basename(name).split(".")[1] ?? "")?.[0] ?? 1);
+    const ids = [...new Set(names.map(idOf))].sort();
+    return Promise.all(
+      ids.map(async (id) => {
+        const parts = names.filter((name) => idOf(name) === id).sort((a, b) => partOf(a) - partOf(b));
+        const texts = await Promise.all(parts.map((name) => readFile(path.join(folder, name), "utf8")));
+        return texts.flatMap((text) => text.split("\n").slice(0, -1).map(parseLine));
+      }),
+    );
   }
 
   /** Where the key was found and must not be: output, any file but the settings, and any request's body or URL. */

@@ -17,7 +17,13 @@ type Values = Readonly<Record<FieldForm, fc.Arbitrary<GivenValue<FieldForm>>>>;
 /** Requests as they are sent, with this text for all texts in them. */
 export function requests(text: fc.Arbitrary<string>): fc.Arbitrary<GenerationRequest> {
   const list = fc.oneof(text, fc.array(text, { maxLength: 2 }));
-  const fields = someFields<SentFields>({ text, number: fc.nat(), texts: list, pairs: pairs(text) });
+  const fields = someFields<SentFields>({
+    text,
+    number: fc.nat(),
+    seed: seeds,
+    texts: list,
+    pairs: pairs(text),
+  });
   return fc.tuple(fields, text, text).map(([rest, prompt, model]) => ({ ...rest, prompt, model }));
 }
 
@@ -27,16 +33,34 @@ export function drafts(
   text: fc.Arbitrary<string>,
 ): fc.Arbitrary<RequestInput> {
   const list = fc.array(text, { minLength: 1, maxLength: 3 });
-  const fields = someFields<GivenFields>({ text, number: fc.nat(), texts: list, pairs: pairs(text) });
+  const fields = someFields<GivenFields>({
+    text,
+    number: fc.nat(),
+    seed: seeds,
+    texts: list,
+    pairs: pairs(text),
+  });
   return fc.tuple(fields, prompts).map(([rest, prompt]) => ({ ...rest, prompt }));
 }
 
+const seeds = fc.oneof(fc.nat(), fc.bigInt(2n ** 53n, 2n ** 64n - 1n).map(String));
+
 function pairs(text: fc.Arbitrary<string>): fc.Arbitrary<ProviderFields> {
-  return fc.dictionary(fc.stringMatching(/^x_[a-z]{1,8}$/), fc.oneof(text, fc.integer(), fc.boolean()), {
-    minKeys: 1,
-    maxKeys: 3,
-    noNullPrototype: true,
-  });
+  return fc.dictionary(
+    fc.stringMatching(/^x_[a-z]{1,8}$/),
+    fc.oneof(
+      text,
+      fc.integer(),
+      fc.boolean(),
+      fc.array(text),
+      fc.record({ scale: fc.integer(), path: text }),
+    ),
+    {
+      minKeys: 1,
+      maxKeys: 3,
+      noNullPrototype: true,
+    },
+  );
 }
 
 /** @param values what fields of each form are set to */

@@ -116,6 +116,7 @@ export async function taskWorld(baseUrl: string, options: TaskWorldOptions = {})
     downloads: testClient(),
     serviceUrl: new URL(baseUrl),
     maskKey: keyMasker(TEST_KEY),
+    maskUrl: keyMasker(TEST_KEY),
   };
   const ledger = new Ledger(stateFolder, clock, options.processes ?? systemProcesses());
   const deps: TaskDeps = {

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import type { Effective } from "../../client/effective-settings.ts";
-import { wholeNumberOption } from "../../lib/whole-number.ts";
+import { seedOption, wholeNumberOption } from "../../lib/whole-number.ts";
 import { MAX_IMAGES } from "../../models/matrix.ts";
 import { isLocalFile } from "../../models/rules/images.ts";
 import { FLAG_LABELS, type Labels } from "../../models/rules/rule.ts";
@@ -132,6 +132,7 @@ const LIMITS = `${MAX_IMAGES.min} to ${MAX_IMAGES.max}`;
 
 /** @throws UsageError */
 function fromFlag(name: FlagName, value: RequestFlags[FlagName]): GivenFields[FieldName] {
+  if (name === "seed" && typeof value === "string") return seedOption(FLAG_LABELS.seed, value);
   const isNumber = REQUEST_FIELDS[name] === "number" && typeof value === "string";
   // The service's own limits are for the model matrix to check, which --no-validate switches off.
   const limits = { min: 0, ...(name === "maxImages" && { shown: LIMITS }) };

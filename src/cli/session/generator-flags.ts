@@ -3,7 +3,7 @@ import type { SettingName } from "../../store/settings-table.ts";
 
 /** A flag about the user's own generator, which every command takes that a setting of the same name is for. */
 interface GeneratorFlag {
-  setting: Extract<SettingName, `generator${string}` | "workflow" | "field">;
+  setting: Extract<SettingName, `generator${string}` | "workflow" | "field" | "fieldJson">;
   short?: string;
   /** Stands for its value in the help; null for a switch. */
   value: string | null;
@@ -36,6 +36,12 @@ export const GENERATOR_FLAGS: readonly GeneratorFlag[] = [
     short: "-f",
     value: "<name=value>",
     help: "a field of every request, such as steps=20; repeat it for several",
+    isRepeatable: true,
+  },
+  {
+    setting: "fieldJson",
+    value: "<name=json>",
+    help: "a field whose value is an object or a list, in JSON; repeat it for several",
     isRepeatable: true,
   },
   {

@@ -28,6 +28,8 @@ export interface Connection {
   generator?: GeneratorFacts | undefined;
   /** Masks the account's API key in text from the provider. */
   maskKey: (text: string) => string;
+  /** Masks every secret that requests carry in a result URL, for whatever shows or records it. Not for its download. */
+  maskUrl: (url: string) => string;
   /** What a new task is worth here, and what makes its images. */
   workFor(request: GenerationRequest): Work;
 }

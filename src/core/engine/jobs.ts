@@ -1,5 +1,6 @@
 import path from "node:path";
 import { fileURLToPath } from "node:url";
+import { nextSeed, seedIn } from "../../lib/exact-integer.ts";
 import { typeNamed } from "../../lib/image/format.ts";
 import { InvalidRequestError } from "../../models/invalid-request.ts";
 import type { Job, Reference } from "../../providers/provider.ts";
@@ -31,7 +32,9 @@ export function jobOf(
 function withSeedOf(index: number, options: WorkOptions): WorkOptions {
   const { seedField, fields } = options;
   if (seedField === undefined) return options;
-  return { ...options, fields: { ...fields, [seedField]: Number(fields[seedField]) + index } };
+  const first = seedIn(fields[seedField]);
+  const seed = first === null ? null : nextSeed(first, index);
+  return seed === null ? options : { ...options, fields: { ...fields, [seedField]: seed } };
 }
 
 /** The part of a request that its provider has no place for, checked before anything is recorded or sent; null for none. */

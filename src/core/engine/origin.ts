@@ -1,5 +1,6 @@
 import { promises } from "node:fs";
 import { UsageError } from "../../lib/error-types.ts";
+import type { WholeNumber } from "../../lib/exact-integer.ts";
 import { fileSha256 } from "../../lib/file-digest.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import { type FreeAt, freeAt, SANDBOX_SERVICE } from "../../task/intent.ts";
@@ -20,7 +21,7 @@ export interface ImageOrigin {
   free: FreeAt | null;
   submittedAt: string | null;
   /** The seed that the image was made with, where that is known. */
-  seed?: number | undefined;
+  seed?: WholeNumber | undefined;
   /** Its task; null where only the image's sidecar knows of it. */
   record: Task | null;
 }

@@ -205,16 +205,21 @@ export class Runner {
   /** @returns false if another process has the task */
   async #drive(entry: QueuedTask, signal: AbortSignal): Promise<boolean> {
     const { depsFor, graceMs, ledger } = this.#options;
+    const onProgress = (event: TaskProgressEvent) => {
+      entry.note(event);
+      // Its place is free: the provider has accepted it.
+      if (event.type === "waiting") this.#wake.abort();
+    };
+    const deps = depsFor({ signal, onProgress, keeping: { graceMs } });
     const held = await this.#hold(entry);
     if (held === "held") return false;
     if (held !== "ended") {
-      const onProgress = (event: TaskProgressEvent) => {
-        entry.note(event);
-        // Its place is free: the provider has accepted it.
-        if (event.type === "waiting") this.#wake.abort();
-      };
-      const deps = depsFor({ signal, onProgress, keeping: { graceMs } });
-      entry.error = (await drive(held, GOAL, [], deps)).error;
+      const report = await drive(held, GOAL, [], deps).catch(async (error: unknown) => {
+        // After a bug it is not held by a run that is over.
+        await held.leave();
+        throw error;
+      });
+      entry.error = report.error;
     }
     const read = await ledger.read(entry.task.id);
     if (read?.kind !== "task") throw new Error("its file cannot be read");

@@ -19,8 +19,10 @@ export interface DownloadedImage extends Pick<ImageFile, "image" | "bytes" | "sh
 }
 
 /** An image at a URL, and the id of its task. */
-interface RemoteImage extends Omit<Extract<ImageSource, { kind: "url" }>, "kind"> {
+interface RemoteImage extends Omit<Extract<ImageSource, { kind: "url" }>, "kind" | "freshUrl"> {
   taskId: string;
+  /** null: its provider cannot be asked for a new URL. */
+  freshUrl: (() => Promise<string | null>) | null;
 }
 
 type FetchDeps = Pick<
@@ -50,7 +52,7 @@ export async function downloadImage(
     idleTimeoutMs: downloadIdleMs,
     retry: POLICY.download,
     maxRetryAfterMs: POLICY.download.maxRetryAfterMs,
-    freshUrl,
+    ...(freshUrl && { freshUrl }),
     fileMode,
     clock,
     signal,
@@ -59,8 +61,14 @@ export async function downloadImage(
     onRetry: (why, delayMs) => onProgress({ type: "download_retry", taskId, why, delayMs }),
   });
   if (result.outcome === "disk_error") throw diskFailure(temporary, result.cause);
-  if (result.outcome === "failed")
-    throw new DownloadFailedError(`${result.why} (${shortened(withoutQuery(result.url), MAX_URL_LENGTH)})`);
+  if (result.outcome === "failed") {
+    const { isMissing = false, isFinal = false } = result;
+    // A file of the provider itself, to which its headers go, has no signature that could expire.
+    const what = headers === undefined ? "its URL has expired" : "it is no longer there";
+    const why = isMissing ? `${what}, ${result.why}` : result.why;
+    const shown = shortened(connection.maskUrl(withoutQuery(result.url)), MAX_URL_LENGTH);
+    throw new DownloadFailedError(`${why} (${shown})`, { isFinal: isMissing && isFinal });
+  }
   const { image, bytes, sha256 } = result;
   return { temporary, url: result.url, image, bytes, sha256 };
 }

@@ -9,7 +9,7 @@ export type ImageSource =
       url: string;
       /** For the provider's own origin alone. */
       headers?: Readonly<Record<string, string>> | undefined;
-      /** Polls for a new URL after this one has stopped working; null if the provider has none. */
+      /** Polls for a new URL after this one has stopped working; null if the provider did not answer with one. */
       freshUrl: () => Promise<string | null>;
     }
   /** The provider's reply to one request is on this disk. */

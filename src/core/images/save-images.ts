@@ -1,6 +1,7 @@
 import path from "node:path";
 import { makeFolder } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
+import { nextSeed, type WholeNumber } from "../../lib/exact-integer.ts";
 import { inspectBytes } from "../../lib/image/inspect.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import { listed } from "../../lib/short-text.ts";
@@ -33,7 +34,7 @@ export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskD
   const { mostImages } = spec;
   const sources = spec.sources.slice(0, mostImages);
   const surplus = spec.sources.slice(mostImages);
-  if (surplus.length > 0) result.warnings.push(surplusWarning(surplus, mostImages));
+  if (surplus.length > 0) result.warnings.push(surplusWarning(surplus, mostImages, deps));
   result.files = sources.map(() => null);
   if (spec.recovering && spec.heldTask !== null) await sweepLeftovers(spec, deps);
   const failures: DownloadFailedError[] = [];
@@ -44,7 +45,7 @@ export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskD
     try {
       const image = source.kind === "here" ? await opened(source, sources, spec, result) : source;
       if (image.kind === "none") continue;
-      const found = await findSaved(image, at, spec);
+      const found = await findSaved(image, at, spec, deps);
       result.files[at] = found ?? (await saveImage(image, at, { ...spec, sources }, result, deps));
     } catch (error) {
       if (error instanceof BadImageError && source.kind === "here")
@@ -58,8 +59,12 @@ export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskD
   if (first) throw sources.length === 1 ? first : severalFailed(failures, sources.length);
 }
 
-function surplusWarning(sources: readonly ImageSource[], mostImages: number): string {
-  const urls = sources.flatMap((source) => (source.kind === "url" ? [source.url] : []));
+function surplusWarning(
+  sources: readonly ImageSource[],
+  mostImages: number,
+  { connection }: Pick<TaskDeps, "connection">,
+): string {
+  const urls = sources.flatMap((source) => (source.kind === "url" ? [connection.maskUrl(source.url)] : []));
   return (
     `The service returned ${mostImages + urls.length} images; the first ${mostImages} were downloaded. ` +
     `Not downloaded: ${listed(urls.map(withoutQuery), MOST_NAMED)}. All URLs are in the ledger.`
@@ -69,17 +74,24 @@ function surplusWarning(sources: readonly ImageSource[], mostImages: number): st
 function severalFailed(failures: readonly DownloadFailedError[], images: number): SaveFailedError {
   const reasons = failures.map(({ reason }) => reason).join("; ");
   const message = `${failures.length} of ${images} images could not be downloaded: ${reasons}.`;
-  return new SaveFailedError(message, { charged: "yes", cause: failures[0] });
+  const hint = failures.every((failure) => failure.hint !== null) ? failures[0]?.hint : undefined;
+  return new SaveFailedError(message, { charged: "yes", cause: failures[0], hint: hint ?? undefined });
 }
 
 /**
  * The file of an image that an earlier run saved, if it is still complete: its URL may have expired since, which must
  * not keep the task from finishing.
  */
-async function findSaved(source: OneImage, at: number, { saved }: SaveSpec): Promise<SavedFile | null> {
+async function findSaved(
+  source: OneImage,
+  at: number,
+  { saved }: SaveSpec,
+  { connection: { maskUrl } }: Pick<TaskDeps, "connection">,
+): Promise<SavedFile | null> {
   const file = saved[at];
   // Compared without the query: it may hold a signature, which changes with every poll.
-  const isOther = source.kind === "url" && withoutQuery(file?.url ?? "") !== withoutQuery(source.url);
+  const comparable = (url: string) => maskUrl(withoutQuery(url));
+  const isOther = source.kind === "url" && comparable(file?.url ?? "") !== comparable(source.url);
   if (!file || isOther) return null;
   return (await isWhole(file)) ? file : null;
 }
@@ -104,7 +116,7 @@ async function saveImage(
   const fetched = copied ?? (await staged(source, at, temporary, spec, deps));
   const placed = await placeImage(fetched, index, spec, result, deps);
   const seed = spec.request?.seed;
-  const file = savedFile(placed.image, placed.path, seed === undefined ? undefined : seed + at);
+  const file = savedFile(placed.image, placed.path, seed === undefined ? null : nextSeed(seed, at), deps);
   result.warnings.push(...placed.warnings);
   // Before the image is recorded: if the process is killed in between, resuming the task writes it.
   const why = await writeSidecar(file, temporary, spec, deps);
@@ -124,7 +136,7 @@ function staged(
   const found = source.kind === "url" ? source : source.image;
   if (found.kind !== "url") return writeImage(found, temporary, deps);
   deps.onProgress({ type: "downloading", taskId, index: at + 1, count: sources.length });
-  const freshUrl = source.kind === "url" ? source.freshUrl : async () => null;
+  const freshUrl = source.kind === "url" ? source.freshUrl : null;
   return downloadImage({ ...found, taskId, freshUrl }, temporary, deps);
 }
 
@@ -172,20 +184,21 @@ async function sweepLeftovers(
 function savedFile(
   { url, image, bytes, sha256, originalSha256 }: DownloadedImage,
   file: string | null,
-  seed: number | undefined,
+  seed: WholeNumber | null,
+  { connection }: Pick<TaskDeps, "connection">,
 ): SavedFile {
   const { mediaType, width, height } = image;
   const original = originalSha256 !== undefined && { originalSha256 };
   return {
     path: file,
-    url,
+    url: url === null ? null : connection.maskUrl(url),
     mediaType,
     bytes,
     sha256,
     width,
     height,
     ...original,
-    ...(seed !== undefined && { seed }),
+    ...(seed !== null && { seed }),
   };
 }
 

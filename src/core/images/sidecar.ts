@@ -3,6 +3,7 @@ import path from "node:path";
 import { isoTime } from "../../lib/clock.ts";
 import { removeIfPossible, syncFolder, whileInUse } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
+import { seedIn, type WholeNumber } from "../../lib/exact-integer.ts";
 import { fieldsOf, jsonOrNull } from "../../lib/json.ts";
 import { publish } from "../../lib/publish.ts";
 import { readText } from "../../lib/read-file.ts";
@@ -27,7 +28,7 @@ export interface Sidecar extends SidecarFacts {
   width: number;
   height: number;
   /** The seed of this image, if the request names one: the request has the seed of its first image. */
-  seed?: number;
+  seed?: WholeNumber;
 }
 
 /** Where an image's sidecar is. */
@@ -105,6 +106,7 @@ function parseSidecar(text: string): Sidecar | null {
   const json = fieldsOf(jsonOrNull(text));
   if (!isRequest(json.request)) return null;
   const { taskId, service, sha256, credits } = json;
+  const seed = seedIn(json.seed);
   if (!isTaskId(taskId) || typeof service !== "string" || typeof sha256 !== "string") return null;
   return {
     imggen: textIn(json.imggen) ?? "",
@@ -119,7 +121,7 @@ function parseSidecar(text: string): Sidecar | null {
     sha256,
     width: numberIn(json.width) ?? 0,
     height: numberIn(json.height) ?? 0,
-    ...(typeof json.seed === "number" && { seed: json.seed }),
+    ...(seed !== null && { seed }),
   };
 }
 

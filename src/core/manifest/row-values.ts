@@ -1,5 +1,6 @@
 import { UsageError } from "../../lib/error-types.ts";
-import { providerFields } from "../../models/provider-fields.ts";
+import { MAX_SEED, seedIn, type WholeNumber } from "../../lib/exact-integer.ts";
+import { jsonFields, providerFields } from "../../models/provider-fields.ts";
 import {
   type FieldForm,
   type FieldName,
@@ -69,10 +70,17 @@ const WHOLE_NUMBER: Reader<number> = {
   takes: "a whole number",
 };
 
+/** A number, or its digits as text, which a number beyond 2^53 - 1 must be: JSON rounds it. */
+const SEED: Reader<WholeNumber> = {
+  as: (value) => seedIn(value) ?? undefined,
+  takes: `a whole number from 0 to ${MAX_SEED} (beyond ${Number.MAX_SAFE_INTEGER} in quotes)`,
+};
+
 /** An object, or the words of a CSV cell: `steps=20 cfg_scale=7`. */
 const PAIRS: Reader<ProviderFields> = {
   as: (value) => {
-    if (typeof value === "string") return providerFields("fields", value);
+    if (typeof value === "string")
+      return value.startsWith("{") ? jsonFields("fields", value) : providerFields("fields", value);
     return isProviderFields(value) ? value : undefined;
   },
   takes: "fields such as steps=20",
@@ -82,6 +90,7 @@ const READERS: { [Form in FieldForm]: Reader<GivenValue<Form>> } = {
   text: TEXT,
   texts: TEXTS,
   number: WHOLE_NUMBER,
+  seed: SEED,
   pairs: PAIRS,
 };
 

@@ -64,11 +64,8 @@ export async function uploadFile(
   signal: AbortSignal,
 ): Promise<string> {
   const words = wordsFor(command, file.path);
-  const end = await runProgram(words, {
-    env: environmentWithout(KEYS, env),
-    signal,
-    timeoutMs: POLICY.upload.timeoutMs,
-  });
+  const visible = environmentWithout((name) => KEYS.test(name), env);
+  const end = await runProgram(words, { env: visible, signal, timeoutMs: POLICY.upload.timeoutMs });
   if (end.kind === "aborted") throw interruptedError(signal, "no");
   if (end.kind === "too_much_output") throw invalidOutput("more than any URL is long", file);
   if (end.kind !== "ended" || end.code !== 0)

@@ -10,11 +10,13 @@ import {
   type Verdict,
   whole,
 } from "./format.ts";
+import { areRowsCounted, hasAllRows, type PngHeader } from "./png-rows.ts";
 
 const SIGNATURE = Buffer.from("\x89PNG\r\n\x1a\n", "latin1");
 /** Length and type before a chunk's data, a checksum after it. */
 const HEAD_BYTES = 8;
 const CHECKSUM_BYTES = 4;
+const TYPE_BYTES = 4;
 const FRAME_BYTES = HEAD_BYTES + CHECKSUM_BYTES;
 const HEADER_CHUNK_BYTES = FRAME_BYTES + 13;
 const LEAST_BYTES = SIGNATURE.length + HEADER_CHUNK_BYTES + 2 * FRAME_BYTES;
@@ -33,17 +35,19 @@ export const png: ImageFormat = {
 };
 
 /**
- * Complete means: IHDR first, some bytes of IDAT, and every chunk up to IEND within the file and with a correct
- * checksum. Bytes after IEND are ignored.
+ * Complete means: IHDR first, as many rows in IDAT as it says, and every chunk up to IEND within the file and with a
+ * correct checksum. Bytes after IEND are ignored.
  */
 function examine(file: ByteWindow): Verdict {
   const header = file.bytes(SIGNATURE.length, HEADER_CHUNK_BYTES);
   if (header === null) return cutShort(LEAST_BYTES);
-  const size = sizeIn(header);
+  const size = headerIn(header);
   if (size === null) return damaged(SIGNATURE.length);
 
   let at = SIGNATURE.length + HEADER_CHUNK_BYTES;
   let orientation = 1;
+  const pixels: Buffer[] = [];
+  const isCounted = areRowsCounted(size);
   let hasPixels = false;
   for (let chunks = 0; chunks < MOST_CHUNKS; chunks += 1) {
     const head = file.bytes(at, HEAD_BYTES);
@@ -54,32 +58,50 @@ function examine(file: ByteWindow): Verdict {
 
     const end = at + FRAME_BYTES + length;
     if (end > file.size) return cutShort(type === "IEND" ? end : end + FRAME_BYTES);
-    if (!matchesChecksum(file, at + 4, end - CHECKSUM_BYTES)) return damaged(at);
+    const isPixels = type === "IDAT" && length > 0;
+    const data = isPixels && isCounted ? pixels : null;
+    if (!matchesChecksum(file, at + 4, end - CHECKSUM_BYTES, data)) return damaged(at);
     if (type === "eXIf" && length <= MOST_EXIF_BYTES)
       orientation = orientationIn(file.bytes(at + HEAD_BYTES, length) ?? Buffer.alloc(0));
-    hasPixels ||= type === "IDAT" && length > 0;
-    if (type === "IEND") return hasPixels ? whole(size, orientation) : damaged(at);
+    hasPixels ||= isPixels;
+    if (type === "IEND")
+      return hasPixels && hasAllRows(size, pixels) ? whole(sizeOf(size), orientation) : damaged(at);
     at = end;
   }
   return damaged(at);
 }
 
-/** Whether the bytes from one position to another have the checksum that follows them. */
-function matchesChecksum(file: ByteWindow, from: number, to: number): boolean {
+function sizeOf({ width, height }: Size): Size {
+  return { width, height };
+}
+
+/**
+ * Whether the bytes from one position to another have the checksum that follows them.
+ * @param data is given the bytes after the chunk's type
+ */
+function matchesChecksum(file: ByteWindow, from: number, to: number, data: Buffer[] | null): boolean {
   let checksum = 0;
   for (let at = from; at < to; ) {
     const bytes = file.from(at, 1)?.subarray(0, to - at);
     if (bytes === undefined) return false;
     checksum = crc32(bytes, checksum);
+    data?.push(Buffer.from(bytes.subarray(Math.max(0, from + TYPE_BYTES - at))));
     at += bytes.length;
   }
   return file.bytes(to, CHECKSUM_BYTES)?.readUInt32BE() === checksum;
 }
 
-function sizeIn(chunk: Buffer): Size | null {
+function headerIn(chunk: Buffer): PngHeader | null {
   if (chunk.readUInt32BE(0) !== 13 || chunk.toString("latin1", 4, 8) !== "IHDR") return null;
   const width = chunk.readUInt32BE(8);
   const height = chunk.readUInt32BE(12);
   if (width < 1 || width > LARGEST || height < 1 || height > LARGEST) return null;
-  return crc32(chunk.subarray(4, 21)) === chunk.readUInt32BE(21) ? { width, height } : null;
+  const header = {
+    width,
+    height,
+    bitDepth: chunk[16] ?? 0,
+    colorType: chunk[17] ?? 0,
+    isInterlaced: chunk[20] === 1,
+  };
+  return crc32(chunk.subarray(4, 21)) === chunk.readUInt32BE(21) ? header : null;
 }

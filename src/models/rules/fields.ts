@@ -1,3 +1,4 @@
+import { MAX_SEED, nextSeed, seedIn } from "../../lib/exact-integer.ts";
 import type { OwnFields } from "../../task/request.ts";
 import type { FieldNames, GivenFields, ProviderFields } from "../../task/request-fields.ts";
 import { type Labels, type Refusal, type RuleInput, refuse } from "./rule.ts";
@@ -41,9 +42,8 @@ export function ownFields(
   labels: Labels,
 ): OwnFields | Refusal {
   const { fields: named = {} } = input;
-  const wrong = Object.keys(named).find((name) => wrongFieldName(name) !== null);
-  if (wrong !== undefined)
-    return refuse(`${labels.fields}: ${wrongFieldName(wrong)}`, "leave it out", undefined);
+  const [wrong] = Object.entries(named).flatMap(([name, value]) => wrongField(name, value) ?? []);
+  if (wrong !== undefined) return refuse(`${labels.fields}: ${wrong}`, "leave it out", undefined);
   const fields: Record<string, ProviderFields[string]> = { ...defaults.fields, ...named };
   const result: OwnFields = {};
   for (const name of ["seed", "negative"] as const) {
@@ -61,31 +61,54 @@ export function ownFields(
   }
   // Beyond, two images would have one number, and be the same.
   const further = (input.maxImages ?? 1) - 1;
-  if (!Number.isSafeInteger((result.seed ?? 0) + further))
+  const seed = result.seed === undefined ? null : seedIn(result.seed);
+  if (seed !== null && nextSeed(seed, further) === null)
     return refuse(
-      `${labels.seed} is too large: each further image has the next number`,
+      `${labels.seed} is too large: each further image has the next number, up to ${MAX_SEED}`,
       "give a smaller one",
     );
+  if (seed !== null) result.seed = seed;
   const sorted = Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1));
   return { ...result, fields: sorted.length > 0 ? Object.fromEntries(sorted) : undefined };
 }
 
-/** How the services call the number of images. Each has a price, so that a cap must know how many there are. */
-const COUNTS =
-  "n batch_size n_iter num_outputs num_images num_images_per_prompt number_of_images max_images candidateCount candidate_count";
+/** Names of the number of images, without case and underscores. Each image has its price, so a cap must know how many there are. */
+const COUNTS: ReadonlySet<string> = new Set(
+  `n batchsize batchcount niter numoutputs numimages numimagesperprompt numberofimages imagecount imagescount nimages
+  maximages candidatecount numsamples nsamples samplecount numresults numberofresults numgenerations numvariations
+  numpictures outputcount`.split(/\s+/),
+);
 
-/** Fields that imggen sets itself: a second image, or another prompt, would be paid for and lost. */
+/** Fields that imggen sets itself: another prompt would be paid for and lost. */
 const SET_BY_IMGGEN: ReadonlySet<string> = new Set(
-  `prompt model image images stream width height ${COUNTS}`.split(" "),
+  "prompt model image images stream width height".split(" "),
 );
 
 /** An input of a node of a workflow, by the node's id or title: `3.steps`, `Load Checkpoint.ckpt_name`. */
 const OF_A_NODE = /^[^\p{Cc}=]+\.[A-Za-z_]\w*$/u;
 
-/** Why no field can have this name, as a sentence without its full stop; null if one can. */
-export function wrongFieldName(name: string): string | null {
-  if (SET_BY_IMGGEN.has(name)) return `${name} is set by imggen`;
+function isCount(name: string): boolean {
+  return COUNTS.has(name.replace(/[_-]/g, "").toLowerCase());
+}
+
+/** Why no field can have this name, or this value, as a sentence without its full stop; null if one can. */
+export function wrongField(name: string, value?: unknown): string | null {
+  if (SET_BY_IMGGEN.has(name) || isCount(name)) return `${name} is set by imggen`;
+  const count = countIn(value);
+  if (count !== undefined) return `${count} in ${name} is set by imggen`;
   const isValid = /^[A-Za-z_][\w.-]*$/.test(name) || OF_A_NODE.test(name);
   // The ledger's reader drops it.
   return isValid && name !== "__proto__" ? null : `${JSON.stringify(name)} is not a valid name`;
+}
+
+/** A number of images within an object: `{"parameters": {"sampleCount": 4}}`. */
+function countIn(value: unknown): string | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const own = Array.isArray(value) ? undefined : Object.keys(value).find(isCount);
+  if (own !== undefined) return own;
+  for (const each of Object.values(value)) {
+    const found = countIn(each);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }

@@ -20,8 +20,9 @@ import { ComfyServer } from "./comfy-server.ts";
 import { followJob } from "./follow.ts";
 import { type Graph, graphJson } from "./graph.ts";
 import { jobIdOf, noteJob } from "./job-id.ts";
-import { factsOf, requireOneOutput } from "./node-facts.ts";
-import { type Placement, placed, placementLines, placementsIn } from "./placements.ts";
+import { MissingJobs } from "./missing-jobs.ts";
+import { factsOf, requireOneOutput, requireOneOutputUnasked } from "./node-facts.ts";
+import { hasNoPlace, type Placement, placed, placementLines, placementsIn } from "./placements.ts";
 import { pollJob, withoutImage } from "./poll-job.ts";
 import { uploadReferences } from "./references.ts";
 import { workflowRefusal } from "./refusal.ts";
@@ -31,6 +32,9 @@ import { Workflows } from "./workflows.ts";
 /** How long a poll or a question of another kind may take where nobody says, in milliseconds. */
 const ASK_MS = 15_000;
 const GIVEN_UP_MS = 5_000;
+/** A job whose reply was lost is asked for so often, and for so long, in milliseconds. */
+const LOOK_EVERY_MS = 2_000;
+const LOOK_MS = 60_000;
 
 /** Makes images with a ComfyUI server: a job gets an id of ours, waits in the server's queue, and is polled. */
 export function comfyUiProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
@@ -39,10 +43,11 @@ export function comfyUiProvider(setup: ServerSetup, deps: ProviderDeps): Provide
   const context = {
     http,
     server: new ComfyServer(http),
+    missing: new MissingJobs(deps.clock),
     workflows: new Workflows(workflow, deps.workflows),
     deps: { ...deps, generatorUrl: new URL(setup.url) },
   };
-  const { server, workflows } = context;
+  const { server, workflows, missing } = context;
   return {
     version: 1,
     limits: { concurrency, submitMs: timeoutMs },
@@ -57,15 +62,27 @@ export function comfyUiProvider(setup: ServerSetup, deps: ProviderDeps): Provide
     },
     check: (job) => problemOf(job, workflows),
     submit: (job, how) => submitted(job, how, context),
-    recover: (job, { signal }) => recovered(job, signal, server),
-    isAtWork: async (job, signal) => (await whereabouts(job, signal, server)) !== null,
+    recover: (job, { signal }) => recovered(job, signal, context),
+    isAtWork: (job, signal) =>
+      server.find(jobIdOf(job), signal).then(
+        (found) => found !== null,
+        () => true,
+      ),
     poll: (taskId, ms = ASK_MS, signal) =>
-      pollJob(taskId, server, http, AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(ms))])),
+      pollJob(
+        taskId,
+        { server, http, missing },
+        AbortSignal.any([signal, AbortSignal.timeout(Math.ceil(ms))]),
+      ),
     images: async (job) => {
       throw await withoutImage(job, http);
     },
     follow: (taskId, how) => followJob(taskId, how, http, server),
-    cancel: (taskId, signal) => cancelJob(taskId, server, signal),
+    async cancel(taskId, signal) {
+      const isStopped = await cancelJob(taskId, server, signal);
+      if (isStopped) missing.removed(taskId);
+      return isStopped;
+    },
     downloadHeaders: http.downloadHeaders,
     models: (signal) => server.checkpoints(signal),
     close: () => http.close(),
@@ -75,6 +92,7 @@ export function comfyUiProvider(setup: ServerSetup, deps: ProviderDeps): Provide
 interface Context {
   http: ProviderServer;
   server: ComfyServer;
+  missing: MissingJobs;
   workflows: Workflows;
   deps: ProviderDeps & { generatorUrl: URL };
 }
@@ -83,7 +101,11 @@ interface Context {
 async function prepared({ workflows, server }: Context, signal: AbortSignal | null): Promise<Prepared> {
   const workflow = await workflows.fromFile();
   const named = workflow === null ? {} : { workflow: workflow.sha256 };
-  if (workflow === null || signal === null) return { isPaid: false, ...named };
+  if (workflow === null) return { isPaid: false };
+  if (signal === null) {
+    requireOneOutputUnasked(workflow.graph);
+    return { isPaid: false, ...named };
+  }
   const facts = await factsOf(workflow.graph, server, signal);
   requireOneOutput(workflow.graph, facts);
   return { isPaid: [...facts.values()].some(({ isPaid }) => isPaid), ...named };
@@ -117,7 +139,7 @@ function problemOf(job: Parts, workflows: Workflows): string | null {
 /** Sends a job. One whose reply was lost is looked for. Never throws. */
 async function submitted(job: Job, how: SubmitHow, context: Context): Promise<SubmitReply> {
   const reply = await settled((onSent) => sent(job, { ...how, onSent }, context), how.onSent);
-  return reply.outcome === "unknown" ? afterLoss(reply, job, context.server) : reply;
+  return reply.outcome === "unknown" ? afterLoss(reply, job, how.signal, context) : reply;
 }
 
 /** @throws ProviderError, or the signal's reason */
@@ -134,6 +156,8 @@ async function sent(job: Job, how: SubmitHow, context: Context): Promise<SubmitR
     template,
     placementsFor(template, { ...job, options: { ...job.options, model } }, images),
   );
+  if (job.references.length > 0 && hasNoPlace(template, "prompt"))
+    how.onWarning?.("The workflow has no place for a prompt: it has no effect on the image.");
   const body = { prompt: graphJson(graph), prompt_id: id, client_id: id };
   noteJob(id, job);
   const reply = await http.post("/prompt", jsonBody(body), job, how);
@@ -145,23 +169,43 @@ async function sent(job: Job, how: SubmitHow, context: Context): Promise<SubmitR
 }
 
 /** What became of a job whose reply was lost: the server knows. */
-async function afterLoss(lost: UnknownReply, job: Job, server: ComfyServer): Promise<SubmitReply> {
-  const found = await whereabouts(job, AbortSignal.timeout(ASK_MS), server);
+async function afterLoss(
+  lost: UnknownReply,
+  job: Job,
+  signal: AbortSignal,
+  context: Context,
+): Promise<SubmitReply> {
+  const found = await recovered(job, signal, context);
   if (found === null) return lost;
   return found.outcome === "unknown" ? { ...lost, isAskable: true } : found;
 }
 
-/** What became of a job whose process ended. One that is given up is looked for all the same, to be stopped then. */
-function recovered(job: Job, signal: AbortSignal, server: ComfyServer): Promise<SubmitReply | null> {
-  return whereabouts(job, signal.aborted ? AbortSignal.timeout(GIVEN_UP_MS) : signal, server);
+/** What became of a job whose process ended. One that is given up is looked for once all the same, to be stopped then. */
+function recovered(job: Job, signal: AbortSignal, context: Context): Promise<SubmitReply | null> {
+  if (signal.aborted) return whereabouts(job, AbortSignal.timeout(GIVEN_UP_MS), signal, context);
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]);
+  return whereabouts(job, limited, limited, context);
 }
 
-/** Asks for a job: null where the server does not know it, `unknown` where it cannot be asked. Never throws. */
-async function whereabouts(job: Job, signal: AbortSignal, server: ComfyServer): Promise<SubmitReply | null> {
+/**
+ * Asks for a job until the server has it, or is certain not to: null. `unknown` if it cannot be asked, or not for as long
+ * as that takes. Never throws. @param until ends the asking
+ */
+async function whereabouts(
+  job: Job,
+  signal: AbortSignal,
+  until: AbortSignal,
+  { server, missing, deps }: Context,
+): Promise<SubmitReply | null> {
   const id = jobIdOf(job);
   try {
-    return (await server.find(id, signal)) === null ? null : { outcome: "accepted", taskId: id };
+    for (;;) {
+      if ((await server.find(id, signal)) !== null) return { outcome: "accepted", taskId: id };
+      if (missing.isGone(id)) return null;
+      await deps.clock.sleep(LOOK_EVERY_MS, until);
+    }
   } catch (error) {
+    missing.reset(id);
     const why = error instanceof Error ? clauseOf(error.message) : String(error);
     return { outcome: "unknown", why, excerpt: null, isAskable: true, cause: error };
   }

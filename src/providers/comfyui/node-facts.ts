@@ -79,6 +79,46 @@ export function requireOneOutput(graph: Graph, facts: ReadonlyMap<string, NodeFa
   throw unclearOutput(titled.length > 1 ? titled : found);
 }
 
+const NOT_OUTPUT: NodeFacts = { savesImages: false, showsImages: false, isPaid: false };
+
+/** ComfyUI's own classes of text-to-image and image-to-image workflows, which every server has. */
+const CORE_CLASSES: ReadonlyMap<string, NodeFacts> = new Map([
+  ...[
+    "CheckpointLoaderSimple",
+    "CLIPLoader",
+    "CLIPTextEncode",
+    "DualCLIPLoader",
+    "EmptyLatentImage",
+    "EmptySD3LatentImage",
+    "FluxGuidance",
+    "ImageScale",
+    "ImageScaleBy",
+    "ImageUpscaleWithModel",
+    "KSampler",
+    "KSamplerAdvanced",
+    "LatentUpscale",
+    "LoadImage",
+    "LoraLoader",
+    "LoraLoaderModelOnly",
+    "UNETLoader",
+    "UpscaleModelLoader",
+    "VAEDecode",
+    "VAEEncode",
+    "VAELoader",
+  ].map((name) => [name, NOT_OUTPUT] as const),
+  ["SaveImage", { ...NOT_OUTPUT, savesImages: true }],
+  ["PreviewImage", { ...NOT_OUTPUT, showsImages: true }],
+]);
+
+/** As `requireOneOutput`, as far as that is certain without asking a server. @throws ProviderError */
+export function requireOneOutputUnasked(graph: Graph): void {
+  const titled = nodesTitled(graph, OUTPUT_TITLE).length;
+  const saving = [...graph].filter(([, { class_type }]) => CORE_CLASSES.get(class_type)?.savesImages);
+  const isKnown = [...graph.values()].every(({ class_type }) => CORE_CLASSES.has(class_type));
+  // Nodes of unknown classes may add an output, and take none away.
+  if (isKnown || titled > 1 || saving.length > 1) requireOneOutput(graph, CORE_CLASSES);
+}
+
 function unclearOutput(nodes: readonly [string, GraphNode][]): ProviderError {
   const names = nodes.map(([id, node]) => nodeName(id, node)).join(", ");
   const what =

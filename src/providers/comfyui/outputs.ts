@@ -51,8 +51,14 @@ function keptFirst(images: readonly ServerImage[]): ServerImage[] {
   return kept.length > 0 ? kept : [...images];
 }
 
+/** The files of a node: its images, else what it has made instead, such as `gifs` of a node that saves videos. */
 function imagesIn(output: unknown): ServerImage[] {
-  const list = fieldsOf(output).images;
+  const { images, ...others } = fieldsOf(output);
+  const files = filesIn(images);
+  return files.length > 0 ? files : Object.values(others).flatMap(filesIn);
+}
+
+function filesIn(list: unknown): ServerImage[] {
   if (!Array.isArray(list)) return [];
   return list
     .filter(isJsonObject)

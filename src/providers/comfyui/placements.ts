@@ -1,3 +1,4 @@
+import { stringifyExact } from "../../lib/exact-integer.ts";
 import { listed, shortened } from "../../lib/short-text.ts";
 import { type ProviderError, unsendable } from "../provider.ts";
 import { type Graph, type GraphNode, nodeName, nodesTitled } from "./graph.ts";
@@ -17,7 +18,7 @@ export interface Placement extends Place {
 export function placementsIn(graph: Graph, wanted: Wanted): Placement[] {
   const filled = filledPlaceholders(graph, wanted.values);
   const found = [...wanted.needed]
-    .filter((name) => !filled.names.has(name))
+    .filter((name) => !filled.names.has(name) && !(wanted.optional.has(name) && hasNoPlace(graph, name)))
     .flatMap((name) =>
       placesOf(graph, name).map((place) => ({ ...place, value: valueFor(wanted, name), name })),
     );
@@ -28,6 +29,16 @@ export function placementsIn(graph: Graph, wanted: Wanted): Placement[] {
     all.map(({ id, input, value }) => [JSON.stringify([id, input]), { id, input, value }]),
   );
   return [...last.values()];
+}
+
+/** Whether nothing in a workflow could be what a name stands for. */
+export function hasNoPlace(graph: Graph, name: string): boolean {
+  const places = [titledPlaces, linkedPlaces, candidates].flatMap((find) => find(graph, name));
+  const isPlaceholder = ({ inputs }: GraphNode) =>
+    Object.values(inputs).some(
+      (text) => typeof text === "string" && (text.includes(`{${name}}`) || text.includes(`%${name}%`)),
+    );
+  return places.length === 0 && ![...graph.values()].some(isPlaceholder);
 }
 
 /** A workflow with everything in its place. */
@@ -46,7 +57,7 @@ const LONGEST_SHOWN = 200;
 export function placementLines(graph: Graph, placements: readonly Placement[]): string[] {
   return placements.map(({ id, input, value }) => {
     const node = graph.get(id);
-    const shown = shortened(JSON.stringify(value), LONGEST_SHOWN);
+    const shown = shortened(stringifyExact(value), LONGEST_SHOWN);
     return `node ${node ? nodeName(id, node) : id} (${node?.class_type}).${input} = ${shown}`;
   });
 }
@@ -78,12 +89,17 @@ function filledPlaceholders(
         whole === text
           ? valueAt(braced ?? percent ?? "", id, node)
           : text.replace(pattern, (_whole, braces, percents) =>
-              String(valueAt(braces ?? percents, id, node)),
+              textOf(valueAt(braces ?? percents, id, node)),
             );
       placements.push({ id, input, value });
     }
   }
   return { placements, names };
+}
+
+/** A value within a text. */
+function textOf(value: Value): string {
+  return typeof value === "object" ? stringifyExact(value) : String(value);
 }
 
 const FLAGS: ReadonlyMap<string, string> = new Map([

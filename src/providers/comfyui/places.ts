@@ -1,3 +1,4 @@
+import { ExactInteger } from "../../lib/exact-integer.ts";
 import { type Graph, type GraphNode, isLink, nodesTitled } from "./graph.ts";
 
 /** An input of a node. */
@@ -131,10 +132,10 @@ function numbersAt(graph: Graph, id: string, names: readonly string[]): Place[] 
   const inputs = graph.get(id)?.inputs ?? {};
   return names.flatMap((input) => {
     const value = inputs[input];
-    if (typeof value === "number") return [{ id, input }];
+    if (isNumber(value)) return [{ id, input }];
     const behind = isLink(value) ? graph.get(value[0])?.inputs : undefined;
     if (!isLink(value) || behind === undefined) return [];
-    const held = [...names, "value", "int"].filter((name) => typeof behind[name] === "number");
+    const held = [...names, "value", "int"].filter((name) => isNumber(behind[name]));
     return held.map((name) => ({ id: value[0], input: name }));
   });
 }
@@ -143,9 +144,17 @@ function valuesNamed(graph: Graph, names: readonly string[], type: "string" | "n
   return [...graph].flatMap(([id, { inputs }]) =>
     names
       .filter((input) => Object.hasOwn(inputs, input) && !isLink(inputs[input]))
-      .filter((input) => type === null || typeof inputs[input] === type)
+      .filter((input) => type === null || typeOf(inputs[input]) === type)
       .map((input) => ({ id, input })),
   );
+}
+
+function isNumber(value: unknown): boolean {
+  return typeOf(value) === "number";
+}
+
+function typeOf(value: unknown) {
+  return value instanceof ExactInteger ? "number" : typeof value;
 }
 
 function distinct(places: readonly Place[]): Place[] {

@@ -7,42 +7,46 @@ import { Polls } from "../polls.ts";
 import { type Job, type PolledState, type PollReply, ProviderError } from "../provider.ts";
 import type { ProviderServer } from "../provider-http.ts";
 import type { ComfyServer } from "./comfy-server.ts";
+import type { MissingJobs } from "./missing-jobs.ts";
 import { failureIn, type HistoryEntry, imagesOf } from "./outputs.ts";
 
+interface PollContext {
+  server: ComfyServer;
+  http: ProviderServer;
+  missing: MissingJobs;
+}
+
 /** Polls a job once. Never throws. */
-export async function pollJob(
-  jobId: string,
-  server: ComfyServer,
-  http: ProviderServer,
-  signal: AbortSignal,
-): Promise<PollReply> {
+export async function pollJob(jobId: string, context: PollContext, signal: AbortSignal): Promise<PollReply> {
   try {
-    return { outcome: "state", task: await stateOf(jobId, server, http, signal) };
+    return await stateOf(jobId, context, signal);
   } catch (error) {
+    context.missing.reset(jobId);
     return unanswered(error);
   }
 }
 
 async function stateOf(
   jobId: string,
-  server: ComfyServer,
-  http: ProviderServer,
+  { server, http, missing }: PollContext,
   signal: AbortSignal,
-): Promise<PolledState> {
+): Promise<PollReply> {
   // The queue holds the workflows of all its jobs, so the history is asked first.
   const entry = await server.ended(jobId, signal);
   const found = entry === null ? await server.find(jobId, signal) : { place: "ended" as const, entry };
-  switch (found?.place) {
-    case undefined: {
-      const why = `${server.host} no longer knows the job: it was restarted, or the job was removed from its queue.`;
-      return { status: "failed", errorCode: null, why };
-    }
+  if (found === null) {
+    const why = `${server.host} no longer knows the job: it was restarted, or the job was removed from its queue`;
+    if (!missing.isGone(jobId)) return failedPoll(why, { isMissing: true });
+    return { outcome: "state", task: { status: "failed", errorCode: null, why: `${why}.` } };
+  }
+  missing.reset(jobId);
+  switch (found.place) {
     case "waiting":
-      return { status: "running", word: "queued", ahead: found.ahead };
+      return { outcome: "state", task: { status: "running", word: "queued", ahead: found.ahead } };
     case "running":
-      return { status: "running", word: "running", ahead: 0 };
+      return { outcome: "state", task: { status: "running", word: "running", ahead: 0 } };
     case "ended":
-      return endOf(found.entry, server, http);
+      return { outcome: "state", task: endOf(found.entry, server, http) };
   }
 }
 

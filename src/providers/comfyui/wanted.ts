@@ -1,9 +1,11 @@
+import { type ExactInteger, exactSeed } from "../../lib/exact-integer.ts";
+import type { JsonValue } from "../../lib/json.ts";
 import { pictureDimensions } from "../../models/dimensions.ts";
 import type { Job } from "../provider.ts";
 import { seedOf } from "../seed.ts";
 
 /** What may go into a workflow. */
-export type Value = string | number | boolean;
+export type Value = JsonValue | ExactInteger;
 
 /** What a job has for a workflow. */
 export interface Wanted {
@@ -11,6 +13,8 @@ export interface Wanted {
   values: ReadonlyMap<string, Value>;
   /** What must find a place, by its name. */
   needed: ReadonlySet<string>;
+  /** Names among these that may have no place: an upscaler has neither prompt nor seed. */
+  optional: ReadonlySet<string>;
   /** What the user has set of one node's input: `3.steps`, `Title.steps`. */
   direct: readonly (readonly [string, Value])[];
 }
@@ -31,7 +35,7 @@ export function wantedOf(job: JobParts, images: readonly string[]): Wanted {
   const plain = Object.entries(fields).filter(([name]) => !isDirect(name));
   const needed: [string, Value][] = [
     ["prompt", request.prompt],
-    ["seed", seed ?? seedOf({ taskId: "", index: 0, ...job })],
+    ["seed", exactSeed(seed ?? seedOf({ taskId: "", index: 0, ...job }))],
     ...named("negative", negative ?? other),
     ...named("model", model ?? undefined),
     ...images.map((image, at) => [imageName(at), image] as [string, Value]),
@@ -46,9 +50,16 @@ export function wantedOf(job: JobParts, images: readonly string[]): Wanted {
     // A negative prompt that is not there is empty.
     values: new Map([["negative", ""], ...size, ...needed]),
     needed: new Set(asked.map(([name]) => name)),
-    direct: Object.entries(fields).filter(([name]) => isDirect(name)),
+    // Without a reference image, a workflow that has no place for the prompt is a mistake.
+    optional: new Set(images.length === 0 ? [] : seed === undefined ? ["prompt", "seed"] : ["prompt"]),
+    direct: Object.entries(fields)
+      .filter(([name]) => isDirect(name))
+      .map(([name, value]) => [name, SEED_INPUT.test(name) ? exactSeed(value) : value] as const),
   };
 }
+
+/** A field that sets a seed of one node: `3.seed`, `Noise.noise_seed`. */
+const SEED_INPUT = /\.(?:noise_)?seed$/;
 
 function named(name: string, value: Value | undefined): [string, Value][] {
   return value === undefined ? [] : [[name, value]];

@@ -2,6 +2,7 @@ import path from "node:path";
 import { makeFolder } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
+import { parseExact, stringifyExact } from "../../lib/exact-integer.ts";
 import { sha256Of } from "../../lib/file-digest.ts";
 import { isPng, pngText } from "../../lib/image/png-text.ts";
 import { readRegular } from "../../lib/read-file.ts";
@@ -38,10 +39,19 @@ export function readWorkflow(file: string, label: string): Workflow {
   if (text === null)
     throw refused("is a PNG without a workflow: only one that ComfyUI itself saved holds it");
   if (text.length > MOST_TEXT_BYTES) throw refused("is larger than 4 MiB");
-  const graph = graphIn(lenientJson(text.replace(/^\uFEFF/, "")));
+  const graph = graphIn(workflowJson(text.replace(/^\uFEFF/, "")));
   if (typeof graph === "string") throw refused(graph);
-  const copy = JSON.stringify(graphJson(graph));
+  const copy = stringifyExact(graphJson(graph));
   return { graph, sha256: sha256Of(Buffer.from(copy)), text: copy };
+}
+
+/** Its numbers are sent as they are written: a seed of 64 bits would be rounded. */
+function workflowJson(text: string): unknown {
+  try {
+    return parseExact(text);
+  } catch {
+    return lenientJson(text);
+  }
 }
 
 /** Keeps a workflow for the tasks that are made with it. @throws the disk's error */
@@ -55,7 +65,7 @@ export async function keepWorkflow({ sha256, text }: Workflow, folder: string): 
 export function keptWorkflow(sha256: string, folder: string): Graph {
   const file = copyOf(sha256, folder);
   const bytes = readRegular(file, MOST_TEXT_BYTES);
-  const graph = sha256Of(bytes) === sha256 ? graphIn(lenientJson(bytes.toString("utf8"))) : "was changed";
+  const graph = sha256Of(bytes) === sha256 ? graphIn(workflowJson(bytes.toString("utf8"))) : "was changed";
   if (typeof graph === "string") throw new Error(`its copy ${file} ${graph}`);
   return graph;
 }

@@ -15,7 +15,7 @@ import {
 } from "../provider.ts";
 import type { ProviderDeps } from "../provider-deps.ts";
 import { referenceFiles, shownContext } from "../reference-files.ts";
-import { filledCommand, missingPlace, shownCommand } from "./command-words.ts";
+import { filledCommand, hasPrompt, missingPlace, shownCommand } from "./command-words.ts";
 import { isCommandRunning, recoverCommand } from "./left-command.ts";
 import { failureOf, hasEndedWell, runCommand } from "./run-command.ts";
 import {
@@ -31,20 +31,29 @@ import {
   writtenFile,
 } from "./scratch.ts";
 
+/** How a command is used. */
+export interface CommandOptions extends Pick<GeneratorOptions, "concurrency" | "timeoutMs"> {
+  /** `--generator-header`: variables that the command gets. */
+  headers: Readonly<Record<string, string>>;
+  /** Variables of the providers' keys, which it does not see. */
+  keyVariables: readonly string[];
+}
+
 /** Makes images with a program of the user's. */
 export function commandProvider(
   words: readonly string[],
-  { concurrency, timeoutMs }: Pick<GeneratorOptions, "concurrency" | "timeoutMs">,
+  { concurrency, timeoutMs, headers, keyVariables }: CommandOptions,
   deps: ProviderDeps,
 ): Provider {
   const closing = new AbortController();
+  const variables = { hidden: keyVariables, given: headers };
   return {
     version: 1,
     limits: { concurrency, submitMs: timeoutMs },
     check: (job) => missingPlace(job, words),
     submit: (job, how) =>
       settled(
-        (onSent) => submitted(words, job, { ...how, onSent, killSignal: closing.signal }, deps),
+        (onSent) => submitted(words, job, { ...how, ...variables, onSent, killSignal: closing.signal }, deps),
         how.onSent,
       ),
     async describe(job) {
@@ -67,7 +76,9 @@ export function commandProvider(
   };
 }
 
-interface RunHow extends Pick<SubmitHow, "signal" | "onSent"> {
+interface RunHow
+  extends Pick<SubmitHow, "signal" | "onSent">,
+    Pick<Parameters<typeof runCommand>[1], "hidden" | "given"> {
   killSignal: AbortSignal;
 }
 
@@ -86,7 +97,8 @@ async function submitted(
   try {
     const filled = await wordsFor(words, job, how.signal, deps);
     isKept = job.isPaid;
-    await run(filled, job, how, deps);
+    const promptBytes = hasPrompt(words) ? Buffer.byteLength(job.request.prompt) : null;
+    await run(filled, job, { ...how, promptBytes }, deps);
     await clearScratch(job);
     return { outcome: "made", usage: null };
   } catch (error) {
@@ -115,13 +127,21 @@ async function wordsFor(
 }
 
 /** Runs a command until its image is in its place. @throws ProviderError */
-async function run(words: readonly string[], job: Job, how: RunHow, deps: ProviderDeps): Promise<void> {
+async function run(
+  words: readonly string[],
+  job: Job,
+  { promptBytes, ...how }: RunHow & { promptBytes: number | null },
+  deps: ProviderDeps,
+): Promise<void> {
   const scratch = scratchOf(job);
   const { aborted, reason: cause } = how.signal;
   if (aborted) throw new ProviderError("The command was not started.", { kind: "unsent" }, { cause });
   const end = await runCommand(words, { ...how, env: deps.env, cwd: scratch });
   const written = hasEndedWell(end) ? await writtenFile(scratch) : null;
-  if (written === null) throw failureOf(end, words[0] ?? "", { isPaid: job.isPaid, scratch });
+  if (written === null) {
+    const hidden = how.hidden.filter((name) => deps.env[name] && !Object.hasOwn(how.given, name));
+    throw failureOf(end, words[0] ?? "", { isPaid: job.isPaid, scratch, hidden, promptBytes });
+  }
   await keepImage(written, job);
 }
 

@@ -58,6 +58,11 @@ function holds(words: readonly string[], name: string): boolean {
   return words.some((word) => word.includes(`{${name}}`));
 }
 
+/** Whether a command gets the prompt as an argument. */
+export function hasPrompt(words: readonly string[]): boolean {
+  return holds(words, "prompt");
+}
+
 /** Names in braces that are not placeholders. */
 function namesIn(words: readonly string[]): string[] {
   const found = [...words.join(" ").matchAll(/\{([\w-]+)\}/g)].map(([, name = ""]) => name);
@@ -131,7 +136,12 @@ export function shownCommand(
 }
 
 function textsOf(fields: Job["options"]["fields"]): Record<string, string> {
-  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value)]));
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      typeof value === "object" ? JSON.stringify(value) : String(value),
+    ]),
+  );
 }
 
 /** What a job asks for that a command has no place for, as a sentence; null for nothing. */

@@ -7,11 +7,11 @@ import {
   runProgram,
 } from "../../lib/run-program.ts";
 import { clauseOf } from "../failures.ts";
-import { type Failure, ProviderError, type SubmitHow } from "../provider.ts";
+import { type Failure, ProviderError, type SubmitHow, unsendable } from "../provider.ts";
 import { GRACE_MS, noteProcess } from "./left-command.ts";
 
-/** The keys that imggen reads, and everything else of its own. */
-const HIDDEN = /^(?:IMGGEN_.*|OPENAI_API_KEY)$/;
+/** Everything of imggen's own, its keys included. */
+const OWN_VARIABLES = /^IMGGEN_/;
 
 /** The exit code of a program that cannot work now, and may later (sysexits.h: EX_TEMPFAIL). */
 const NOT_NOW = 75;
@@ -21,14 +21,19 @@ interface RunOptions
     Pick<SubmitHow, "onSent"> {
   /** Its scratch folder. */
   cwd: string;
+  /** Variables that it does not see: those of the providers' keys. */
+  hidden: readonly string[];
+  /** Variables of `--generator-header`, which it sees although they may be hidden. */
+  given: Readonly<Record<string, string>>;
 }
 
 /** Runs a generator's command until it ends, or is ended by the signal. */
 export function runCommand(
   words: readonly string[],
-  { onSent, ...options }: RunOptions,
+  { onSent, hidden, given, ...options }: RunOptions,
 ): Promise<ProgramEnd> {
-  const env = environmentWithout(HIDDEN, options.env);
+  const isHidden = (name: string) => OWN_VARIABLES.test(name) || hidden.includes(name);
+  const env = { ...environmentWithout(isHidden, options.env), ...given };
   const onStarted = (pid: number) => {
     onSent();
     noteProcess(options.cwd, pid);
@@ -41,14 +46,38 @@ export function hasEndedWell(end: ProgramEnd): boolean {
   return (end.kind === "ended" || end.kind === "stopped") && end.code === 0;
 }
 
-/** What the end of a command means that has left no image. */
+/** What the end of a command means that has left no image. @param facts.hidden set variables that it has not seen */
 export function failureOf(
   end: ProgramEnd,
   program: string,
-  facts: { isPaid: boolean; scratch: string },
+  { hidden, promptBytes, ...facts }: FailureFacts,
 ): ProviderError {
-  return new ProviderError(`The command ${phraseOf(end, program)}.`, kindOf(end, facts));
+  if (promptBytes !== null && end.kind === "not_started" && TOO_LONG.has(errorCode(end.error) ?? ""))
+    return unsendable(`The prompt of ${Math.ceil(promptBytes / 1000)} kB is too long for an argument.`, {
+      hint: "Nothing was run or charged. Use {promptFile} in place of {prompt}: the file holds a prompt of any length.",
+      cause: end.error,
+    });
+  const phrase = phraseOf(end, program);
+  const [name] = hidden;
+  const hint = `A command does not see the variable ${name}. If it needs the key: --generator-header ${name}=${name}`;
+  const lacksKey = name !== undefined && "stderr" in end && ABOUT_KEY.test(`${end.stderr}${end.stdout}`);
+  return new ProviderError(`The command ${phrase}.`, kindOf(end, facts), lacksKey ? { hint } : {});
 }
+
+interface FailureFacts {
+  isPaid: boolean;
+  scratch: string;
+  /** Variables with a key that are set, and that it does not see. */
+  hidden: readonly string[];
+  /** Size of a prompt that was one of its arguments, in bytes; null if it was none. */
+  promptBytes: number | null;
+}
+
+/** Error codes of a command line that is too long, the second one on Windows. */
+const TOO_LONG: ReadonlySet<string> = new Set(["E2BIG", "ENAMETOOLONG"]);
+
+/** Words of a program that lacks a key. */
+const ABOUT_KEY = /key|token|auth|credential|\b40[13]\b/i;
 
 function phraseOf(end: ProgramEnd, program: string): string {
   if (end.kind === "aborted" || end.kind === "too_much_output") return "was given up";

@@ -1,4 +1,4 @@
-import { chmod, lstat, mkdir, open, readdir, rename, rm } from "node:fs/promises";
+import { chmod, lstat, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
 import { giveToOwnerOfFolder } from "../../lib/disk-file.ts";
 import { isPresent, syncFolder } from "../../lib/durable.ts";
@@ -8,6 +8,9 @@ import { type Job, ProviderError } from "../provider.ts";
 
 /** The name of the file that a command is asked to write, in its scratch folder. */
 export const OUTPUT = "output.png";
+
+/** Maximum size of a command's image, as of a download. */
+const MAX_IMAGE_BYTES = 100 * 1024 * 1024;
 
 /** The working folder of a job's command, in the job's folder. It is gone when the command has ended, or is kept and named. */
 export function scratchOf({ folder }: Pick<Job, "folder">): string {
@@ -83,6 +86,15 @@ async function isFilled(file: string): Promise<boolean> {
 
 /** Gives a command's image its place, once it is on disk to its last byte. @throws ProviderError (lost) */
 export async function keepImage(written: string, job: Pick<Job, "folder" | "isPaid">): Promise<void> {
+  // Before it is read or copied: a runaway program may have filled the disk.
+  if ((await stat(written)).size > MAX_IMAGE_BYTES) {
+    const kept = job.isPaid ? scratchOf(job) : null;
+    throw new ProviderError("The command's image is larger than 100 MiB.", {
+      kind: "lost",
+      kept,
+      isStopped: true,
+    });
+  }
   try {
     giveToOwnerOfFolder(written);
     await chmod(written, 0o600);

@@ -1,14 +1,15 @@
 import { inspectBytes } from "../../lib/image/inspect.ts";
 import { fieldsOf, isJsonObject } from "../../lib/json.ts";
-import { type Answer, answerOf, base64Image, type ReplyImage } from "../answer.ts";
+import { type Answer, answerOf, base64Image, imagesElsewhere, type ReplyImage } from "../answer.ts";
 import { lenientJson } from "../lenient-json.ts";
+import type { Job } from "../provider.ts";
 import { jsonIn, type StoredReply } from "../reply-file.ts";
 
 /**
  * Reads a successful reply in any of the forms that OpenAI-compatible servers use: JSON with `b64_json` or a URL, a stream
  * of events, or the image itself. A reply that was cut short counts where its JSON is whole.
  */
-export function readAnswer(reply: StoredReply): Answer {
+export function readAnswer(reply: StoredReply, job: Job): Answer {
   const { headers, body, cut } = reply;
   const type = String(headers["content-type"] ?? "");
   if ((cut === null && type.startsWith("image/") && body.length > 0) || inspectBytes(body).ok)
@@ -16,18 +17,20 @@ export function readAnswer(reply: StoredReply): Answer {
   const text = body.toString("utf8");
   if (isEventStream(type, text)) {
     const last = finalEvents(text);
-    return last === null ? { kind: "cut" } : answerIn(last, JSON.stringify(last[0]));
+    return last === null ? { kind: "cut" } : answerIn(last, JSON.stringify(last[0]), job);
   }
   const json = jsonIn(reply);
-  return json === undefined ? { kind: "cut" } : answerIn([fieldsOf(json)], text);
+  return json === undefined ? { kind: "cut" } : answerIn([fieldsOf(json)], text, job);
 }
 
 /** The images of all parts of a reply: several if the user's own field `n` asks for them. */
-function answerIn(parts: readonly Record<string, unknown>[], body: string): Answer {
+function answerIn(parts: readonly Record<string, unknown>[], body: string, job: Job): Answer {
   const allowed = parts.filter(({ respect_moderation: isAllowed }) => isAllowed !== false);
   const items = allowed.flatMap((part) => [part.data ?? part].flat()).filter(isJsonObject);
   const usage = parts.find((part) => isJsonObject(part.usage))?.usage;
-  return answerOf(items.flatMap(imageIn), usage, body);
+  const usual = items.flatMap(imageIn);
+  const images = usual.length > 0 ? usual : allowed.flatMap((part) => imagesElsewhere(part, job));
+  return answerOf(images, usage, body);
 }
 
 /** The image of an item, in a list; an empty one if there is none. */

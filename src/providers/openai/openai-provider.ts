@@ -20,7 +20,7 @@ export function openAiProvider(
   form = serverFormOf(setup.url),
 ): Provider {
   const server = new ProviderServer(setup, deps);
-  const requests = new Requests(server, form);
+  const requests = new Requests(server, form, setup.options.fieldNames.seed);
   return imageService(
     setup,
     server,
@@ -47,12 +47,14 @@ function problemOf({
 /** Requests to a server, without the fields that it has refused. */
 class Requests {
   readonly #server: ProviderServer;
+  readonly #seedField: string | undefined;
   #form: ServerForm;
   /** Fields that this server, asked for a model, has refused: not sent for that model again. */
   readonly #refused = new Set<string>();
 
-  constructor(server: ProviderServer, form: ServerForm) {
+  constructor(server: ProviderServer, form: ServerForm, seedField: string | undefined) {
     this.#server = server;
+    this.#seedField = seedField;
     this.#form = form;
   }
 
@@ -81,7 +83,7 @@ class Requests {
     const left = Object.entries(request.fields).filter(
       ([name]) => Object.hasOwn(job.options.fields, name) || !this.#refused.has(key(request, name)),
     );
-    const body = bodyOf({ ...request, fields: Object.fromEntries(left) });
+    const body = bodyOf({ ...request, fields: Object.fromEntries(left) }, this.#seedField);
     return this.#server.post(request.path, body, job, how);
   }
 

@@ -43,11 +43,17 @@ export async function imageRequest(job: Job, context: RequestContext): Promise<I
 }
 
 /** The body of a request. @throws the system's error if a file is not there */
-export function bodyOf({ fields, files }: Pick<ImageRequest, "fields" | "files">): PostBody {
-  if (files.length === 0) return jsonBody(fields);
+export function bodyOf(
+  { fields, files }: Pick<ImageRequest, "fields" | "files">,
+  seedField: string | undefined,
+): PostBody {
+  if (files.length === 0) return jsonBody(fields, seedField);
   const field = files.length === 1 ? "image" : "image[]";
   return formBody(
-    Object.entries(fields).map(([name, value]) => [name, String(value)]),
+    Object.entries(fields).map(([name, value]) => [
+      name,
+      typeof value === "object" ? JSON.stringify(value) : String(value),
+    ]),
     files.map((each) => ({ ...each, field })),
   );
 }

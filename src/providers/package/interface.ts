@@ -86,9 +86,18 @@ export interface Job {
   readonly height: number;
   /** Reference images: `https:` and `data:` URLs. */
   readonly images: readonly string[];
-  /** `--field`, `--seed` and `--negative` */
-  readonly fields: Readonly<Record<string, string | number | boolean>>;
+  /** `--field`, `--field-json`, `--seed` and `--negative`. A seed beyond 2^53 - 1 is its digits as text, and sent as a number. */
+  readonly fields: Readonly<Record<string, FieldValue>>;
 }
+
+/** The value of a field: as JSON can have it. */
+export type FieldValue =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly FieldValue[]
+  | { readonly [name: string]: FieldValue };
 
 export interface ImageRequest {
   /** A path below the API's address. */

@@ -1,5 +1,4 @@
-import { existsSync } from "node:fs";
-import { createRequire } from "node:module";
+import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";
@@ -9,6 +8,7 @@ import { bearer, SERVICE, type ServerKind } from "../kind.ts";
 import type { PackageName, PackageSpec } from "../kinds.ts";
 import { callPackage } from "./call-package.ts";
 import type { ProviderPackage } from "./interface.ts";
+import { PackageThread } from "./package-thread.ts";
 
 /** Where packages are installed: in this folder's `node_modules`. */
 export function packagesFolder(configFolder: string): string {
@@ -26,35 +26,47 @@ export function installedPackage(spec: PackageName, configFolder: string): Packa
     throw new UsageError(`The package ${spec.package} is not installed for imggen.`, {
       hint: `Nothing was sent. Install it: npm install --prefix ${shellWord(folder)} ${spec.package}`,
     });
-  // Of a file in it, so that nothing else is looked in before it.
-  const load = createRequire(path.join(modules, "imggen.cjs"));
-  const { definition, version } = loaded(spec.package, load, modules);
+  const { definition, version } = loaded(spec.package, modules, folder);
   const url = spec.url ?? definition.url.replace(/\/+$/, "");
   return { ...spec, url, version: `${spec.package}@${version}`, server: kindOf(definition) };
 }
 
-function loaded(
-  name: string,
-  load: NodeJS.Require,
-  modules: string,
-): { definition: ProviderPackage; version: string } {
-  let exported: unknown;
-  let version: unknown;
+interface Loaded {
+  definition: ProviderPackage;
+  version: string;
+}
+
+/** Packages of this process, by their folders: each has one thread. */
+const packages = new Map<string, Loaded>();
+
+function loaded(name: string, modules: string, folder: string): Loaded {
+  const file = path.join(modules, name, "package.json");
+  const known = packages.get(file);
+  if (known !== undefined) return known;
+  const found = read(name, file, modules, folder);
+  const problem = problemOf(found.definition);
+  if (problem !== null)
+    throw new UsageError(`The package ${name} makes no images for this imggen: ${problem}.`, {
+      hint: "Nothing was sent. What a package must export: imggen help generators",
+    });
+  packages.set(file, found);
+  return found;
+}
+
+/** @throws UsageError for a package that cannot be loaded */
+function read(name: string, file: string, modules: string, folder: string): Loaded {
   try {
-    version = fieldsOf(load(path.join(modules, name, "package.json"))).version;
-    exported = load(name);
+    const { version } = fieldsOf(JSON.parse(readFileSync(file, "utf8")));
+    return { definition: new PackageThread(modules, name).load(), version: String(version) };
   } catch (cause) {
-    throw new UsageError(`The package ${name} cannot be loaded: ${errorText(cause)}.`, {
-      hint: "Nothing was sent. A package is one CommonJS or ES module without a top-level await.",
+    const why = errorText(cause);
+    const again = `npm install --prefix ${shellWord(folder)} ${name}`;
+    const isMissing = /^Cannot find (?:package|module)\b/.test(why);
+    throw new UsageError(`The package ${name} cannot be loaded: ${why.replace(/\.$/, "")}.`, {
+      hint: `Nothing was sent. ${isMissing ? `Install it with what it needs: ${again}` : "Its author can mend that."}`,
       cause,
     });
   }
-  const { default: byDefault = exported } = fieldsOf(exported);
-  const problem = problemOf(byDefault);
-  if (problem === null) return { definition: byDefault as ProviderPackage, version: String(version) };
-  throw new UsageError(`The package ${name} makes no images for this imggen: ${problem}.`, {
-    hint: "Nothing was sent. What a package must export: imggen help generators",
-  });
 }
 
 function problemOf(exported: unknown): string | null {

@@ -2,8 +2,9 @@ import { errorText } from "../../lib/error-text.ts";
 import { isJsonObject } from "../../lib/json.ts";
 import { type Answer, answerOf, base64Images, type ReplyImage } from "../answer.ts";
 import { clauseOf, failedPoll } from "../failures.ts";
+import { imagesIn } from "../found-images.ts";
 import { answerReader, imageService } from "../image-service.ts";
-import { type JobForm, jobService, urlsIn, wordsOf } from "../job-service.ts";
+import { type JobForm, jobService, wordsOf } from "../job-service.ts";
 import { isInline } from "../kept-result.ts";
 import type { ServerSetup } from "../kind.ts";
 import { lenientJson } from "../lenient-json.ts";
@@ -172,7 +173,7 @@ function stateOf(said: JobState, polls: Polls, server: ProviderServer): port.Pol
       return polls.failed(wordsOf(said.why) ?? "failed");
     case "done":
       return polls.finished(
-        urlsIn([said.urls].flat().map((url) => addressed(url, server))),
+        imagesIn([said.urls].flat().map((url) => addressed(url, server))),
         said.usage,
         said,
       );
@@ -189,7 +190,13 @@ function readBy(provider: Provider, reply: unknown): ReadReply | null {
 
 /** An image's URL, which may be relative to the server; anything else as it is. */
 function addressed(url: unknown, server: ProviderServer): unknown {
-  return typeof url === "string" && url !== "" && !isInline(url) ? server.imageAt(url) : url;
+  const address = typeof url === "object" && url !== null && "url" in url ? url.url : url;
+  return typeof address === "string" && address !== "" && !isInline(address) ? urlAt(address, server) : url;
+}
+
+function urlAt(address: string, server: ProviderServer): string {
+  const image = server.imageAt(address);
+  return image.kind === "url" ? image.url : address;
 }
 
 function answerIn(reply: StoredReply, provider: Provider): Answer {

@@ -84,20 +84,41 @@ const IMAGE_INPUTS = [
   "input_images",
   "image_input",
   "images",
+  "reference_images",
+  "reference_image",
+  "init_image",
   "image_prompt",
 ] as const;
 
 async function referenceInput(job: Job, allowed: ModelInputs, context: JobContext): Promise<Input> {
   const { references, options } = job;
+  // An input that a field sets has its image.
+  const names = imageInputs(allowed).filter((name) => !Object.hasOwn(options.fields, name));
   if (references.length === 0) return {};
-  const names = allowed === null ? ["image"] : IMAGE_INPUTS.filter((name) => allowed.has(name));
   const list = names.find((name) => allowed?.get(name)?.isList);
   const single = names.find((name) => !allowed?.get(name)?.isList);
   const name = references.length > 1 ? list : (single ?? list);
-  if (name === undefined) {
-    const most = names.length === 0 ? "no reference image" : "one reference image";
-    throw unsendable(`${options.model} takes ${most}, and there are ${references.length}.`);
-  }
+  if (name === undefined) throw noImageInput(job, names, allowed);
   const urls = referenceUrls(references, context);
   return { [name]: name === list ? urls : urls[0] };
+}
+
+/** Inputs for reference images: those of a usual name, else the only one that takes a URL. */
+function imageInputs(allowed: ModelInputs): readonly string[] {
+  if (allowed === null) return ["image"];
+  const usual = IMAGE_INPUTS.filter((name) => allowed.has(name));
+  const urls = urlInputs(allowed);
+  return usual.length > 0 || urls.length !== 1 ? usual : urls;
+}
+
+function urlInputs(allowed: NonNullable<ModelInputs>): string[] {
+  return [...allowed].filter(([, { isUrl }]) => isUrl).map(([name]) => name);
+}
+
+function noImageInput({ references, options }: Job, names: readonly string[], allowed: ModelInputs) {
+  const most = names.length === 0 ? "no reference image" : "one reference image";
+  const urls = names.length > 0 || allowed === null ? [] : urlInputs(allowed);
+  const instead =
+    urls.length === 0 ? "" : `: it could be for ${urls.join(" or ")}, which --field ${urls[0]}=<url> sets`;
+  return unsendable(`${options.model} takes ${most}, and there are ${references.length}${instead}.`);
 }

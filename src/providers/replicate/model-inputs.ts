@@ -14,6 +14,8 @@ export interface ModelInput {
   /** The only values that it takes; null where it takes others too. */
   values: readonly string[] | null;
   isList: boolean;
+  /** Whether it takes the URL of a file. */
+  isUrl: boolean;
 }
 
 /** What a model can be given, by name; null where that could not be learned. */
@@ -34,6 +36,8 @@ export function submitPath(model: string): string {
 
 /** A model's inputs seldom change. */
 const KEPT_MS = 24 * 3_600_000;
+/** Form of the kept files: others are not read. */
+const CACHE_FORM = 2;
 /** No model has as many inputs. */
 const MOST_INPUTS = 200;
 
@@ -56,7 +60,7 @@ function cacheFile(
   { address }: ProviderServer,
   { cacheFolder }: Pick<ProviderDeps, "cacheFolder">,
 ): string | null {
-  const digest = createHash("sha256").update(`${address} ${model}`).digest("hex").slice(0, 16);
+  const digest = createHash("sha256").update(`${CACHE_FORM} ${address} ${model}`).digest("hex").slice(0, 16);
   return cacheFolder === undefined ? null : path.join(cacheFolder, `${digest}.json`);
 }
 
@@ -90,10 +94,11 @@ async function askedInputs(model: string, server: ProviderServer, signal: AbortS
 
 /** An input as its schema has it: the values of a choice are in a schema of their own. */
 function inputIn(schema: Record<string, unknown>, schemas: Record<string, unknown>): Partial<ModelInput> {
-  const { $ref: directRef, allOf, enum: values, type } = schema;
+  const { $ref: directRef, allOf, enum: values, type, format, items } = schema;
   const parts = [directRef, ...[allOf].flat().map((part) => fieldsOf(part).$ref)];
   const named = parts.map((ref) => fieldsOf(schemas[String(ref).split("/").at(-1) ?? ""]).enum);
-  return { values: [values, ...named].find(isTexts) ?? null, isList: type === "array" };
+  const isUrl = format === "uri" || fieldsOf(items).format === "uri";
+  return { values: [values, ...named].find(isTexts) ?? null, isList: type === "array", isUrl };
 }
 
 function mapOf(
@@ -103,8 +108,9 @@ function mapOf(
   const entries = Object.entries(inputs).slice(0, MOST_INPUTS);
   return new Map(
     entries.map(([name, input]) => {
-      const { values, isList } = read(fieldsOf(input));
-      return [name, { values: isTexts(values) ? values : null, isList: isList === true }];
+      const { values, isList, isUrl } = read(fieldsOf(input));
+      const texts = isTexts(values) ? values : null;
+      return [name, { values: texts, isList: isList === true, isUrl: isUrl === true }];
     }),
   );
 }

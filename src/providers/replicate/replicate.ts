@@ -1,7 +1,8 @@
 import { fieldsOf, jsonOrNull } from "../../lib/json.ts";
-import { isJobId, type JobForm, jobService, urlsIn, wordsOf } from "../job-service.ts";
+import { imagesIn } from "../found-images.ts";
+import { isJobId, type JobForm, jobService, wordsOf } from "../job-service.ts";
 import type { ServerSetup } from "../kind.ts";
-import type { Fields, Polls } from "../polls.ts";
+import { type Fields, isFailedState, type Polls } from "../polls.ts";
 import type { PolledState, Provider } from "../provider.ts";
 import type { ProviderDeps } from "../provider-deps.ts";
 import { ProviderServer } from "../provider-http.ts";
@@ -53,12 +54,8 @@ function stateOf(said: Fields, polls: Polls): PolledState | null {
     case "queued":
       return { status: "running", word: status };
     case "succeeded":
-      return polls.finished(urlsIn(output), metrics, said);
-    case "failed":
-    case "canceled":
-    case "aborted":
-      return polls.failed(wordsOf(error) ?? status);
+      return polls.finished(imagesIn(output), metrics, said);
     default:
-      return null;
+      return isFailedState(status) ? polls.failed(wordsOf(error) ?? status) : null;
   }
 }

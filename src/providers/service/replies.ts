@@ -1,7 +1,8 @@
 import { refusedPoll, refusedSubmit } from "../../api/api-errors.ts";
 import { connectionErrorText } from "../../api/connection-errors.ts";
 import type { HttpReply } from "../../api/http-client.ts";
-import { isRetryable, parseRetryAfter } from "../../api/retry.ts";
+import { isRetryable } from "../../api/retry.ts";
+import { statedWaitMs } from "../../api/stated-wait.ts";
 import type { TransportError } from "../../api/transport.ts";
 import { KEY_MASK } from "../../lib/redact.ts";
 import { failedPoll } from "../failures.ts";
@@ -35,7 +36,7 @@ export function readSubmit(reply: HttpReply, reading: ReplyContext): SubmitReply
   if (cut && envelope.kind === "invalid") return unknown(reading.maskKey(connectionErrorText(cut)));
   const key = envelope.kind === "error" ? envelope.key : null;
   if (status === 429) {
-    const retryAfterMs = parseRetryAfter(headers["retry-after"], reading.nowMs);
+    const retryAfterMs = statedWaitMs({ headers, body }, reading.nowMs);
     return { outcome: "rate_limited", retryAfterMs, error: refusedSubmit(key, status, "no") };
   }
   if (DEFINITE_NO.has(status)) return { outcome: "refused", error: refusedSubmit(key, status, "no") };
@@ -52,7 +53,7 @@ export function readSubmit(reply: HttpReply, reading: ReplyContext): SubmitReply
 
 /** Interprets the reply to a poll (section 4.2). */
 export function readPoll({ status, headers, body, cut }: HttpReply, reading: ReplyContext): PollReply {
-  const retryAfterMs = parseRetryAfter(headers["retry-after"], reading.nowMs);
+  const retryAfterMs = statedWaitMs({ headers, body }, reading.nowMs);
   const retry = (why: string, connectionError: TransportError | null = null) =>
     failedPoll(why, { rateLimited: status === 429, retryAfterMs, connectionError });
   if (isRetryable(status)) return retry(`HTTP ${status}`);

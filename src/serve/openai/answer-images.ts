@@ -9,7 +9,7 @@ import { begin } from "../begin.ts";
 import { endOf, type TaskEnd } from "../end.ts";
 import { keepReference } from "../reference-copies.ts";
 import type { Service } from "../serve-options.ts";
-import { findTask } from "../tasks.ts";
+import { findTask } from "../server-tasks.ts";
 import { readBody } from "./body.ts";
 import { EventStream, JsonReply, type LongReply } from "./long-reply.ts";
 import { errorReply, failedTask, notBegun, type OpenAiError, wrongRequest } from "./openai-error.ts";

@@ -5,6 +5,7 @@ import { InterruptedError } from "../../../src/core/errors.ts";
 import { formatLine } from "../../../src/store/task-file.ts";
 import { type ComfyGraph, type ComfyOptions, comfyDouble, workflow } from "../../support/comfyui.ts";
 import { commandWorld, NO_ACCOUNT } from "../../support/command-world.ts";
+import { PICTURE } from "../../support/images.ts";
 import { GONE, ledgerOf, openTasks } from "../../support/left-task.ts";
 
 /** A world whose commands use a ComfyUI server, with a workflow beside them. */
@@ -43,6 +44,15 @@ describe("generate with ComfyUI", () => {
     expect(copy).toMatch(/^[\da-f]{64}\.json$/);
     const history = await json(["history"]);
     expect(history.document).toMatchObject([{ service: `comfyui:${double.url}` }]);
+  });
+
+  it("says of an image that was deleted at the server that it is no longer there", async () => {
+    const { json, double } = await comfyWorld();
+    double.areFilesGone = true;
+    const { code, document } = await json(FOX);
+    expect([code, document.error?.type]).toEqual([8, "save_failed"]);
+    expect(document.error?.message).toContain("it is no longer there, HTTP 404");
+    expect(document.error?.hint).not.toContain("It is not lost");
   });
 
   it("saves all images, and warns that there are more than requested", async () => {
@@ -265,4 +275,61 @@ describe("cancel of a task at ComfyUI", () => {
       expect(await json(["history"])).toMatchObject({ document: [{ status: "failed" }] });
     },
   );
+});
+
+describe("a workflow without a place for a prompt", () => {
+  const UPSCALER: ComfyGraph = {
+    "1": { class_type: "LoadImage", inputs: { image: "x.png" } },
+    "2": { class_type: "ImageScaleBy", inputs: { image: ["1", 0], upscale_method: "lanczos", scale_by: 2 } },
+    "3": { class_type: "SaveImage", inputs: { filename_prefix: "up", images: ["2", 0] } },
+  };
+  const CLASSES = { ImageScaleBy: {}, LoadImage: {} };
+
+  it("is used with a reference image, and says that the prompt has no effect", async () => {
+    const { json, inputs, cwd } = await comfyWorld({ graph: UPSCALER, classes: CLASSES });
+    await writeFile(path.join(cwd, "small.png"), PICTURE);
+    const { code, document } = await json([...FOX, "--image", "small.png"]);
+    expect([code, document.error?.message]).toEqual([0, undefined]);
+    expect(inputs("1")[0]?.image).toMatch(/^imggen\//);
+    expect(document.warnings).toContain(
+      "The workflow has no place for a prompt: it has no effect on the image.",
+    );
+  });
+
+  it("is refused without one, and with a seed that it has no place for", async () => {
+    const { json, cwd, double } = await comfyWorld({ graph: UPSCALER, classes: CLASSES });
+    await writeFile(path.join(cwd, "small.png"), PICTURE);
+    expect((await json(FOX)).code).toBe(2);
+    const { code, document } = await json([...FOX, "--image", "small.png", "--seed", "7"]);
+    expect([code, document.error?.message]).toEqual([2, expect.stringContaining("no place for seed")]);
+    expect(double.submits).toEqual([]);
+  });
+});
+
+describe("--dry-run with a workflow", () => {
+  const without = (id: string) =>
+    Object.fromEntries(Object.entries(workflow()).filter(([each]) => each !== id));
+  const saving = (Object.entries(workflow()).find(([, node]) => node.class_type === "SaveImage") ?? [""])[0];
+
+  it("of two outputs, or of none, is refused as without it", async () => {
+    const two = {
+      ...workflow(),
+      "90": { class_type: "SaveImage", inputs: { images: ["8", 0], filename_prefix: "b" } },
+    };
+    for (const [graph, why] of [
+      [two, "has 2 nodes that save images"],
+      [without(saving), "has no node that saves an image"],
+    ] as const) {
+      const { json, double } = await comfyWorld({ graph });
+      const dry = await json([...FOX, "--dry-run"]);
+      expect([dry.code, dry.document.error?.message]).toEqual([2, expect.stringContaining(why)]);
+      expect(double.requests).toEqual([]);
+      expect((await json(FOX)).document.error?.message).toBe(dry.document.error?.message);
+    }
+  });
+
+  it("of classes that only the server knows is not judged", async () => {
+    const graph = { ...without(saving), "90": { class_type: "FancySaver", inputs: { images: ["8", 0] } } };
+    expect((await (await comfyWorld({ graph })).json([...FOX, "--dry-run"])).code).toBe(0);
+  });
 });

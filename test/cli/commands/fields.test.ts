@@ -38,15 +38,67 @@ describe("--seed, --negative and --field", () => {
     expect(document.files).toMatchObject([{ seed: 7 }, { seed: 8 }, { seed: 9 }]);
   });
 
-  it("refuse a seed of which the last image's would be that of the one before", async () => {
+  it("take a seed of 64 bits, which is sent digit by digit and is all digits in JSON", async () => {
     const { json, generator } = await generatorWorld();
-    const { code, document } = await json(["generate", "a fox", "-n", "3", "--seed", "9007199254740990"]);
-    expect([code, document.error?.message]).toEqual([
-      2,
-      "--seed is too large: each further image has the next number.",
+    const { code, document } = await json([
+      "generate",
+      "a fox",
+      "-n",
+      "2",
+      "--seed",
+      "18446744073709551614",
+      "--sidecar",
     ]);
+    expect(code).toBe(0);
+    const seeds = ["18446744073709551614", "18446744073709551615"];
+    const sent = generator.submits().map(({ body }) => /"seed":(\d+)[,}]/.exec(body)?.[1]);
+    expect(sent.sort()).toEqual(seeds);
+    expect(document).toMatchObject({ request: { seed: seeds[0] }, files: seeds.map((seed) => ({ seed })) });
+    const image = String(document.files?.[1]?.path);
+    expect(JSON.parse(await readFile(`${image}.json`, "utf8"))).toMatchObject({ seed: seeds[1] });
+    expect((await json(["history"])).document).toMatchObject([{ files: seeds.map((seed) => ({ seed })) }]);
+    expect((await json(["show", image])).document).toMatchObject({ request: { seed: seeds[0] } });
+    expect((await json(["rerun", String(document.taskId), "-n", "1"])).code).toBe(0);
+    expect(generator.submits().at(-1)?.body).toContain(`"seed":${seeds[0]}`);
+  });
+
+  it("have seeds that are numbers in JSON up to 2^53 - 1, and text beyond", async () => {
+    const { json } = await generatorWorld();
+    const { document } = await json(["generate", "a fox", "-n", "3", "--seed", "9007199254740990"]);
+    expect(document.files).toMatchObject([
+      { seed: 9_007_199_254_740_990 },
+      { seed: 9_007_199_254_740_991 },
+      { seed: "9007199254740992" },
+    ]);
+  });
+
+  it.each([
+    [
+      "18446744073709551616",
+      "2",
+      /^--seed "18446744073709551616" is not a whole number \(0 to 18446744073709551615\)\.$/,
+    ],
+    ["-1", "1", /^--seed "-1" is not a whole number/],
+    ["1.5", "1", /^--seed "1\.5" is not a whole number/],
+    ["18446744073709551615", "2", /^--seed is too large: each further image has the next number/],
+  ])("refuse the seed %s for %s images, and say what is wrong", async (seed, count, message) => {
+    const { json, generator } = await generatorWorld();
+    const { code, document } = await json(["generate", "a fox", "-n", count, `--seed=${seed}`]);
+    expect([code, document.error?.message]).toEqual([2, expect.stringMatching(message)]);
     expect(generator.submits()).toEqual([]);
-    expect((await json(["generate", "a fox", "-n", "2", "--seed", "9007199254740990"])).code).toBe(0);
+  });
+
+  it("take a long seed from the settings, from --field and from a batch's rows", async () => {
+    const { json, run, generator, cwd } = await generatorWorld();
+    await run(["config", "set", "seed", "18446744073709551615"]);
+    expect((await json(["generate", "a fox"])).code).toBe(0);
+    expect((await json(["generate", "a fox", "-f", "seed=18446744073709551613"])).code).toBe(0);
+    await writeFile(path.join(cwd, "rows.csv"), "prompt,seed\na fox,18446744073709551612\n");
+    await writeFile(path.join(cwd, "rows.jsonl"), '{"prompt":"a fox","seed":"18446744073709551611"}\n');
+    for (const manifest of ["rows.csv", "rows.jsonl"])
+      expect((await run(["batch", manifest, "-o", "made"])).code).toBe(0);
+    const sent = generator.submits().map(({ body }) => /"seed":(\d+)[,}]/.exec(body)?.[1]);
+    expect(sent).toEqual([5, 3, 2, 1].map((last) => `1844674407370955161${last}`));
   });
 
   it("are in what --dry-run shows, and nothing is sent", async () => {
@@ -174,5 +226,69 @@ describe("compare --field", () => {
     };
     expect(await cells('style="a, b"')).toEqual([{ style: "a, b" }]);
     expect(await cells("style=a, b", "style=c")).toEqual([{ style: "a, b" }, { style: "c" }]);
+  });
+});
+
+describe("--field-json", () => {
+  const LORAS = [{ path: "fox", scale: 0.8 }];
+  const FLAG = ["--field-json", `loras=${JSON.stringify(LORAS)}`];
+
+  it("sends objects and lists, which are in history, reused, kept by rerun, and in the gallery's command", async () => {
+    const { json, run, generator } = await generatorWorld();
+    const { code, document } = await json([
+      "generate",
+      "a fox",
+      ...FLAG,
+      "--field-json",
+      'style={"name":"ink"}',
+    ]);
+    expect(code).toBe(0);
+    expect(bodiesOf(generator)).toMatchObject([{ loras: LORAS, style: { name: "ink" } }]);
+    expect((await json(["history"])).document).toMatchObject([{ request: { fields: { loras: LORAS } } }]);
+    const again = await json([
+      "generate",
+      "a fox",
+      "--reuse",
+      "--field-json",
+      'style={"name":"ink"}',
+      ...FLAG,
+    ]);
+    expect(again.document.reused).toBe(true);
+    expect((await json(["rerun", String(document.taskId), "--field-json", "loras=[]"])).code).toBe(0);
+    expect(JSON.parse(generator.submits().at(-1)?.body ?? "")).toMatchObject({
+      loras: [],
+      style: { name: "ink" },
+    });
+    const image = String(document.files?.[0]?.path);
+    await run(["gallery"]);
+    const page = await readFile(path.join(path.dirname(image), "gallery.html"), "utf8");
+    expect(page).toContain("--field-json 'style={");
+  });
+
+  it("has a setting, is a column of a batch, and --field stays text", async () => {
+    const { json, run, generator, cwd } = await generatorWorld();
+    await run(["config", "set", "fieldJson", JSON.stringify({ loras: LORAS, steps: 4 })]);
+    expect((await json(["generate", "a fox", "-f", "steps=5", "-f", "note=[1,2]"])).code).toBe(0);
+    expect(bodiesOf(generator)).toMatchObject([{ loras: LORAS, steps: 5, note: "[1,2]" }]);
+    const row = { prompt: "a fox", fields: { loras: [] } };
+    await writeFile(path.join(cwd, "rows.jsonl"), JSON.stringify(row));
+    expect((await run(["batch", "rows.jsonl", "-o", "made"])).code).toBe(0);
+    expect(JSON.parse(generator.submits().at(-1)?.body ?? "")).toMatchObject({ loras: [] });
+  });
+
+  it.each([
+    ["loras=[", /^--field-json: the value of loras is not JSON/],
+    ["loras", /must be like loras=/],
+    [
+      "limits=[18446744073709551615]",
+      /^--field-json: the value of limits has a number that JSON readers would round\.$/,
+    ],
+    ['parameters={"sampleCount":4}', /^--field-json: sampleCount in parameters is set by imggen\.$/],
+    ["n=4", /^--field-json: n is set by imggen\.$/],
+  ])("refuses %s", async (field, message) => {
+    const { json, generator } = await generatorWorld();
+    const { code, document } = await json(["generate", "a fox", "--field-json", field]);
+    expect([code, document.error?.message]).toEqual([2, expect.stringMatching(message)]);
+    expect(generator.requests).toEqual([]);
   });
 });

@@ -1,6 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { automatic1111 } from "../../support/automatic1111.ts";
 import { CANARY } from "../../support/canary.ts";
+import { comfyDouble } from "../../support/comfyui.ts";
+import { commandWorld } from "../../support/command-world.ts";
 import { type GeneratorWorld, generatorWorld, refuses } from "../../support/generator-world.ts";
+import { PICTURE } from "../../support/images.ts";
 import { response } from "../../support/scripted-server.ts";
 import { storedSettings, withConfig } from "../../support/settings-file.ts";
 
@@ -193,6 +197,31 @@ describe("doctor", () => {
     });
   });
 
+  it("names the kind of a server that is not of the kind that is set", async () => {
+    const world = await generatorWorld();
+    const [comfy, forge] = [await comfyDouble(), await automatic1111()];
+    for (const [spec, other] of [
+      [comfy.url, `comfyui:${comfy.url}`],
+      [`sdapi:${comfy.url}`, `comfyui:${comfy.url}`],
+      [`comfyui:${forge.origin}`, `sdapi:${forge.origin}`],
+    ] as const) {
+      const { code, check } = await checked(world, ["--generator", spec]);
+      expect([code, check("service")]).toMatchObject([
+        expect.any(Number),
+        { status: "failed", message: expect.stringMatching(new RegExp(`answers, but as ${other} does\\.$`)) },
+      ]);
+    }
+    expect((await checked(world, ["--generator", `comfyui:${comfy.url}`])).check("service")).toMatchObject({
+      status: "ok",
+    });
+  });
+
+  it("says that a server which answers 401 is there, and that its key is wrong", async () => {
+    const { check } = await checked(await generatorWorld(undefined, response(401, "who are you?")));
+    expect(check("service")).toMatchObject({ status: "ok" });
+    expect(check("key")).toMatchObject({ status: "failed" });
+  });
+
   it("warns of a model that it does not list", async () => {
     const world = await generatorWorld();
     const { check } = await checked(world, ["--generator-model", "sd3"]);
@@ -313,4 +342,86 @@ describe("a key in a query", () => {
       "https://images.example/v1?…\n",
     );
   });
+});
+
+describe("a key", () => {
+  const KINDS = [
+    ["openai", "IMGGEN_GENERATOR_KEY"],
+    ["sdapi", "IMGGEN_GENERATOR_KEY"],
+    ["fal", "FAL_KEY"],
+    ["replicate", "REPLICATE_API_TOKEN"],
+    ["bfl", "BFL_API_KEY"],
+    ["gemini", "GEMINI_API_KEY"],
+  ] as const;
+
+  it.each(KINDS)(
+    "for %s with a zero-width or no-break space inside is refused, with %s named",
+    async (kind, variable) => {
+      const world = await generatorWorld();
+      const spec = variable === "IMGGEN_GENERATOR_KEY" ? `${kind}:${world.generator.origin}` : kind;
+      for (const character of ["\u200b", "\u00a0", "\ufeff"]) {
+        const env = { IMGGEN_GENERATOR: spec, [variable]: `key-of${character}ada-1234` };
+        const { code, document } = await world.json(["generate", "a fox", "-m", "a/b"], { env });
+        expect([code, document.error?.message]).toEqual([
+          2,
+          expect.stringMatching(`^${variable} holds an invisible`),
+        ]);
+      }
+      expect(world.generator.requests).toEqual([]);
+    },
+  );
+
+  it("is sent without the invisible characters that were pasted around it", async () => {
+    const world = await generatorWorld();
+    const env = { IMGGEN_GENERATOR_KEY: "\u200b\u00a0key-of-ada-1234\ufeff" };
+    expect(await world.run(["generate", "a fox"], { env })).toMatchObject({ code: 0 });
+    expect(world.generator.submits()[0]?.headers.authorization).toBe("Bearer key-of-ada-1234");
+  });
+
+  it("of fal, which has a colon, cannot hold a character beyond Latin-1", async () => {
+    const world = await generatorWorld();
+    const env = { IMGGEN_GENERATOR: "fal", FAL_KEY: "id:ключ", IMGGEN_GENERATOR_KEY: undefined };
+    const { code, document } = await world.json(["generate", "a fox", "-m", "fal-ai/flux/dev"], { env });
+    expect([code, document.error?.message]).toEqual([2, expect.stringContaining("FAL_KEY cannot be sent")]);
+    const other = { ...env, FAL_KEY: undefined, IMGGEN_GENERATOR_KEY: "id:ключ" };
+    const again = await world.json(["generate", "a fox", "-m", "fal-ai/flux/dev"], { env: other });
+    expect([again.code, again.document.error?.message]).toEqual([
+      2,
+      expect.stringContaining("beyond Latin-1"),
+    ]);
+  });
+
+  it("of the service is sent without invisible characters around it, and refused with one inside", async () => {
+    const { json, server } = await commandWorld({}, { IMGGEN_API_KEY: `\u00a0${CANARY}\u200b` });
+    expect((await json(["generate", "a fox"])).code).toBe(0);
+    expect(server.submits()[0]?.headers.authorization).toBe(`Bearer ${CANARY}`);
+    const { code, document } = await json(["generate", "a fox"], {
+      env: { IMGGEN_API_KEY: "sk-ca\u00adnary" },
+    });
+    expect([code, document.error?.message]).toEqual([
+      2,
+      expect.stringMatching("^IMGGEN_API_KEY holds an invisible"),
+    ]);
+  });
+});
+
+it("a key in a result URL is masked in every output and in the saved file, and other queries stay", async () => {
+  const world = await generatorWorld(
+    (request, socket) => {
+      if (request.target.includes("/files/")) return void socket.write(response(200, PICTURE));
+      const url = `http://${request.headers.host}/files/fox.png?signature=abc&token=${CANARY}`;
+      socket.write(response(200, JSON.stringify({ data: [{ url }] })));
+    },
+    response(200, PICTURE),
+  );
+  const env = { IMGGEN_GENERATOR_KEY: CANARY };
+  const generate = ["generate", "a fox", "-m", "flux", "--no-validate", "--verbose", "--sidecar"];
+  const { code, stderr, document } = await world.json(generate, { env });
+  expect(code).toBe(0);
+  expect(document.files?.[0]?.url).toMatch(/\/files\/fox.png\?signature=abc&token=sk-…2046$/);
+  const { document: history } = await world.json(["history"], { env });
+  const { stdout: shown } = await world.run(["show", String(document.files?.[0]?.path)], { env });
+  const documents = JSON.stringify([document, history]);
+  for (const text of [documents, stderr, shown]) expect(text).not.toContain(CANARY);
+  expect(world.generator.requests.find(({ target }) => target.includes("/files/"))?.target).toContain(CANARY);
 });

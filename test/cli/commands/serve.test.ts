@@ -9,7 +9,6 @@ import { clientOf } from "../../sandbox/live.ts";
 import { dataOf } from "../../serve/serve-world.ts";
 import { generatorWorld, makesImage } from "../../support/generator-world.ts";
 import type { RunResult } from "../../support/in-process.ts";
-import { LINES } from "../../support/records.ts";
 import type { Behaviour } from "../../support/scripted-server.ts";
 import { silence } from "../../support/scripts.ts";
 
@@ -90,13 +89,18 @@ const WORK = {
   isPaid: false,
   requests: 1,
   requestMs: 60_000,
+  queue: true,
+  keepsUnsent: true,
   options: { model: "sdxl", width: 8, height: 8, sizeForm: null, fields: {} },
 };
 
 /** A task for a model. */
 function taskFor(model: string | null) {
   return begunTask("20260101T000000000-01234567", {
-    ...LINES.intent,
+    type: "intent",
+    v: 2,
+    at: "2026-01-01T00:00:00.000Z",
+    holder: "0123456789abcdef",
     request: { prompt: "a fox", model: model ?? "default" },
     service: { baseUrl: "command:paint", keyId: "k" },
     credits: 0,
@@ -114,7 +118,7 @@ const FILE = {
   width: 8,
   height: 6,
 };
-const ENDED = { kind: "ended", record: taskFor("sdxl"), ms: 8100, waiting: 3 } as const;
+const ENDED = { kind: "ended", task: taskFor("sdxl"), ms: 8100, waiting: 3 } as const;
 const MADE = { name: "completed", files: [FILE], usage: null, remarks: [] } as const;
 
 it.each<[ServeEvent, string]>([
@@ -127,7 +131,7 @@ it.each<[ServeEvent, string]>([
     "task_1 [error]completed[/] in part, sdxl, 8x6, 8.1 s, 3 waiting: Image 2: too red.",
   ],
   [
-    { ...ENDED, record: taskFor(null), end: { name: "failed", outcome: "refused", detail: "Too red." } },
+    { ...ENDED, task: taskFor(null), end: { name: "failed", outcome: "refused", detail: "Too red." } },
     "task_1 [error]failed[/], 8.1 s, 3 waiting: Too red.",
   ],
   [

@@ -1,46 +1,43 @@
-import { mkdir, writeFile } from "node:fs/promises";
-import path from "node:path";
 import { expect } from "vitest";
 import type { PlannedRow } from "../../../src/core/batch/plan.ts";
 import type { RowResult } from "../../../src/core/batch/row-result.ts";
+import type { BatchContext } from "../../../src/core/batch/run-row.ts";
 import { type RunRowsSpec, runRows } from "../../../src/core/batch/run-rows.ts";
-import type { BatchContext } from "../../../src/core/batch/submit-row.ts";
-import { Admission } from "../../../src/core/limits/admission.ts";
+import { intentOf } from "../../../src/core/engine/begin.ts";
+import { Gate, type GateDeps } from "../../../src/core/limits/gate.ts";
 import { fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
-import { intentOf } from "../../../src/core/task/submit-and-finish.ts";
-import type { ProcessIdentity } from "../../../src/lib/processes.ts";
-import { BatchClaims } from "../../../src/store/batch-claims.ts";
-import type { Ledger } from "../../../src/store/ledger.ts";
-import type { OwnedTask } from "../../../src/store/owners.ts";
-import { formatLine } from "../../../src/store/task-file.ts";
+import type { Ledger, Owned } from "../../../src/store/ledger.ts";
+import { RowClaims } from "../../../src/store/row-claims.ts";
+import type { Intent } from "../../../src/task/intent.ts";
 import { accepts } from "../../support/batch-world.ts";
 import { png } from "../../support/images.ts";
 import { liveService } from "../../support/live-server.ts";
-import { EVENTS } from "../../support/records.ts";
+import { AT, INTENT } from "../../support/records.ts";
 import type { ServiceScript } from "../../support/scripted-server.ts";
 import { someProcesses } from "../../support/some-processes.ts";
 import { type TaskWorldOptions, taskWorld } from "../../support/task-world.ts";
 
 /** A run of one process, and another process's ledger of the same tasks. */
-export async function newRun(script: ServiceScript = {}, { service = {} }: TaskWorldOptions = {}) {
+export async function newRun(
+  script: ServiceScript = {},
+  options: TaskWorldOptions & Pick<GateDeps, "onOutage"> = {},
+) {
   const server = await liveService(png(), { submit: accepts, ...script });
   const processes = someProcesses(1, 2);
-  const world = await taskWorld(server.baseUrl, { processes: processes.as(1), service });
+  const world = await taskWorld(server.baseUrl, { ...options, processes: processes.as(1) });
   const other = await taskWorld(server.baseUrl, {
     processes: processes.as(2),
     stateFolder: world.stateFolder,
     output: world.output,
   });
   const { deps, clock } = world;
-  const claims = new BatchClaims(deps.ledger.folder, "0123456789abcdef", clock);
-  const admission = new Admission(deps.connection.provider, { clock, random: () => 0, onOutage: () => {} });
+  const claims = new RowClaims(deps.ledger.folder, "0123456789abcdef");
+  const gate = new Gate({ clock, random: () => 0, onOutage: options.onOutage });
   const run: BatchContext = {
     output: { folder: world.output, template: "{slug}.{ext}", overwrite: false },
     wait: { timeoutMs: 10_000, schedule: fixedSchedule(1000) },
     claims,
-    admission,
-    deps,
-    budget: null,
+    deps: { ...deps, gate, maxUnsent: Number.POSITIVE_INFINITY },
   };
   const ends: RowResult[] = [];
   const started: PlannedRow[] = [];
@@ -60,36 +57,39 @@ export async function newRun(script: ServiceScript = {}, { service = {} }: TaskW
 }
 
 /**
- * Claims a row's first attempt for a task that is not begun: its process was killed in between.
+ * Claims an attempt at a row for a task that is not begun: its process was killed in between.
  * @returns the task's id
  */
 export async function claimedOnly(
-  claims: BatchClaims,
+  claims: RowClaims,
   ledger: Ledger,
   row: Pick<PlannedRow, "key">,
-  owner: ProcessIdentity,
+  { attempt = 1, intent = INTENT }: { attempt?: number; intent?: Intent } = {},
 ): Promise<string> {
   const id = ledger.newId();
-  const open = path.join(ledger.folder, "open");
-  await mkdir(open, { recursive: true });
-  const draft = path.join(open, `${id}.jsonl.draft-0a1b2c3d`);
-  await writeFile(draft, formatLine({ ...EVENTS.intent, id, owner }));
-  expect(await claims.attempt(row.key, 1).take(draft)).toBe(true);
+  expect(await claims.claim(row.key, attempt, { id, intent, at: AT })).toBe(id);
   return id;
 }
 
-/** Another process begins a row, as the batch in it would. */
-export async function begunByOther(
-  { other, claims, run }: Awaited<ReturnType<typeof newRun>>,
-  row: PlannedRow,
-): Promise<OwnedTask> {
-  const id = await claims.claim(row.key, 1, other.deps.ledger.newId());
-  const destination = { kind: "folder", ...run.output } as const;
-  const task = await other.deps.ledger.beginAs(
-    id,
-    intentOf({ checked: row.checked, destination, wait: null }, other.deps),
-    null,
-  );
+/** Claims an attempt at a row, and begins its task. */
+export async function claimedTask(
+  claims: RowClaims,
+  ledger: Ledger,
+  row: Pick<PlannedRow, "key">,
+  { attempt = 1, intent = INTENT }: { attempt?: number; intent?: Intent } = {},
+): Promise<Owned> {
+  const id = await claimedOnly(claims, ledger, row, { attempt, intent });
+  const task = await ledger.begin(intent, { id, isShared: true, claim: claims.nameOf(row.key, attempt) });
   if (task === "taken") throw new Error("taken");
   return task;
+}
+
+/** Another process begins a row, as the batch in it would. */
+export function begunByOther(
+  { other, claims, run }: Awaited<ReturnType<typeof newRun>>,
+  row: PlannedRow,
+): Promise<Owned> {
+  const destination = { kind: "folder", ...run.output } as const;
+  const intent = intentOf({ checked: row.checked, destination, wait: null }, other.deps);
+  return claimedTask(claims, other.deps.ledger, row, { intent });
 }

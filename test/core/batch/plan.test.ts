@@ -2,44 +2,86 @@ import { appendFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import type { CheckedRow } from "../../../src/core/batch/batch-row.ts";
-import { planBatch } from "../../../src/core/batch/plan.ts";
-import { BatchClaims } from "../../../src/store/batch-claims.ts";
+import { planBatch, rowStateOf } from "../../../src/core/batch/plan.ts";
+import { RowClaims, recordRowBegun } from "../../../src/store/row-claims.ts";
 import type { Intent } from "../../../src/task/intent.ts";
-import type { TaskEvent } from "../../../src/task/task.ts";
-import { fakeClock } from "../../support/fake-clock.ts";
+import type { Line } from "../../../src/task/line.ts";
 import { finishTask } from "../../support/finish-task.ts";
 import { ledgerWorld, leftTask } from "../../support/ledger-world.ts";
-import { EVENTS, INTENT } from "../../support/records.ts";
-import { identity } from "../../support/some-processes.ts";
-import { claimedOnly } from "./batch-run.ts";
+import { INTENT, LINES, recordOf, WORK } from "../../support/records.ts";
+import { claimedOnly, claimedTask } from "./batch-run.ts";
 import { rowsOf } from "./some-rows.ts";
 
-const { accepted, completed, saved, failed, refused, not_sent, unknown } = EVENTS;
+const { started, waiting, accepted, completed, saved, failed, refused, not_sent, unknown, dismissed } = LINES;
+
+const ENDS: readonly Line["type"][] = ["refused", "not_sent", "failed", "saved", "dismissed"];
 
 async function newBatch() {
   const { ledger, as, processes, state } = await ledgerWorld(2, 3);
-  const claims = new BatchClaims(ledger.folder, "0123456789abcdef", fakeClock());
+  const claims = new RowClaims(ledger.folder, "0123456789abcdef");
   /** An attempt at a row that has come so far. */
   const attempt = async (
     row: CheckedRow | undefined,
     number: number,
     intent: Partial<Intent>,
-    ...events: TaskEvent[]
+    ...lines: Line[]
   ) => {
-    const id = await claims.claim(row?.key ?? "", number, ledger.newId());
-    const task = await ledger.beginAs(id, { ...INTENT, ...intent }, null);
-    if (task === "taken") throw new Error("taken");
-    for (const event of events) await task.file.record(event);
-    const last = events.at(-1)?.type ?? "";
-    await (["refused", "not_sent", "failed", "saved"].includes(last)
-      ? finishTask(ledger, task)
-      : task.release());
-    return { id, file: task.file.path };
+    const of = { attempt: number, intent: { ...INTENT, ...intent } };
+    const task = await claimedTask(claims, ledger, { key: row?.key ?? "" }, of);
+    for (const line of lines) await task.file.record(line);
+    if (ENDS.includes(lines.at(-1)?.type ?? "intent")) await finishTask(ledger, task);
+    else ledger.release(task, true);
+    return { id: task.task.id, file: task.file.path };
   };
   const plan = (rows: readonly CheckedRow[], resubmitUnknown = false, retryFailed = false) =>
     planBatch(rows, { claims, ledger, resubmitUnknown, retryFailed, countsKey: () => true });
   return { ledger, as, claims, attempt, plan, processes, state };
 }
+
+const heldBy = (isHeld: boolean) => ({ isHeld: () => isHeld });
+
+it.each([
+  ["never sent", [not_sent], "new"],
+  ["refused", [started, refused], "new"],
+  ["begun, and never submitted", [], "new"],
+  ["turned away with 429", [started, waiting], "new"],
+  ["sent, and its reply was lost", [started, unknown], "unknown"],
+  ["dismissed", [started, unknown, dismissed], "unknown"],
+  ["accepted", [started, accepted], "unfinished"],
+  ["completed and not saved", [started, accepted, completed], "unfinished"],
+  ["saved", [started, accepted, completed, saved], "saved"],
+  ["submitted and failed", [started, accepted, failed], "failed"],
+] as const)("a row whose task was %s stands as %j → %s", (_name, lines, state) => {
+  const entry = { file: "task.jsonl", kind: "task", task: recordOf(lines) } as const;
+  expect(rowStateOf(entry, heldBy(false))).toBe(state);
+});
+
+it.each([
+  ["begun, and not submitted yet", []],
+  ["turned away with 429", [started, waiting]],
+  ["sent", [started]],
+] as const)("a row whose task was %s is another process's while that lives: %j", (_name, lines) => {
+  const entry = { file: "task.jsonl", kind: "task", task: recordOf(lines) } as const;
+  expect(rowStateOf(entry, heldBy(true))).toBe("waiting");
+});
+
+it("a row whose task waits at a provider that keeps what was never sent is unfinished", () => {
+  const entry = { file: "task.jsonl", kind: "task", task: recordOf([], WORK) } as const;
+  expect(rowStateOf(entry, heldBy(false))).toBe("unfinished");
+});
+
+it("a row without a task is new", () => {
+  expect(rowStateOf(null, heldBy(false))).toBe("new");
+});
+
+it.each([
+  ["damaged", { file: "f", kind: "damaged", why: "its first line is not JSON" }],
+  ["of a newer release", { file: "f", kind: "newer", version: 9 }],
+  ["no task's at all", { file: "f", kind: "foreign" }],
+  ["never wholly written down", { file: "f", kind: "stub" }],
+] as const)("a row whose task's file is %s is unknown: it may have been charged", (_name, file) => {
+  expect(rowStateOf(file, heldBy(false))).toBe("unknown");
+});
 
 describe("a row whose prompt has blanks around it", () => {
   it("keeps the key of a release that did not cut them, and counts as no other row then", async () => {
@@ -76,7 +118,7 @@ describe("a batch's plan", () => {
     const { attempt, plan, ledger } = await newBatch();
     const rows = rowsOf("a fox");
     const bought = await leftTask(ledger, {}, accepted, completed, saved);
-    await attempt(rows[0], 1, {}, unknown, { ...EVENTS.dismissed, replacement: bought.record.id });
+    await attempt(rows[0], 1, {}, unknown, { ...LINES.dismissed, replacement: bought.task.id });
     for (const resubmitUnknown of [false, true])
       expect(await plan(rows, resubmitUnknown)).toMatchObject({
         rows: [{ state: "saved" }],
@@ -137,40 +179,38 @@ describe("a batch's plan", () => {
   it("submits what was only claimed: its process ended before it wrote down anything to send", async () => {
     const { claims, ledger, plan } = await newBatch();
     const rows = rowsOf("a fox");
-    const id = await claimedOnly(claims, ledger, rows[0] as CheckedRow, identity(1));
+    const id = await claimedOnly(claims, ledger, rows[0] as CheckedRow);
     expect((await plan(rows)).rows).toMatchObject([{ state: "new", attempts: [id] }]);
   });
 
   it("leaves to a running batch's budget what was not charged yet: its process may be about to submit it", async () => {
     const { claims, ledger, attempt, plan } = await newBatch();
     const rows = rowsOf("claimed", "turned away", "accepted");
-    await claimedOnly(claims, ledger, rows[0] as CheckedRow, identity(1));
-    await attempt(rows[1], 1, {}, EVENTS.rate_limited);
+    await claimedOnly(claims, ledger, rows[0] as CheckedRow);
+    await attempt(rows[1], 1, {}, started, waiting);
     await attempt(rows[2], 1, {}, accepted);
     const { claimed, charged } = await plan(rows);
     expect([...claimed]).toEqual([`${rows[2]?.key}.1`]);
     expect(charged.rows).toBe(1);
   });
 
-  it("uses the claims where finished tasks were removed from the ledger", async () => {
-    const { claims, ledger, plan, state } = await newBatch();
-    const rows = rowsOf("saved", "failed", "refused", "running", "replaced");
-    const begun = async (row: CheckedRow | undefined, ...events: TaskEvent[]) => {
-      const task = await ledger.beginAs(ledger.newId(), INTENT, claims.attempt(row?.key ?? "", 1));
-      if (task === "taken") throw new Error("taken");
-      for (const event of events) await task.file.record(event);
-      await finishTask(ledger, task);
-    };
-    await begun(rows[0], accepted, completed, saved);
-    await begun(rows[1], accepted, failed);
-    await begun(rows[2], refused);
-    await begun(rows[3], accepted);
-    await begun(rows[4], unknown, { ...EVENTS.dismissed, replacement: "20260131T120000000-0badcafe" });
-    await rm(path.join(state, "tasks", "done"), { recursive: true });
+  it("uses the claims where tasks were removed from the ledger", async () => {
+    const { attempt, claims, ledger, plan, state } = await newBatch();
+    const rows = rowsOf("saved", "failed", "refused", "replaced", "submitted", "only begun");
+    const replaced = { ...dismissed, replacement: "20260131T120000000-0badcafe" };
+    await attempt(rows[0], 1, {}, started, accepted, completed, saved);
+    await attempt(rows[1], 1, {}, started, accepted, failed);
+    await attempt(rows[2], 1, {}, started, refused);
+    await attempt(rows[3], 1, {}, started, unknown, replaced);
+    await attempt(rows[4], 1, {}, started, accepted);
+    await recordRowBegun(ledger.folder, claims.nameOf(rows[4]?.key ?? "", 1));
+    await attempt(rows[5], 1, {});
+    for (const folder of ["open", "done"]) await rm(path.join(state, "tasks", folder), { recursive: true });
     const planned = await plan(rows);
     const standings = planned.rows.toSorted((a, b) => a.row - b.row).map(({ state }) => state);
-    expect(standings).toEqual(["saved", "failed", "new", "unfinished", "unknown"]);
-    expect(planned.toSubmit.rows).toBe(1);
+    expect(standings).toEqual(["saved", "failed", "new", "unknown", "unknown", "new"]);
+    expect(planned.toSubmit.rows).toBe(2);
+    expect(planned.charged.rows).toBe(5);
   });
 
   it("leaves alone a row whose task's file cannot be read, and counts it as charged", async () => {
@@ -186,27 +226,67 @@ describe("a batch's plan", () => {
   });
 
   it("submits again at the user's request what is unknown, and not what a process is still at", async () => {
-    const { attempt, claims, ledger, as, plan, processes } = await newBatch();
-    const rows = rowsOf("lost", "under way", "of the dead");
-    await attempt(rows[0], 1, {}, unknown);
+    const { attempt, claims, as, plan, processes } = await newBatch();
+    const rows = rowsOf("lost", "in flight", "of the dead");
+    await attempt(rows[0], 1, {}, started, unknown);
     for (const [at, pid] of [
       [1, 2],
       [2, 3],
     ] as const) {
-      const id = await claims.claim(rows[at]?.key ?? "", 1, ledger.newId());
-      const task = await as(pid).beginAs(id, INTENT, null);
-      if (task === "taken") throw new Error("taken");
+      const task = await claimedTask(claims, as(pid), rows[at] as CheckedRow);
+      await task.file.record(started);
       task.file.close();
     }
     processes.die(3);
     const planned = await plan(rows, true);
     expect(planned.rows.map(({ state, resubmit }) => [state, resubmit !== null])).toEqual([
       ["unknown", true],
-      ["unknown", false],
+      ["waiting", false],
       ["unknown", true],
     ]);
     expect(planned.toSubmit.rows).toBe(2);
+    expect(planned.charged.rows).toBe(3);
     for (const { resubmit, attempts } of planned.rows) expect([null, attempts[0]]).toContain(resubmit);
+  });
+
+  it("counts a row that waits unsent among those to submit once its process has ended", async () => {
+    const { claims, as, plan, processes } = await newBatch();
+    const rows = rowsOf("a fox");
+    const task = await claimedTask(claims, as(2), rows[0] as CheckedRow);
+    for (const line of [started, waiting]) await task.file.record(line);
+    task.file.close();
+    expect(await plan(rows)).toMatchObject({ rows: [{ state: "waiting" }], toSubmit: { rows: 0 } });
+    processes.die(2);
+    expect(await plan(rows)).toMatchObject({
+      rows: [{ state: "new" }],
+      toSubmit: { rows: 1, credits: 2 },
+      charged: { rows: 0 },
+    });
+  });
+
+  it("does not take a task for lost that is begun while its row is read", async () => {
+    const { claims, ledger, plan } = await newBatch();
+    const rows = rowsOf("a fox");
+    const id = await claimedOnly(claims, ledger, rows[0] as CheckedRow);
+    const claim = claims.nameOf(rows[0]?.key ?? "", 1);
+    let reads = 0;
+    const read = async (wanted: string) => {
+      const entry = await ledger.read(wanted);
+      reads += 1;
+      if (reads > 1) return entry;
+      await ledger.begin(INTENT, { id, isShared: true, claim });
+      await recordRowBegun(ledger.folder, claim);
+      return entry;
+    };
+    const late = Object.assign(Object.create(ledger), {
+      read,
+      isHeld: () => true,
+      isOpen: () => true,
+      asItStands: async <Any>(task: Any) => task,
+    });
+    const deps = { claims, ledger: late, resubmitUnknown: false, retryFailed: false, countsKey: null };
+    expect((await planBatch(rows, deps)).rows).toMatchObject([{ state: "waiting" }]);
+    expect((await plan(rows)).rows).toMatchObject([{ state: "waiting" }]);
   });
 
   it("counts apart what was charged for rows that are not in it any more, where they count", async () => {

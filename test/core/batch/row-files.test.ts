@@ -9,10 +9,9 @@ import {
   prepareFolders,
 } from "../../../src/core/batch/row-files.ts";
 import { SaveFailedError } from "../../../src/core/errors.ts";
-import { BatchClaims } from "../../../src/store/batch-claims.ts";
-import { fakeClock } from "../../support/fake-clock.ts";
+import { RowClaims } from "../../../src/store/row-claims.ts";
 import { ledgerWorld, leftTask } from "../../support/ledger-world.ts";
-import { EVENTS } from "../../support/records.ts";
+import { AT, LINES } from "../../support/records.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { newRow, newRows } from "./some-rows.ts";
 
@@ -33,12 +32,12 @@ describe("a file that another process saves for a row just as the batch is plann
   it("blocks no other row", async () => {
     const { place } = await newPlace();
     const { ledger } = await ledgerWorld();
-    const claims = new BatchClaims(ledger.folder, "0123456789abcdef", fakeClock());
+    const claims = new RowClaims(ledger.folder, "0123456789abcdef");
     const rows = named("fox.png");
     const saveElsewhere = async (key: string) => {
-      const { accepted, completed, saved } = EVENTS;
-      const { record } = await leftTask(ledger, {}, accepted, completed, saved);
-      await claims.claim(key, 1, record.id);
+      const { started, accepted, completed, saved } = LINES;
+      const { task } = await leftTask(ledger, {}, started, accepted, completed, saved);
+      await claims.claim(key, 1, { id: task.id, intent: null, at: AT });
       await writeFile(path.join(place.folder, "fox.png"), "");
     };
     let loads = 0;

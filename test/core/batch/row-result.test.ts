@@ -5,7 +5,7 @@ import { reportOf } from "../../../src/core/engine/report.ts";
 import { CANCELLED } from "../../../src/core/engine/task-error.ts";
 import type { GenerationRequest } from "../../../src/task/request.ts";
 import type { SavedFile } from "../../../src/task/saved-file.ts";
-import { EVENTS, recordOf, WORK } from "../../support/records.ts";
+import { LINES, recordOf, WORK } from "../../support/records.ts";
 
 function image(width: number, height: number): SavedFile {
   return { path: "/out/1.png", url: "", mediaType: "image/png", bytes: 1, sha256: "", width, height };
@@ -64,7 +64,7 @@ describe("a warning that what came is not what was asked for", () => {
 });
 
 it("a row that was cancelled before it was sent is submitted again by the next run, as its hint says", () => {
-  const record = recordOf([{ ...EVENTS.not_sent, why: CANCELLED }], WORK);
+  const record = recordOf([{ ...LINES.not_sent, why: CANCELLED }], WORK);
   const { error, state } = resultOf({} as PlannedRow, reportOf(record), true);
   expect(state).toBe("new");
   expect(error?.hint).toBe("Nothing was charged. The next run of this batch submits it again.");

@@ -4,17 +4,20 @@ import { describe, expect, it } from "vitest";
 import { TransportError } from "../../../src/api/transport.ts";
 import type { PlannedRow } from "../../../src/core/batch/plan.ts";
 import type { RowResult } from "../../../src/core/batch/row-result.ts";
-import { runRow } from "../../../src/core/batch/run-rows.ts";
-import type { BatchContext } from "../../../src/core/batch/submit-row.ts";
-import { intentOf } from "../../../src/core/task/submit-and-finish.ts";
-import type { TaskEvent } from "../../../src/task/task.ts";
+import { type BatchContext, runRow } from "../../../src/core/batch/run-row.ts";
+import { dayCap } from "../../../src/core/limits/budget.ts";
+import type { OutageEvent } from "../../../src/core/limits/gate.ts";
+import type { FollowHow } from "../../../src/providers/provider.ts";
+import { recordRowBegun } from "../../../src/store/row-claims.ts";
+import type { Line } from "../../../src/task/line.ts";
 import { accepts } from "../../support/batch-world.ts";
 import { finishTask } from "../../support/finish-task.ts";
-import { EVENTS } from "../../support/records.ts";
+import { LINES } from "../../support/records.ts";
+import { drawn, scriptedProvider } from "../../support/scripted-provider.ts";
 import { failure, type ServiceScript } from "../../support/scripted-server.ts";
 import { completedAt, inTurn, replies, reset, stillRunning, taskIs } from "../../support/scripts.ts";
 import { begunByOther, claimedOnly, newRun } from "./batch-run.ts";
-import { newRow } from "./some-rows.ts";
+import { newRow, newRows } from "./some-rows.ts";
 
 /** A run, and a row of it that is new. */
 const newBatch = async (script?: ServiceScript) => ({ ...(await newRun(script)), row: newRow() });
@@ -46,13 +49,30 @@ describe("a row that is new", () => {
     expect(await claims.load()).toEqual(new Map([[row.key, row.attempts]]));
   });
 
-  it("is begun in the place of whoever claimed it and never did, who is told by a mark", async () => {
-    const { run, server, claims, other, processes, row } = await newBatch();
-    const id = await claimedOnly(claims, other.deps.ledger, row, processes.as(2).self);
-    expect(claims.attempt(row.key, 1).isShared()).toBe(false);
+  it("is begun under the id of a process that claimed it and never began it", async () => {
+    const { run, server, claims, other, row } = await newBatch();
+    const id = await claimedOnly(claims, other.deps.ledger, row);
     expect(await ended(row, run)).toMatchObject({ state: "saved", report: { ledgerId: id } });
-    expect(claims.attempt(row.key, 1).isShared()).toBe(true);
+    expect(row.attempts).toEqual([id]);
     expect(server.submits()).toHaveLength(1);
+  });
+
+  it("is of unknown outcome if its claim says that it was begun, and its task is nowhere", async () => {
+    const { run, server, claims, other, row } = await newBatch();
+    await claimedOnly(claims, other.deps.ledger, row);
+    await recordRowBegun(run.deps.ledger.folder, claims.nameOf(row.key, 1));
+    expect(await ended(row, run)).toMatchObject({ state: "unknown", isSubmitted: false });
+    expect(server.submits()).toEqual([]);
+    expect(await ended(resubmitted(row), run)).toMatchObject({ state: "saved" });
+  });
+
+  it("is begun once by two processes that find it claimed only", async () => {
+    const { run, server, claims, other, row } = await newBatch();
+    const id = await claimedOnly(claims, other.deps.ledger, row);
+    const rows = [again({ ...row, attempts: [id] }), again({ ...row, attempts: [id] })] as const;
+    const ends = await Promise.all([runRow(rows[0], run), runRow(rows[1], { ...run, deps: other.deps })]);
+    expect(server.submits()).toHaveLength(1);
+    expect(ends.some((end) => end !== "elsewhere" && end.state === "saved")).toBe(true);
   });
 
   it("is unknown, and not submitted again, where its claim was damaged, with its task in it", async () => {
@@ -101,7 +121,7 @@ describe("a row that is new", () => {
     const { run, server, claims, row } = await newBatch({ submit: inTurn(busy, accepts) });
     const end = await ended(row, run);
     expect(end).toMatchObject({ state: "failed", isSubmitted: true, report: { charged: "no" } });
-    expect(run.admission.stopped).toBeNull();
+    expect(run.deps.gate.stopped).toBeNull();
     expect(await ended(again(row), run)).toMatchObject({ state: "saved" });
     expect(server.submits()).toHaveLength(2);
     expect([...(await claims.load()).values()]).toMatchObject([{ length: 2 }]);
@@ -109,26 +129,41 @@ describe("a row that is new", () => {
 
   it("is not sent, rather than failed, where the day's limit comes between", async () => {
     const { run, server, row } = await newBatch();
-    const limited = { ...run, deps: { ...run.deps, dailyCredits: 1 } };
+    const caps = [dayCap({ ...run.deps, dailyCredits: 1 })];
+    const limited = { ...run, deps: { ...run.deps, caps } };
     expect(await ended(row, limited)).toMatchObject({
       state: "new",
       report: { charged: "no" },
       error: { type: "budget_exceeded" },
     });
-    expect(run.admission.stopped?.type).toBe("budget_exceeded");
+    expect(run.deps.gate.stopped?.type).toBe("budget_exceeded");
     expect(server.submits()).toEqual([]);
   });
 
-  it("is not sent where a signal ends the wait for a service that is down", async () => {
+  it("is not reported if a signal ends the wait for a service that is down: nothing was sent", async () => {
     const { run, world, row } = await newBatch();
     const { provider } = run.deps.connection;
-    const pass = await run.admission.admit(run.deps.signal);
-    pass?.release();
     provider.submit = async () => {
       world.interrupt();
       return { outcome: "not_sent", cause: new TransportError("refused", { sent: false }) };
     };
-    expect(await ended(row, run)).toMatchObject({ state: "new", error: { type: "interrupted" } });
+    await expect(runRow(row, run)).rejects.toMatchObject({ type: "interrupted" });
+    expect(await run.deps.ledger.read(row.attempts[0] ?? "")).toMatchObject({ task: { state: "not_sent" } });
+  });
+
+  it("says that it was not sent, and why, if the service stays down", async () => {
+    const { run, row } = await newBatch();
+    const { provider } = run.deps.connection;
+    provider.submit = async () => ({
+      outcome: "not_sent",
+      cause: new TransportError("no route", { sent: false, cause: new Error("EHOSTUNREACH") }),
+    });
+    const end = await ended(row, run);
+    expect(end).toMatchObject({ state: "new", report: null, error: { type: "network", charged: "no" } });
+    expect(end.error?.message).toMatch(/^This row was not sent\. .+/);
+    const claims = await run.claims.load();
+    expect(await ended(newRow("a hen"), run)).toMatchObject({ state: "new", report: null });
+    expect(await run.claims.load()).toEqual(claims);
   });
 
   it("reports where its images differ from what was asked", async () => {
@@ -232,9 +267,9 @@ describe("a row of unknown outcome", () => {
     const { run, row, world } = await lost();
     const entry = await world.deps.ledger.read(row.attempts[0] ?? "");
     if (entry?.kind !== "task") throw new Error("no task");
-    const owned = await world.deps.ledger.claim(entry.record);
+    const owned = await world.deps.ledger.take(entry.task);
     if (typeof owned === "string") throw new Error(owned);
-    await owned.file.record(EVENTS.dismissed);
+    await owned.file.record(LINES.dismissed);
     await finishTask(world.deps.ledger, owned);
     expect(await ended(again(row), run)).toMatchObject({
       state: "unknown",
@@ -243,21 +278,38 @@ describe("a row of unknown outcome", () => {
     expect(await ended(resubmitted(row), run)).toMatchObject({ state: "saved" });
   });
 
-  it("whose finished file has lost its last lines is left to the user", async () => {
-    const { run, world, other, processes, row } = await newBatch();
-    await ended(row, run);
-    processes.die(1);
-    const done = path.join(world.stateFolder, "tasks", "done");
+  /** A saved row whose finished file has lost its lines after the first few. */
+  async function cutOff(kept: number) {
+    const batch = await newBatch();
+    await ended(batch.row, batch.run);
+    batch.processes.die(1);
+    const done = path.join(batch.world.stateFolder, "tasks", "done");
     const names = await readdir(done, { recursive: true });
     const file = path.join(done, names.find((name) => name.endsWith(".jsonl")) ?? "");
     const lines = (await readFile(file, "utf8")).split("\n");
-    for (const kept of [1, 2, 3]) {
-      await writeFile(file, `${lines.slice(0, kept).join("\n")}\n`);
-      expect(await ended(again(row), { ...run, deps: other.deps })).toMatchObject({
-        state: "unknown",
-        error: { message: expect.stringContaining(file) },
-      });
-    }
+    await writeFile(file, `${lines.slice(0, kept).join("\n")}\n`);
+    return { ...batch, file, elsewhere: { ...batch.run, deps: batch.other.deps } };
+  }
+
+  it.each([1, 2, 3])(
+    "is none whose finished file keeps %i lines, and whose claim says its end",
+    async (kept) => {
+      const { row, elsewhere, server } = await cutOff(kept);
+      expect(await ended(again(row), elsewhere)).toMatchObject({ state: "saved", isSkipped: true });
+      expect(server.submits()).toHaveLength(1);
+    },
+  );
+
+  it.each([1, 3])("whose finished file keeps %i lines, and whose claim no end, is left", async (kept) => {
+    const { row, elsewhere, server, file, claims, run } = await cutOff(kept);
+    const claim = path.join(run.deps.ledger.folder, "batches", claims.nameOf(row.key, 1));
+    const [intent, begun] = (await readFile(claim, "utf8")).split("\n");
+    await writeFile(claim, `${intent}\n${begun}\n`);
+    expect(await ended(again(row), elsewhere)).toMatchObject({
+      state: "unknown",
+      error: { message: expect.stringContaining(file) },
+    });
+    expect(server.submits()).toHaveLength(1);
   });
 
   it("whose file is damaged is left to the user, even at the user's request", async () => {
@@ -278,9 +330,8 @@ describe("a row whose claim was damaged", () => {
     const batch = await newBatch();
     const { row } = batch;
     await ended(row, batch.run);
-    const claim = batch.claims.fileOf(row.key, 1);
-    // As it may be where there are no hard links: the task's own file is another.
-    await rm(claim);
+    const { folder } = batch.run.deps.ledger;
+    const claim = path.join(folder, "batches", batch.claims.nameOf(row.key, 1));
     await writeFile(claim, content);
     const attempts = (await batch.claims.load()).get(row.key) ?? [];
     return { ...batch, claim, row: { ...row, attempts } };
@@ -311,97 +362,111 @@ describe("a row whose claim was damaged", () => {
 });
 
 describe("a row whose task was removed from the ledger", () => {
-  it("is finished from its claim", async () => {
+  it("is unknown if it was submitted and not finished, and is submitted again at the user's request", async () => {
     const { run, server, world, row } = await newBatch({
       poll: inTurn(stillRunning, stillRunning, completedAt("/1.png")),
     });
     const hurried = { ...run, wait: { ...run.wait, timeoutMs: 1000 } };
     expect(await ended(row, hurried)).toMatchObject({ state: "unfinished" });
     await rm(path.join(world.stateFolder, "tasks", "open"), { recursive: true });
-    expect(await ended(again(row), run)).toMatchObject({ state: "saved", isSubmitted: false });
-    expect(server.submits()).toHaveLength(1);
-  });
-
-  it("is unknown where its claim is a mere copy, as without hard links", async () => {
-    const { run, row, claim, server } = await copied();
-    expect(await ended(again(row), run)).toMatchObject({
-      state: "unknown",
-      error: { message: expect.stringContaining(claim) },
-    });
+    const end = await ended(again(row), run);
+    expect(end).toMatchObject({ state: "unknown", isSubmitted: false });
+    expect(end.error?.message).toContain(run.claims.nameOf(row.key, 1));
     expect(server.submits()).toHaveLength(1);
     expect(await ended(resubmitted(row), run)).toMatchObject({ state: "saved" });
   });
 
-  /** A saved row whose claim knows nothing but what was to be sent. */
-  async function copied() {
-    const batch = await newBatch();
-    const { world, run, processes, row } = batch;
+  it("is saved if it was saved", async () => {
+    const { run, row, server, world } = await newBatch();
     await ended(row, run);
-    const claim = batch.claims.fileOf(row.key, 1);
-    const intent = (await readFile(claim, "utf8")).split("\n", 1)[0];
-    await rm(claim);
-    await writeFile(claim, `${intent}\n{"type":"copy"}\n`);
     await rm(path.join(world.stateFolder, "tasks", "done"), { recursive: true });
-    processes.die(1);
-    return { ...batch, claim };
-  }
+    expect(await ended(again(row), run)).toMatchObject({ state: "saved", isSkipped: true });
+    expect(server.submits()).toHaveLength(1);
+  });
 });
 
 describe("a row that was turned away with 429", () => {
   /** Another process has begun it, and recorded what came of it. */
-  async function turnedAway(...events: TaskEvent[]) {
+  async function turnedAway(...lines: Line[]) {
     const batch = await newBatch();
-    const { other, claims, run, row } = batch;
-    const spec = {
-      checked: row.checked,
-      destination: { kind: "folder", ...run.output },
-      wait: null,
-    } as const;
-    const claim = claims.attempt(row.key, 1);
-    const id = other.deps.ledger.newId();
-    const task = await other.deps.ledger.beginAs(id, intentOf(spec, other.deps), claim);
-    if (task === "taken") throw new Error("taken");
-    for (const event of events) await task.file.record(event);
+    const task = await begunByOther(batch, batch.row);
+    for (const line of lines) await task.file.record(line);
     task.file.close();
-    return { ...batch, row: { ...row, attempts: [id] } };
+    return { ...batch, row: { ...batch.row, attempts: [task.task.id] } };
   }
 
-  it("is held while its owner lives, who is to submit it again", async () => {
-    const { row, run, server } = await turnedAway(EVENTS.rate_limited);
+  const STARTED_AGAIN = { ...LINES.started, attempt: "1.1" };
+
+  it("is held while its process lives, which is to submit it again", async () => {
+    const { row, run, server } = await turnedAway(LINES.started, LINES.waiting);
     expect(await runRow(row, run)).toBe("elsewhere");
     expect(server.submits()).toEqual([]);
   });
 
-  it("is submitted once its owner is dead, whose attempt is put away as not sent", async () => {
-    const { row, run, server, processes } = await turnedAway(EVENTS.rate_limited);
+  it("is submitted under the same id once that process is dead", async () => {
+    const { row, run, server, processes } = await turnedAway(LINES.started, LINES.waiting);
     processes.die(2);
-    expect(await ended(row, run)).toMatchObject({ state: "saved", isSubmitted: true });
+    const [id] = row.attempts;
+    expect(await ended(row, run)).toMatchObject({
+      ...{ state: "saved", isSubmitted: true },
+      report: { ledgerId: id },
+    });
+    expect(row.attempts).toEqual([id]);
     expect(server.submits()).toHaveLength(1);
     expect(await run.deps.ledger.unfinished()).toEqual([]);
-    const entry = await run.deps.ledger.read(row.attempts[0] ?? "");
-    expect(entry).toMatchObject({ record: { state: { name: "not_sent" } } });
   });
 
-  it("is unknown where its owner died after the next attempt was recorded", async () => {
-    const { row, run, server, processes } = await turnedAway(EVENTS.rate_limited, EVENTS.submitting);
+  it("stays new if it is not sent then either", async () => {
+    const { row, run, server, processes } = await turnedAway(LINES.started, LINES.waiting);
+    processes.die(2);
+    const caps = [dayCap({ ...run.deps, dailyCredits: 1 })];
+    const end = await ended(row, { ...run, deps: { ...run.deps, caps } });
+    expect(end).toMatchObject({ state: "new", error: { type: "budget_exceeded" } });
+    expect(server.submits()).toEqual([]);
+    expect(await run.deps.ledger.unfinished()).toEqual([]);
+  });
+
+  it("is unknown where its process died after the next attempt was recorded", async () => {
+    const { row, run, server, processes } = await turnedAway(LINES.started, LINES.waiting, STARTED_AGAIN);
     processes.die(2);
     expect(await ended(row, run)).toMatchObject({ state: "unknown" });
     expect(server.submits()).toEqual([]);
   });
+});
 
-  it.each([
-    ["is submitted", [EVENTS.rate_limited], 1],
-    ["is unknown", [EVENTS.rate_limited, EVENTS.submitting], 0],
-  ])(
-    "%s by what its claim says, should its task be removed from the ledger",
-    async (_what, events, submits) => {
-      const { row, run, server, processes, world } = await turnedAway(...events);
-      processes.die(2);
-      await rm(path.join(world.stateFolder, "tasks", "open"), { recursive: true });
-      await ended(row, run);
-      expect(server.submits()).toHaveLength(submits);
+it("six free rows are saved when a service comes back after one failed request", async () => {
+  const provider = scriptedProvider(async (job, _how, number) =>
+    number === 1 ? { outcome: "not_sent", cause: new TransportError("down", { sent: false }) } : drawn(job),
+  );
+  const outages: boolean[] = [];
+  const onOutage = ({ down }: OutageEvent) => void outages.push(down);
+  const { go, ends } = await newRun({}, { provider, work: { isPaid: false }, onOutage });
+  await go(newRows(...Array.from({ length: 6 }, (_, at) => `fox ${at}`)), { concurrency: 6 });
+  expect(ends.map(({ state }) => state)).toEqual(Array(6).fill("saved"));
+  expect(outages).toEqual([true, false]);
+});
+
+it("a row passes on the progress of a job that its provider has accepted", async () => {
+  const provider = scriptedProvider(async () => ({ outcome: "accepted", taskId: "job-1" }));
+  const end = { status: "completed", urls: [], unread: { urls: [], files: [] } } as const;
+  let polls = 0;
+  const world = await newRun(
+    {},
+    {
+      provider: Object.assign(provider, {
+        poll: async () => ({
+          outcome: "state" as const,
+          task: polls++ < 2 ? { status: "running" as const } : end,
+        }),
+        follow: async (_id: string, { onProgress }: FollowHow) => {
+          onProgress(0.5);
+          return false;
+        },
+      }),
     },
   );
+  await world.go([newRow()]);
+  expect(world.world.events).toContainEqual(expect.objectContaining({ type: "progress", share: 0.5 }));
 });
 
 describe("a row that was submitted", () => {
@@ -423,17 +488,16 @@ describe("a row that was submitted", () => {
     const batch = await newBatch();
     const { row } = batch;
     const task = await begunByOther(batch, row);
-    await task.file.record(EVENTS.accepted);
-    await task.release();
-    batch.processes.die(2);
+    for (const line of [LINES.started, LINES.accepted]) await task.file.record(line);
+    batch.other.deps.ledger.release(task, true);
     const { deps } = batch.run;
     const identity = { ...deps.connection.identity, keyId: "fedcba9876543210" };
     const run = { ...batch.run, deps: { ...deps, connection: { ...deps.connection, identity } } };
-    expect(await ended({ ...row, attempts: [task.record.id] }, run)).toMatchObject({
+    expect(await ended({ ...row, attempts: [task.task.id] }, run)).toMatchObject({
       state: "unfinished",
       error: { charged: "yes", message: expect.stringContaining("another API key") },
     });
-    expect(run.admission.stopped).toBeNull();
+    expect(run.deps.gate.stopped).toBeNull();
     expect(batch.server.requests).toEqual([]);
   });
 
@@ -442,7 +506,7 @@ describe("a row that was submitted", () => {
     const { row } = batch;
     const task = await begunByOther(batch, row);
     expect(await runRow(row, batch.run)).toBe("elsewhere");
-    expect(row.attempts).toEqual([task.record.id]);
-    await task.release();
+    expect(row.attempts).toEqual([task.task.id]);
+    batch.other.deps.ledger.release(task, true);
   });
 });

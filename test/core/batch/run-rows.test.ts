@@ -1,10 +1,11 @@
 import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { ServiceError } from "../../../src/api/api-errors.ts";
 import type { PlannedRow } from "../../../src/core/batch/plan.ts";
 import { accepts } from "../../support/batch-world.ts";
 import { finishTask } from "../../support/finish-task.ts";
-import { EVENTS } from "../../support/records.ts";
+import { LINES } from "../../support/records.ts";
 import { failure } from "../../support/scripted-server.ts";
 import { completedAt, inTurn, late, replies, stillRunning } from "../../support/scripts.ts";
 import { begunByOther, claimedOnly, newRun } from "./batch-run.ts";
@@ -61,7 +62,12 @@ describe("running a batch's rows", () => {
 
   it("does not report a row that a signal stopped before anything of it was begun", async () => {
     const { go, ends, run, world } = await newRun();
-    run.admission.rateLimiter.slowDown(5000);
+    run.deps.gate.report(
+      { isProbe: false },
+      { outcome: "rate_limited", retryAfterMs: 5000, error: new ServiceError("busy") },
+      run.deps.signal,
+      "",
+    );
     run.deps.clock.sleep = async (_ms, signal) => {
       world.interrupt();
       signal?.throwIfAborted();
@@ -97,7 +103,7 @@ describe("running a batch's rows", () => {
     expect(states).toEqual(["failed", ...Array(6).fill("new"), "saved"]);
     for (const { error, state } of ends)
       expect(error?.type ?? state).toBe(state === "saved" ? "saved" : "insufficient_credits");
-    expect(run.admission.stopped?.type).toBe("insufficient_credits");
+    expect(run.deps.gate.stopped?.type).toBe("insufficient_credits");
     expect(server.submits()).toHaveLength(2);
   });
 });
@@ -111,7 +117,8 @@ describe("a row that another process is at work on", () => {
     let looks = 0;
     batch.run.deps.clock.sleep = async (ms, signal) => {
       if (ms === 300 && ++looks === 3) {
-        for (const event of [EVENTS.accepted, EVENTS.completed, EVENTS.saved]) await task.file.record(event);
+        for (const line of [LINES.started, LINES.accepted, LINES.completed, LINES.saved])
+          await task.file.record(line);
         await finishTask(batch.other.deps.ledger, task);
       }
       return sleep(ms, signal);
@@ -130,7 +137,8 @@ describe("a row that another process is at work on", () => {
     const batch = await newRun();
     const rows = foxes(1);
     const task = await begunByOther(batch, rows[0] as PlannedRow);
-    await task.file.record({ ...EVENTS.accepted, taskId: "task-of-the-other" });
+    await task.file.record(LINES.started);
+    await task.file.record({ ...LINES.accepted, taskId: "task-of-the-other" });
     const sleep = batch.world.clock.sleep;
     batch.run.deps.clock.sleep = (ms, signal) => {
       if (ms === 300) batch.processes.die(2);
@@ -141,14 +149,14 @@ describe("a row that another process is at work on", () => {
       { state: "saved", report: { taskId: "task-of-the-other" }, isSubmitted: false },
     ]);
     expect(batch.server.submits()).toEqual([]);
-    await task.release();
+    batch.other.deps.ledger.release(task, true);
   });
 
   it("is submitted where that one had only claimed it", async () => {
     const batch = await newRun();
     const [row] = foxes(1) as [PlannedRow];
-    const { claims, other, processes } = batch;
-    const id = await claimedOnly(claims, other.deps.ledger, row, processes.as(2).self);
+    const { claims, other } = batch;
+    const id = await claimedOnly(claims, other.deps.ledger, row);
     expect(await batch.go([{ ...row, attempts: [id] }])).toEqual([]);
     expect(batch.ends).toMatchObject([{ state: "saved", isSubmitted: true, report: { ledgerId: id } }]);
   });
@@ -157,7 +165,8 @@ describe("a row that another process is at work on", () => {
     const batch = await newRun();
     const [row] = foxes(1) as [PlannedRow];
     const task = await begunByOther(batch, row);
-    await task.file.record(EVENTS.refused);
+    await task.file.record(LINES.started);
+    await task.file.record(LINES.refused);
     await finishTask(batch.other.deps.ledger, task);
     expect(await batch.go([row])).toEqual([]);
     expect(batch.ends).toMatchObject([
@@ -175,7 +184,7 @@ describe("a row that another process is at work on", () => {
       { row: { row: 1 }, state: "waiting", error: { type: "pending", charged: "unknown" } },
     ]);
     expect(batch.server.submits()).toHaveLength(1);
-    await task.release();
+    batch.other.deps.ledger.release(task, true);
   });
 
   it("is not waited for any longer after a signal", async () => {
@@ -188,7 +197,7 @@ describe("a row that another process is at work on", () => {
     };
     expect(await batch.go(rows)).toEqual(rows);
     expect(batch.ends).toEqual([]);
-    await task.release();
+    batch.other.deps.ledger.release(task, true);
   });
 });
 

@@ -104,6 +104,25 @@ describe("an image that is fetched", () => {
   });
 });
 
+const GONE = response(410, "");
+
+describe("an image that is no longer there", () => {
+  it("has expired for good once a new URL does not work either", async () => {
+    const { outcome, asked } = await fetching({ answers: [GONE], fresh: ["/new.png", "/newer.png"] });
+    expect(outcome).toMatchObject({
+      type: "save_failed",
+      message: expect.stringContaining("its URL has expired, HTTP 410"),
+      hint: expect.stringContaining("another try would fail too"),
+    });
+    expect(asked()).toBe(1);
+  });
+
+  it("may still be had later where its provider did not answer with a new URL", async () => {
+    const { outcome } = await fetching({ answers: [GONE] });
+    expect(outcome).toMatchObject({ message: expect.stringContaining("has expired"), hint: null });
+  });
+});
+
 it("at most 16 images are downloaded at once, and the next begins when one has ended", async () => {
   const ends: (() => void)[] = [];
   let onArrival = () => {};

@@ -1,3 +1,4 @@
+import { deflateSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
 import { cpuTimeOf } from "../../support/cpu-time.ts";
 import { acceptedLengths, buildPng, inspect, pngChunk, pngHeader, pngSignature } from "./builders.ts";
@@ -92,6 +93,31 @@ describe("a PNG", () => {
       problem: "incomplete",
       detail: expect.stringMatching(/^PNG damaged at byte \d+$/),
     });
+  });
+
+  it.each([1, 7])("of 8 rows that holds %i is not whole, although every checksum is correct", (rows) => {
+    const data = pngChunk("IDAT", deflateSync(Buffer.alloc(rows * 10)));
+    const bytes = Buffer.concat([pngSignature, pngHeader(9, 8), data, end]);
+    expect(inspect(bytes)).toMatchObject({ problem: "incomplete" });
+  });
+
+  it("whose compressed pixels are cut short is not whole", () => {
+    const cut = deflateSync(Buffer.from(Array.from({ length: 80 }, (_, at) => (at * 37) % 256))).subarray(
+      0,
+      -30,
+    );
+    const bytes = Buffer.concat([pngSignature, pngHeader(9, 8), pngChunk("IDAT", cut), end]);
+    expect(inspect(bytes)).toMatchObject({ problem: "incomplete" });
+  });
+
+  it.each([
+    ["with more rows than its header says", 0, 90],
+    ["that is interlaced", 1, 8 * 9 + 15],
+  ])("%s is whole", (_what, interlaced, count) => {
+    const header = Buffer.from([0, 0, 0, 9, 0, 0, 0, 8, 8, 0, 0, 0, interlaced]);
+    const data = pngChunk("IDAT", deflateSync(Buffer.alloc(count)));
+    const bytes = Buffer.concat([pngSignature, pngChunk("IHDR", header), data, end]);
+    expect(inspect(bytes)).toMatchObject({ ok: true });
   });
 
   it("whose size was altered is damaged, since its checksum says so", () => {

@@ -1,20 +1,22 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
-import { systemClock } from "../../../src/lib/clock.ts";
+import type { Clock } from "../../../src/lib/clock.ts";
 import type { GeneratorOptions } from "../../../src/providers/generator-options.ts";
 import { openProvider } from "../../../src/providers/kinds.ts";
 import type { Job } from "../../../src/providers/provider.ts";
 import { type ComfyGraph, type ComfyOptions, comfyDouble } from "../../support/comfyui.ts";
+import { quickClock } from "../../support/quick-clock.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { ALONE, type JobParts, jobFor, OPTIONS, told } from "../job.ts";
 
 export interface WorldOptions extends ComfyOptions {
   graph?: ComfyGraph | string | Buffer;
   options?: Partial<GeneratorOptions>;
+  clock?: Clock;
 }
 
 /** A provider at a double of ComfyUI, with a workflow or without. */
-export async function comfyWorld({ graph, options = {}, ...comfy }: WorldOptions = {}) {
+export async function comfyWorld({ graph, options = {}, clock = quickClock, ...comfy }: WorldOptions = {}) {
   const double = await comfyDouble(comfy);
   const folder = await temporaryFolder();
   const file = path.join(folder, "fox.json");
@@ -28,7 +30,7 @@ export async function comfyWorld({ graph, options = {}, ...comfy }: WorldOptions
     openProvider(
       { kind: "comfyui", name: `comfyui:${double.url}`, url: double.url },
       { ...OPTIONS, workflow, ...options, ...overrides },
-      { env: {}, proxies: undefined, clock: systemClock, workflows: path.join(folder, "workflows") },
+      { env: {}, proxies: undefined, clock, workflows: path.join(folder, "workflows") },
     );
   const provider = await open();
   const job = async (parts: JobParts = {}): Promise<Job> => {

@@ -1,5 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { systemClock } from "../../../src/lib/clock.ts";
 import { workflow } from "../../support/comfyui.ts";
 import { PICTURE } from "../../support/images.ts";
 import { ALONE } from "../job.ts";
@@ -17,6 +18,16 @@ async function taken(options: WorldOptions = {}) {
     poll: () => world.provider.poll?.(taskId, undefined, ALONE.signal),
     cancel: () => world.provider.cancel?.(taskId, ALONE.signal),
   };
+}
+
+/** A clock that only the test moves. */
+function stoppedClock() {
+  let ms = 0;
+  const clock = { ...systemClock, monotonicMs: () => ms };
+  const pass = (more: number) => {
+    ms += more;
+  };
+  return { clock, pass };
 }
 
 const state = (task: object) => ({ outcome: "state", task });
@@ -43,6 +54,16 @@ describe("polling a job", () => {
     expect((await poll()) as unknown).toMatchObject(
       state({ urls: [/1/, /2/, /3/].map((n) => expect.stringMatching(n)) }),
     );
+  });
+
+  it("takes what a node has made that has no images, such as a video", async () => {
+    const { poll, double } = await taken();
+    double.release();
+    const id = double.submits[0]?.prompt_id ?? "";
+    const gifs = [{ filename: "fox.mp4", subfolder: "", type: "output", format: "video/h264-mp4" }];
+    const entry = { outputs: { "9": { text: ["a fox"], gifs } }, status: { status_str: "success" } };
+    double.instead.set("history", { [id]: entry });
+    expect(await poll()).toMatchObject(state({ urls: [expect.stringMatching(/filename=fox\.mp4/)] }));
   });
 
   it("takes an image that is kept before one that is only shown", async () => {
@@ -74,9 +95,20 @@ describe("polling a job", () => {
     );
   });
 
-  it("says that the server forgot a job", async () => {
-    const { poll, double } = await taken();
+  it("ends a job that the server has forgotten once it has said so for 30 s", async () => {
+    const { clock, pass } = stoppedClock();
+    const { poll, double } = await taken({ clock });
     double.restart();
+    expect(await poll()).toMatchObject({ outcome: "retry", isMissing: true });
+    pass(29_000);
+    expect(await poll()).toMatchObject({ outcome: "retry", isMissing: true });
+    // A server that did not answer meanwhile may have been loading its queue.
+    double.cuts = () => true;
+    expect(await poll()).toMatchObject({ outcome: "retry" });
+    double.cuts = () => false;
+    pass(29_000);
+    expect(await poll()).toMatchObject({ outcome: "retry", isMissing: true });
+    pass(30_000);
     expect(await poll()).toMatchObject(
       state({ status: "failed", why: expect.stringMatching(/no longer knows the job: it was restarted/) }),
     );

@@ -1,5 +1,6 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { jobIdOf } from "../../../src/providers/comfyui/job-id.ts";
 import { workflow } from "../../support/comfyui.ts";
@@ -176,7 +177,35 @@ describe("a job whose reply is lost", () => {
     expect(reply).toMatchObject({ outcome: "unknown", isAskable: true });
   });
 
-  it("is unknown where the server does not know it", async () => {
+  it("is found where it arrives late, behind a proxy that broke off", async () => {
+    const { submit, double } = await comfyWorld({ isHeld: true });
+    const queue = { queue_running: [], queue_pending: [] };
+    double.cuts = (_method, target) => {
+      if (target !== "/prompt") return false;
+      double.instead.set("queue", queue);
+      setTimeout(() => double.instead.delete("queue"), 500);
+      return true;
+    };
+    const { job, reply } = await submit({ model: "dream" });
+    expect(reply).toEqual({ outcome: "accepted", taskId: jobIdOf(job) });
+    expect(double.submits.length).toBe(1);
+  });
+
+  it("is looked for by a later process where this one is stopped before that is certain", async () => {
+    const { job, provider, double } = await comfyWorld();
+    double.cuts = (_method, target) => {
+      if (target === "/prompt") double.restart();
+      return target === "/prompt";
+    };
+    const stop = new AbortController();
+    const asked = provider.submit(await job({ model: "dream" }), { ...ALONE, signal: stop.signal });
+    while (!double.requests.some(({ target }) => target === "/prompt")) await sleep(5);
+    await sleep(100);
+    stop.abort(new Error("Ctrl-C"));
+    expect(await asked).toMatchObject({ outcome: "unknown", isAskable: true });
+  });
+
+  it("is unknown once the server has said for 30 s that it does not know it", async () => {
     const { submit, double } = await comfyWorld({ isHeld: true });
     double.cuts = (_method, target) => {
       if (target === "/prompt") double.restart();
@@ -227,5 +256,30 @@ describe("recovering a job whose process ended", () => {
       "KSampler",
     );
     expect(double.submits.length).toBe(1);
+  });
+});
+
+describe("numbers beyond 2^53", () => {
+  const LONG = "18446744073709551615";
+  const written = (graph: object) => JSON.stringify(graph).replaceAll(`"@${LONG}"`, LONG);
+
+  it("of a workflow are sent as they are written, and its copy has them too", async () => {
+    const graph = workflow();
+    Object.assign(graph["3"]?.inputs ?? {}, { limit: `@${LONG}` });
+    const { folder, double, submit } = await comfyWorld({ graph: written(graph) });
+    expect((await submit()).reply.outcome).toBe("accepted");
+    expect(double.requests.at(-1)?.body).toContain(`"limit":${LONG}`);
+    const [copy = ""] = await readdir(path.join(folder, "workflows"));
+    expect(await readFile(path.join(folder, "workflows", copy), "utf8")).toContain(`"limit":${LONG}`);
+  });
+
+  it("are a seed in its place, and one that a workflow has is found there", async () => {
+    const graph = workflow();
+    const text = written(graph).replace(/"(noise_)?seed":\d+/, (found) => found.replace(/\d+$/, LONG));
+    expect(text).toContain(LONG);
+    const { double, submit } = await comfyWorld({ graph: text });
+    expect((await submit({ fields: { seed: "18446744073709551614" } })).reply.outcome).toBe("accepted");
+    expect(double.requests.at(-1)?.body).toContain('seed":18446744073709551614');
+    expect(double.requests.at(-1)?.body).not.toContain(LONG);
   });
 });

@@ -5,6 +5,7 @@ import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { inspectFileAt } from "../../../src/lib/image/inspect.ts";
 import { identityOf } from "../../../src/lib/processes.ts";
+import type { GeneratorOptions } from "../../../src/providers/generator-options.ts";
 import { type Job, TimeLimitError } from "../../../src/providers/provider.ts";
 import { PICTURE } from "../../support/images.ts";
 import { liveServer } from "../../support/live-server.ts";
@@ -15,7 +16,7 @@ import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { ALONE, type JobParts, jobFor, opened, told } from "../job.ts";
 
 /** A command that runs a shell script, with what its arguments are. */
-async function script(body: string, args: string[] = ["{output}"]) {
+async function script(body: string, args: string[] = ["{output}"], options: Partial<GeneratorOptions> = {}) {
   const folder = await temporaryFolder();
   const file = path.join(folder, "paint");
   const picture = path.join(folder, "picture.png");
@@ -29,9 +30,14 @@ async function script(body: string, args: string[] = ["{output}"]) {
     IMGGEN_API_KEY: "sk-1",
     IMGGEN_HOME: "/x",
     openai_api_key: "sk-2",
+    FAL_KEY: "sk-2-fal",
+    REPLICATE_API_TOKEN: "sk-2-replicate",
+    BFL_API_KEY: "sk-2-bfl",
+    GEMINI_API_KEY: "sk-2-gemini",
+    GOOGLE_API_KEY: "sk-2-google",
   };
   const spec = { kind: "command", name: `command:${words.join(" ")}`, words } as const;
-  const generator = await opened(spec, {}, env, { clock: quickClock });
+  const generator = await opened(spec, options, env, { clock: quickClock });
   return {
     /** Submits a job. @returns what came of it, and its image's file */
     generate: async (overrides: JobParts = {}, how = ALONE) => {
@@ -86,11 +92,40 @@ it("gives each image a seed of its own, which is the same when it is made again"
   expect(first).toBeLessThan(2 ** 31);
 });
 
-it("hides keys and imggen's own settings from a command", async () => {
+it("hides every provider's key and imggen's own settings from a command", async () => {
   const { generate, log } = await script(`env > "$log"; ${COPY}`);
   await generate();
   expect(await log()).toContain("HOME=/home/ada");
   expect(await log()).not.toMatch(/^IMGGEN_|sk-[12]/im);
+});
+
+it("gives a command the variables of --generator-header", async () => {
+  const headers = { OPENAI_API_KEY: "sk-given" };
+  const { generate, log } = await script(`env > "$log"; ${COPY}`, undefined, { headers });
+  await generate();
+  expect(await log()).toMatch(/^OPENAI_API_KEY=sk-given$/m);
+  expect(await log()).not.toContain("sk-2");
+});
+
+it("says how a command is given a key that it lacks, and nothing of keys where it fails otherwise", async () => {
+  const flag = "--generator-header OPENAI_API_KEY=OPENAI_API_KEY";
+  const lacking = await script("echo 'OPENAI_API_KEY is not set' >&2; exit 1");
+  // Its variable is in lower case here, so the first one that is set is Replicate's.
+  expect((await lacking.generate()).hint).toContain(flag.replaceAll("OPENAI_API_KEY", "REPLICATE_API_TOKEN"));
+  expect((await (await script("echo 'no GPU' >&2; exit 1")).generate()).hint ?? "").not.toContain(
+    "--generator-header",
+  );
+});
+
+it("says that a prompt is too long for an argument, and which placeholder holds it", async () => {
+  const { generate } = await script(COPY, ["{output}", "{prompt}"]);
+  expect(await generate({ prompt: "fox ".repeat(35_000) })).toMatchObject({
+    what: "invalid_request",
+    message: "The prompt of 140 kB is too long for an argument.",
+    hint: expect.stringContaining("{promptFile}"),
+  });
+  const other = await script(COPY, ["{output}", "{promptFile}"]);
+  expect((await other.generate({ prompt: "fox ".repeat(35_000) })).reply).toEqual(MADE);
 });
 
 it("gives a command its reference images as files: copies, downloads and data: URLs", async () => {
@@ -418,3 +453,14 @@ function isRunning(pid: number): boolean {
     return false;
   }
 }
+
+it.each([true, false])("refuses an image of more than 100 MiB at once, paid: %s", async (isPaid) => {
+  const { generate } = await script(`${COPY}; truncate -s 101M "$1"`);
+  const { what, message, job, reply } = await generate({ isPaid });
+  expect({ what, message }).toEqual({
+    what: "unknown",
+    message: "the command's image is larger than 100 MiB",
+  });
+  // What was paid for is kept.
+  expect(reply).toMatchObject({ kept: isPaid ? scratchOf(job) : null });
+});

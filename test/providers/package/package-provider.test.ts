@@ -1,6 +1,6 @@
 import { mkdir, stat, truncate, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { PackageName } from "../../../src/providers/kinds.ts";
 import { installedPackage } from "../../../src/providers/package/load.ts";
 import { parseGeneratorSpec } from "../../../src/providers/spec.ts";
@@ -9,6 +9,7 @@ import { EXAMPLE, installExample } from "../../support/doubles/example.ts";
 import { PICTURE } from "../../support/images.ts";
 import { liveServer } from "../../support/live-server.ts";
 import { type Behaviour, json } from "../../support/scripted-server.ts";
+import { pause } from "../../support/scripts.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 import { ALONE, type JobParts, jobFor, opened, told } from "../job.ts";
 
@@ -20,12 +21,15 @@ function named(text: string): PackageName {
   return spec;
 }
 
-/** A package of one file, as it is installed. @returns the folder of settings */
-async function installed(code: string, version = "1.0.0"): Promise<string> {
+/** A package of one file, as it is installed. @param more of its package.json @returns the folder of settings */
+async function installed(code: string, more: object = {}): Promise<string> {
   const config = await temporaryFolder();
   const folder = path.join(config, "providers/node_modules/fox");
   await mkdir(folder, { recursive: true });
-  await writeFile(path.join(folder, "package.json"), JSON.stringify({ name: "fox", version }));
+  await writeFile(
+    path.join(folder, "package.json"),
+    JSON.stringify({ name: "fox", version: "1.0.0", ...more }),
+  );
   await writeFile(path.join(folder, "index.js"), code);
   return config;
 }
@@ -338,5 +342,120 @@ describe("a package", () => {
     const { provider } = await providerOf(double.spec, await installed(code));
     expect(await provider.poll?.("job-1", undefined, signal)).toMatchObject({ outcome: "refused" });
     expect(double.requests).toEqual([]);
+  });
+});
+
+describe("the code of a package", () => {
+  const MODULE = `export default { version: 1, title: "Fox", url: "http://localhost:1", create: () => ({}) };`;
+
+  it("may have exports for import alone, and a top-level await", async () => {
+    const code = `const { port } = await Promise.resolve({ port: 2 });\n${MODULE.replace(":1", ":2")}`;
+    const only = await installed(code, { type: "module", exports: { import: "./index.js" } });
+    expect(installedPackage(named("npm:fox"), only)).toMatchObject({ url: "http://localhost:2" });
+  });
+
+  it.each([
+    ["import left from 'left-of-fox';", { type: "module", exports: "./index.js" }],
+    ["require('left-of-fox');", {}],
+  ])("that lacks a dependency (%s) is refused with its name and how to install it", async (code, more) => {
+    const config = await installed(code, more);
+    expect(() => installedPackage(named("npm:fox"), config)).toThrow(
+      /cannot be loaded: Cannot find .*'left-of-fox'/,
+    );
+    try {
+      installedPackage(named("npm:fox"), config);
+    } catch (error) {
+      expect(error).toMatchObject({ hint: expect.stringContaining("npm install --prefix") });
+    }
+  });
+
+  it("may make objects of a class", async () => {
+    const code = `class Fox { #a = 1; check() { return "a" + this.#a; } }\n${HEAD}new Fox()) };`;
+    const { provider } = await providerOf("npm:fox", await installed(code));
+    expect(provider.check?.(await jobFor())).toBe("a1");
+  });
+
+  it("prints to standard error, whatever it prints to", async () => {
+    const code = `console.log("loaded"); ${HEAD}{ check() { process.stdout.write("checked\\n"); console.error("wrong"); } }) };`;
+    const written = { stdout: "", stderr: "" };
+    const spies = (["stdout", "stderr"] as const).map((name) =>
+      vi.spyOn(process[name], "write").mockImplementation((text) => {
+        written[name] += text;
+        return true;
+      }),
+    );
+    onTestFinished(() => spies.forEach((spy) => void spy.mockRestore()));
+    const { provider } = await providerOf("npm:fox", await installed(code));
+    provider.check?.(await jobFor());
+    await expect.poll(() => written.stderr).toMatch(/loaded[\s\S]*checked[\s\S]*wrong/);
+    expect(written.stdout).toBe("");
+  });
+});
+
+describe("a package that fails outside of its functions", () => {
+  const STRAY: [what: string, code: string, why: RegExp][] = [
+    [
+      "a rejection that nothing handles",
+      "Promise.reject(new Error('boom'))",
+      /package fox was stopped: .*: boom/,
+    ],
+    [
+      "a timer that throws",
+      "setTimeout(() => { throw new Error('boom'); })",
+      /package fox was stopped: .*: boom/,
+    ],
+    ["process.exit", "process.exit(7)", /package fox was stopped: it ended with exit code 7/],
+  ];
+  const functions = (at: string, stray: string) => {
+    const end = (name: string) =>
+      name === at ? `globalThis.count = 1; ${stray}; return new Promise(() => {});` : "";
+    return `${HEAD}{
+      request() { ${end("request")} return { path: "/jobs", body: {} }; },
+      read(reply) { ${end("read")} return { id: "job-1" }; },
+      poll() { ${end("poll")} return { status: "running" }; },
+    }) };`;
+  };
+
+  it.each(STRAY)(
+    "by %s while it makes a request has sent nothing, and is named",
+    async (_what, stray, why) => {
+      const double = await serviceDouble({ ...EXAMPLE, kind: "npm:fox" });
+      const { submit } = await providerOf(double.spec, await installed(functions("request", stray)));
+      expect(await submit()).toMatchObject({ what: "invalid_request", message: expect.stringMatching(why) });
+      expect(double.requests).toEqual([]);
+    },
+  );
+
+  it.each(STRAY)(
+    "by %s while it reads a paid reply: the outcome is unknown, and the reply kept",
+    async (_what, stray, why) => {
+      const double = await serviceDouble({ ...EXAMPLE, kind: "npm:fox" });
+      const { submit } = await providerOf(double.spec, await installed(functions("read", stray)));
+      const { job, reply } = await submit();
+      expect(reply).toMatchObject({
+        outcome: "unknown",
+        why: expect.stringMatching(why),
+        kept: path.join(job.folder, "reply"),
+      });
+    },
+  );
+
+  it.each(STRAY)("by %s in a poll is polled again, in a new thread", async (_what, stray, why) => {
+    const { provider, submit } = await providerOf("npm:fox", await installed(functions("poll", stray)));
+    for (let tries = 0; tries < 2; tries++)
+      expect(await provider.poll?.("job-1", undefined, signal)).toMatchObject({
+        outcome: "retry",
+        why: expect.stringMatching(why),
+      });
+    expect((await submit()).what).toBe("not_sent");
+  });
+
+  it("between two calls is loaded again for the next", async () => {
+    const code = functions("", "").replace("poll() {", "poll() { setTimeout(() => process.exit(3));");
+    const { provider } = await providerOf("npm:fox", await installed(code));
+    for (let tries = 0; tries < 3; tries++) {
+      expect(await provider.poll?.("job-1", undefined, signal)).toMatchObject({ outcome: "state" });
+      await pause(50);
+    }
   });
 });

@@ -36,7 +36,7 @@ export const FAL: ServiceForm = {
   error: (status, words, headers) => json({ detail: words }, status, headers),
   ends: {
     running: { poll: () => json({ status: "IN_PROGRESS" }) },
-    failed: { poll: COMPLETED, result: () => json({ detail: "out of memory" }, 500) },
+    failed: { poll: COMPLETED, result: () => json({ detail: [{ msg: "out of memory" }] }, 500) },
     moderated: {
       poll: COMPLETED,
       result: () =>

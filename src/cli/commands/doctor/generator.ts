@@ -18,11 +18,36 @@ export async function askGenerator(generator: OwnGenerator, session: Session): P
   const startMs = performance.now();
   const reply = await modelNames(generator, session).catch(asFailure);
   const elapsedMs = performance.now() - startMs;
+  const other = await otherKind(generator, reply, session);
   return {
-    service: () => checkReachable(generator, reply, elapsedMs),
+    service: () =>
+      other === null ? checkReachable(generator, reply, elapsedMs) : ofOtherKind(generator, other),
     key: () => checkKey(generator, reply),
     clock: () => null,
   };
+}
+
+/** The generator of another kind that answers at its address, where it does not answer as its own kind does. */
+async function otherKind({ spec }: OwnGenerator, reply: Reply, session: Session): Promise<string | null> {
+  const isAsExpected = Array.isArray(reply) || (reply instanceof ImggenError && UNHEARD.has(reply.type));
+  if (spec.kind === "command" || spec.kind === "npm" || isAsExpected) return null;
+  const { otherKindAt } = await import("../setup/find-generators.ts");
+  return otherKindAt(spec, session.context.signal, session);
+}
+
+/** Errors that say nothing of the kind of the server. */
+const UNHEARD: ReadonlySet<string> = new Set(["auth_required", "insufficient_credits"]);
+
+function ofOtherKind({ spec, options }: OwnGenerator, other: string): Finding {
+  const name = withoutQuery(spec.name);
+  return failed(
+    `${name} answers, but as ${other} does.`,
+    `To use it: imggen config set generator ${shellWord(other)}`,
+    {
+      generator: name,
+      paid: options.isPaid,
+    },
+  );
 }
 
 /** Whether the generator can be reached, and has the model that is set. */

@@ -6,7 +6,7 @@ import type { ImageOrigin } from "../../../core/engine/origin.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
 import { checkRequest } from "../../../models/check-request.ts";
-import { providerFields } from "../../../models/provider-fields.ts";
+import { jsonFields, providerFields } from "../../../models/provider-fields.ts";
 import { FLAG_LABELS } from "../../../models/rules/rule.ts";
 import { inputOf } from "../../../models/wire.ts";
 import { GENERATOR_KEY_ID, SANDBOX_SERVICE } from "../../../task/intent.ts";
@@ -90,8 +90,11 @@ function withFieldFlags(
   names: FieldNames,
   { settings }: Session,
 ): RequestInput {
-  const flag = settings.flag("field");
-  const changed = flag === undefined ? {} : providerFields(flag.label, flag.value);
+  const [plain, json] = [settings.flag("field"), settings.flag("fieldJson")];
+  const changed = {
+    ...(plain && providerFields(plain.label, plain.value)),
+    ...(json && jsonFields(json.label, json.value)),
+  };
   const fields = { ...merged.fields };
   const input: RequestInput = { ...merged };
   for (const name of ["seed", "negative"] as const) {

@@ -57,11 +57,6 @@ export const LOCAL_PORTS: readonly number[] = [
   ...new Set(LOCAL_KINDS.flatMap(({ local }) => local.ports)),
 ].sort((one, other) => one - other);
 
-/** The variables that hold the services' keys. */
-export const KEY_VARIABLES: readonly string[] = Object.values(KINDS).flatMap(
-  ({ keyVariables }) => keyVariables,
-);
-
 /**
  * Finds servers on ports of this machine, all at once. No key is sent. An invalid answer is no error.
  * @throws the signal's reason
@@ -95,6 +90,27 @@ async function serverAt(
   const needsModel = isOneOf && needsName;
   const model = loaded ?? (isOneOf && !needsName ? null : (models[0] ?? null));
   return { generator: spec.name, port, model, needsModel, models, paid: isPaidByDefault(spec) };
+}
+
+/**
+ * The generator that answers at a server's address as one of another kind does; null for none. No key is sent. Never throws.
+ * @param spec of the kind that was expected
+ */
+export async function otherKindAt(
+  { kind, url }: ServerSpec,
+  signal: AbortSignal,
+  session: AskingSession,
+): Promise<string | null> {
+  // A base path is the kind's own.
+  const { origin } = new URL(url);
+  const asked = await Promise.all(
+    LOCAL_KINDS.map(async ({ name, local }) => {
+      const spec = parseGeneratorSpec(`${name}:${name === kind ? url : origin}`, "The address") as ServerSpec;
+      return (await answers(spec, local, signal, session)) ? spec : null;
+    }),
+  );
+  if (asked.some((spec) => spec?.kind === kind)) return null;
+  return asked.findLast((spec) => spec !== null)?.name ?? null;
 }
 
 /** Whether a server answers as one of a kind does. Never throws. */

@@ -37,7 +37,8 @@ async function runSetup(session: Session): Promise<number> {
   const store = await session.settingsStore();
   // A damaged settings file is reported before anything is asked. The profile need not be there yet.
   const { baseUrl, generator: current = null } = await store.read();
-  const { findServers, findServices, KEY_VARIABLES, LOCAL_PORTS } = await import("./find-generators.ts");
+  const { findServers, findServices, LOCAL_PORTS } = await import("./find-generators.ts");
+  const { KEY_VARIABLES } = await import("../../../providers/kinds.ts");
   const { context, console, options } = session;
   const ports = context.localPorts ?? LOCAL_PORTS;
   const servers = await findServers(ports, context.signal, session);

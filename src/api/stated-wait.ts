@@ -1,0 +1,109 @@
+import { isJsonObject, jsonOrNull } from "../lib/json.ts";
+import type { ReplyHeaders } from "./transport.ts";
+
+/** A failed reply. `body` is absent if only its head was read. */
+interface TimedReply {
+  headers: ReplyHeaders;
+  body?: string | Buffer;
+}
+
+/** Enough for every error; longer replies are not searched. */
+const MAX_BODY_LENGTH = 256 * 1024;
+const MAX_DEPTH = 8;
+
+/**
+ * Returns the time after which a failed reply allows another request, in milliseconds; null if it names none. The one
+ * reader for all servers: `Retry-After` (seconds or a date), `retry-after-ms`, a field such as `{"retry_after": 20}`,
+ * Google's `RetryInfo`, and words such as "try again in 20s". The longest of them counts: a request before it would be
+ * refused again.
+ */
+export function statedWaitMs({ headers, body = "" }: TimedReply, nowMs: number): number | null {
+  const text = String(body).slice(0, MAX_BODY_LENGTH);
+  const inBody = [...fieldWaits(jsonOrNull(text), MAX_DEPTH), wordsWait(text)];
+  const waits = [headerWait(headers, nowMs), ...inBody].filter((ms) => ms !== null);
+  return waits.length === 0 ? null : Math.max(...waits);
+}
+
+function headerWait(headers: ReplyHeaders, nowMs: number): number | null {
+  // The same time as in Retry-After, unrounded.
+  const exact = firstOf(headers["retry-after-ms"]);
+  if (exact !== null && DECIMAL.test(exact)) return finite(Number(exact));
+  const text = firstOf(headers["retry-after"]);
+  if (text === null) return null;
+  return DECIMAL.test(text) ? finite(Number(text) * 1000) : dateWait(text, nowMs);
+}
+
+const DECIMAL = /^\d+(?:\.\d+)?$/;
+
+function firstOf(header: string | string[] | undefined): string | null {
+  return (Array.isArray(header) ? header[0] : header)?.trim() || null;
+}
+
+function dateWait(text: string, nowMs: number): number | null {
+  // Date.parse accepts almost any text ("-1" is a year); an HTTP date begins with a weekday.
+  if (!/^[a-z]{3,9},? /i.test(text)) return null;
+  const date = Date.parse(text);
+  return Number.isNaN(date) || date < nowMs ? null : date - nowMs;
+}
+
+/** Field names, in lower case and without separators, and the unit of a plain number in them, in milliseconds. */
+const FIELDS: ReadonlyMap<string, number> = new Map([
+  ["retryafter", 1000],
+  ["retryafterseconds", 1000],
+  ["retryafterms", 1],
+  ["retrydelay", 1000],
+]);
+
+function fieldWaits(value: unknown, depth: number): number[] {
+  if (depth === 0) return [];
+  if (Array.isArray(value)) return value.flatMap((each) => fieldWaits(each, depth - 1));
+  if (!isJsonObject(value)) return [];
+  return Object.entries(value).flatMap(([name, field]) => {
+    const unitMs = FIELDS.get(name.toLowerCase().replace(/[_-]/g, ""));
+    const ms = unitMs === undefined ? null : fieldWait(field, unitMs);
+    return ms === null ? fieldWaits(field, depth - 1) : [ms];
+  });
+}
+
+function fieldWait(field: unknown, unitMs: number): number | null {
+  if (typeof field === "number" && field >= 0) return finite(field * unitMs);
+  if (typeof field !== "string") return null;
+  return DECIMAL.test(field.trim()) ? finite(Number(field) * unitMs) : durationMs(field);
+}
+
+/** Units by their first letters: `ms` before `m`. */
+const UNITS_MS: readonly (readonly [RegExp, number])[] = [
+  [/^(?:ms|milli)/i, 1],
+  [/^s/i, 1000],
+  [/^m/i, 60_000],
+  [/^h/i, 3_600_000],
+  [/^d/i, 86_400_000],
+];
+const UNIT = "(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)";
+const PART = `\\d+(?:\\.\\d+)?\\s?${UNIT}(?![a-z])|\\d+(?:\\.\\d+)?${UNIT}(?=\\d)`;
+const DURATION = `(?:(?:${PART})(?:,? (?:and )?)?){1,4}`;
+/** "Try again in 20s", "retry after 26 seconds", "resets in ~9s", "wait 1m30s". */
+const WORDS = new RegExp(
+  `\\b(?:try(?:ing)? again|retry(?:ing)?|resets?|wait)(?: in| after| for| at least| about| another)* ~?(${DURATION})`,
+  "i",
+);
+
+function wordsWait(text: string): number | null {
+  const duration = WORDS.exec(text)?.[1];
+  return duration === undefined ? null : durationMs(duration);
+}
+
+/** The sum of a duration's parts, such as `1m30s`; null for another text. */
+function durationMs(text: string): number | null {
+  const parts = [...text.matchAll(/(\d+(?:\.\d+)?)\s?([a-z]+)/gi)];
+  const each = parts.map(([, amount, unit = ""]) => {
+    const unitMs = UNITS_MS.find(([pattern]) => pattern.test(unit))?.[1];
+    return unitMs === undefined ? Number.NaN : Number(amount) * unitMs;
+  });
+  const sum = each.reduce((total, ms) => total + ms, 0);
+  return each.length === 0 ? null : finite(sum);
+}
+
+function finite(ms: number): number | null {
+  return Number.isFinite(ms) ? Math.ceil(ms) : null;
+}

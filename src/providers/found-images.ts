@@ -1,0 +1,83 @@
+import { isJsonObject } from "../lib/json.ts";
+import type { Job } from "./provider.ts";
+
+/** Deeper levels are not read: a server may nest thousands. */
+const MAX_DEPTH = 8;
+const MAX_URL_LENGTH = 16_384;
+
+/** Fields that hold one image in base64, or its address. An object has one image, although several of them may hold it. */
+const IMAGE_FIELDS: readonly string[] = ["b64_json", "base64", "image_base64", "url"];
+
+/**
+ * Fields that are never a result: what the request held, the job's own addresses, smaller copies of an image, and words.
+ * An image of a request must not be saved in place of the one that was paid for.
+ */
+const NOT_RESULT =
+  /^(?:inputs?|request|params|parameters|arguments|.*prompt|urls|logs?|links?|metrics|timings|headers|web_?hook|errors?|details?|message|(?:input|reference|source|init|mask|control|original|thumb|thumbnail|preview|web_?hook)[_-].*|(?:thumb|thumbnail|preview)s?)$/i;
+/** A job's own addresses, beside its result. */
+const JOB_URL = /_ur[il]s?$/i;
+
+/**
+ * Finds the images in the part of a reply that is its result, at any depth: http(s) and `data:` URLs, and base64, which is
+ * returned as a `data:` URL. Each once, in their order.
+ */
+export function imagesIn(result: unknown): string[] {
+  return [...new Set(found(result, MAX_DEPTH))];
+}
+
+/** As `imagesIn`, for a job's whole reply, whose result has no field of its own. */
+export function imagesInReply(said: Readonly<Record<string, unknown>>): string[] {
+  return imagesIn(Object.fromEntries(Object.entries(said).filter(([name]) => !JOB_URL.test(name))));
+}
+
+function found(value: unknown, depth: number): string[] {
+  if (typeof value === "string") return isImage(value) ? [value] : imageInBase64(value);
+  if (depth === 0) return [];
+  if (Array.isArray(value)) return value.flatMap((each) => found(each, depth - 1));
+  // xAI's mark of an image that was refused.
+  if (!isJsonObject(value) || value.respect_moderation === false) return [];
+  const own = IMAGE_FIELDS.flatMap((name) => imageInField(name, value[name])).slice(0, 1);
+  const others = Object.entries(value).filter(
+    ([name, each]) => !NOT_RESULT.test(name) && !(typeof each === "string" && isOwnField(name, own)),
+  );
+  return [...own, ...others.flatMap(([, each]) => found(each, depth - 1))];
+}
+
+/** Whether a text beside an object's image is not searched: it is the same image in another form, or its name. */
+function isOwnField(name: string, own: readonly string[]): boolean {
+  return own.length > 0 || IMAGE_FIELDS.includes(name);
+}
+
+function imageInField(name: string, value: unknown): string[] {
+  if (typeof value !== "string" || value.trim() === "") return [];
+  if (isImage(value)) return [value];
+  // Base64 of any type, which its bytes tell. A URL that is none of the web's is no image.
+  return name !== "url" && /^[A-Za-z0-9+/_-]+=*\s*$/.test(value.slice(0, 100)) ? [asData(value)] : [];
+}
+
+function isImage(text: string): boolean {
+  return /^data:(?!text\/)/i.test(text) || (text.length <= MAX_URL_LENGTH && /^https?:\/\/\S+$/i.test(text));
+}
+
+/** The beginnings of PNG, JPEG, WebP, GIF and AVIF in base64. */
+const BASE64_IMAGE = /^(?:iVBORw0KGgo|\/9j\/|UklGR|R0lGOD|AAAA[A-Za-z0-9+/]{2}Z0eXBhdmlm)/;
+
+function imageInBase64(text: string): string[] {
+  return BASE64_IMAGE.test(text) ? [asData(text)] : [];
+}
+
+function asData(base64: string): string {
+  return `data:application/octet-stream;base64,${base64}`;
+}
+
+/** Every http(s) and `data:` URL in a request, which a reply may repeat. */
+export function urlsInRequest(value: unknown, depth = MAX_DEPTH): string[] {
+  if (typeof value === "string") return isImage(value) ? [value] : [];
+  if (depth === 0 || typeof value !== "object" || value === null) return [];
+  return Object.values(value).flatMap((each) => urlsInRequest(each, depth - 1));
+}
+
+/** Every URL that a job holds. */
+export function urlsInJob({ request, options, references }: Pick<Job, "request" | "options" | "references">) {
+  return new Set(urlsInRequest([request, options.fields, references]));
+}
