@@ -6,6 +6,7 @@ import type { Processes } from "../../../src/lib/processes.ts";
 import { MODELS } from "../../../src/models/matrix.ts";
 import type { Work } from "../../../src/task/intent.ts";
 import type { Line } from "../../../src/task/line.ts";
+import type { FakeClock } from "../../support/fake-clock.ts";
 import { finishTask } from "../../support/finish-task.ts";
 import { png } from "../../support/images.ts";
 import { liveService } from "../../support/live-server.ts";
@@ -35,6 +36,8 @@ export interface Left {
   agoMs?: number;
   /** Default: 2. */
   credits?: number | null;
+  /** Default: one whose waits take no time. */
+  clock?: FakeClock;
 }
 
 const ELSEWHERE: Processes = { self: identity(2, "elsewhere"), isAlive: () => true };
@@ -46,7 +49,12 @@ export async function leftWorld(left: Left = {}) {
   const processes = someProcesses(1, 2);
   const provider = work && scriptedProvider();
   const as = (which: Processes, more = {}) =>
-    taskWorld(server.baseUrl, { processes: which, ...(provider && { provider, work }), ...more });
+    taskWorld(server.baseUrl, {
+      processes: which,
+      ...(provider && { provider, work }),
+      ...(left.clock && { clock: left.clock }),
+      ...more,
+    });
   const before = await as(process === "elsewhere" ? ELSEWHERE : processes.as(2));
   const { stateFolder, output, clock, destination } = before;
   const images = work?.requests ?? 1;

@@ -1,11 +1,11 @@
 import { mkdir, readdir, readFile, rm, symlink, unlink, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { systemClock } from "../../../src/lib/clock.ts";
 import type { Destination } from "../../../src/task/intent.ts";
 import { png, sha256 } from "../../support/images.ts";
 import { AT, LINES } from "../../support/records.ts";
 import { refuseReleases } from "../../support/refused-release.ts";
-import { pause } from "../../support/scripts.ts";
 import { DAY_MS, type Left, leftWorld, REQUEST } from "../engine/again-world.ts";
 
 const { accepted, completed, failed, unknown, refused, started } = LINES;
@@ -196,13 +196,10 @@ describe("generate --reuse", () => {
       work: {},
       lines: [refused],
       isFinished: true,
+      clock: { ...systemClock, waits: [], advance: () => {} },
     });
     const { deps } = await as(processes.as(1), { stateFolder, output, clock });
-    // Each looks again and again while the other is at work.
-    const sleep = clock.sleep.bind(clock);
-    clock.sleep = (ms, signal) => pause(1).then(() => sleep(ms, signal));
-    const wait = { timeoutMs: 600_000, schedule: null };
-    const reports = await Promise.all([run({ reuse: true, wait }), run({ reuse: true, wait }, deps)]);
+    const reports = await Promise.all([run({ reuse: true }), run({ reuse: true }, deps)]);
     for (const report of reports) expect(report).toMatchObject({ state: "saved", error: null });
     expect(jobs()).toBe(1);
     expect(await readdir(output)).toEqual(["a-fox.png"]);
