@@ -151,6 +151,9 @@ function sourcesOf(
     const [first, ...more] = urls.map((url, at) => atProvider(url, at, attempt.accepted?.id, provider));
     further.push(...more);
     if (first !== undefined) return first;
+    // A task that was ended has its files, and no longer the replies.
+    const isSaved = task.files[request] && !ledger.work.isKept(task.id, request, attempt.name);
+    if (isSaved) return { kind: "none" };
     const job = jobOf(task, request, attempt.name, ledger.work);
     return { kind: "here", request, read: async () => (await provider.images?.(job)) ?? [] };
   });

@@ -238,3 +238,31 @@ it("a task whose second image waits after a 429 is left alone while its process 
   expect(await generating).toMatchObject({ state: "saved", files: [{ width: 8 }, { width: 9 }] });
   expect(provider.jobs.map(({ index }) => index)).toEqual([0, 1, 1]);
 });
+
+it("an image whose request was dismissed with the others saved is saved in its place, if its reply comes after all", async () => {
+  const late = delayed(async () => ({ outcome: "accepted", taskId: "theirs" }));
+  const answer: Answer = (job, how, number) => (job.index === 1 ? late.answer(job, how, number) : drawn(job));
+  const { generate, resume, dismiss, two, provider, one, stop } = await twoProcesses({
+    answer,
+    work: { requests: 3 },
+  });
+  const server = await liveService(png(1));
+  const task = { status: "completed", urls: [`${server.origin}/files/1.png`] };
+  const generating = generate();
+  await provider.sent(2);
+  stop();
+  // The third is sent by process 2.
+  expect(await resume(two)).toMatchObject({ state: "completed", files: [{ width: 8 }, { width: 10 }] });
+  expect(await dismiss()).toMatchObject({ state: "saved" });
+  expect(linesIn(one).folder).toBe("done");
+  late.send();
+  Object.assign(provider, { poll: async () => ({ outcome: "state", task }) });
+  expect(await generating).toMatchObject({ error: { type: "pending" } });
+  expect(linesIn(one).folder).toBe("open");
+  expect(await resume(two)).toMatchObject({
+    state: "saved",
+    error: null,
+    files: [{ width: 8 }, { width: 9 }, { width: 10 }],
+  });
+  expect(provider.jobs.map(({ index }) => index)).toEqual([0, 1, 2]);
+});
