@@ -1,6 +1,7 @@
 import { createServer } from "node:net";
 import path from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { AuthRequiredError } from "../../../src/api/api-errors.ts";
 import { submitNew } from "../../../src/core/engine/begin.ts";
 import type { TaskProgressEvent } from "../../../src/core/engine/events.ts";
 import { HeldTask } from "../../../src/core/engine/held.ts";
@@ -287,6 +288,18 @@ describe("a request whose turn at its provider is another's", () => {
     await turn.release();
     expect(await running).toMatchObject({ state: "saved", error: null });
     expect(provider.jobs).toHaveLength(1);
+  });
+
+  it("is not sent if the account is refused meanwhile", async () => {
+    const { deps, provider, running, turn, stateFolder } = await waitingForTurn();
+    deps.gate.stop(new AuthRequiredError("No key is set."));
+    await turn.release();
+    expect(await running).toMatchObject({
+      state: "not_sent",
+      charged: "no",
+      error: { type: "auth_required" },
+    });
+    expect([linesIn({ stateFolder }).types, provider.jobs]).toEqual([["intent", "not_sent"], []]);
   });
 
   it("was not sent if it is given up before that", async () => {

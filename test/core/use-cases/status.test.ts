@@ -267,6 +267,16 @@ describe("a status that saves, of a task that an ended process has left", () => 
     expect(linesIn({ stateFolder })).toEqual({ folder: "open", types: ["intent", "started"] });
   });
 
+  it("recovers none of its requests that were sent, paid or free, while it saves the image of another", async () => {
+    for (const isPaid of [true, false]) {
+      const lines = [first, ofFirst.made, { ...started, request: 1, attempt: "1.1" }];
+      const { report, provider, recover, output } = await saving(lines, { ...two, isPaid });
+      expect(report.files).toMatchObject([{ width: 8 }]);
+      expect(await readdir(output)).toEqual(["a-fox.png"]);
+      expect([recover.mock.calls, provider.jobs]).toEqual([[], []]);
+    }
+  });
+
   it("says that a free one is running while its provider still works on it", async () => {
     const world = await workWorld({ work: { isPaid: false } });
     Object.assign(world.provider, { isAtWork: async () => true });
