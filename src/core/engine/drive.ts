@@ -7,7 +7,7 @@ import { POLICY } from "../limits/policy.ts";
 import type { WaitResult, WaitSettings } from "../polling/wait.ts";
 import type { TaskDeps } from "./deps.ts";
 import { AnsweredError, InheritedError, InterruptedError, interruptedError, PendingError, TakenOverError } from "../errors.ts";
-import { type AcceptedJob, acceptedJobs, followJob } from "./follow.ts";
+import { type AcceptedJob, acceptedJobs, followJob, openJobs } from "./follow.ts";
 import type { HeldTask } from "./held.ts";
 import { recoverRequests } from "./recover.ts";
 import { factsOf, reportOf, type TaskReport } from "./report.ts";
@@ -54,8 +54,6 @@ class Drive {
   readonly #goal: Goal;
   readonly #deps: TaskDeps;
   readonly #warnings: Set<string>;
-  /** Requests whose images an earlier run has recorded as made. */
-  readonly #recordedBefore: ReadonlySet<number>;
   /** Aborts the waits of a task that another process has taken over. */
   readonly #lost = new AbortController();
   readonly #following: Promise<ImggenError | null>[] = [];
@@ -66,9 +64,6 @@ class Drive {
   constructor(held: HeldTask, goal: Goal, warnings: readonly string[], deps: TaskDeps) {
     this.#held = held;
     this.#goal = goal;
-    this.#recordedBefore = new Set(
-      held.task.requests.flatMap(({ state }, at) => (state === "completed" ? [at] : [])),
-    );
     this.#warnings = new Set([...warnings, ...otherPackage(held.task, deps)]);
     this.#deps = { ...deps, signal: AbortSignal.any([deps.signal, this.#lost.signal]) };
   }
@@ -90,7 +85,8 @@ class Drive {
   async #run(): Promise<TaskReport> {
     const { sends, first } = this.#goal;
     const unrecovered = sends && !first ? await recoverRequests(this.#held, this.#deps) : null;
-    for (const job of acceptedJobs(this.#task)) this.#follow(job);
+    const jobs = this.#goal.isContinued ? openJobs(this.#task) : acceptedJobs(this.#task);
+    for (const job of jobs) this.#follow(job);
     this.#saveEarly();
     const unsent = unrecovered ?? (await this.#send());
     if (unsent instanceof TakenOverError) this.#lost.abort(unsent);
@@ -186,7 +182,6 @@ class Drive {
       replacesNewer: isContinued && destination !== null && !keepsNewer,
       isContinued,
       isOtherPlace: destination !== null && !isSamePlace(destination, own),
-      recordedBefore: this.#recordedBefore,
     };
   }
 
@@ -204,6 +199,8 @@ class Drive {
       if (this.#held.isLost) return this.#abandoned(await this.#held.takenOver());
       await this.#save(true);
     }
+    // Its new holder removes the drafts of the old one.
+    if (this.#saveFailure !== null && this.#held.isLost) return this.#abandoned(await this.#held.takenOver());
     await this.#held.leave();
     const { task } = this.#held;
     const unwritten = isAwaited ? null : this.#held.unwritten;

@@ -6,7 +6,15 @@ import { isRowEnded, recordRowBegun } from "../../store/row-claims.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
 import { mayUseReserve } from "../../store/task-file.ts";
 import type { Line } from "../../task/line.ts";
-import { chargedOf, STATES, type Task, type TaskState, taskIdOf, withLine } from "../../task/task.ts";
+import {
+  chargedOf,
+  isResumable,
+  STATES,
+  type Task,
+  type TaskState,
+  taskIdOf,
+  withLine,
+} from "../../task/task.ts";
 import { describeWorker, TakenOverError } from "../errors.ts";
 
 const NOT_SUBMITTED = "The request was not submitted again. Free some space or fix the folder's permissions.";
@@ -81,17 +89,10 @@ export class HeldTask {
     // On a full disk, a line that may not use the reserve would block those that may. Their order does not matter.
     this.#unwritten = [...this.#unwritten, line].sort((a, b) => rank(a) - rank(b));
     const isWritten = await this.#catchUp();
-    if (line.type === "accepted" || line.type === "completed") await this.#openAgain();
+    // Whether the task is lost by now is not known yet: another process may have taken it over since the submit.
+    if (isResumable(this.#task.state))
+      await this.#ledger.reopenAnswered(this.#task.id).catch((error: unknown) => this.#warn(error));
     return isWritten;
-  }
-
-  /** Another process may have ended a task of unknown outcome whose reply has come after all. */
-  async #openAgain(): Promise<void> {
-    try {
-      if (!this.#ledger.isOpen(this.#task.id)) await this.#ledger.reopen(this.#task.id);
-    } catch (error) {
-      this.#warn(error);
-    }
   }
 
   /**

@@ -10,9 +10,7 @@ import type { ImageSource } from "../images/image-source.ts";
 import { remarksOn } from "../images/remarks.ts";
 import { MOST_IMAGES, saveImages } from "../images/save-images.ts";
 import type { SaveResult, SaveSpec, SidecarFacts } from "../images/save-spec.ts";
-import { pollOnce } from "../polling/wait.ts";
 import type { TaskDeps } from "./deps.ts";
-import { knownJobs } from "./follow.ts";
 import { interruptedError } from "../errors.ts";
 import type { HeldTask } from "./held.ts";
 import { jobOf } from "./jobs.ts";
@@ -27,12 +25,10 @@ export interface SaveGoal {
   isContinued: boolean;
   /** Whether images that were saved before elsewhere are wanted in this destination too. */
   isOtherPlace: boolean;
-  /** Requests, from 0, whose URLs an earlier run has recorded: they may have expired. */
-  recordedBefore: ReadonlySet<number>;
 }
 
 /** Images to be saved, and what is known of their task. */
-interface SavingSpec extends Omit<SaveGoal, "isContinued" | "isOtherPlace" | "recordedBefore"> {
+interface SavingSpec extends Omit<SaveGoal, "isContinued" | "isOtherPlace"> {
   taskId: string;
   /** Ledger id of the task if this process holds it, else null. */
   heldTask: string | null;
@@ -95,7 +91,7 @@ export async function saveMade(
       request: task.intent.request,
       facts: sidecarFacts(report, deps),
       sinceMs: Date.parse(task.submittedAt),
-      sources: sourcesOf(task, isLast, await freshUrls(task, goal, deps), deps),
+      sources: sourcesOf(task, isLast, deps),
       // If another place was named, all of it is wanted there.
       saved: goal.isOtherPlace ? [] : task.files,
       copies: [],
@@ -135,20 +131,14 @@ async function recordFiles(
  * The source of each image of a task: one for each request, in order, then the other images that they have made.
  * @param withFurther whether these are wanted too: their places are known only once no other request is to come
  */
-function sourcesOf(
-  task: Task,
-  withFurther: boolean,
-  fresh: ReadonlyMap<number, readonly string[]>,
-  { connection, ledger }: TaskDeps,
-): ImageSource[] {
+function sourcesOf(task: Task, withFurther: boolean, { connection, ledger }: TaskDeps): ImageSource[] {
   const { provider } = connection;
   const further: ImageSource[] = [];
   const sources = task.requests.map((each, request): ImageSource => {
     const made = answerOf(each, "completed");
     if (made === null || each.attempt === null) return { kind: "none" };
     const { attempt } = each;
-    const urls = fresh.get(request) ?? made.urls;
-    const [first, ...more] = urls.map((url, at) => atProvider(url, at, attempt.accepted?.id, provider));
+    const [first, ...more] = made.urls.map((url, at) => atProvider(url, at, attempt.accepted?.id, provider));
     further.push(...more);
     if (first !== undefined) return first;
     // A task that was ended has its files, and no longer the replies.
@@ -158,24 +148,6 @@ function sourcesOf(
     return { kind: "here", request, read: async () => (await provider.images?.(job)) ?? [] };
   });
   return withFurther ? [...sources, ...further] : sources;
-}
-
-/** The URLs of images that an earlier run has not saved, as their provider says them now. */
-async function freshUrls(
-  task: Task,
-  { recordedBefore, isOtherPlace }: SaveGoal,
-  deps: TaskDeps,
-): Promise<Map<number, readonly string[]>> {
-  const fresh = new Map<number, readonly string[]>();
-  if (!deps.connection.provider.poll) return fresh;
-  for (const { id, request } of knownJobs(task)) {
-    const isSaved = task.files[request] && !isOtherPlace;
-    if (!recordedBefore.has(request) || isSaved || deps.signal.aborted) continue;
-    const reply = await pollOnce(id, undefined, deps);
-    if (reply.outcome !== "state" || reply.task.status !== "completed" || "unread" in reply.task) continue;
-    if (reply.task.urls.length > 0) fresh.set(request, reply.task.urls);
-  }
-  return fresh;
 }
 
 /** An image of a job at its provider's URL. @param at which of those that it has made, from 0 */
