@@ -1,7 +1,7 @@
 import type { ImggenError } from "../lib/error-types.ts";
+import type { WorkOptions } from "../task/intent.ts";
 import type { Usage } from "../task/line.ts";
 import type { GenerationRequest } from "../task/request.ts";
-import type { WorkOptions } from "../task/intent.ts";
 
 /** What one request to a provider is made from. */
 export interface Job {

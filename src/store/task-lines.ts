@@ -123,7 +123,7 @@ const LINES: { [Type in LineType]: Fields<Omit<Line<Type>, "type">> } = {
   },
   dismissed: { at: text, why: text, replacement: textOrNull },
   partly_saved: { at: text, files: z.array(z.nullable(savedFile)) },
-  saved: { at: text, files: z.array(savedFile) },
+  saved: { at: text, files: z.array(z.nullable(savedFile)) },
 };
 
 const SCHEMAS = new Map(

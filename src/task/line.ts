@@ -48,9 +48,10 @@ interface Facts {
   failed: { errorCode: string | null; why?: string; charged?: "no" } & OfAttempt;
   /** The user has stopped tracking what is unknown. `replacement`: the task that was submitted in its place. */
   dismissed: { why: string; replacement: string | null };
-  /** One entry per image; null for an image that is missing. */
+  /** One entry per image, those of the requests first; null for an image that is missing. */
   partly_saved: { files: (SavedFile | null)[] };
-  saved: { files: SavedFile[] };
+  /** As of `partly_saved`; null for an image that is not to come. */
+  saved: { files: (SavedFile | null)[] };
 }
 
 export type LineType = keyof Facts;

@@ -258,7 +258,8 @@ function stated(bare: Bare, isPaid: boolean): RequestState {
 function derived(task: Task): Task {
   const { requests, isSaved } = task;
   const state = ORDER.find((each) => requests.some((request) => request.state === each)) ?? "waiting";
-  const isWhole = isSaved && !isPending(state) && state !== "unknown" && requests.some(isMade);
+  const isWhole =
+    isSaved && !isPending(state) && state !== "unknown" && requests.some(isMade) && !isUnsaved(task);
   return { ...task, state: isWhole ? "saved" : state };
 }
 
@@ -397,9 +398,11 @@ export function isUnsaved({
   requests,
   isSaved,
 }: Pick<Task, "files" | "requests" | "isSaved">): boolean {
+  // The reply to a request that was given up may have come after the others were saved.
+  if (isSaved) return requests.some(({ state }, at) => state === "completed" && files[at] === null);
   const count = Math.max(files.length, requests.length);
   const isToCome = (at: number) => (requests[at]?.state ?? "completed") === "completed";
-  return !isSaved && Array.from({ length: count }, (_, at) => at).some((at) => !files[at] && isToCome(at));
+  return Array.from({ length: count }, (_, at) => at).some((at) => !files[at] && isToCome(at));
 }
 
 /** Whether a task is one that was asked for and neither refused nor left unsent, so that the history has it. */

@@ -189,7 +189,9 @@ it.each(MOMENTS.filter(([, { twice }]) => twice))(
     const exit = expect.toBeOneOf([130, "SIGINT"]);
     expect(await world.aftermath(run)).toMatchObject({ exit, type: "interrupted" });
     for (const name of await world.files())
-      expect(name).toMatch(/\.png$|^\.imggen-name-[0-9a-f]+\..*|^\.\d{8}T\d{9}-[0-9a-f]{8}\.[0-9a-f]{8}( |$)/);
+      expect(name).toMatch(
+        /\.png$|^\.imggen-name-[0-9a-f]+\..*|^\.\d{8}T\d{9}-[0-9a-f]{8}\.[0-9a-f]{8}( |$)/,
+      );
     await expectResumed(world, resumed);
   },
 );

@@ -6,7 +6,15 @@ import { isRowEnded, recordRowBegun } from "../../store/row-claims.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
 import { mayUseReserve } from "../../store/task-file.ts";
 import type { Line } from "../../task/line.ts";
-import { chargedOf, isResumable, STATES, type Task, type TaskState, taskIdOf, withLine } from "../../task/task.ts";
+import {
+  chargedOf,
+  isResumable,
+  STATES,
+  type Task,
+  type TaskState,
+  taskIdOf,
+  withLine,
+} from "../../task/task.ts";
 import { describeWorker, TakenOverError } from "../errors.ts";
 
 const NOT_SUBMITTED = "The request was not submitted again. Free some space or fix the folder's permissions.";
@@ -78,8 +86,8 @@ export class HeldTask {
    */
   async record(line: Line): Promise<boolean> {
     this.#task = withLine(this.#task, line);
-    // On a full disk, a line that may not use the reserve would block the lines after it.
-    this.#unwritten = [...this.#unwritten.filter(mayUseReserve), line];
+    // On a full disk, a line that may not use the reserve would block those that may. Their order does not matter.
+    this.#unwritten = [...this.#unwritten, line].sort((a, b) => rank(a) - rank(b));
     const isWritten = await this.#catchUp();
     // Whether the task is lost by now is not known yet: another process may have taken it over since the submit.
     if (isResumable(this.#task.state))
@@ -192,6 +200,10 @@ export class HeldTask {
     const what = jobs.length === 0 ? OUTCOMES[this.#task.state] : noted(jobs, taskIdOf(this.#task));
     this.#onWarning(`The ledger could not be written: ${errorText(error)}. ${what}`);
   }
+}
+
+function rank(line: Line): number {
+  return mayUseReserve(line) ? 0 : 1;
 }
 
 function noted(jobs: readonly string[], taskId: string | null): string {

@@ -32,7 +32,11 @@ export function recordReply(
     }
     case "refused": {
       const { type, key, message, hint } = reply.error;
-      return held.record({ type: "refused", ...of, error: { type, key, message, ...(hint !== null && { hint }) } });
+      return held.record({
+        type: "refused",
+        ...of,
+        error: { type, key, message, ...(hint !== null && { hint }) },
+      });
     }
     case "rate_limited":
     case "not_sent":
@@ -41,7 +45,13 @@ export function recordReply(
       const { work } = held.task.intent;
       const { why, excerpt, kept } = reply;
       if (work.isPaid)
-        return held.record({ type: "unknown", ...of, why, ...(excerpt && { excerpt }), ...(kept && { kept }) });
+        return held.record({
+          type: "unknown",
+          ...of,
+          why,
+          ...(excerpt && { excerpt }),
+          ...(kept && { kept }),
+        });
       return held.record({
         type: "failed",
         ...of,

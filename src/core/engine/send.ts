@@ -5,10 +5,16 @@ import { TransportError } from "../../api/transport.ts";
 import { isoTime } from "../../lib/clock.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import { ImggenError } from "../../lib/error-types.ts";
-import { type SubmitReply, TimeLimitError, type UnknownReply, type Waiting } from "../../providers/provider.ts";
+import {
+  type SubmitReply,
+  TimeLimitError,
+  type UnknownReply,
+  type Waiting,
+} from "../../providers/provider.ts";
 import { taskIdIn } from "../../providers/service/excerpt.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
 import type { RequestState } from "../../task/task.ts";
+import { CancelledError, ClaimedError, interruptedError, isOfAccount, PendingError } from "../errors.ts";
 import { giveBackTo, takeFrom } from "../limits/caps.ts";
 import { type Gate, isLasting, type Pass } from "../limits/gate.ts";
 import { POLICY } from "../limits/policy.ts";
@@ -16,7 +22,6 @@ import { pause } from "../polling/wait.ts";
 import type { Turn } from "../turns/line.ts";
 import { onlyOne } from "./again.ts";
 import { providerName, type TaskDeps } from "./deps.ts";
-import { CancelledError, ClaimedError, interruptedError, isOfAccount, PendingError } from "../errors.ts";
 import type { HeldTask } from "./held.ts";
 import { jobOf } from "./jobs.ts";
 import { recordReply } from "./replies.ts";
@@ -328,7 +333,7 @@ class Sending {
     const backOffMs = isLost ? backoffMs(POLICY.submit.lost, this.#request.tries, null, random) : 0;
     const delayMs = Math.max(backOffMs, this.#gate.waitMs);
     this.#deps.onProgress({ type: "submit_retry", why, isLost, delayMs });
-    await pause(backOffMs, this.#deps);
+    if (isLost) await pause(backOffMs, this.#deps);
     return "again";
   }
 
@@ -376,7 +381,13 @@ class Sending {
       await this.#waits(sent, CANCELLED);
     } else if (sent !== null) {
       const facts = { at: this.#now, request: this.#index, attempt: sent.attempt };
-      await this.#held.record({ type: "failed", ...facts, errorCode: null, why: `${CANCELLED}.`, charged: "no" });
+      await this.#held.record({
+        type: "failed",
+        ...facts,
+        errorCode: null,
+        why: `${CANCELLED}.`,
+        charged: "no",
+      });
     }
     await this.#endWaiting(CANCELLED);
     return null;

@@ -3,7 +3,15 @@ import { inOrder } from "../../lib/concurrency.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { Destination } from "../../task/intent.ts";
 import { chargedOf, type Task, taskIdOf, withLine } from "../../task/task.ts";
-import { continueNamed, continueTask, reported, requireId, requirePolls, saveAgain, saveUnknownId } from "../engine/continue.ts";
+import {
+  continueNamed,
+  continueTask,
+  reported,
+  requireId,
+  requirePolls,
+  saveAgain,
+  saveUnknownId,
+} from "../engine/continue.ts";
 import type { TaskDeps, UseCaseDeps } from "../engine/deps.ts";
 import { type AcceptedJob, knownJobs, stillRunning, unseen, waitForJob } from "../engine/follow.ts";
 import { jobOf } from "../engine/jobs.ts";
@@ -129,8 +137,7 @@ async function polledOnce(task: Task, jobs: readonly AcceptedJob[], deps: TaskDe
   for (const job of jobs) {
     const reply = await pollOnce(job.id, undefined, deps);
     if (deps.signal.aborted) throw interruptedError(deps.signal, chargedOf(task));
-    if (reply.outcome === "retry")
-      throw unseen(reply, chargedOf(task), deps.connection.serviceUrl);
+    if (reply.outcome === "retry") throw unseen(reply, chargedOf(task), deps.connection.serviceUrl);
     const ageMs = deps.clock.now() - job.acceptedMs;
     if (reply.outcome === "refused" && !isNotYetKnown(reply.error, ageMs)) throw reply.error;
     const state = reply.outcome === "state" ? reply.task : { status: "running" as const };
@@ -175,7 +182,9 @@ function withState(task: Task, job: AcceptedJob, state: PolledJob, { clock }: Ta
   const at = isoTime(clock.now());
   const { request, attempt, id: taskId } = job;
   if (state.status === "running")
-    return task.state === "failed" ? withLine(task, { type: "accepted", at, request, attempt, taskId }) : task;
+    return task.state === "failed"
+      ? withLine(task, { type: "accepted", at, request, attempt, taskId })
+      : task;
   if (state.status === "completed" && "unread" in state)
     return withLine(task, endLine({ ...state, urls: [...state.unread.urls] } as typeof state, job, at));
   return withLine(task, endLine(state, job, at));

@@ -1,11 +1,11 @@
 import type { Command } from "commander";
 import { openLedger } from "../../../client/client-session.ts";
 import { reportJson } from "../../../client/report-json.ts";
-import { resolveFileDestination } from "../../../core/images/destination.ts";
-import { DEFAULT_TEMPLATE } from "../../../core/images/file-name.ts";
 import { dismissTask } from "../../../core/engine/dismiss.ts";
 import { findNamed } from "../../../core/engine/named-tasks.ts";
 import type { TaskReport } from "../../../core/engine/report.ts";
+import { resolveFileDestination } from "../../../core/images/destination.ts";
+import { DEFAULT_TEMPLATE } from "../../../core/images/file-name.ts";
 import { type ResumeTasksSpec, resume } from "../../../core/use-cases/resume.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
