@@ -2,7 +2,7 @@ import { realpathSync } from "node:fs";
 import path from "node:path";
 import { claimedTasks, strayFiles } from "./batch-disk.ts";
 import type { BatchScenario } from "./batch-scenarios.ts";
-import { ledgerTasks, listing, savedDigests, unsavedCharges } from "./disk.ts";
+import { ageLeftovers, listing, savedDigests, unsavedCharges } from "./disk.ts";
 import {
   isUnknownRow,
   judgeBatchRun,
@@ -13,6 +13,8 @@ import {
 } from "./judge-batch-run.ts";
 import { judgeFiles } from "./judge-files.ts";
 import { difference, judgeTasks, type Recover, resumeFromScreens, unknownIn } from "./judge-recovery.ts";
+import { judgeSpending } from "./judge-spending.ts";
+import { ledgerTasks } from "./ledger-tasks.ts";
 import { RESUME } from "./scenarios.ts";
 import type { CrashWorld, Run } from "./world.ts";
 
@@ -27,6 +29,7 @@ export async function judgeBatchRecovery(
   recover: Recover,
 ): Promise<string[]> {
   batch.between(world);
+  ageLeftovers(world);
   if (batch.resumeFirst) await recover(RESUME);
   const first = await recover(batch.again(world));
   const wrong = [...judgeBatchRun(world, first), ...judgeSettled(first)];
@@ -35,6 +38,7 @@ export async function judgeBatchRecovery(
   // What no row asks for any more is finished by `resume` alone.
   wrong.push(...judgeResume(world, await recover(RESUME)));
   wrong.push(...judgePurchases(world, batch), ...judgeDisk(world), ...judgeSaved(world, first));
+  wrong.push(...judgeSpending(world, runs));
   wrong.push(...runs.flatMap((run) => judgeWord(world, run, first)));
   wrong.push(...(await judgeFurtherRun(world, batch, first, recover)));
   if (world.double.posts !== posts) wrong.push("a further run has submitted");
@@ -90,10 +94,7 @@ function judgeDisk(world: CrashWorld): string[] {
   const wrong = [...judgeTasks(world), ...judgeFiles(world)];
   const claimed = claimedTasks(world);
   if (new Set(claimed).size < claimed.length) wrong.push("two rows have the same task");
-  for (const { file } of ledgerTasks(world)) {
-    const id = path.basename(file).split(".")[0] ?? "";
-    if (!claimed.includes(id)) wrong.push(`${file} is no row's`);
-  }
+  for (const { id, file } of ledgerTasks(world)) if (!claimed.includes(id)) wrong.push(`${file} is no row's`);
   return [...wrong, ...strayFiles(world).map((name) => `${name} is left in the ledger`)];
 }
 

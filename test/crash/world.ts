@@ -52,6 +52,8 @@ export class CrashWorld implements Places {
   /** Whether the disk was made to refuse something, and whether for lack of room. */
   diskFailed = false;
   diskFull = false;
+  /** Whether the power was cut. */
+  powerFailed = false;
   readonly #program: string;
   /** How many operations came before the last power cut: what that left is on the disk for good. */
   #lastCut = 0;
@@ -110,6 +112,7 @@ export class CrashWorld implements Places {
     const run = await finish(child, argv, chargedBefore);
     const { operations } = this.log();
     if (strike?.mode.startsWith("power cut")) {
+      this.powerFailed = true;
       cutPower(operations.slice(this.#lastCut), strike.mode === "power cut: names");
       this.#lastCut = operations.length;
     }
