@@ -4,7 +4,7 @@ import { invalidRequest, refusal, type ServerReply, success, unknownError } from
 import { checkBody } from "../server/valid-request.ts";
 import type { RequestInput } from "../task/request.ts";
 import { fieldsFrom, type GivenFields } from "../task/request-fields.ts";
-import { begin, type NotBegun } from "./begin.ts";
+import { begin, type NotBegun } from "./begin-task.ts";
 import type { Service } from "./serve-options.ts";
 
 export const IDEMPOTENCY_KEY = "idempotency-key";

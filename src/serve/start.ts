@@ -7,7 +7,7 @@ import { listenOnLoopback } from "../server/listen.ts";
 import { refusal } from "../server/reply.ts";
 import { poll } from "./answer-poll.ts";
 import { submit } from "./answer-submit.ts";
-import { FILES } from "./begin.ts";
+import { FILES } from "./begin-task.ts";
 import { CollectedImages } from "./collected-images.ts";
 import { IdempotencyKeys } from "./idempotency-keys.ts";
 import { ModelList } from "./model-list.ts";

@@ -5,7 +5,7 @@ import type { ServiceRequest } from "../../server/http.ts";
 import type { ServerReply } from "../../server/reply.ts";
 import { answerOf, decidingRequest, type Task } from "../../task/task.ts";
 import { IDEMPOTENCY_KEY } from "../answer-submit.ts";
-import { begin } from "../begin.ts";
+import { begin } from "../begin-task.ts";
 import { endOf, type TaskEnd } from "../end.ts";
 import { keepReference } from "../reference-copies.ts";
 import type { Service } from "../serve-options.ts";

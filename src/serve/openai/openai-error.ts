@@ -1,6 +1,6 @@
 import type { ErrorType } from "../../lib/error-types.ts";
 import type { ServerReply } from "../../server/reply.ts";
-import type { NotBegun } from "../begin.ts";
+import type { NotBegun } from "../begin-task.ts";
 import type { TaskEnd } from "../end.ts";
 
 /** An error in OpenAI's form. */

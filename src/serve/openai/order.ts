@@ -2,7 +2,7 @@ import { isJsonObject } from "../../lib/json.ts";
 import { greatestCommonDivisor } from "../../lib/whole-number.ts";
 import { MAX_IMAGES } from "../../models/matrix.ts";
 import type { WorkOptions } from "../../task/intent.ts";
-import type { Order } from "../begin.ts";
+import type { Order } from "../begin-task.ts";
 import { type OpenAiError, wrongRequest } from "./openai-error.ts";
 
 /** Which of the two operations: its events have its name. */

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { jsonLines } from "../../support/batch-world.ts";
 import { commandWorld } from "../../support/command-world.ts";
 import { failure } from "../../support/scripted-server.ts";
+import { replies } from "../../support/scripts.ts";
 
 const EVENTS = ["--progress", "json"];
 
@@ -55,6 +56,15 @@ describe("--progress json", () => {
       { row: 2, line: 3, status: "completed" },
     ]);
     expect(types(stderr).filter((type) => type === "saved")).toHaveLength(2);
+  });
+
+  it("reports a row of a batch that was not sent", async () => {
+    const noCredits = replies(failure("my_credits.no_credits_description"));
+    const { run, cwd } = await commandWorld({ submit: noCredits });
+    await writeFile(path.join(cwd, "prompts.txt"), "a fox\nan owl\n");
+    const { stderr } = await run(["batch", "prompts.txt", "--yes", "--concurrency", "1", ...EVENTS]);
+    const rows = events(stderr).filter(({ type }) => type === "row");
+    expect(rows.map(({ status }) => status)).toEqual(["refused", "not_sent"]);
   });
 
   it("reports the tasks that resume finishes", async () => {
