@@ -52,7 +52,7 @@ function judgeResume(world: CrashWorld, { code }: Run): string[] {
 }
 
 /** No row is sent twice, but for what a step was told to submit again; what is lost is on record as unknown. */
-function judgePurchases(world: CrashWorld, { rows, boughtAgain }: BatchScenario): string[] {
+function judgePurchases(world: CrashWorld, { rows, boughtAgain, isCleared }: BatchScenario): string[] {
   const { posted, charges } = world.double;
   const unsaved = unsavedCharges(world);
   const unknown = ledgerTasks(world).filter(
@@ -63,7 +63,7 @@ function judgePurchases(world: CrashWorld, { rows, boughtAgain }: BatchScenario)
     const asked = [...rows, ...boughtAgain].filter(of).length;
     const sent = posted.filter((other) => other === prompt).length;
     const lost = charges.filter((charge) => of(charge) && unsaved.has(charge.taskId)).length;
-    const reported = unknown.filter(of).length;
+    const reported = isCleared ? lost : unknown.filter(of).length;
     return [
       ...(sent > asked ? [`"${prompt}" was asked for ${asked} times and sent ${sent} times`] : []),
       ...(lost > reported ? [`"${prompt}": ${lost} charged and not saved, ${reported} unknown`] : []),
@@ -71,7 +71,7 @@ function judgePurchases(world: CrashWorld, { rows, boughtAgain }: BatchScenario)
   });
 }
 
-/** A row that was said to have cost nothing is not of unknown outcome later. */
+/** A row that was saved is not of unknown outcome later, nor one that was said to have cost nothing. */
 function judgeWord(world: CrashWorld, run: Run, first: Run): string[] {
   const promptsOf = (of: Run, wanted: (row: RowJson) => boolean) => {
     const manifest = manifestRows(world, of);
@@ -79,13 +79,13 @@ function judgeWord(world: CrashWorld, run: Run, first: Run): string[] {
       .rows.filter(wanted)
       .map(({ row }) => manifest[row - 1]?.prompt);
   };
-  const free = promptsOf(run, ({ charged }) => charged === "no");
+  const free = promptsOf(run, ({ ok, charged }) => ok || charged === "no");
   const unknown = promptsOf(first, isUnknownRow);
   return [...new Set(free)].flatMap((prompt) => {
     const of = (other: string | undefined) => other === prompt;
     const rows = manifestRows(world, first).filter((row) => row.prompt === prompt).length;
     const [said, now] = [free.filter(of).length, unknown.filter(of).length];
-    return said + now > rows ? [`"${prompt}" was said to cost nothing, and is of unknown outcome`] : [];
+    return said + now > rows ? [`"${prompt}" was saved or cost nothing, and is of unknown outcome`] : [];
   });
 }
 

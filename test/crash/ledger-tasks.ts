@@ -73,10 +73,12 @@ function lastOf(steps: readonly TaskLine[]): string {
   const last = steps.at(-1);
   if (last === undefined) return "stub";
   if (last.type === "intent") return last.attempt === undefined ? "waiting" : "started";
-  return last.type;
+  // What its other requests came to may stand after that.
+  const isPartlySaved = last.type !== "dismissed" && steps.some(({ type }) => type === "partly_saved");
+  return isPartlySaved ? "partly_saved" : last.type;
 }
 
-/** Which answer to an attempt counts, and which attempt decides for its request: the first of these that there is. */
+/** Which answer to an attempt counts: the first of these that there is. */
 const ANSWERS = ["completed", "accepted", "failed", "refused", "waiting", "unknown"];
 
 /** State of one request of a task, from the attempts at it and the answers to each. */
@@ -103,6 +105,8 @@ function stateOf(steps: readonly TaskLine[], request: number, isPaid: boolean): 
 function afterAnswer(before: string, answer: string): string {
   if (before === "started") return answer;
   if (before === "completed") return answer === "failed" || answer === "unknown" ? answer : before;
+  // A failed one may be asked for again.
+  if (before === "accepted" && answer === "failed") return answer;
   return ANSWERS.indexOf(answer) <= ANSWERS.indexOf(before) ? answer : before;
 }
 

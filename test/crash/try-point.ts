@@ -44,8 +44,8 @@ export async function inWorld<Result>(
 /** Runs a scenario's commands up to the one that is crashed, which is struck. */
 export async function runScenario(world: CrashWorld, strike: Strike | null): Promise<Run[]> {
   const { steps, crashed, name } = world.scenario;
-  for (const { argv, incident } of steps.slice(0, crashed))
-    await world.run(argv(world), incident ? { at: null, mode: "incident", ...incident } : null);
+  for (const { argv, incident, killAfter } of steps.slice(0, crashed))
+    await world.run(argv(world), incident ? { at: null, mode: "incident", ...incident } : null, killAfter);
   const step = steps[crashed];
   if (!step) throw new Error(`"${name}" has no step ${crashed}`);
   return world.runStep(step, strike);
