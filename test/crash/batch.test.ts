@@ -45,7 +45,7 @@ describe("after a crash, the same batch again leaves each row submitted once and
   });
 
   it("wherever the disk is full after the service has said no", { timeout }, async () => {
-    const writes = /^ENOSPC at operation \d+, write .*\.jsonl$/;
+    const writes = /^ENOSPC at operation \d+, write .*\.jsonl\.draft-/;
     const outcomes = await tryBatches(BATCHES.turnedAway, (points) =>
       everyNth(
         points.filter(({ name }) => writes.test(name)),

@@ -38,7 +38,7 @@ export async function judgeBatchRecovery(
   // What no row asks for any more is finished by `resume` alone.
   wrong.push(...judgeResume(world, await recover(RESUME)));
   wrong.push(...judgePurchases(world, batch), ...judgeDisk(world), ...judgeSaved(world, first));
-  wrong.push(...judgeSpending(world, runs));
+  if (!batch.isCleared) wrong.push(...judgeSpending(world, runs));
   wrong.push(...runs.flatMap((run) => judgeWord(world, run, first)));
   wrong.push(...(await judgeFurtherRun(world, batch, first, recover)));
   if (world.double.posts !== posts) wrong.push("a further run has submitted");
@@ -134,7 +134,8 @@ async function judgeResubmit(
   if (unknown === 0) return [];
   const { posts } = world.double;
   const bought = await recover([...withoutBudget(batch.again(world)), "--resubmit-unknown"]);
-  const wrong = judgeBatchRun(world, bought);
+  // What the user cleared away is charged and not dismissed.
+  const wrong = batch.isCleared ? [] : judgeBatchRun(world, bought);
   if (bought.code !== 0) wrong.push(`--resubmit-unknown ends with ${bought.code}: ${bought.stdout}`);
   const sent = world.double.posts - posts;
   if (sent !== unknown) wrong.push(`--resubmit-unknown has sent ${sent}, with ${unknown} rows unknown`);

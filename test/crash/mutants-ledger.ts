@@ -1,7 +1,7 @@
 import type { Mutant } from "./mutant.ts";
 import { before, instead, never, swapped, without } from "./operators.ts";
 import { UNDISTURBED } from "./points.ts";
-import { GENERATORS, SCENARIOS, SENT_BY_RESUME } from "./scenarios.ts";
+import { GENERATORS, SCENARIOS } from "./scenarios.ts";
 
 /** Bugs in what is written down, and when. */
 export const LEDGER_MUTANTS: Mutant[] = [
@@ -63,21 +63,6 @@ export const LEDGER_MUTANTS: Mutant[] = [
       ),
     ],
     shows: { scenario: GENERATORS.synchronous, at: /^kill at submit: headers$/ },
-  },
-  {
-    bug: "a finished task's first part is moved last",
-    edits: [
-      before(
-        "moveToDone",
-        `const done = this.#folderOf(task.id);
-         for (let part = task.parts; part >= 1; part--) {
-           const name = part === 1 ? doneName(task) : partName(task.id, part);
-           await moveInto(done, this.openPart(task.id, part), path.join(done, name));
-         }
-         return;`,
-      ),
-    ],
-    shows: { scenario: SENT_BY_RESUME, at: /^kill-after at operation \d+, rename .*\.2\.jsonl$/ },
   },
   {
     bug: "what a request may cost is announced once it was sent",

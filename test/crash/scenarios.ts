@@ -190,7 +190,7 @@ function generateWith(provider: Provider, images = 1): Scenario {
 }
 
 /** A paid request that is sent by the process that takes its task over, which is crashed. */
-export const SENT_BY_RESUME: Scenario = {
+const SENT_BY_RESUME: Scenario = {
   ...generateWith(SYNCHRONOUS),
   name: "resume of a paid request that waits",
   steps: [
@@ -206,6 +206,7 @@ export const GENERATORS = {
   twoImages: { ...generateWith(SYNCHRONOUS, 2), name: "generate of two images with a paid generator" },
   withId: generateWith(WITH_ID),
   package: generateWith(PACKAGE),
+  sentByResume: SENT_BY_RESUME,
   comfyui: generateWith(COMFYUI),
   forgetful: generateWith(FORGETFUL),
 } satisfies Record<string, Scenario>;

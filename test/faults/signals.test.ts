@@ -85,7 +85,7 @@ const MOMENTS: [name: string, Moment][] = [
       begin: atRequest(1),
       killed: { submits: 1, open: ["intent"] },
       twice: true,
-      resumed: { ...UNKNOWN, type: null, charged: null, open: ["intent"] },
+      resumed: { ...UNKNOWN, type: null, charged: null, open: ["unknown"] },
     },
   ],
   [
@@ -189,7 +189,7 @@ it.each(MOMENTS.filter(([, { twice }]) => twice))(
     const exit = expect.toBeOneOf([130, "SIGINT"]);
     expect(await world.aftermath(run)).toMatchObject({ exit, type: "interrupted" });
     for (const name of await world.files())
-      expect(name).toMatch(/\.png$|^\.imggen-.*\.claim-1( |$)|^\.\d{8}T\d{9}-[0-9a-f]{8}\.[0-9a-f]{8}( |$)/);
+      expect(name).toMatch(/\.png$|^\.imggen-name-[0-9a-f]+\..*|^\.\d{8}T\d{9}-[0-9a-f]{8}\.[0-9a-f]{8}( |$)/);
     await expectResumed(world, resumed);
   },
 );
