@@ -39,8 +39,11 @@ interface Facts {
   /** The request will not be sent. */
   not_sent: { why: string; request: number };
   refused: { error: { type: ErrorType; key: string | null; message: string; hint?: string } } & OfAttempt;
-  /** It was sent, and its reply was lost or cannot be used. `excerpt`: the reply's beginning, the API key masked. */
-  unknown: { why: string; excerpt?: string; kept?: string } & OfAttempt;
+  /**
+   * It was sent, and its reply was lost or cannot be used. `excerpt`: the reply's beginning, the API key masked. `unusable`: it
+   * was recorded as completed before, and what it made is no image.
+   */
+  unknown: { why: string; excerpt?: string; kept?: string; unusable?: true } & OfAttempt;
   accepted: { taskId: string } & OfAttempt;
   /** The image exists: at URLs, or without any in the attempt's folder. */
   completed: { urls: string[]; usage?: Usage } & CompletionTimes & OfAttempt;

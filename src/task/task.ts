@@ -198,11 +198,12 @@ function answerTo(attempt: Attempt, line: Answer): Attempt {
 function replaces(line: Answer, answer: Answer): boolean {
   switch (answer.type) {
     case "completed":
-      // What a reply on this disk holds may turn out to be no image.
+      // What a reply on this disk holds may turn out to be no image. That it was lost is the word of a process that did not
+      // wait for it.
       return (
         line.type === "completed" ||
         line.type === "failed" ||
-        (line.type === "unknown" && answer.urls.length === 0)
+        (line.type === "unknown" && line.unusable === true && answer.urls.length === 0)
       );
     case "failed":
       return RANKS[line.type] >= RANKS.failed;

@@ -3,7 +3,16 @@ import { isoTime } from "../../lib/clock.ts";
 import { type ErrorType, ImggenError, UsageError } from "../../lib/error-types.ts";
 import { type Destination, recoveryDestination } from "../../task/intent.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
-import { answerOf, chargedOf, isResumable, STATES, savedFilesOf, type Task, taskIdOf } from "../../task/task.ts";
+import {
+  answerOf,
+  chargedOf,
+  isResumable,
+  STATES,
+  savedFilesOf,
+  type Task,
+  taskIdOf,
+  wordOf,
+} from "../../task/task.ts";
 import { claimedBy, interruptedError, PendingError, SaveFailedError } from "../errors.ts";
 import { isWhole } from "../images/copy-image.ts";
 import {
@@ -52,6 +61,8 @@ export async function continueNamed(task: Task, spec: ContinueSpec, deps: UseCas
 export function continueTask(task: Task, given: ContinueSpec, deps: UseCaseDeps): Promise<TaskReport> {
   return reported(reportOf(task), async () => {
     if (deps.ledger.isHeld(task)) return heldElsewhere(task, deps);
+    // It would grow by a part with every resume.
+    if (isUpToUser(task, given)) return reportOf(task);
     const jobs = openJobs(task);
     const isUnsent = !given.sends && task.requests.some(({ state }) => state === "waiting");
     // What waits unsent ends the wait of a command that does not submit it.
@@ -68,6 +79,11 @@ export function continueTask(task: Task, given: ContinueSpec, deps: UseCaseDeps)
     if (held === "ended") return reportOf((await deps.ledger.find(task.id)) ?? task);
     return continueHeld(held, spec, deps, seen);
   });
+}
+
+/** Whether nothing is left to do for a task but to decide about a lost reply. */
+function isUpToUser(task: Task, { destination }: ContinueSpec): boolean {
+  return wordOf(task) === "unknown" && (task.state === "unknown" || destination === null);
 }
 
 /** Whether something else than its jobs is to be done for a task at once. */

@@ -190,7 +190,13 @@ async function recordBad(held: HeldTask, request: number, why: string, deps: Tas
   const of = { at: isoTime(deps.clock.now()), request, attempt };
   const said = `what it made cannot be used: ${why}`;
   if (intent.work.isPaid)
-    await held.record({ type: "unknown", ...of, why: said, kept: deps.ledger.work.of(id, request, attempt) });
+    await held.record({
+      type: "unknown",
+      ...of,
+      why: said,
+      kept: deps.ledger.work.of(id, request, attempt),
+      unusable: true,
+    });
   else await held.record({ type: "failed", ...of, errorCode: null, why: `${said}.`, charged: "no" });
 }
 

@@ -160,6 +160,9 @@ async function orItsRequest(named: NamedTask, ledger: Ledger): Promise<NamedTask
 /** Whether there was nothing to finish, and the user did not name the task: then it is left out of the result. */
 function isLeftOut({ charged, state }: TaskReport, target: ResumeTarget): boolean {
   if (target.id !== null || charged !== "no" || isResumable(state)) return false;
+  const { state: before, intent } = target.record;
+  // What was never sent, and is not to be, is only closed.
+  if (before === "waiting" && !intent.work.keepsUnsent) return true;
   // One that was waited for may have failed at no charge, as at a free generator.
-  return !isResumable(target.record.state);
+  return !isResumable(before);
 }
