@@ -5,13 +5,13 @@ import type { Destination } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import { answerOf, isUnknown, type Task, taskIdOf } from "../../task/task.ts";
+import { interruptedError } from "../errors.ts";
 import { diskFailure } from "../images/download-image.ts";
 import type { ImageSource } from "../images/image-source.ts";
 import { remarksOn } from "../images/remarks.ts";
 import { MOST_IMAGES, saveImages } from "../images/save-images.ts";
 import type { SaveResult, SaveSpec, SidecarFacts } from "../images/save-spec.ts";
 import type { TaskDeps } from "./deps.ts";
-import { interruptedError } from "../errors.ts";
 import type { HeldTask } from "./held.ts";
 import { jobOf } from "./jobs.ts";
 import { factsOf, type TaskReport } from "./report.ts";
@@ -166,9 +166,10 @@ async function keepRest(
 ): Promise<ImggenError | null> {
   for (const { request, count } of rest) {
     const attempt = requests[request]?.attempt?.name ?? "";
+    const made = requests[request] && answerOf(requests[request], "completed");
     let folder: string;
     try {
-      folder = await ledger.work.keep(id, request, attempt);
+      folder = await ledger.work.keep(id, request, attempt, made?.kept);
     } catch (error) {
       return diskFailure(ledger.work.of(id, request, attempt), error);
     }
@@ -186,8 +187,9 @@ async function recordBad(held: HeldTask, request: number, why: string, deps: Tas
   const attempt = requests[request]?.attempt?.name ?? "";
   const of = { at: isoTime(deps.clock.now()), request, attempt };
   const said = `what it made cannot be used: ${why}`;
-  if (intent.work.isPaid)
-    await held.record({ type: "unknown", ...of, why: said, kept: deps.ledger.work.of(id, request, attempt) });
+  const made = requests[request] && answerOf(requests[request], "completed");
+  const kept = made?.kept ?? deps.ledger.work.of(id, request, attempt);
+  if (intent.work.isPaid) await held.record({ type: "unknown", ...of, why: said, kept });
   else await held.record({ type: "failed", ...of, errorCode: null, why: `${said}.`, charged: "no" });
 }
 
@@ -207,4 +209,3 @@ export function sidecarFacts(report: TaskReport, { connection, clock }: TaskDeps
     ...(usage && { usage }),
   };
 }
-

@@ -5,10 +5,16 @@ import { TransportError } from "../../api/transport.ts";
 import { isoTime } from "../../lib/clock.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import { ImggenError } from "../../lib/error-types.ts";
-import { type SubmitReply, TimeLimitError, type UnknownReply, type Waiting } from "../../providers/provider.ts";
+import {
+  type SubmitReply,
+  TimeLimitError,
+  type UnknownReply,
+  type Waiting,
+} from "../../providers/provider.ts";
 import { taskIdIn } from "../../providers/service/excerpt.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
 import type { RequestState } from "../../task/task.ts";
+import { CancelledError, ClaimedError, interruptedError, isOfAccount, PendingError } from "../errors.ts";
 import { giveBackTo, takeFrom } from "../limits/caps.ts";
 import { type Gate, isLasting, type Pass } from "../limits/gate.ts";
 import { POLICY } from "../limits/policy.ts";
@@ -16,7 +22,6 @@ import { pause } from "../polling/wait.ts";
 import type { Turn } from "../turns/line.ts";
 import { onlyOne } from "./again.ts";
 import { providerName, type TaskDeps } from "./deps.ts";
-import { CancelledError, ClaimedError, interruptedError, isOfAccount, PendingError } from "../errors.ts";
 import type { HeldTask } from "./held.ts";
 import { jobOf } from "./jobs.ts";
 import { recordReply } from "./replies.ts";
@@ -220,6 +225,7 @@ class Sending {
         onProgress,
         onPreview,
         onWarning: this.#spec.onWarning,
+        onUnstored: (message) => this.#deps.onProgress({ type: "ledger_warning", message }),
       });
     } catch (cause) {
       // A bug after the request was sent: it may have been charged.
@@ -287,7 +293,8 @@ class Sending {
   async #lost(sent: Sent, reply: UnknownReply): Promise<ImggenError | null | "again"> {
     const { gaveUp } = sent;
     const { signal } = this.#deps;
-    if (reply.isAskable && gaveUp === null) return askedLater(this.#held, reply, this.#deps);
+    if (reply.isAskable && (gaveUp === null || this.#isPaid))
+      return askedLater(this.#held, reply, this.#deps);
     if (!this.#isPaid && gaveUp !== "time limit") {
       if (gaveUp !== null) {
         await this.#waits(sent, "it was not waited for");
@@ -376,7 +383,13 @@ class Sending {
       await this.#waits(sent, CANCELLED);
     } else if (sent !== null) {
       const facts = { at: this.#now, request: this.#index, attempt: sent.attempt };
-      await this.#held.record({ type: "failed", ...facts, errorCode: null, why: `${CANCELLED}.`, charged: "no" });
+      await this.#held.record({
+        type: "failed",
+        ...facts,
+        errorCode: null,
+        why: `${CANCELLED}.`,
+        charged: "no",
+      });
     }
     await this.#endWaiting(CANCELLED);
     return null;
@@ -444,7 +457,10 @@ class Giving {
   #onAbort(): void {
     const { reason } = this.#deps.signal;
     const { graceMs } = this;
-    if (!this.isSent || graceMs === 0) return this.#giveUp("signal", reason);
+    if (!this.isSent || graceMs === 0) {
+      this.#giveUp("signal", reason);
+      return;
+    }
     const { taskId } = this.#held.task.intent.work;
     this.#deps.onProgress({
       type: "submit_interrupted",
@@ -493,7 +509,7 @@ export function askedLater(held: HeldTask, { why }: UnknownReply, deps: TaskDeps
   if (deps.signal.aborted) return interruptedError(deps.signal, held.charged);
   const { id, intent } = held.task;
   const name = providerName(deps.connection);
-  const message = `Whether ${name} has task ${intent.work.taskId ?? id} could not be asked: ${why}.`;
+  const message = `What became of task ${intent.work.taskId ?? id} at ${name} is not known yet: ${why}.`;
   return new PendingError(message, { charged: held.charged });
 }
 
