@@ -16,6 +16,7 @@ import { GEMINI } from "../support/doubles/gemini.ts";
 import { REPLICATE } from "../support/doubles/replicate.ts";
 import { OPENAI, SDAPI } from "../support/doubles/synchronous.ts";
 import { PICTURE } from "../support/images.ts";
+import { paidWorld as paidProgramWorld } from "../support/paid-world.ts";
 import { SHORTEST_BACKOFF } from "../support/program.ts";
 import { CANARY, programWorld } from "../support/program-world.ts";
 import { type Behaviour, json, response } from "../support/scripted-server.ts";
@@ -27,17 +28,9 @@ const WITH_JOBS = KINDS.filter(({ ends }) => ends !== undefined);
 
 /** A paid service of a kind, parts of which answer otherwise, and commands that use it. */
 async function paidWorld(form: ServiceForm, script: Partial<Record<Part, Behaviour>> = {}) {
-  const double = await serviceDouble(form, script);
-  const world = await programWorld(null);
+  const { double, world, env, args } = await paidProgramWorld(form, script);
   if (form === EXAMPLE) await installExample(path.join(world.home, "config"));
-  const env = {
-    IMGGEN_GENERATOR: double.spec,
-    IMGGEN_GENERATOR_KEY: CANARY,
-    IMGGEN_API_KEY: undefined,
-    IMGGEN_BASE_URL: undefined,
-  };
   const paid = ["--generator-paid"];
-  const args = world.generateArgs([...paid, "--model", form.model]);
   const result = async (run: Awaited<ReturnType<typeof world.run>>) => {
     const { exit, type, charged, files, open } = await world.aftermath(run);
     return { exit, type, charged, files, open };
