@@ -6,7 +6,7 @@ import { errorCode, errorText } from "../lib/error-text.ts";
 import { readRegular } from "../lib/read-file.ts";
 import type { Wording } from "../lib/wording.ts";
 import type { Task } from "../task/task.ts";
-import { doneFolder, doneName, ID_LENGTH, idOfName, openName, partName, partsOf } from "./ledger-name.ts";
+import { dayFolder, doneName, idOfName, openName, partName, partsOf } from "./ledger-name.ts";
 import { UnreadableRecordError } from "./store-errors.ts";
 import type { ReadTask } from "./task-lines.ts";
 
@@ -48,33 +48,39 @@ async function readParts(id: string, files: readonly string[]): Promise<ReadTask
 /** Hidden files, and those that Windows keeps in folders: the system puts them there, so they are not reported. */
 const OF_THE_SYSTEM = /^\.|^(?:thumbs\.db|desktop\.ini)$/i;
 
-/** The files of a ledger: unfinished tasks in `open/`, the others in `done/<day>/<hour and minute>/`. */
+/**
+ * The files of a ledger: unfinished tasks in `open/`, the others in `done/<day>/<hour and minute>/`. Further parts are in
+ * `parts/`, and stay there: a task is finished or reopened by the move of one file.
+ */
 export class LedgerFiles {
   readonly openFolder: string;
   readonly #doneFolder: string;
+  readonly #partsFolder: string;
   /** Names by id, as last listed: for a batch that reads thousands of tasks. */
   readonly #listed = new Map<string, Map<string, string>>();
 
   constructor(ledgerFolder: string) {
     this.openFolder = path.join(ledgerFolder, "open");
     this.#doneFolder = path.join(ledgerFolder, "done");
+    this.#partsFolder = path.join(ledgerFolder, "parts");
   }
 
   /** A part of an unfinished task. @param part 1 for the first */
-  openPart(id: string, part: number): string {
-    return path.join(this.openFolder, partName(id, part));
+  part(id: string, part: number): string {
+    if (part === 1) return path.join(this.openFolder, openName(id));
+    return path.join(this.#partsFolder, dayFolder(id), partName(id, part));
   }
 
   isOpen(id: string): boolean {
-    return isPresent(this.openPart(id, 1));
+    return isPresent(this.part(id, 1));
   }
 
   /** Reads an unfinished task from all its parts; null if it has just been moved away. */
   async readOpen(name: string): Promise<LedgerEntry | null> {
     const id = idOfName(name);
     if (id === undefined) return otherEntry(this.openFolder, name);
-    const files = [this.openPart(id, 1)];
-    for (let part = 2; isPresent(this.openPart(id, part)); part++) files.push(this.openPart(id, part));
+    const files = [this.part(id, 1)];
+    for (let part = 2; isPresent(this.part(id, part)); part++) files.push(this.part(id, part));
     return entryOf(id, files);
   }
 
@@ -89,7 +95,7 @@ export class LedgerFiles {
   }
 
   isDone(id: string): boolean {
-    return namesIn(this.#folderOf(id)).some((name) => name.startsWith(id));
+    return namesIn(this.#folderOf(id)).some((name) => idOfName(name) === id);
   }
 
   /**
@@ -99,7 +105,7 @@ export class LedgerFiles {
   async *doneNewestFirst(wanted: (name: string) => boolean, since = ""): AsyncGenerator<LedgerEntry> {
     for (const folder of this.#minutes()) {
       for (const name of listFolder(folder).reverse()) {
-        if (isFurtherPart(name) || !wanted(name)) continue;
+        if (!wanted(name)) continue;
         if (name < since) return;
         const entry = await this.#readDoneNamed(folder, name);
         if (entry) yield entry;
@@ -112,7 +118,11 @@ export class LedgerFiles {
    * @param max how many at most
    * @param folders how many folders to list at most, so that a long history of other tasks takes no longer
    */
-  async recentDone(isWanted: (name: string) => boolean, max: number, folders: number): Promise<LedgerEntry[]> {
+  async recentDone(
+    isWanted: (name: string) => boolean,
+    max: number,
+    folders: number,
+  ): Promise<LedgerEntry[]> {
     const found: LedgerEntry[] = [];
     let left = folders;
     for (const folder of this.#minutes()) {
@@ -128,41 +138,30 @@ export class LedgerFiles {
   }
 
   /**
-   * Moves a task to the finished ones: its first part first, so that from then on nobody can take it over. Not synced: after a
-   * power cut the parts are in one place or the other, and their last lines say that the task is finished.
+   * Moves a task to the finished ones: from then on nobody can take it over. Not synced: after a power cut it is in one place or
+   * the other, and its last line says that it is finished.
    */
   async moveToDone(task: Task): Promise<void> {
     const folder = this.#folderOf(task.id);
-    for (let part = 1; part <= task.parts; part++) {
-      const target = path.join(folder, part === 1 ? doneName(task) : partName(task.id, part));
-      await moveInto(folder, this.openPart(task.id, part), target);
-    }
+    await moveInto(folder, this.part(task.id, 1), path.join(folder, doneName(task)));
   }
 
-  /** Moves a finished task back to the unfinished ones, its first part last. */
+  /** Moves a finished task back to the unfinished ones. */
   async moveToOpen(id: string): Promise<void> {
     const folder = this.#folderOf(id);
     const name = this.#list(folder).get(id);
-    if (name === undefined) return;
-    for (let part = partsOf(name); part >= 1; part--) {
-      const from = path.join(folder, part === 1 ? name : partName(id, part));
-      await moveInto(this.openFolder, from, this.openPart(id, part));
-    }
+    if (name !== undefined) await moveInto(this.openFolder, path.join(folder, name), this.part(id, 1));
   }
 
-  /** A part that a process left in `open/` when it was killed while it moved the task is read there. */
   async #readDoneNamed(folder: string, name: string): Promise<LedgerEntry | null> {
     const id = idOfName(name);
     if (id === undefined) return otherEntry(folder, name);
-    const further = Array.from({ length: partsOf(name) - 1 }, (_, at) => {
-      const file = path.join(folder, partName(id, at + 2));
-      return isPresent(file) ? file : this.openPart(id, at + 2);
-    });
+    const further = Array.from({ length: partsOf(name) - 1 }, (_, at) => this.part(id, at + 2));
     return entryOf(id, [path.join(folder, name), ...further]);
   }
 
   #folderOf(id: string): string {
-    return path.join(this.#doneFolder, doneFolder(id));
+    return path.join(this.#doneFolder, dayFolder(id));
   }
 
   /** The folders of the minutes in which tasks were begun, the latest first. */
@@ -174,15 +173,10 @@ export class LedgerFiles {
   }
 
   #list(folder: string): Map<string, string> {
-    const firsts = listFolder(folder).filter((name) => !isFurtherPart(name));
-    const names = new Map(firsts.map((name) => [name.slice(0, ID_LENGTH), name]));
+    const names = new Map(listFolder(folder).map((name) => [idOfName(name) ?? name, name]));
     this.#listed.set(folder, names);
     return names;
   }
-}
-
-function isFurtherPart(name: string): boolean {
-  return idOfName(name) === undefined && idOfName(openName(name.slice(0, ID_LENGTH))) !== undefined;
 }
 
 async function entryOf(id: string, files: readonly string[]): Promise<LedgerEntry | null> {

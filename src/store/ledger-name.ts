@@ -9,10 +9,7 @@ import { savedFilesOf, type Task, taskIdOf } from "../task/task.ts";
 // A finished task's file carries tags in its name, so that one of a hundred thousand is found by reading
 // names alone: `<id>.p<parts>.t<task id>.r<request>.m<model>.f<file>.jsonl`. A tag is a short digest: what it finds
 // is read and compared before it counts. A task that was taken over has further parts, `<id>.2.jsonl` and so
-// on; only the first part's name has tags, and the number of parts, if there is more than one.
-
-/** Every id is as long: a time, and eight digits. */
-export const ID_LENGTH = "YYYYMMDDThhmmssSSS-01234567".length;
+// on, in another folder; the name has their number, if there is more than one.
 
 /** Earlier versions wrote tags for the key and the credits, too. */
 const TASK_NAME = /^(\d{8}T\d{9}-[0-9a-f]{8})((?:\.[ptrmkcf][0-9a-f]+)*)\.jsonl$/;
@@ -25,11 +22,11 @@ export function timeOfId(atMs: number): string {
 /** Separates the name of a new task's file from the part that makes its draft's name unique. */
 export const DRAFT_MARK = ".draft-";
 
-const AUXILIARY = /^\d{8}T\d{9}-[0-9a-f]{8}\.\d{1,4}\.jsonl$|\.draft-[0-9a-f]+$/;
+const DRAFT = /\.draft-[0-9a-f]+$/;
 
-/** Whether a file is a further part of a task or a draft of one, complete or not: such a file is not an entry. */
-export function isAuxiliary(name: string): boolean {
-  return AUXILIARY.test(name);
+/** Whether a file is the draft of a task, complete or not: such a file is not an entry. */
+export function isDraft(name: string): boolean {
+  return DRAFT.test(name);
 }
 
 /** The ledger's own name for the task in a file of this name; undefined if it is no task's. */
@@ -47,12 +44,12 @@ export function openName(id: string): string {
   return `${id}.jsonl`;
 }
 
-/** The name of one of an unfinished task's parts, and of a further part of a finished one. @param part 1 for the first */
+/** The name of a task's further part. @param part from 2 */
 export function partName(id: string, part: number): string {
-  return part === 1 ? openName(id) : `${id}.${part}.jsonl`;
+  return `${id}.${part}.jsonl`;
 }
 
-/** The number of parts of a finished task, from its name. */
+/** Number of parts of a finished task, from its name. */
 export function partsOf(name: string): number {
   return Number(/\.p(\d+)\./.exec(name)?.[1] ?? 1);
 }
@@ -91,7 +88,9 @@ export function requestTag(identity: RequestIdentity): string {
   const { service, work } = identity;
   const { fields } = work.options;
   // Tags of earlier files at the hosted service, which takes no options, stay what they were.
-  const options = work.taskId !== null && { options: canonical({ ...work.options, fields: canonical(fields) }) };
+  const options = work.taskId !== null && {
+    options: canonical({ ...work.options, fields: canonical(fields) }),
+  };
   return `r${digest(canonical({ ...identifyingFields(identity), ...service, ...options }))}`;
 }
 
@@ -123,9 +122,9 @@ function canonical(fields: object): string {
 }
 
 /**
- * The folder below `done/` that a task belongs in, by the minute it was begun: `2026-01-31/1205`. So no folder
+ * The folder below `done/` that a task belongs in, and below `parts/` its further parts, by the minute it was begun: `2026-01-31/1205`. So no folder
  * grows without end, not even in a day of a hundred thousand tasks.
  */
-export function doneFolder(id: string): string {
+export function dayFolder(id: string): string {
   return path.join(`${id.slice(0, 4)}-${id.slice(4, 6)}-${id.slice(6, 8)}`, id.slice(9, 13));
 }

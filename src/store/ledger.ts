@@ -12,11 +12,11 @@ import { randomDigits, removeOldDrafts } from "../lib/write-whole.ts";
 import type { Intent, RequestIdentity, ServiceIdentity } from "../task/intent.ts";
 import type { Line } from "../task/line.ts";
 import type { GenerationRequest } from "../task/request.ts";
-import { begunTask, chargedOf, isUnknown, summaryOf, type Task, withLine } from "../task/task.ts";
+import { begunTask, chargedOf, isUnknown, STATES, summaryOf, type Task, withLine } from "../task/task.ts";
 import { CancelMarks } from "./cancel-marks.ts";
 import { Holder } from "./holder.ts";
 import { type LedgerEntry, LedgerFiles, listFolder } from "./ledger-files.ts";
-import { DRAFT_MARK, idOfName, isAuxiliary, openName, timeOfId } from "./ledger-name.ts";
+import { DRAFT_MARK, idOfName, isDraft, openName, timeOfId } from "./ledger-name.ts";
 import { findEach, findFiles, recentOfKind, sameRequest } from "./ledger-read.ts";
 import { recordRowEnd } from "./row-claims.ts";
 import { DailySpending } from "./running-sum.ts";
@@ -112,9 +112,14 @@ export class Ledger {
       let owned: Owned | null = null;
       try {
         const line = this.#intentLine(id, intent, options);
-        const file = this.files.openPart(id, 1);
+        const file = this.files.part(id, 1);
         const created = isShared
-          ? await TaskFile.createWhole(file, line, async (draft) => this.#isFree(id, draft, isFree), this.makeRoom)
+          ? await TaskFile.createWhole(
+              file,
+              line,
+              async (draft) => this.#isFree(id, draft, isFree),
+              this.makeRoom,
+            )
           : await TaskFile.create(file, line, this.makeRoom);
         if (created === null) return "taken";
         const begun = { task: begunTask(id, line), part: 1, file: created };
@@ -165,10 +170,21 @@ export class Ledger {
     }
   }
 
-  /** Withdraws a task that was begun and not sent. @throws StateFolderError */
+  /**
+   * Withdraws a task that was begun and not sent, unless another process has it by now. Whoever takes it over before its file is
+   * removed finds that it is not to be sent. @throws StateFolderError
+   */
   async withdraw(owned: Owned): Promise<void> {
-    await this.guarded(async () => this.#discard(owned));
-    this.#holder.release(owned.task.id);
+    const { task, file, part } = owned;
+    const lines = task.requests.map(
+      (_, request) => ({ type: "not_sent", at: this.#now, why: WITHDRAWN, request }) as const,
+    );
+    await this.guarded(async () => {
+      for (const line of lines) await file.record(line);
+      if (part > 1 || !this.isLast(owned)) await this.end(owned, lines.reduce(withLine, task));
+      else this.#discard(owned);
+    });
+    this.#holder.release(task.id);
   }
 
   #discard({ file }: Owned): void {
@@ -213,7 +229,7 @@ export class Ledger {
     return this.guarded(async () => {
       if (server !== task.intent.server && (await this.serverOf(task)) !== null) return "held";
       const latest = (await this.#readOpen(task.id)) ?? null;
-      if (latest === null) return "ended";
+      if (latest === null || this.#isLeft(latest)) return "ended";
       if (this.#holder.has(task.id) || this.isHeld(latest)) return "held";
       await this.#holder.hold(task.id);
       const owned = await this.#nextPart(latest).catch((error: unknown) => {
@@ -232,14 +248,13 @@ export class Ledger {
     const file = await this.#openPart(id, part, line, isOwn);
     if (file === null) return isOwn ? "ended" : "held";
     try {
-      if (!isOwn) await syncFolder(this.files.openFolder);
+      if (!isOwn) await syncFolder(path.dirname(file.path));
       // The process that wrote the last line may have ended before it was synced, and the next step relies on it.
-      for (let each = 1; each < part; each++) await syncIfPossible(this.files.openPart(id, each));
+      for (let each = 1; each < part; each++) await syncIfPossible(this.files.part(id, each));
       const task = await this.#readOpen(id);
       if (task !== null && task.parts === part) return { task, part, file };
-      file.closeIfPossible();
-      // Without the first part there is no task: nobody reads this one.
-      if (task === null && !isOwn) removeIfPossible(file.path);
+      // A part is never removed: those after it would be lost.
+      file.release(this.#now);
       return task === null ? "ended" : "held";
     } catch (error) {
       file.closeIfPossible();
@@ -249,9 +264,12 @@ export class Ledger {
 
   /** @returns null if another process has created the part, or the task has been moved */
   async #openPart(id: string, part: number, line: Line, isOwn: boolean): Promise<TaskFile | null> {
-    const name = this.files.openPart(id, part);
+    const name = this.files.part(id, part);
     try {
-      if (!isOwn) return await TaskFile.create(name, line, this.makeRoom);
+      if (!isOwn) {
+        await makeFolder(path.dirname(name), 0o700);
+        return await TaskFile.createPart(name, line, this.makeRoom);
+      }
       const file = await TaskFile.reopen(name, this.makeRoom);
       await file.record(line);
       return file;
@@ -263,7 +281,7 @@ export class Ledger {
 
   /** Whether this process still has a task: its part is the last one, and the task is not ended. @throws the disk's error */
   isLast({ task, part, file }: Owned): boolean {
-    if (isPresent(this.files.openPart(task.id, part + 1)) || !file.isInPlace()) return false;
+    if (isPresent(this.files.part(task.id, part + 1)) || !file.isInPlace()) return false;
     return part === 1 || this.files.isOpen(task.id);
   }
 
@@ -288,6 +306,7 @@ export class Ledger {
       if (!isLast) return false;
       if (task.claim !== null) recordRowEnd(this.folder, task.claim, summaryOf(task));
       await this.files.moveToDone({ ...task, parts: owned.part });
+      if (owned.part > 1 && (await this.reopenAnswered(task.id))) return true;
       this.work.remove(task.id);
       this.cancels.remove(task.id);
       if (task.intent.work.isPaid && chargedOf(task) === "no") this.spending.forget(task.id);
@@ -295,6 +314,21 @@ export class Ledger {
     } finally {
       this.#holder.release(task.id);
     }
+  }
+
+  /**
+   * Moves a finished task back if an answer says that it is not finished. A holder that has lost the task may record one while
+   * the next holder ends it: both look after their write, so that one of them sees it.
+   * @returns whether it was moved @throws StateFolderError
+   */
+  async reopenAnswered(id: string): Promise<boolean> {
+    return this.guarded(async () => {
+      if (this.files.isOpen(id)) return false;
+      const entry = await this.files.readDone(id);
+      if (entry?.kind !== "task" || !STATES[entry.task.state].isOpen) return false;
+      await this.files.moveToOpen(id);
+      return true;
+    });
   }
 
   /** Moves a task that is filed under the finished ones, and is not finished, back. @throws StateFolderError */
@@ -339,7 +373,7 @@ export class Ledger {
 
   /** Syncs the file of an unfinished task that another process has written. Never throws. */
   sync({ id, parts }: Task): Promise<void> {
-    return syncIfPossible(this.files.openPart(id, parts));
+    return syncIfPossible(this.files.part(id, parts));
   }
 
   /**
@@ -349,19 +383,18 @@ export class Ledger {
   async unfinished(skipped?: { has(id: string): boolean }): Promise<LedgerEntry[]> {
     return this.guarded(async () => {
       const isSkipped = (name: string) => skipped?.has(idOfName(name) ?? "") === true;
-      const names = listFolder(this.files.openFolder).filter((name) => !isAuxiliary(name) && !isSkipped(name));
+      const names = listFolder(this.files.openFolder).filter((name) => !isDraft(name) && !isSkipped(name));
       const entries = await mapConcurrent(names, FILES_AT_ONCE, async (name) => {
         const entry = await this.files.readOpen(name);
-        return entry !== null && this.#isLeft(entry) ? null : entry;
+        return entry?.kind === "task" && this.#isLeft(entry.task) ? null : entry;
       });
       return entries.filter((entry) => entry !== null);
     });
   }
 
   /** Whether a process that was killed while it began a task, which another one has finished, has left an intent. */
-  #isLeft(entry: LedgerEntry): boolean {
-    if (entry.kind !== "task" || !isOnlyBegun(entry.task)) return false;
-    return this.files.isDone(entry.task.id);
+  #isLeft(task: Task): boolean {
+    return isOnlyBegun(task) && this.files.isDone(task.id);
   }
 
   async #readOpen(id: string): Promise<Task | null> {
@@ -493,6 +526,8 @@ export class Ledger {
 
 /** Cause of a request without an image whose process ended before its reply came. */
 export const ENDED_MEANWHILE = "the process that had sent it ended before the reply had come";
+
+const WITHDRAWN = "it was withdrawn";
 
 function isOnlyBegun({ state, requests }: Task): boolean {
   return state === "waiting" && requests.every(({ attempts }) => attempts.length === 0);

@@ -26,17 +26,23 @@ export function upgraded(lines: readonly unknown[]): unknown[] {
     work,
     ...(!isJsonObject(intent.work) && { attempt: name(0) }),
   };
-  const rest = lines.slice(1).map((line) => {
+  const rest = lines.slice(1).flatMap((line): unknown[] => {
     const { type, request: given, ...facts } = fieldsOf(line);
     const request = typeof given === "number" ? given : 0;
     const ofAttempt = () => ({ ...facts, request, attempt: name(request) });
     if (type === "started" || type === "submitting") {
       attempts.set(request, (attempts.get(request) ?? 0) + 1);
-      return { type: "started", ...ofAttempt() };
+      return [{ type: "started", ...ofAttempt() }];
     }
-    if (type === "rate_limited" || type === "waiting") return { why: "", ...ofAttempt(), type: "waiting" };
-    if (type === "not_sent") return { ...facts, type, request };
-    return ANSWERS.has(type) ? { ...ofAttempt(), type } : line;
+    // Its reply was lost: what is paid is not sent again.
+    if (type === "waiting" && facts.sent === true) return [{ why: "", ...ofAttempt(), type: "unknown" }];
+    if (type === "rate_limited" || type === "waiting") return [{ why: "", ...ofAttempt(), type: "waiting" }];
+    if (type === "not_sent")
+      return [
+        { ...ofAttempt(), type: "waiting" },
+        { ...facts, type, request },
+      ];
+    return [ANSWERS.has(type) ? { ...ofAttempt(), type } : line];
   });
   return [begun, ...rest];
 }

@@ -49,13 +49,22 @@ export class TaskFile {
    * nothing is submitted. @throws EEXIST, or the disk's error
    */
   static async create(path: string, first: Line, makeRoom: () => void): Promise<TaskFile> {
+    try {
+      return await TaskFile.createPart(path, first, makeRoom);
+    } catch (error) {
+      if (errorCode(error) !== "EEXIST") removeIfPossible(path);
+      throw error;
+    }
+  }
+
+  /** As `create`, for a further part, which stays if its first line cannot be written: another one may follow it by then. */
+  static async createPart(path: string, first: Line, makeRoom: () => void): Promise<TaskFile> {
     const file = new TaskFile(path, DiskFile.createExclusive(path, 0o600), false, makeRoom);
     try {
       await file.#append(first);
       return file;
     } catch (error) {
       file.closeIfPossible();
-      removeIfPossible(path);
       throw error;
     }
   }

@@ -51,6 +51,8 @@ export interface Attempt {
   accepted: { id: string; at: string } | null;
   /** Whether the provider has answered with success: nothing can show any longer that it was free. */
   wasMade: boolean;
+  /** Whether it was recorded as of unknown outcome: a late answer may say that it was not taken. */
+  wasLost: boolean;
 }
 
 /** One request of a task: a function of its attempts and their answers, whatever the order and part of the lines. */
@@ -149,7 +151,11 @@ function withRequests(task: Task, next: (each: RequestState, at: number) => Bare
 
 /** What others have made is not given up with what is lost. */
 function ended(each: RequestState, _at: number): Bare {
-  return each.state === "unknown" || each.state === "started" ? { ...each, isDismissed: true } : each;
+  const { state, attempts } = each;
+  // What was dismissed is not sent after all because a late answer says that it was not taken.
+  const isLost =
+    state === "waiting" && attempts.some(({ wasLost, answer }) => wasLost && answer?.type === "waiting");
+  return state === "unknown" || state === "started" || isLost ? { ...each, isDismissed: true } : each;
 }
 
 type RequestLine = Answer | Line<"started" | "not_sent">;
@@ -159,12 +165,14 @@ function requestAfter(each: RequestState, line: RequestLine): Bare {
   const known = each.attempts.some(({ name }) => name === line.attempt);
   const attempts = known ? each.attempts : [...each.attempts, newAttempt(line)];
   if (line.type === "started") return { ...each, attempts };
-  const answered = attempts.map((attempt) => (attempt.name === line.attempt ? answerTo(attempt, line) : attempt));
+  const answered = attempts.map((attempt) =>
+    attempt.name === line.attempt ? answerTo(attempt, line) : attempt,
+  );
   return { ...each, attempts: answered };
 }
 
 function newAttempt({ attempt: name, at }: RequestLine & { attempt: string }): Attempt {
-  return { name, at, answer: null, accepted: null, wasMade: false };
+  return { name, at, answer: null, accepted: null, wasMade: false, wasLost: false };
 }
 
 /** Before an attempt is accepted: an answer of a higher rank counts, in whatever order they are read. */
@@ -179,9 +187,10 @@ const RANKS: Readonly<Record<Answer["type"], number>> = {
 
 function answerTo(attempt: Attempt, line: Answer): Attempt {
   const { answer, wasMade } = attempt;
-  const accepted = line.type === "accepted" ? (attempt.accepted ?? { id: line.taskId, at: line.at }) : attempt.accepted;
+  const accepted =
+    line.type === "accepted" ? (attempt.accepted ?? { id: line.taskId, at: line.at }) : attempt.accepted;
   const made = wasMade || line.type === "completed";
-  const next = { ...attempt, accepted, wasMade: made };
+  const next = { ...attempt, accepted, wasMade: made, wasLost: attempt.wasLost || line.type === "unknown" };
   return answer === null || replaces(line, answer) ? { ...next, answer: careful(line, attempt) } : next;
 }
 
@@ -190,7 +199,11 @@ function replaces(line: Answer, answer: Answer): boolean {
   switch (answer.type) {
     case "completed":
       // What a reply on this disk holds may turn out to be no image.
-      return line.type === "completed" || line.type === "failed" || (line.type === "unknown" && answer.urls.length === 0);
+      return (
+        line.type === "completed" ||
+        line.type === "failed" ||
+        (line.type === "unknown" && answer.urls.length === 0)
+      );
     case "failed":
       return RANKS[line.type] >= RANKS.failed;
     case "accepted":
@@ -287,27 +300,42 @@ export function decidingRequest({ requests }: Pick<Task, "requests">): RequestSt
   return requests.find((request) => request.state === state) as RequestState;
 }
 
-/** The lines that say where a task stands, after its intent: for a record of it that outlives its file. */
+/** The lines that say how a task has ended, after its intent: for a record of it that outlives its file. */
 export function summaryOf(task: Task): Line[] {
   const { requests, files, isSaved, dismissal, submittedAt: at } = task;
-  const lines = requests.flatMap((each, request): Line[] => {
-    if (each.state === "not_sent") return [{ type: "not_sent", at, why: each.notSent ?? "", request }];
-    const { attempt } = each;
-    if (attempt === null) return [];
-    const { name, accepted, answer } = attempt;
-    const started: Line = { type: "started", at: attempt.at, request, attempt: name };
-    const taken: Line[] =
-      accepted === null ? [] : [{ type: "accepted", at: accepted.at, taskId: accepted.id, request, attempt: name }];
-    return [started, ...taken, ...(answer === null || answer.type === "accepted" ? [] : [answer])];
-  });
-  if (dismissal !== null) lines.push({ type: "dismissed", at, ...dismissal });
-  if (isSaved) lines.push({ type: "saved", at, files: savedFilesOf(task) });
-  else if (files.length > 0) lines.push({ type: "partly_saved", at, files: [...files] });
-  return lines;
+  const isDismissed = (line: Line) => line.type === "started" && requests[line.request]?.isDismissed === true;
+  const lines = requests.flatMap(linesOfRequest(at));
+  // What was open or lost then is dismissed, and nothing else.
+  const summary = lines.filter(isDismissed);
+  if (dismissal !== null) summary.push({ type: "dismissed", at, ...dismissal });
+  summary.push(...lines.filter((line) => !isDismissed(line)));
+  if (files.length > 0) summary.push({ type: "partly_saved", at, files: [...files] });
+  if (isSaved) summary.push({ type: "saved", at, files: [] });
+  return summary;
+}
+
+function linesOfRequest(at: string) {
+  return ({ attempts, notSent }: RequestState, request: number): Line[] => {
+    const lines = attempts.flatMap(({ name, at, answer, accepted, wasMade }): Line[] => {
+      const of = { at, request, attempt: name };
+      const made: Line = { type: "completed", ...of, urls: [], ...NEVER_SEEN };
+      return [
+        { type: "started", ...of },
+        ...(accepted === null
+          ? []
+          : [{ type: "accepted", ...of, at: accepted.at, taskId: accepted.id } as const]),
+        ...(wasMade && answer?.type !== "completed" ? [made] : []),
+        ...(answer === null || answer.type === "accepted" ? [] : [answer]),
+      ];
+    });
+    return notSent === null ? lines : [...lines, { type: "not_sent", at, why: notSent, request }];
+  };
 }
 
 /** When a task's last image was seen to be complete, and how long that took; null for one without an image. */
-export function completionOf({ requests }: Pick<Task, "requests">): (CompletionTimes & { at: string }) | null {
+export function completionOf({
+  requests,
+}: Pick<Task, "requests">): (CompletionTimes & { at: string }) | null {
   const made = requests.flatMap((request) => answerOf(request, "completed") ?? []);
   if (made.length === 0) return null;
   const last = made.reduce((a, b) => (a.at > b.at ? a : b));
@@ -330,9 +358,14 @@ export function chargedOf({ intent, requests }: Pick<Task, "intent" | "requests"
   return each.find((charged) => charged === "yes") ?? each.find((charged) => charged === "unknown") ?? "no";
 }
 
-function chargedAt(request: RequestState): Charged {
-  const failed = answerOf(request, "failed");
-  return failed?.charged ?? STATES[request.state].charged;
+function chargedAt({ state, attempts }: RequestState): Charged {
+  return state === "failed" && attempts.every(wasFree) ? "no" : STATES[state].charged;
+}
+
+/** Whether an attempt is known to have cost nothing. */
+function wasFree({ answer }: Attempt): boolean {
+  if (answer?.type === "failed") return answer.charged === "no";
+  return answer?.type === "waiting" || answer?.type === "refused";
 }
 
 /** What a task has cost or may have cost, in credits: of several requests, those that were not refused. */
@@ -359,7 +392,11 @@ export function mayBeCharged(task: Pick<Task, "intent" | "requests">): boolean {
 }
 
 /** Whether an image is made and not saved: one for each request, and after these their further images. */
-export function isUnsaved({ files, requests, isSaved }: Pick<Task, "files" | "requests" | "isSaved">): boolean {
+export function isUnsaved({
+  files,
+  requests,
+  isSaved,
+}: Pick<Task, "files" | "requests" | "isSaved">): boolean {
   const count = Math.max(files.length, requests.length);
   const isToCome = (at: number) => (requests[at]?.state ?? "completed") === "completed";
   return !isSaved && Array.from({ length: count }, (_, at) => at).some((at) => !files[at] && isToCome(at));
@@ -398,7 +435,9 @@ export function isResumable(state: TaskState): boolean {
 /** Cost and tokens of all requests together: numbers are added up, anything else is kept from the first that has it. */
 export function usageOf({ requests }: Pick<Task, "requests">): Usage | null {
   const usages = requests.map((request) => answerOf(request, "completed")?.usage ?? null);
-  return usages.filter((usage) => usage !== null).reduce<Usage | null>((sum, usage) => (sum ? addUsage(sum, usage) : usage), null);
+  return usages
+    .filter((usage) => usage !== null)
+    .reduce<Usage | null>((sum, usage) => (sum ? addUsage(sum, usage) : usage), null);
 }
 
 function addUsage(sum: Usage, usage: Usage): Usage {

@@ -6,12 +6,12 @@ import { systemClock } from "../../src/lib/clock.ts";
 import { Ledger } from "../../src/store/ledger.ts";
 import { StateFolderError } from "../../src/store/store-errors.ts";
 import { begunTask } from "../support/ledger-world.ts";
-import { EVENTS } from "../support/records.ts";
+import { LINES } from "../support/records.ts";
 import { someProcesses } from "../support/some-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { tinyDisk } from "../support/tiny-disk.ts";
 
-const { accepted } = EVENTS;
+const { accepted } = LINES;
 
 const beginIn = (folder: string) => begunTask(new Ledger(folder, systemClock, someProcesses(1).as(1)));
 

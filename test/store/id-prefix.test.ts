@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { TaskEvent } from "../../src/task/task.ts";
+import type { Line } from "../../src/task/line.ts";
 import { ledgerWorld, leftTask } from "../support/ledger-world.ts";
-import { EVENTS } from "../support/records.ts";
+import { LINES } from "../support/records.ts";
 
-const { completed, saved, unknown } = EVENTS;
+const { completed, saved, unknown } = LINES;
 
 /** A ledger with a task for each of the service's ids, each begun a minute after the one before; null for none. */
 async function ledgerWith(...taskIds: (string | null)[]) {
@@ -11,9 +11,9 @@ async function ledgerWith(...taskIds: (string | null)[]) {
   const ids: string[] = [];
   for (const [at, taskId] of taskIds.entries()) {
     clock.advance(60_000);
-    const accepted: TaskEvent[] = taskId === null ? [unknown] : [{ ...EVENTS.accepted, taskId }];
+    const accepted: Line[] = taskId === null ? [unknown] : [{ ...LINES.accepted, taskId }];
     const rest = at % 2 === 0 && taskId !== null ? [completed, saved] : [];
-    ids.push((await leftTask(ledger, {}, ...accepted, ...rest)).record.id);
+    ids.push((await leftTask(ledger, {}, ...accepted, ...rest)).task.id);
   }
   return { ledger, ids };
 }

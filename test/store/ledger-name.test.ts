@@ -1,15 +1,20 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
-  creditsByName,
-  doneFolder,
+  dayFolder,
   doneName,
   fileTag,
+  fileTagsOf,
   hasTag,
   idOfName,
+  isDraft,
+  partName,
+  partsOf,
+  taskTag,
+  taskTagOf,
 } from "../../src/store/ledger-name.ts";
-import type { Task } from "../../src/task/task.ts";
 import type { SavedFile } from "../../src/task/saved-file.ts";
-import { AT, INTENT, recordOf } from "../support/records.ts";
+import type { Task } from "../../src/task/task.ts";
+import { AT, INTENT, LINES, recordOf } from "../support/records.ts";
 
 const ID = "20260131T120509001-0123abcd";
 
@@ -23,54 +28,64 @@ const image = (digit: number): SavedFile => ({
   height: 1,
 });
 
-function saved(files: SavedFile[], credits: number | null = 8): Task {
-  const observed = { seenMs: 8000, pendingMs: null };
-  const state = {
-    name: "saved",
-    taskId: "task-1",
-    acceptedAt: AT,
-    completedAt: AT,
-    files,
-    observed,
-  } as const;
-  return { ...recordOf([], undefined, { ...INTENT, credits }), id: ID, state, requests: [state] };
+function saved(files: SavedFile[]): Task {
+  const lines = [LINES.accepted, LINES.completed, { type: "saved", at: AT, files } as const];
+  return { ...recordOf(lines), id: ID };
 }
 
-const { keyId } = INTENT.service;
+describe("a finished task's name", () => {
+  it("begins with its id, and gives it back", () => {
+    expect(idOfName(doneName(saved([])))).toBe(ID);
+  });
 
-it("a finished task's name begins with its id, and gives it back", () => {
-  expect(idOfName(doneName(saved([])))).toBe(ID);
+  it("has the tags of its id and its images", () => {
+    const name = doneName(saved([image(1), image(2)]));
+    expect(taskTagOf(name)).toBe(taskTag("task-1"));
+    expect(fileTagsOf(name)).toEqual([image(1), image(2)].map(({ sha256 }) => fileTag(sha256)));
+    expect(taskTagOf(doneName({ ...recordOf([LINES.refused]), id: ID }))).toBeUndefined();
+  });
+
+  it("says how many parts it has, if there are several", () => {
+    expect(partsOf(doneName(saved([])))).toBe(1);
+    const taken = { ...saved([]), parts: 12 };
+    expect([partsOf(doneName(taken)), idOfName(doneName(taken))]).toEqual([12, ID]);
+    expect(doneName(saved([]))).not.toContain(".p");
+  });
+
+  it("fits a file system with as many images as a task can have", () => {
+    const name = doneName({ ...saved(Array.from({ length: 40 }, (_, at) => image(at))), parts: 1000 });
+    expect(Buffer.byteLength(name)).toBeLessThanOrEqual(255);
+    expect(hasTag(name, fileTag(image(14).sha256))).toBe(true);
+  });
+
+  it("never gives the key's fingerprint away, nor the prompt", () => {
+    const name = doneName(saved([]));
+    expect(name).not.toContain(INTENT.service.keyId.slice(0, 8));
+    expect(name).not.toContain("fox");
+  });
+});
+
+it("names of earlier releases give their ids", () => {
+  expect(idOfName(`${ID}.t0123abcd.r0123abcd.k0123abcd.c8.jsonl`)).toBe(ID);
 });
 
 it("names that are no task's have no id", () => {
-  for (const name of [`${ID}.jsonl.bak`, `${ID}.x1.jsonl`, `${ID}`, "notes.txt", `../${ID}.jsonl`])
-    expect(idOfName(name)).toBeUndefined();
+  const names = [
+    `${ID}.jsonl.bak`,
+    `${ID}.x1.jsonl`,
+    `${ID}`,
+    "notes.txt",
+    `../${ID}.jsonl`,
+    partName(ID, 2),
+  ];
+  for (const name of names) expect(idOfName(name)).toBeUndefined();
 });
 
-it("a name with as many images as a task can have fits a file system", () => {
-  const name = doneName(saved(Array.from({ length: 40 }, (_, at) => image(at))));
-  expect(Buffer.byteLength(name)).toBeLessThanOrEqual(255);
-  expect(hasTag(name, fileTag(image(14).sha256))).toBe(true);
+it("a draft of a task's file is no entry", () => {
+  expect(isDraft(`${ID}.jsonl.draft-0a1b2c3d`)).toBe(true);
+  expect(isDraft(`${ID}.jsonl`)).toBe(false);
 });
 
-it("a name shows what the task has cost its account, and no other", () => {
-  const name = doneName(saved([]));
-  expect(creditsByName(keyId)(name)).toBe(8);
-  expect(creditsByName("fedcba9876543210")(name)).toBe(0);
-  expect(creditsByName(keyId)(doneName(saved([], null)))).toBe(0);
-});
-
-it("what was refused or never sent has cost nothing", () => {
-  const record: Task = { ...saved([]), state: { name: "not_sent", why: "offline" } };
-  expect(creditsByName(keyId)(doneName(record))).toBe(0);
-});
-
-it("a name never gives the key's fingerprint away, nor the prompt", () => {
-  const name = doneName(saved([]));
-  expect(name).not.toContain(keyId.slice(0, 8));
-  expect(name).not.toContain("fox");
-});
-
-it("a finished task lies in the folder of its day and minute", () => {
-  expect(doneFolder(ID)).toBe("2026-01-31/1205");
+it("a finished task is in the folder of its day and minute", () => {
+  expect(dayFolder(ID)).toBe("2026-01-31/1205");
 });

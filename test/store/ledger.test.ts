@@ -1,21 +1,23 @@
-import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { Ledger } from "../../src/store/ledger.ts";
+import { HeldTask } from "../../src/core/engine/held.ts";
+import { Ledger, type Owned } from "../../src/store/ledger.ts";
 import type { LedgerEntry } from "../../src/store/ledger-files.ts";
-import type { OwnedTask } from "../../src/store/owners.ts";
 import { StateFolderError } from "../../src/store/store-errors.ts";
-import type { TaskEvent } from "../../src/task/task.ts";
-import type { Task } from "../../src/task/task.ts";
+import type { Line } from "../../src/task/line.ts";
+import { type Task, withLine } from "../../src/task/task.ts";
 import { fakeClock } from "../support/fake-clock.ts";
 import { finishTask } from "../support/finish-task.ts";
 import { begunTask, ledgerWorld, leftTask } from "../support/ledger-world.ts";
-import { AT, EVENTS, INTENT, linesOf } from "../support/records.ts";
-import { pause } from "../support/scripts.ts";
-import { identity, someProcesses } from "../support/some-processes.ts";
+import { INTENT, LINES, linesOf, WORK } from "../support/records.ts";
+import { someProcesses } from "../support/some-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const { intent, accepted, completed, saved } = EVENTS;
+const { intent, started, unknown, dismissed, refused, accepted, completed, saved } = LINES;
+
+/** What the first line of a task has of its own. */
+const firstOf = ({ id, holder }: Task) => ({ id, holder: holder ?? "" });
 
 /** Puts a file into the folder of tasks. */
 async function plant(folder: string, name: string, content: string): Promise<string> {
@@ -30,129 +32,50 @@ async function all<Entry>(entries: AsyncIterable<Entry>): Promise<Entry[]> {
   return list;
 }
 
-const idOf = (entry: LedgerEntry | undefined) => (entry?.kind === "task" ? entry.record.id : undefined);
+const idOf = (entry: LedgerEntry | undefined) => (entry?.kind === "task" ? entry.task.id : undefined);
 
-async function claim(ledger: Ledger, record: Task) {
-  const result = await ledger.claim(record);
-  if (typeof result === "object") onTestFinished(() => result.file.close());
+async function take(ledger: Ledger, task: Task) {
+  const result = await ledger.take(task);
+  if (typeof result === "object") onTestFinished(() => result.file.closeIfPossible());
   return result;
 }
 
-const claimed = async (ledger: Ledger, id: string): Promise<OwnedTask> => {
-  const record = await ledger.find(id);
-  const owned = record && (await claim(ledger, record));
-  if (owned === null || typeof owned === "string") throw new Error(`not claimed: ${owned}`);
+const taken = async (ledger: Ledger, id: string): Promise<Owned> => {
+  const task = await ledger.find(id);
+  const owned = task && (await take(ledger, task));
+  if (owned === null || typeof owned === "string") throw new Error(`not taken: ${owned}`);
   return owned;
 };
 
-describe("work on one request at a time", () => {
-  const SOON = { mostMs: 5_000 };
-
-  it("gives up after the time that it is given, and names the process that has it", async () => {
-    const { as, open } = await ledgerWorld(2);
-    void as(2).alone(INTENT, () => new Promise<never>(() => {}), SOON);
-    while ((await readdir(open).catch(() => [])).length === 0) await new Promise(setImmediate);
-    await expect(as(1).alone(INTENT, async () => "done", { mostMs: 50 })).rejects.toThrow("process 2");
-  });
-
-  it("waits for another caller's, in one process or in several, and takes the work's error as it is", async () => {
-    const { as, open } = await ledgerWorld(2);
-    const said: string[] = [];
-    const work = (name: string) => async () => {
-      said.push(`${name} begins`);
-      await pause(20);
-      said.push(`${name} ends`);
-      throw new Error(name);
-    };
-    const [one, two] = [as(1), as(2)];
-    const ends = await Promise.allSettled([
-      one.alone(INTENT, work("a"), SOON),
-      one.alone(INTENT, work("b"), SOON),
-      two.alone(INTENT, work("c"), SOON),
-    ]);
-    expect(said).toHaveLength(6);
-    for (const [at, line] of said.entries())
-      if (at % 2 === 1) expect(line.replace("ends", "begins")).toBe(said[at - 1]);
-    expect(ends.map((end) => end.status === "rejected" && end.reason.message)).toEqual(["a", "b", "c"]);
-    expect(await readdir(open)).toEqual([]);
-  });
-
-  it("does not wait for another request's, nor for that of a process that was killed", async () => {
-    const { as, processes, open } = await ledgerWorld(2);
-    const forever = new Promise<never>(() => {});
-    void as(2).alone(INTENT, () => forever, SOON);
-    while ((await readdir(open).catch(() => [])).length === 0) await new Promise(setImmediate);
-    const other = { ...INTENT, request: { ...INTENT.request, prompt: "an owl" } };
-    expect(await as(1).alone(other, async () => "done", SOON)).toBe("done");
-    processes.die(2);
-    expect(await as(1).alone(INTENT, async () => "done", SOON)).toBe("done");
-  });
-
-  it("is told afterwards that another machine has taken over, which waits until the claim's time is up", async () => {
-    const { as, open } = await ledgerWorld();
-    const ours = as(1);
-    const theirs = new Ledger(path.dirname(ours.folder), fakeClock(), {
-      self: identity(1, "elsewhere"),
-      isAlive: () => false,
-    });
-    const kept = ours.alone(
-      INTENT,
-      async (isKept) => {
-        await expect(theirs.alone(INTENT, async () => "done", { mostMs: 50 })).rejects.toThrow("process 1");
-        expect(await isKept()).toBe(true);
-        const [name = ""] = await readdir(open);
-        const claim = JSON.parse(await readFile(path.join(open, name), "utf8"));
-        expect(Date.parse(claim.until)).toBeGreaterThan(Date.parse(AT) + 5_000);
-        await writeFile(path.join(open, name), JSON.stringify({ ...claim, until: AT }));
-        expect(await theirs.alone(INTENT, async () => "done", SOON)).toBe("done");
-        return isKept();
-      },
-      SOON,
-    );
-    expect(await kept).toBe(false);
-  });
-
-  it("says that the state folder cannot be used where that cannot be told", async () => {
-    const { as, open } = await ledgerWorld();
-    const work = async (isKept: () => Promise<boolean>) => {
-      await rm(open, { recursive: true });
-      return isKept();
-    };
-    await expect(as(1).alone(INTENT, work, SOON)).rejects.toThrow(StateFolderError);
-  });
-
-  it("waits no longer than the signal allows, and throws its reason", async () => {
-    const { as, open } = await ledgerWorld(2);
-    void as(2).alone(INTENT, () => new Promise<never>(() => {}), SOON);
-    while ((await readdir(open).catch(() => [])).length === 0) await new Promise(setImmediate);
-    const interruption = new AbortController();
-    const limits = { ...SOON, signal: interruption.signal };
-    const waiting = as(1).alone(INTENT, async () => "done", limits);
-    interruption.abort(new Error("Ctrl-C"));
-    await expect(waiting).rejects.toThrow("Ctrl-C");
-  });
-
-  it("leaves nothing that counts as a task, and what a killed process left is swept", async () => {
-    const { as, processes, ledger, open } = await ledgerWorld(2);
-    void as(2).alone(INTENT, () => new Promise<never>(() => {}), SOON);
-    while ((await readdir(open).catch(() => [])).length === 0) await new Promise(setImmediate);
-    processes.die(2);
-    expect(await ledger.unfinished()).toEqual([]);
-    await ledger.sweep();
-    expect(await readdir(open)).toEqual([]);
-  });
-});
+const typesIn = async (file: string) => (await readFile(file, "utf8")).match(/(?<=^\{"type":")\w+/gm);
 
 describe("beginning a task", () => {
   it("puts the intent on disk, named by the time, in folders for its owner only", async () => {
     const { ledger, open, state } = await ledgerWorld();
-    const { record, file } = await begunTask(ledger);
-    expect(record).toMatchObject({ intent: INTENT, owner: identity(1), state: { name: "intent" } });
-    expect(record.id).toMatch(/^20260131T120000000-[0-9a-f]{8}$/);
-    expect(await readdir(open)).toEqual([`${record.id}.jsonl`]);
-    expect(await readFile(file.path, "utf8")).toBe(linesOf(intent));
+    const { task, file, part } = await begunTask(ledger);
+    expect(task).toMatchObject({ intent: INTENT, state: "waiting", parts: 1, mark: task.holder });
+    expect([task.id, task.holder, part]).toEqual([
+      expect.stringMatching(/^20260131T120000000-[0-9a-f]{8}$/),
+      expect.stringMatching(/^[0-9a-f]{16}$/),
+      1,
+    ]);
+    expect(await readdir(open)).toEqual([`${task.id}.jsonl`]);
+    expect(JSON.parse(await readFile(file.path, "utf8"))).toEqual({ ...intent, ...firstOf(task) });
+    expect(await ledger.read(task.id)).toMatchObject({ kind: "task", task });
     for (const folder of [open, path.join(state, "tasks")])
       expect((await stat(folder)).mode & 0o777).toBe(0o700);
+  });
+
+  it("counts a request as sent that is submitted at once, and keeps what else it is begun with", async () => {
+    const { ledger } = await ledgerWorld();
+    const { task, file } = (await ledger.begin(INTENT, {
+      isSent: true,
+      claim: "ab/cd-1.1",
+      once: true,
+    })) as Owned;
+    file.close();
+    expect(task).toMatchObject({ state: "started", claim: "ab/cd-1.1", isOnce: true });
+    expect(await ledger.read(task.id)).toMatchObject({ task });
   });
 
   it("never gives two tasks of one moment the same file", async () => {
@@ -174,111 +97,294 @@ describe("beginning a task", () => {
   });
 });
 
-describe("claiming an unfinished task", () => {
+describe("taking an unfinished task", () => {
   it("is refused while the process that began it is alive", async () => {
     const { ledger, as } = await ledgerWorld(2);
-    const { record } = await begunTask(ledger);
-    expect(await claim(as(2), record)).toBe("elsewhere");
+    const { task } = await begunTask(ledger);
+    expect(await take(as(2), task)).toBe("held");
+    expect(await take(ledger, task)).toBe("held");
+    expect(as(2).isHeld(task)).toBe(true);
+    expect(await as(2).workerOn(task)).toMatchObject({ pid: 1 });
   });
 
-  it("is granted when that process is dead, and goes on in the same file", async () => {
-    const { ledger, as, processes } = await ledgerWorld(2);
+  it("creates a part when that process is dead, and leaves its part as it is", async () => {
+    const { ledger, as, processes, open } = await ledgerWorld(2);
     const begun = await begunTask(ledger);
     await begun.file.record(accepted);
     processes.die(1);
-    const owned = await claimed(as(2), begun.record.id);
+    const owned = await taken(as(2), begun.task.id);
+    expect(owned).toMatchObject({ part: 2, task: { parts: 2, state: "accepted" } });
     await owned.file.record(completed);
-    expect(await readFile(begun.file.path, "utf8")).toBe(linesOf(intent, accepted, completed));
+    expect(await typesIn(begun.file.path)).toEqual(["intent", "accepted"]);
+    expect(await typesIn(owned.file.path)).toEqual(["taken", "completed"]);
+    expect(await readdir(open)).toEqual([`${begun.task.id}.jsonl`]);
+    expect(await as(2).read(begun.task.id)).toMatchObject({ task: { state: "completed", parts: 2 } });
   });
 
-  it("reports how far the task has come by now, not when it was listed", async () => {
+  it("goes by how far the task has come by now, not when it was listed", async () => {
     const { ledger, as, processes } = await ledgerWorld(2);
-    const { record, file } = await begunTask(ledger);
+    const { task, file } = await begunTask(ledger);
     await file.record(accepted);
     processes.die(1);
-    expect(await claim(as(2), record)).toMatchObject({ record: { state: { name: "accepted" } } });
+    expect(await take(as(2), task)).toMatchObject({ task: { state: "accepted" } });
   });
 
-  it("is granted to one of two that find its process dead", async () => {
+  it("is for one of two that find its process dead", async () => {
     for (let round = 0; round < 10; round++) {
       const { ledger, as, processes } = await ledgerWorld(2, 3);
-      const { record } = await begunTask(ledger);
+      const { task } = await begunTask(ledger);
       processes.die(1);
-      const results = await Promise.all([claim(as(2), record), claim(as(3), record)]);
-      expect(results.filter((result) => result === "elsewhere")).toHaveLength(1);
+      const results = await Promise.all([take(as(2), task), take(as(3), task)]);
+      expect(results.filter((result) => result === "held")).toHaveLength(1);
     }
   });
 
-  it("is granted again when the claimer has let go of it, or is dead itself", async () => {
+  it("is possible again when the taker has released it, or is dead itself", async () => {
     const { ledger, as, processes } = await ledgerWorld(2, 3, 4);
-    const { record } = await begunTask(ledger);
+    const { task } = await begunTask(ledger);
     processes.die(1);
-    await (await claimed(as(2), record.id)).release();
-    await claimed(as(3), record.id);
-    expect(await claim(as(4), record)).toBe("elsewhere");
+    as(2).release(await taken(as(2), task.id), true);
+    expect(await taken(as(3), task.id)).toMatchObject({ part: 3 });
+    expect(await take(as(4), task)).toBe("held");
     processes.die(3);
-    await claimed(as(4), record.id);
+    expect(await taken(as(4), task.id)).toMatchObject({ part: 4 });
   });
 
-  it("is released even if the disk reports an error when the file is closed", async () => {
+  it("goes on in the last part if that is the process's own", async () => {
+    const { ledger, as } = await ledgerWorld(2);
+    const begun = await begunTask(ledger);
+    ledger.release(begun, true);
+    const again = await taken(ledger, begun.task.id);
+    expect(again).toMatchObject({ part: 1, task: { parts: 1, holder: begun.task.holder } });
+    ledger.release(again, true);
+    expect(await typesIn(begun.file.path)).toEqual(["intent", "released", "taken", "released"]);
+    expect(await taken(as(2), begun.task.id)).toMatchObject({ part: 2 });
+    expect(ledger.isLast(begun)).toBe(false);
+  });
+
+  it("is possible again even if the disk reports an error when the file is closed", async () => {
     const { ledger, as, processes } = await ledgerWorld(2, 3);
-    const { record } = await begunTask(ledger);
+    const { task } = await begunTask(ledger);
     processes.die(1);
-    const task = await claimed(as(2), record.id);
-    vi.spyOn(task.file, "close").mockImplementationOnce(() => {
+    const second = as(2);
+    const owned = await taken(second, task.id);
+    vi.spyOn(owned.file, "close").mockImplementationOnce(() => {
       throw new Error("EDQUOT");
     });
-    await expect(task.release()).rejects.toThrow("EDQUOT");
-    await (await claimed(as(3), record.id)).release();
+    expect(() => second.release(owned, false)).toThrow("EDQUOT");
+    await taken(as(3), task.id);
   });
 
-  it("says so where another process has finished it meanwhile", async () => {
-    const { ledger, as, processes } = await ledgerWorld(2);
-    const task = await begunTask(ledger);
-    await finishTask(ledger, task);
+  it("says that another process has finished it meanwhile", async () => {
+    const { ledger, as } = await ledgerWorld(2);
+    const owned = await begunTask(ledger, {}, started, refused);
+    await finishTask(ledger, owned);
+    expect(await take(as(2), owned.task)).toBe("ended");
+  });
+
+  it("goes on after a process that was killed before its part had a whole line", async () => {
+    const { ledger, as, processes, state } = await ledgerWorld(2);
+    const { task } = await begunTask(ledger, {}, started);
     processes.die(1);
-    expect(await claim(as(2), task.record)).toBe("finished");
+    await plant(path.join(state, "tasks/parts/2026-01-31/1200"), `${task.id}.2.jsonl`, '{"type":"ta');
+    expect(await taken(as(2), task.id)).toMatchObject({ part: 3, task: { state: "started" } });
+  });
+
+  it("leaves an intent alone that a killed process has left of a task that another one has finished", async () => {
+    const { ledger, as, open } = await ledgerWorld(2);
+    const owned = await begunTask(ledger, {}, started, refused);
+    await finishTask(ledger, owned);
+    await plant(open, `${owned.task.id}.jsonl`, linesOf({ ...intent, holder: "" }));
+    expect(await take(as(2), owned.task)).toBe("ended");
+  });
+});
+
+describe("a process that was stopped", () => {
+  /** A task whose process was stopped after these lines, until its time was over. */
+  async function stopped(...lines: Line[]) {
+    const world = await ledgerWorld(2);
+    const owned = await begunTask(world.ledger, {}, ...lines);
+    expect(world.ledger.isLast(owned)).toBe(true);
+    world.clock.advance(60_000);
+    return { ...world, owned, other: world.as(2), id: owned.task.id };
+  }
+
+  it("has lost a task that another one has taken, and ends nothing", async () => {
+    const { ledger, owned, other, id, open } = await stopped(started, accepted);
+    await taken(other, id);
+    expect(ledger.isLast(owned)).toBe(false);
+    expect(await ledger.end(owned, owned.task)).toBe(false);
+    expect(await readdir(open)).toEqual([`${id}.jsonl`]);
+  });
+
+  it("has lost a task that another one has finished since, or whose file was replaced", async () => {
+    const { ledger, owned, other, id } = await stopped(started, refused);
+    await finishTask(other, await taken(other, id));
+    expect(ledger.isLast(owned)).toBe(false);
+    const copied = await stopped();
+    await writeFile(`${copied.owned.file.path}.new`, "");
+    await rename(`${copied.owned.file.path}.new`, copied.owned.file.path);
+    expect(copied.ledger.isLast(copied.owned)).toBe(false);
+  });
+
+  it("has a further part's task no longer once the first part is moved", async () => {
+    const { as, processes, owned, other, id } = await stopped(started, refused);
+    const second = await taken(other, id);
+    expect(other.isLast(second)).toBe(true);
+    processes.die(2);
+    await as(3).files.moveToDone(owned.task);
+    expect(other.isLast(second)).toBe(false);
+  });
+
+  it("still has a task that nobody has taken", async () => {
+    const { ledger, owned } = await stopped();
+    expect(ledger.isLast(owned)).toBe(true);
+  });
+
+  it("withdraws nothing that another one has taken, and what it withdraws is not sent", async () => {
+    const { ledger, owned, other, id } = await stopped();
+    await taken(other, id);
+    await ledger.withdraw(owned);
+    expect(await ledger.read(id)).toMatchObject({ task: { state: "not_sent", parts: 2 } });
+  });
+
+  it("still records an answer, which reopens a task that was finished meanwhile", async () => {
+    const { ledger, owned, other, id } = await stopped(started);
+    const second = await taken(other, id);
+    for (const line of [unknown, dismissed]) await second.file.record(line);
+    await finishTask(other, second);
+    expect(await ledger.reopenAnswered(id)).toBe(false);
+    expect(ledger.isOpen(id)).toBe(false);
+    await owned.file.record(accepted);
+    expect(await ledger.reopenAnswered(id)).toBe(true);
+    expect(await ledger.unfinished()).toMatchObject([{ task: { id, state: "accepted", parts: 2 } }]);
+    ledger.release(owned, false);
+    expect(await taken(other, id)).toMatchObject({ task: { state: "accepted" } });
+  });
+
+  it("reopens it with the very answer by which it finds out that it has lost the task", async () => {
+    const { ledger, owned, other, id } = await stopped(started);
+    const held = new HeldTask(ledger, { ...owned, task: withLine(owned.task, started) }, () => {});
+    const second = await taken(other, id);
+    for (const line of [unknown, dismissed]) await second.file.record(line);
+    await finishTask(other, second);
+    expect(await held.record(accepted)).toBe(true);
+    expect(await ledger.unfinished()).toMatchObject([{ task: { id, state: "accepted" } }]);
+    expect(held.isLost).toBe(true);
+    await held.leave();
+    expect(ledger.isOpen(id)).toBe(true);
+  });
+
+  it("is heard by the one that ends the task at the same time", async () => {
+    const { owned, other, id } = await stopped(started);
+    const second = await taken(other, id);
+    for (const line of [unknown, dismissed]) await second.file.record(line);
+    const entry = await other.read(id);
+    await owned.file.record(accepted);
+    await other.work.begin(id, 0, "1.0");
+    if (entry?.kind === "task") await other.end(second, entry.task);
+    expect(await other.unfinished()).toMatchObject([{ task: { id, state: "accepted" } }]);
+    expect(await readdir(other.work.folder)).toEqual([id]);
+  });
+});
+
+describe("a task that is withdrawn", () => {
+  it("leaves nothing, and is held by nobody", async () => {
+    const { ledger, open } = await ledgerWorld();
+    const owned = await begunTask(ledger);
+    await ledger.withdraw(owned);
+    expect(await readdir(open)).toEqual([]);
+    expect([await ledger.read(owned.task.id), ledger.isHeld(owned.task)]).toEqual([null, false]);
   });
 });
 
 describe("finishing a task", () => {
-  it("moves its file to its day and minute, and leaves nothing behind", async () => {
+  it("moves its first part to its day and minute, and leaves nothing behind", async () => {
     const { ledger, as, processes, open, state } = await ledgerWorld(2);
-    const { record } = await begunTask(ledger);
+    const { task } = await begunTask(ledger, {}, started, refused);
     processes.die(1);
-    await finishTask(as(2), await claimed(as(2), record.id));
+    await finishTask(as(2), await taken(as(2), task.id));
     expect(await readdir(open)).toEqual([]);
     const minute = path.join(state, "tasks", "done", "2026-01-31", "1200");
-    const [name = ""] = await readdir(minute);
-    expect(name.startsWith(`${record.id}.`)).toBe(true);
-    expect(await readFile(path.join(minute, name), "utf8")).toBe(linesOf(intent));
+    const [name = "", ...others] = await readdir(minute);
+    expect([name.startsWith(`${task.id}.p2.`), others]).toEqual([true, []]);
+    expect(await typesIn(path.join(minute, name))).toEqual(["intent", "started", "refused"]);
+    expect(await as(2).read(task.id)).toMatchObject({ task: { state: "refused", parts: 2 } });
   });
 
   it("leaves it to be found", async () => {
     const { ledger } = await ledgerWorld();
-    await leftTask(ledger, {}, accepted, saved);
-    expect(await ledger.find("task-1")).toMatchObject({ state: { name: "saved" } });
+    await leftTask(ledger, {}, accepted, completed, saved);
+    expect(await ledger.find("task-1")).toMatchObject({ state: "saved" });
     expect(await ledger.unfinished()).toEqual([]);
+  });
+
+  it("removes what its provider has sent, and marks and sums of it", async () => {
+    const { ledger } = await ledgerWorld();
+    const owned = await begunTask(ledger, {}, started, refused);
+    const { id } = owned.task;
+    await ledger.work.begin(id, 0, "1.0");
+    await ledger.cancels.leave(id);
+    const { keyId } = INTENT.service;
+    await ledger.spending.announce("2026-01-31", { task: id, request: 0, keyId, credits: 2 }, null);
+    await finishTask(ledger, owned);
+    expect([await readdir(ledger.work.folder), ledger.cancels.has(id)]).toEqual([[], false]);
+    expect(await ledger.spending.total("2026-01-31", keyId)).toBe(0);
+  });
+
+  it("that is in neither place any longer is left to whoever has removed it", async () => {
+    const { ledger } = await ledgerWorld();
+    const owned = await begunTask(ledger);
+    await rm(owned.file.path);
+    expect(await ledger.end(owned, owned.task)).toBe(false);
+  });
+
+  it("can be undone", async () => {
+    const { ledger, as } = await ledgerWorld(2);
+    const owned = await begunTask(ledger, {}, started, accepted, LINES.failed);
+    await finishTask(ledger, owned);
+    await ledger.reopen(owned.task.id);
+    await ledger.reopen(owned.task.id);
+    expect(await ledger.unfinished()).toMatchObject([{ task: { id: owned.task.id, state: "failed" } }]);
+    expect(await taken(as(2), owned.task.id)).toMatchObject({ part: 2 });
   });
 });
 
-describe("finishing a task that another machine has finished meanwhile", () => {
-  it("leaves it where that machine has put it", async () => {
-    const { ledger, as, processes, open } = await ledgerWorld(2);
-    const task = await begunTask(ledger);
-    await task.file.record(accepted);
-    // To the other machine this process looks as if it were gone.
+describe("a task of a process that has ended", () => {
+  it("is of unknown outcome if it was sent, and stands as it did otherwise", async () => {
+    const { ledger, as, processes } = await ledgerWorld(2);
+    const work = { ...WORK, requests: 2 };
+    const { task } = await begunTask(ledger, { work }, started);
+    const states = async () => {
+      const entry = await as(2).read(task.id);
+      if (entry?.kind !== "task") throw new Error(entry?.kind);
+      const { state, requests } = await as(2).asItStands(entry.task);
+      return [state, ...requests.map((each) => each.state)];
+    };
+    expect(await states()).toEqual(["started", "started", "waiting"]);
     processes.die(1);
-    await finishTask(as(2), await claimed(as(2), task.record.id));
-    await expect(ledger.finish(task, task.record)).resolves.toBeUndefined();
-    expect(await readdir(open)).toEqual([]);
+    expect(await states()).toEqual(["waiting", "unknown", "waiting"]);
+    await ledger.work.begin(task.id, 0, "1.0");
+    expect(await states()).toEqual(["waiting", "unknown", "waiting"]);
+    await writeFile(path.join(ledger.work.of(task.id, 0, "1.0"), ".job"), "something");
+    expect(await states()).toEqual(["started", "started", "waiting"]);
   });
 
-  it("is an error where the file is in neither place", async () => {
-    const { ledger } = await ledgerWorld();
-    const task = await begunTask(ledger);
-    await rm(task.file.path);
-    await expect(ledger.finish(task, task.record)).rejects.toThrow("ENOENT");
+  it("is known by what that wrote last, had that gone on before it ended", async () => {
+    const { ledger, as, processes } = await ledgerWorld(2);
+    const { task, file } = await begunTask(ledger, {}, started);
+    const before = await as(2).find(task.id);
+    await file.record(refused);
+    processes.die(1);
+    expect(before?.state).toBe("started");
+    expect(await as(2).asItStands(before as Task)).toMatchObject({ state: "refused" });
+  });
+
+  it("that is free is not lost", async () => {
+    const { ledger, as, processes } = await ledgerWorld(2);
+    const { task } = await begunTask(ledger, { work: { ...WORK, isPaid: false } }, started);
+    processes.die(1);
+    expect(as(2).linesOfLost((await as(2).find(task.id)) as Task)).toEqual([]);
   });
 });
 
@@ -288,14 +394,14 @@ describe("the unfinished tasks", () => {
     expect(await ledger.unfinished()).toEqual([]);
   });
 
-  it("come oldest first, without the claims on them", async () => {
+  it("come oldest first, each once", async () => {
     const { ledger, as, clock, processes } = await ledgerWorld(2);
     const first = await begunTask(ledger);
     clock.advance(1);
     const second = await begunTask(ledger);
     processes.die(1);
-    await claimed(as(2), first.record.id);
-    expect((await ledger.unfinished()).map(idOf)).toEqual([first.record.id, second.record.id]);
+    await taken(as(2), first.task.id);
+    expect((await ledger.unfinished()).map(idOf)).toEqual([first.task.id, second.task.id]);
   });
 
   it("are listed with what else lies there, each as what it is", async () => {
@@ -326,13 +432,13 @@ describe("tasks by their ids", () => {
     const { ledger, clock } = await ledgerWorld();
     const tasks = [];
     for (const taskId of ["task-1", "task-2", "task-1"]) {
-      tasks.push(await begunTask(ledger, {}, { ...EVENTS.accepted, taskId }));
+      tasks.push(await begunTask(ledger, {}, { ...LINES.accepted, taskId }));
       clock.advance(1000);
     }
-    const [first, second, third] = tasks.map(({ record }) => record.id);
+    const [first, second, third] = tasks.map(({ task }) => task.id);
     if (tasks[1]) await finishTask(ledger, tasks[1]);
     const found = await ledger.findEach(["task-1", "task-2", first ?? "", "task-9"]);
-    expect([...found].map(([id, record]) => [id, record.id]).sort()).toEqual(
+    expect([...found].map(([id, task]) => [id, task.id]).sort()).toEqual(
       [
         ["task-1", third],
         ["task-2", second],
@@ -348,7 +454,7 @@ describe("all tasks, newest first,", () => {
     const ids: string[] = [];
     for (let at = 0; at < 8; at++) {
       const task = await begunTask(ledger);
-      ids.unshift(task.record.id);
+      ids.unshift(task.task.id);
       if (at % 3 !== 0) await finishTask(ledger, task);
       clock.advance(9 * 3_600_000);
     }
@@ -406,8 +512,8 @@ describe("finding a task", () => {
     for (const id of ["task-2", "task", "", "../open"]) expect(await ledger.find(id)).toBeNull();
   });
 
-  const finishedWith = async (ledger: Ledger, ...events: TaskEvent[]) =>
-    (await leftTask(ledger, {}, ...events)).record.id;
+  const finishedWith = async (ledger: Ledger, ...lines: Line[]) =>
+    (await leftTask(ledger, {}, ...lines)).task.id;
 
   it("opens no finished task's file but the one that it finds", async () => {
     const { ledger, clock } = await ledgerWorld();
@@ -434,17 +540,17 @@ describe("finding a task", () => {
     const other = await ledger.begin({ ...INTENT, request: { ...INTENT.request, prompt: "a hare" } });
     await finishTask(ledger, other);
     clock.advance(60_000);
-    const { record } = await begunTask(ledger, {}, accepted);
+    const { task } = await begunTask(ledger, {}, accepted);
     const found = ledger.sameRequest({ ...INTENT, request: { model: "gamma-image-2", prompt: "a fox" } });
-    expect((await all(found)).map(({ id }) => id)).toEqual([record.id, older]);
+    expect((await all(found)).map(({ id }) => id)).toEqual([task.id, older]);
     const recent = ledger.sameRequest(INTENT, clock.now() - 30_000);
-    expect((await all(recent)).map(({ id }) => id)).toEqual([record.id]);
+    expect((await all(recent)).map(({ id }) => id)).toEqual([task.id]);
     // Systems put hidden files into any folder, here into that of a later minute.
     await plant(path.join(state, "tasks/done/2026-01-31/2359"), ".DS_Store", "");
     const despite = ledger.sameRequest(INTENT);
-    expect((await all(despite)).map(({ id }) => id)).toEqual([record.id, older]);
+    expect((await all(despite)).map(({ id }) => id)).toEqual([task.id, older]);
     const since = ledger.sameRequest(INTENT, clock.now() - 3_600_000);
-    expect((await all(since)).map(({ id }) => id)).toEqual([record.id, older]);
+    expect((await all(since)).map(({ id }) => id)).toEqual([task.id, older]);
     const service = { ...INTENT.service, keyId: "fedcba9876543210" };
     expect((await ledger.sameRequest({ ...INTENT, service }).next()).done).toBe(true);
   });

@@ -19,7 +19,7 @@ const charge = (at: number, credits: number, keyId = KEY) => ({
 
 async function newSpending() {
   const state = await temporaryFolder();
-  const another = () => new DailySpending(state, systemClock, Math.random);
+  const another = () => new DailySpending(path.join(state, "spent"), systemClock, Math.random);
   const names = () => readdirSync(path.join(state, "spent", DAY));
   return { state, spending: another(), another, names };
 }
@@ -134,8 +134,8 @@ const WORKER = `
 import { parentPort, workerData } from "node:worker_threads";
 import { systemClock } from "./src/lib/clock.ts";
 import { DailySpending } from "./src/store/running-sum.ts";
-const { state, first, count, cap, day, keyId } = workerData;
-const spending = new DailySpending(state, systemClock, Math.random);
+const { folder, first, count, cap, day, keyId } = workerData;
+const spending = new DailySpending(folder, systemClock, Math.random);
 let passed = 0;
 for (let at = first; at < first + count; at++) {
   const task = "20260131T120000000-" + at.toString(16).padStart(8, "0");
@@ -165,7 +165,8 @@ it("several that announce at the same time never pass the cap together, and use 
   const code = new URL(`data:text/javascript,${encodeURIComponent(output[0].code)}`);
   const passed = await Promise.all(
     Array.from({ length: 6 }, (_, at) => {
-      const workerData = { state, first: at * 100, count: 12, cap: 30, day: DAY, keyId: KEY };
+      const folder = path.join(state, "spent");
+      const workerData = { folder, first: at * 100, count: 12, cap: 30, day: DAY, keyId: KEY };
       const worker = new Worker(code, { workerData });
       return new Promise<number>((resolve, reject) => {
         worker.once("message", resolve);

@@ -30,29 +30,29 @@ const INTENT = {
 /** A task of the server that waits, in nobody's hands. */
 async function waitingTask(ledger: Ledger) {
   const owned = await ledger.begin(INTENT);
-  await owned.release();
-  const entry = await ledger.read(owned.record.id);
+  ledger.release(owned, true);
+  const entry = await ledger.read(owned.task.id);
   if (entry?.kind !== "task") throw new Error("no task");
-  return entry.record;
+  return entry.task;
 }
 
 it("what was asked of a server is left to it while it lives, and is anybody's then", async () => {
   const { as, processes } = await sharedLedger();
   await as(1).servers.join(NAME);
-  const record = await waitingTask(as(1));
-  expect(await as(2).claim(record)).toBe("elsewhere");
-  expect(await as(2).workerOn(record)).toMatchObject({ pid: 1 });
+  const task = await waitingTask(as(1));
+  expect(await as(2).take(task)).toBe("held");
+  expect(await as(2).workerOn(task)).toMatchObject({ pid: 1 });
   processes.die(1);
-  expect(await as(2).workerOn(record)).toBeNull();
-  expect(await as(2).claim(record)).toMatchObject({ record: { id: record.id } });
+  expect(await as(2).workerOn(task)).toBeNull();
+  expect(await as(2).take(task)).toMatchObject({ task: { id: task.id } });
 });
 
 it("a server takes what is its own, as one of several processes of it", async () => {
   const { as } = await sharedLedger();
   await as(1).servers.join(NAME);
   await as(2).servers.join(NAME);
-  const record = await waitingTask(as(1));
-  expect(await as(2).claim(record, NAME)).toMatchObject({ record: { id: record.id } });
+  const task = await waitingTask(as(1));
+  expect(await as(2).take(task, NAME)).toMatchObject({ task: { id: task.id } });
 });
 
 it("a server is there until it ends, or gives no sign of life for a minute", async () => {

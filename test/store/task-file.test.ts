@@ -1,21 +1,21 @@
-import { appendFile, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { appendFile, readdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { TaskFile } from "../../src/store/task-file.ts";
 import { readTaskLines } from "../../src/store/task-lines.ts";
-import { EVENTS, linesOf } from "../support/records.ts";
-import { countSyncs } from "../support/system-calls.ts";
+import { AT, LINES, linesOf } from "../support/records.ts";
+import { countSyncs, replaceCall } from "../support/system-calls.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
-const { intent, accepted, completed, saved } = EVENTS;
-const noRoom = async () => {};
+const { intent, accepted, completed, saved } = LINES;
+const noRoom = () => {};
 
 const newPath = async () => path.join(await temporaryFolder(), "task.jsonl");
 
 describe("a task's file", () => {
   it("is created with its first record, for its owner's eyes only", async () => {
     const file = await newPath();
-    await (await TaskFile.create(file, intent, noRoom)).close();
+    (await TaskFile.create(file, intent, noRoom)).close();
     expect(await readFile(file, "utf8")).toBe(linesOf(intent));
     expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
@@ -27,6 +27,38 @@ describe("a task's file", () => {
     expect(await readFile(file, "utf8")).toBe("theirs");
   });
 
+  it("is removed again if its first line cannot be written, but for a further part: another one may follow it", async () => {
+    replaceCall("fsync", () => (_fd: number, callback: (error: Error | null) => void) => {
+      callback(Object.assign(new Error("broken"), { code: "EIO" }));
+    });
+    const file = await newPath();
+    await expect(TaskFile.create(file, intent, noRoom)).rejects.toThrow("broken");
+    expect(await readdir(path.dirname(file))).toEqual([]);
+    await expect(TaskFile.createPart(file, LINES.taken, noRoom)).rejects.toThrow("broken");
+    expect(await readdir(path.dirname(file))).toEqual([path.basename(file)]);
+  });
+
+  it("is known to be where it was created, until it is moved or another one is in its place", async () => {
+    const file = await newPath();
+    const task = await TaskFile.create(file, intent, noRoom);
+    expect(task.isInPlace()).toBe(true);
+    await rename(file, `${file}.moved`);
+    expect(task.isInPlace()).toBe(false);
+    await writeFile(file, linesOf(intent));
+    expect(task.isInPlace()).toBe(false);
+    await rename(`${file}.moved`, file);
+    expect(task.isInPlace()).toBe(true);
+    task.close();
+  });
+
+  it("says that it was released, also after a line that was cut short", async () => {
+    const file = await newPath();
+    await writeFile(file, `${linesOf(intent)}{"ty`);
+    const task = await TaskFile.reopen(file, noRoom);
+    task.release(AT);
+    expect(await readFile(file, "utf8")).toBe(`${linesOf(intent)}{"ty\n${linesOf(LINES.released)}`);
+  });
+
   it("holds a record when `record` returns", async () => {
     const file = await newPath();
     const task = await TaskFile.create(file, intent, noRoom);
@@ -34,7 +66,7 @@ describe("a task's file", () => {
     expect(await readFile(file, "utf8")).toBe(linesOf(intent, accepted));
     await task.record(completed);
     expect(await readFile(file, "utf8")).toBe(linesOf(intent, accepted, completed));
-    await task.close();
+    task.close();
   });
 
   it("has every record synced before `record` returns", async () => {
@@ -42,7 +74,7 @@ describe("a task's file", () => {
     const syncs = countSyncs();
     const task = await TaskFile.create(file, intent, noRoom);
     expect(syncs()).toBe(1);
-    const others = Object.values(EVENTS).filter((event) => event !== intent);
+    const others = Object.values(LINES).filter((event) => event !== intent);
     for (const [at, event] of others.entries()) {
       await task.record(event);
       expect([event.type, syncs()]).toEqual([event.type, at + 2]);
@@ -55,7 +87,7 @@ describe("a task's file", () => {
     await writeFile(file, linesOf(intent, accepted));
     const task = await TaskFile.reopen(file, noRoom);
     await task.record(completed);
-    await task.close();
+    task.close();
     expect(await readFile(file, "utf8")).toBe(linesOf(intent, accepted, completed));
   });
 
@@ -66,12 +98,12 @@ describe("a task's file", () => {
     const task = await TaskFile.reopen(file, noRoom);
     await task.record(completed);
     await task.record(saved);
-    await task.close();
+    task.close();
     expect(await readFile(file, "utf8")).toBe(
       `${linesOf(intent, accepted)}${torn}\n${linesOf(completed, saved)}`,
     );
-    expect(readTaskLines("x", await readFile(file, "utf8"))).toMatchObject({
-      record: { state: { name: "saved" } },
+    expect(readTaskLines("x", [await readFile(file, "utf8")])).toMatchObject({
+      task: { state: "saved" },
     });
   });
 
@@ -82,9 +114,9 @@ describe("a task's file", () => {
       await appendFile(file, linesOf(completed).slice(0, length));
       const task = await TaskFile.reopen(file, noRoom);
       await task.record(completed);
-      await task.close();
-      expect(readTaskLines("x", await readFile(file, "utf8"))).toMatchObject({
-        record: { state: { name: "completed" } },
+      task.close();
+      expect(readTaskLines("x", [await readFile(file, "utf8")])).toMatchObject({
+        task: { state: "completed" },
       });
     }
   });

@@ -8,13 +8,13 @@ describe("a kept reply", () => {
   it("is copied with all that is beside it to a private folder, which outlasts its task", async () => {
     const folder = await temporaryFolder();
     const work = new WorkFolders(folder);
-    await work.begin("task", 1);
-    mkdirSync(path.join(work.of("task", 1), "parts"));
-    writeFileSync(path.join(work.of("task", 1), "reply"), "the reply");
-    writeFileSync(path.join(work.of("task", 1), "parts", "b.png"), "an image");
-    const kept = await work.keep("task", 1);
+    await work.begin("task", 1, "1.0");
+    mkdirSync(path.join(work.of("task", 1, "1.0"), "parts"));
+    writeFileSync(path.join(work.of("task", 1, "1.0"), "reply"), "the reply");
+    writeFileSync(path.join(work.of("task", 1, "1.0"), "parts", "b.png"), "an image");
+    const kept = await work.keep("task", 1, "1.0");
     // A crash between the copy and the task's end is followed by the same copy again.
-    expect(await work.keep("task", 1)).toBe(kept);
+    expect(await work.keep("task", 1, "1.0")).toBe(kept);
     work.remove("task");
     expect(kept).toBe(path.join(folder, "kept", "task-1"));
     expect(statSync(path.dirname(kept)).mode & 0o777).toBe(0o700);
@@ -26,9 +26,9 @@ describe("a kept reply", () => {
 describe("what is kept of a request", () => {
   it("can be asked for while another process removes a file of it", async () => {
     const work = new WorkFolders(await temporaryFolder());
-    await work.begin("task", 0);
+    await work.begin("task", 0, "1.0");
     // Listed, and not there any more.
-    symlinkSync("gone", path.join(work.of("task", 0), "reply"));
-    expect([work.isKept("task", 0), work.isTraced("task", 0)]).toEqual([false, false]);
+    symlinkSync("gone", path.join(work.of("task", 0, "1.0"), "reply"));
+    expect([work.isKept("task", 0, "1.0"), work.isTraced("task", 0, "1.0")]).toEqual([false, false]);
   });
 });

@@ -17,7 +17,6 @@ import {
 } from "./program.ts";
 import { ProgramHost } from "./program-host.ts";
 import type { ScriptedServer, ServiceScript } from "./scripted-server.ts";
-import { ID_LENGTH } from "../../src/store/ledger-name.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 export { CANARY };
@@ -165,17 +164,19 @@ export class ProgramWorld<Service extends ScriptedServer | null = ScriptedServer
 
   /** The whole lines of every task in `open` or `done`, oldest task first, and those of its parts in their order. */
   async records(where: string): Promise<LedgerLine[][]> {
-    const folder = path.join(this.home, "state", "tasks", where);
-    const names = (await readdir(folder, { recursive: true }).catch(() => [])).filter((name) =>
-      name.endsWith(".jsonl"),
-    );
-    const idOf = (name: string) => path.basename(name).slice(0, ID_LENGTH);
-    const partOf = (name: string) => Number(/^\d+$/.exec(path.basename(name).split(".")[1] ?? "")?.[0] ?? 1);
-    const ids = [...new Set(names.map(idOf))].sort();
+    const folder = (name: string) => path.join(this.home, "state", "tasks", name);
+    const filesIn = async (name: string) => {
+      const names = await readdir(folder(name), { recursive: true }).catch(() => []);
+      return names.filter((each) => each.endsWith(".jsonl")).map((each) => path.join(folder(name), each));
+    };
+    const idOf = (file: string) => path.basename(file).split(".")[0] ?? "";
+    const partOf = (file: string) => Number(path.basename(file).split(".")[1]);
+    const further = (await filesIn("parts")).sort((a, b) => partOf(a) - partOf(b));
+    const tasks = (await filesIn(where)).sort((a, b) => (path.basename(a) < path.basename(b) ? -1 : 1));
     return Promise.all(
-      ids.map(async (id) => {
-        const parts = names.filter((name) => idOf(name) === id).sort((a, b) => partOf(a) - partOf(b));
-        const texts = await Promise.all(parts.map((name) => readFile(path.join(folder, name), "utf8")));
+      tasks.map(async (first) => {
+        const parts = [first, ...further.filter((file) => idOf(file) === idOf(first))];
+        const texts = await Promise.all(parts.map((file) => readFile(file, "utf8")));
         return texts.flatMap((text) => text.split("\n").slice(0, -1).map(parseLine));
       }),
     );

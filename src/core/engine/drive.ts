@@ -7,7 +7,7 @@ import { POLICY } from "../limits/policy.ts";
 import type { WaitResult, WaitSettings } from "../polling/wait.ts";
 import type { TaskDeps } from "./deps.ts";
 import { AnsweredError, InheritedError, InterruptedError, interruptedError, PendingError, TakenOverError } from "../errors.ts";
-import { type AcceptedJob, acceptedJobs, followJob } from "./follow.ts";
+import { type AcceptedJob, acceptedJobs, followJob, openJobs } from "./follow.ts";
 import type { HeldTask } from "./held.ts";
 import { recoverRequests } from "./recover.ts";
 import { factsOf, reportOf, type TaskReport } from "./report.ts";
@@ -85,7 +85,8 @@ class Drive {
   async #run(): Promise<TaskReport> {
     const { sends, first } = this.#goal;
     const unrecovered = sends && !first ? await recoverRequests(this.#held, this.#deps) : null;
-    for (const job of acceptedJobs(this.#task)) this.#follow(job);
+    const jobs = this.#goal.isContinued ? openJobs(this.#task) : acceptedJobs(this.#task);
+    for (const job of jobs) this.#follow(job);
     this.#saveEarly();
     const unsent = unrecovered ?? (await this.#send());
     if (unsent instanceof TakenOverError) this.#lost.abort(unsent);

@@ -6,7 +6,7 @@ import type { Charged, ImggenError } from "../../lib/error-types.ts";
 import { keepResult } from "../../providers/kept-result.ts";
 import type { FailedPoll } from "../../providers/provider.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
-import { chargedOf, type Task, taskIdOf } from "../../task/task.ts";
+import { answerOf, chargedOf, type RequestState, type Task, taskIdOf } from "../../task/task.ts";
 import { fixedSchedule } from "../polling/fixed-schedules.ts";
 import { type EndedState, type WaitResult, type WaitSettings, waitForTask } from "../polling/wait.ts";
 import { providerName, type TaskDeps } from "./deps.ts";
@@ -41,6 +41,23 @@ export function knownJobs({ requests }: Pick<Task, "requests">): AcceptedJob[] {
     const { id, at } = attempt.accepted;
     return [{ request, attempt: attempt.name, id, acceptedMs: Date.parse(at) }];
   });
+}
+
+/**
+ * The jobs of a task of an earlier run that are waited for: those that run, and those whose images are at URLs, which may have
+ * expired.
+ */
+export function openJobs(task: Pick<Task, "requests" | "state">): AcceptedJob[] {
+  if (task.state === "saved") return [];
+  return knownJobs(task).filter(({ request }) => {
+    const each = task.requests[request];
+    return each?.state === "accepted" || (each !== undefined && isAtUrls(each));
+  });
+}
+
+/** Whether what a request has made is at URLs, not on this disk. */
+export function isAtUrls(request: RequestState): boolean {
+  return (answerOf(request, "completed")?.urls.length ?? 0) > 0;
 }
 
 /** How jobs are waited for. */

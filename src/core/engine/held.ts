@@ -91,8 +91,9 @@ export class HeldTask {
     // On a full disk, a line that may not use the reserve would block the lines after it.
     this.#unwritten = [...this.#unwritten.filter(mayUseReserve), line];
     const isWritten = await this.#catchUp();
-    if (this.#isLost && isResumable(this.#task.state) && !this.#ledger.isOpen(this.#task.id))
-      await this.#ledger.reopen(this.#task.id).catch((error: unknown) => this.#warn(error));
+    // Whether the task is lost by now is not known yet: another process may have taken it over since the submit.
+    if (isResumable(this.#task.state))
+      await this.#ledger.reopenAnswered(this.#task.id).catch((error: unknown) => this.#warn(error));
     return isWritten;
   }
 
