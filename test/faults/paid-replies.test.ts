@@ -19,8 +19,8 @@ it("a task folder that is full when a paid reply comes: the output folder takes 
   const run = await world.run(args, { env: { ...env, ...fullFor("tasks/work/") } });
   expect(await world.aftermath(run)).toMatchObject({ ...SAVED, charged: "yes" });
   const [lines = []] = await world.records("done");
-  const { kept } = lines.find(({ type }) => type === "completed") ?? {};
-  expect(path.dirname(String(kept))).toBe(world.out);
+  const made = lines.find(({ type }) => type === "completed");
+  expect(path.dirname(String(made?.kept))).toBe(world.out);
   expect(double.submits()).toHaveLength(1);
 });
 
@@ -55,7 +55,10 @@ it("no disk takes a paid reply: it is tried until the second signal, and never c
   expect(run.code).toBe(130);
   expect(run.stderr.match(/lost if imggen ends/g)).toHaveLength(1);
   expect(run.stdout + run.stderr).not.toContain("It is not lost");
-  expect(await world.afterResume(["--generator-paid"], { env })).toMatchObject({ exit: 9, open: ["unknown"] });
+  expect(await world.afterResume(["--generator-paid"], { env })).toMatchObject({
+    exit: 9,
+    open: ["unknown"],
+  });
   expect(double.submits()).toHaveLength(1);
 });
 
