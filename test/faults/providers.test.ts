@@ -2,14 +2,7 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { BFL } from "../support/doubles/bfl.ts";
-import {
-  answers,
-  numberIn,
-  type Part,
-  type Reply,
-  type ServiceForm,
-  serviceDouble,
-} from "../support/doubles/double.ts";
+import { answers, numberIn, type Part, type Reply, type ServiceForm } from "../support/doubles/double.ts";
 import { EXAMPLE, installExample } from "../support/doubles/example.ts";
 import { FAL } from "../support/doubles/fal.ts";
 import { GEMINI } from "../support/doubles/gemini.ts";
@@ -18,7 +11,7 @@ import { OPENAI, SDAPI } from "../support/doubles/synchronous.ts";
 import { PICTURE } from "../support/images.ts";
 import { paidWorld as paidProgramWorld } from "../support/paid-world.ts";
 import { SHORTEST_BACKOFF } from "../support/program.ts";
-import { CANARY, programWorld } from "../support/program-world.ts";
+import { CANARY } from "../support/program-world.ts";
 import { type Behaviour, json, response } from "../support/scripted-server.ts";
 import { inTurn, reset, silence } from "../support/scripts.ts";
 import { killed, startedWhen } from "../support/started.ts";

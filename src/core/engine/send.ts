@@ -131,6 +131,8 @@ class Sending {
   async #attempt(pass: Pass, begun: string | undefined): Promise<Sent | ImggenError | "again"> {
     const { ledger, signal } = this.#deps;
     const { task } = this.#held;
+    // Another process may have the turn that this one would wait for.
+    if (begun === undefined && this.#held.isLost) return this.#held.takenOver();
     const waits = new Giving(this.#held, this.#index, this.#spec, this.#deps);
     let turn: Turn | null = null;
     let keepMs = 0;
