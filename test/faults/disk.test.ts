@@ -114,7 +114,7 @@ it("a ledger that takes no more records while a 429 is waited out: the request i
   const fault = { operation: "write", code: "ENOSPC", match: "tasks/open", after: 2 };
   const run = await world.generate([], { env: failingDisk(fault) });
   const notSent = { exit: 8, type: "save_failed", charged: "no", submits: 1 };
-  expect(await world.aftermath(run)).toMatchObject({ ...notSent, open: ["rate_limited"] });
+  expect(await world.aftermath(run)).toMatchObject({ ...notSent, open: ["waiting"] });
   expect(await world.afterResume()).toMatchObject({ exit: 0, open: [], done: ["not_sent"] });
 });
 

@@ -15,7 +15,7 @@ import {
 import type { TaskDeps, UseCaseDeps } from "./deps.ts";
 import { closeUnsent, drive } from "./drive.ts";
 import { claimedBy, interruptedError, PendingError, SaveFailedError } from "../errors.ts";
-import { type AcceptedJob, acceptedJobs, stillRunning, unseen, waitForJob } from "./follow.ts";
+import { type AcceptedJob, isAtUrls, openJobs, stillRunning, unseen, waitForJob } from "./follow.ts";
 import { type HeldTask, holdTask } from "./held.ts";
 import { factsOf, reportOf, reportOfId, type TaskReport } from "./report.ts";
 import { ENDED_BEFORE, taskFailed, toSubmitAgain } from "./task-error.ts";
@@ -51,7 +51,7 @@ export async function continueNamed(task: Task, spec: ContinueSpec, deps: UseCas
 export function continueTask(task: Task, given: ContinueSpec, deps: UseCaseDeps): Promise<TaskReport> {
   return reported(reportOf(task), async () => {
     if (deps.ledger.isHeld(task)) return heldElsewhere(task, deps);
-    const jobs = acceptedJobs(task);
+    const jobs = openJobs(task);
     const isUnsent = !given.sends && task.requests.some(({ state }) => state === "waiting");
     // What waits unsent ends the wait of a command that does not submit it.
     const spec = isUnsent ? { ...given, wait: { ...given.wait, timeoutMs: 0 } } : given;
@@ -71,7 +71,10 @@ export function continueTask(task: Task, given: ContinueSpec, deps: UseCaseDeps)
 
 /** Whether something else than its jobs is to be done for a task at once. */
 function hasMore({ requests }: Task, { sends }: ContinueSpec): boolean {
-  return requests.some(({ state }) => state === "completed" || (sends && (state === "waiting" || state === "started")));
+  return requests.some((request) => {
+    if (request.state === "completed") return !isAtUrls(request);
+    return sends && (request.state === "waiting" || request.state === "started");
+  });
 }
 
 /** Waits until one of a task's jobs has ended. @returns the report if none has */
@@ -217,7 +220,7 @@ export async function saveAgain(
   const report = factsOf(task);
   const files = task.files.filter((file) => file !== null);
   const areHere = await areWhole(files);
-  if (!areHere && isOnlyHere(files)) return { ...report, error: noLongerThere(report, null) };
+  if (files.length > 0 && !areHere && isOnlyHere(files)) return { ...report, error: noLongerThere(report, null) };
   const taskDeps = await deps.depsFor(task.intent, taskIdOf(task) ?? task.id);
   const urls = areHere ? files.map(({ url }) => url ?? "") : await urlsAgain(task, wait, taskDeps);
   if (urls instanceof ImggenError) return { ...report, error: urls };
@@ -271,7 +274,7 @@ async function urlsAgain(task: Task, wait: WaitSettings, deps: TaskDeps): Promis
 
 async function areWhole(files: readonly SavedFile[]): Promise<boolean> {
   const each = await Promise.all(files.map(async (file) => file.path !== null && isWhole(file)));
-  return each.every(Boolean);
+  return files.length > 0 && each.every(Boolean);
 }
 
 /** Whether a saved task's images are in these files alone: its provider gave no URL. */

@@ -4,6 +4,7 @@ import type { Ledger } from "../../store/ledger.ts";
 import type { Destination } from "../../task/intent.ts";
 import { chargedOf, type Task, taskIdOf, withLine } from "../../task/task.ts";
 import {
+  continueNamed,
   continueTask,
   reported,
   requireId,
@@ -125,9 +126,8 @@ async function statusOfTask(
   const isMade = seen.state === "completed" || seen.requests.some(({ state }) => state === "completed");
   if (destination === null || !isMade) return reportOf(seen);
   const once = { timeoutMs: 0, schedule: null };
-  // A failed or saved one is not opened again: that is for `resume`.
-  if (task.state === "failed" || task.state === "saved")
-    return saveAgain(task, { wait: once, destination }, deps);
+  if (task.state === "saved") return saveAgain(task, { wait: once, destination }, deps);
+  if (task.state === "failed") return continueNamed(task, { wait: once, destination, sends: false }, deps);
   return continueTask(task, { wait: once, destination, sends: false }, deps);
 }
 

@@ -113,7 +113,7 @@ function withFieldFlags(
 async function preferEarlier({ record }: ImageOrigin, session: Session): Promise<void> {
   const { settings, folders } = session;
   const work = record?.intent.work;
-  if (work === undefined || record?.intent.service.baseUrl !== (await session.serviceName())) return;
+  if (!work?.queue || record?.intent.service.baseUrl !== (await session.serviceName())) return;
   const { workflow } = work.options;
   if (workflow !== undefined)
     settings.prefer("workflow", workflowCopy(folders, workflow), "The task's workflow");
