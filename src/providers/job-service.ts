@@ -76,12 +76,12 @@ export function jobService(
           return seen.outcome === "state" && seen.task.status === "running";
         }, how),
     }),
-    submit(job, { signal, onSent, onWarning }) {
+    submit(job, { signal, onSent, onWarning, onUnstored }) {
       const context = { ...deps, generatorUrl: new URL(setup.url), signal, onWarning };
       const sent = async (onSent: () => void) => {
         const { path, body } = await form.request(job, context);
         const sent = jsonBody(body, setup.options.fieldNames.seed);
-        const reply = read(await server.post(path, sent, job, { signal, onSent }), job);
+        const reply = read(await server.post(path, sent, job, { signal, onSent, onUnstored }), job);
         if (reply.outcome !== "accepted") return reply;
         running.began(reply.taskId);
         sentUrls.set(reply.taskId, urlsInJob(job));
@@ -91,9 +91,10 @@ export function jobService(
     },
     async images(job) {
       const { answer } = form;
-      const kept = answer ? await keptResult(job).catch(() => null) : await keptResult(job);
+      const kept = await keptResult(job);
       // Its reply was the image itself: no poll had a result.
-      if (kept === null) return answer?.images(job) ?? [];
+      if (kept === null && answer) return answer.images(job);
+      if (kept === null) throw new Error("the result that was kept is gone");
       const { said } = kept;
       const sent = urlsInJob(job);
       const urls = kept.urls.filter((url) => !sent.has(url));

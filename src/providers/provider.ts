@@ -18,6 +18,8 @@ export interface Job {
   references: readonly Reference[];
   /** A private folder of this request alone, which exists: what arrives is kept in it. Only the engine removes it. */
   folder: string;
+  /** Files that take the reply if the disk of `folder` is full, or have taken it, in this order. Default: none. */
+  fallbackFiles?: readonly string[] | undefined;
 }
 
 /** A reference image: a private copy on this disk, or a URL. */
@@ -35,6 +37,8 @@ export interface SubmitHow {
   onPreview?: ((image: Buffer) => void) | undefined;
   /** Called with a sentence for each part of the request that is not sent, because the model has no place for it. */
   onWarning?: ((message: string) => void) | undefined;
+  /** Called at once with a warning if no disk takes a reply that is paid for: it is lost if the process ends. */
+  onUnstored?: ((message: string) => void) | undefined;
 }
 
 /** What a request waits for before it is sent. */
@@ -59,8 +63,11 @@ export type FollowHow = Pick<SubmitHow, "signal" | "onProgress" | "onPreview">;
 export type SubmitReply =
   /** The provider has the task, under an id to poll. */
   | { outcome: "accepted"; taskId: string }
-  /** Its image is in the job's folder, or the reply there says where it is: `images` hands it over. */
-  | { outcome: "made"; usage: Usage | null }
+  /**
+   * Its image is in the job's folder, or the reply there says where it is: `images` hands it over. `kept`: the file of the
+   * reply, if it is a fallback's.
+   */
+  | { outcome: "made"; usage: Usage | null; kept?: string | undefined }
   | { outcome: "refused"; error: ImggenError }
   | { outcome: "rate_limited"; retryAfterMs: number | null; error: ImggenError }
   /** Nothing has reached the other side. `error`: in the provider's own words, where it is no matter of connections. */
@@ -78,7 +85,7 @@ export interface UnknownReply {
   kept?: string | null;
   /** Whether the other side has certainly stopped working on it. */
   isStopped?: boolean;
-  /** Whether the other side could not be asked now, and can tell later what became of it: `recover` asks again. */
+  /** Whether it can be found out later, and not now, what became of it: `recover` tries again. */
   isAskable?: boolean;
   cause?: unknown;
 }
@@ -226,7 +233,7 @@ export type Failure =
   /** The provider will not make this image, or could not. */
   | { kind: "refused" }
   /** It may have been paid for, and there is no image. */
-  | { kind: "lost"; kept?: string | null; excerpt?: string | null; isStopped?: boolean };
+  | { kind: "lost"; kept?: string | null; excerpt?: string | null; isStopped?: boolean; isAskable?: boolean };
 
 /**
  * A request to a provider failed. Thrown within a provider, and by `prepare`, `describe` and `models`; `submit` and `poll`

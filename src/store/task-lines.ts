@@ -120,6 +120,7 @@ const LINES: { [Type in LineType]: Fields<Omit<Line<Type>, "type">> } = {
     seenMs: numberOrNull,
     pendingMs: numberOrNull,
     usage: z.exactOptional(z.record(text, z.unknown())),
+    kept: z.exactOptional(text),
   },
   failed: {
     ...ofAttempt,

@@ -2,22 +2,16 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { BFL } from "../support/doubles/bfl.ts";
-import {
-  answers,
-  numberIn,
-  type Part,
-  type Reply,
-  type ServiceForm,
-  serviceDouble,
-} from "../support/doubles/double.ts";
+import { answers, numberIn, type Part, type Reply, type ServiceForm } from "../support/doubles/double.ts";
 import { EXAMPLE, installExample } from "../support/doubles/example.ts";
 import { FAL } from "../support/doubles/fal.ts";
 import { GEMINI } from "../support/doubles/gemini.ts";
 import { REPLICATE } from "../support/doubles/replicate.ts";
 import { OPENAI, SDAPI } from "../support/doubles/synchronous.ts";
 import { PICTURE } from "../support/images.ts";
+import { paidWorld as paidProgramWorld } from "../support/paid-world.ts";
 import { SHORTEST_BACKOFF } from "../support/program.ts";
-import { CANARY, programWorld } from "../support/program-world.ts";
+import { CANARY } from "../support/program-world.ts";
 import { type Behaviour, json, response } from "../support/scripted-server.ts";
 import { inTurn, reset, silence } from "../support/scripts.ts";
 import { killed, startedWhen } from "../support/started.ts";
@@ -27,17 +21,9 @@ const WITH_JOBS = KINDS.filter(({ ends }) => ends !== undefined);
 
 /** A paid service of a kind, parts of which answer otherwise, and commands that use it. */
 async function paidWorld(form: ServiceForm, script: Partial<Record<Part, Behaviour>> = {}) {
-  const double = await serviceDouble(form, script);
-  const world = await programWorld(null);
+  const { double, world, env, args } = await paidProgramWorld(form, script);
   if (form === EXAMPLE) await installExample(path.join(world.home, "config"));
-  const env = {
-    IMGGEN_GENERATOR: double.spec,
-    IMGGEN_GENERATOR_KEY: CANARY,
-    IMGGEN_API_KEY: undefined,
-    IMGGEN_BASE_URL: undefined,
-  };
   const paid = ["--generator-paid"];
-  const args = world.generateArgs([...paid, "--model", form.model]);
   const result = async (run: Awaited<ReturnType<typeof world.run>>) => {
     const { exit, type, charged, files, open } = await world.aftermath(run);
     return { exit, type, charged, files, open };

@@ -3,16 +3,7 @@ import { isoTime } from "../../lib/clock.ts";
 import { type ErrorType, ImggenError, UsageError } from "../../lib/error-types.ts";
 import { type Destination, recoveryDestination } from "../../task/intent.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
-import {
-  answerOf,
-  chargedOf,
-  isResumable,
-  STATES,
-  savedFilesOf,
-  type Task,
-  taskIdOf,
-  wordOf,
-} from "../../task/task.ts";
+import { answerOf, isResumable, STATES, savedFilesOf, type Task, taskIdOf, wordOf } from "../../task/task.ts";
 import { claimedBy, interruptedError, PendingError, SaveFailedError } from "../errors.ts";
 import { isWhole } from "../images/copy-image.ts";
 import {
@@ -25,7 +16,15 @@ import {
 import type { TaskDeps, UseCaseDeps } from "./deps.ts";
 import { closeUnsent, drive } from "./drive.ts";
 
-import { type AcceptedJob, isAtUrls, knownJobs, openJobs, stillRunning, unseen, waitForJob } from "./follow.ts";
+import {
+  type AcceptedJob,
+  isAtUrls,
+  knownJobs,
+  openJobs,
+  stillRunning,
+  unseen,
+  waitForJob,
+} from "./follow.ts";
 
 import { type HeldTask, holdTask } from "./held.ts";
 import { factsOf, reportOf, reportOfId, type TaskReport } from "./report.ts";
@@ -196,7 +195,14 @@ async function askAgain(task: Task, spec: ContinueSpec, deps: UseCaseDeps): Prom
   }
   const failed = task.requests.flatMap(({ state, attempt }, request) =>
     state === "failed" && attempt?.accepted
-      ? [{ request, attempt: attempt.name, id: attempt.accepted.id, acceptedMs: Date.parse(attempt.accepted.at) }]
+      ? [
+          {
+            request,
+            attempt: attempt.name,
+            id: attempt.accepted.id,
+            acceptedMs: Date.parse(attempt.accepted.at),
+          },
+        ]
       : [],
   );
   if (failed.length === 0) return reportOf(task);
@@ -239,7 +245,8 @@ export async function saveAgain(
   const report = factsOf(task);
   const files = savedFilesOf(task);
   const areHere = await areWhole(files);
-  if (files.length > 0 && !areHere && isOnlyHere(files)) return { ...report, error: noLongerThere(report, null) };
+  if (files.length > 0 && !areHere && isOnlyHere(files))
+    return { ...report, error: noLongerThere(report, null) };
   const taskDeps = await deps.depsFor(task.intent, taskIdOf(task) ?? task.id);
   const isRecorded = areHere || knownJobs(task).length === 0;
   const urls = isRecorded ? files.map(({ url }) => url ?? "") : await urlsAgain(task, wait, taskDeps);
@@ -318,7 +325,10 @@ const GONE: ReadonlySet<ErrorType> = new Set(["save_failed", "service_error", "g
 
 const NO_URL = "Its provider gave no URL of it.";
 
-function noLongerThere({ taskId, ledgerId, free, charged }: TaskReport, cause: ImggenError | null): SaveFailedError {
+function noLongerThere(
+  { taskId, ledgerId, free, charged }: TaskReport,
+  cause: ImggenError | null,
+): SaveFailedError {
   const again = cause === null ? "" : `To try again: imggen resume ${ledgerId}\n`;
   return new SaveFailedError(
     `The image of task ${taskId} is no longer where it was saved, and could not be saved again. ${cause?.message ?? NO_URL}`,

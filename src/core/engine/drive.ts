@@ -148,7 +148,8 @@ class Drive {
     // What waits unsent ends the wait of a command that does not submit it.
     const isEnded = !sends && this.#waitsUnsent() !== null;
     const timeoutMs = isEnded ? 0 : wait.timeoutMs;
-    const spec = { ...wait, timeoutMs, pollAtOnce: isContinued };
+    const onWarning = (message: string) => void this.#warnings.add(message);
+    const spec = { ...wait, timeoutMs, pollAtOnce: isContinued, onWarning };
     const following = followJob(this.#held, job, spec, this.#deps, seen?.get(job.request)).then((stop) => {
       if (stop instanceof TakenOverError) this.#lost.abort(stop);
       else if (stop === null) this.#saveEarly();

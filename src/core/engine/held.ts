@@ -1,4 +1,5 @@
 import { isoTime } from "../../lib/clock.ts";
+import { removeIfPossible } from "../../lib/durable.ts";
 import { errorCode, errorText } from "../../lib/error-text.ts";
 import type { Charged, ImggenError } from "../../lib/error-types.ts";
 import type { Ledger, Owned } from "../../store/ledger.ts";
@@ -16,6 +17,7 @@ import {
   withLine,
 } from "../../task/task.ts";
 import { describeWorker, TakenOverError } from "../errors.ts";
+import { fallbackFiles } from "./jobs.ts";
 
 const NOT_SUBMITTED = "The request was not submitted again. Free some space or fix the folder's permissions.";
 
@@ -167,12 +169,20 @@ export class HeldTask {
     try {
       const isMine = !this.isLost;
       // What the disk does not know to be finished must be found again by `resume`.
-      if (isMine && isWritten && !STATES[this.#task.state].isOpen)
-        await this.#ledger.end(this.#owned, this.#task);
+      if (isMine && isWritten && !STATES[this.#task.state].isOpen) await this.#end();
       else this.#ledger.release(this.#owned, isMine);
     } catch (error) {
       this.#warn(error);
     }
+  }
+
+  /** Files the task under the finished ones. A reply outside its folder is removed once its images are saved. */
+  async #end(): Promise<void> {
+    const task = this.#task;
+    if (!(await this.#ledger.end(this.#owned, task)) || task.state !== "saved") return;
+    for (const [index, { attempts }] of task.requests.entries())
+      for (const { name } of attempts)
+        for (const file of fallbackFiles(task, index, name)) removeIfPossible(file);
   }
 
   /** The error of a job whose id could not be written down; null if all lines are on the disk. */

@@ -27,8 +27,9 @@ export function recordReply(
     case "accepted":
       return held.record({ type: "accepted", ...of, taskId: reply.taskId });
     case "made": {
-      const { usage } = reply;
-      return held.record({ type: "completed", ...of, urls: [], ...NEVER_SEEN, ...(usage && { usage }) });
+      const { usage, kept } = reply;
+      const facts = { ...(usage && { usage }), ...(kept && { kept }) };
+      return held.record({ type: "completed", ...of, urls: [], ...NEVER_SEEN, ...facts });
     }
     case "refused": {
       const { type, key, message, hint } = reply.error;

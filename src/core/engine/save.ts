@@ -169,9 +169,10 @@ async function keepRest(
 ): Promise<ImggenError | null> {
   for (const { request, count } of rest) {
     const attempt = requests[request]?.attempt?.name ?? "";
+    const made = requests[request] && answerOf(requests[request], "completed");
     let folder: string;
     try {
-      folder = await ledger.work.keep(id, request, attempt);
+      folder = await ledger.work.keep(id, request, attempt, made?.kept);
     } catch (error) {
       return diskFailure(ledger.work.of(id, request, attempt), error);
     }
@@ -189,14 +190,9 @@ async function recordBad(held: HeldTask, request: number, why: string, deps: Tas
   const attempt = requests[request]?.attempt?.name ?? "";
   const of = { at: isoTime(deps.clock.now()), request, attempt };
   const said = `what it made cannot be used: ${why}`;
-  if (intent.work.isPaid)
-    await held.record({
-      type: "unknown",
-      ...of,
-      why: said,
-      kept: deps.ledger.work.of(id, request, attempt),
-      unusable: true,
-    });
+  const made = requests[request] && answerOf(requests[request], "completed");
+  const kept = made?.kept ?? deps.ledger.work.of(id, request, attempt);
+  if (intent.work.isPaid) await held.record({ type: "unknown", ...of, why: said, kept, unusable: true });
   else await held.record({ type: "failed", ...of, errorCode: null, why: `${said}.`, charged: "no" });
 }
 

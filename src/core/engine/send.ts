@@ -131,6 +131,8 @@ class Sending {
   async #attempt(pass: Pass, begun: string | undefined): Promise<Sent | ImggenError | "again"> {
     const { ledger, signal } = this.#deps;
     const { task } = this.#held;
+    // Another process may have the turn that this one would wait for.
+    if (begun === undefined && this.#held.isLost) return this.#held.takenOver();
     const waits = new Giving(this.#held, this.#index, this.#spec, this.#deps);
     let turn: Turn | null = null;
     let keepMs = 0;
@@ -225,6 +227,7 @@ class Sending {
         onProgress,
         onPreview,
         onWarning: this.#spec.onWarning,
+        onUnstored: (message) => this.#deps.onProgress({ type: "ledger_warning", message }),
       });
     } catch (cause) {
       // A bug after the request was sent: it may have been charged.
@@ -292,7 +295,8 @@ class Sending {
   async #lost(sent: Sent, reply: UnknownReply): Promise<ImggenError | null | "again"> {
     const { gaveUp } = sent;
     const { signal } = this.#deps;
-    if (reply.isAskable && gaveUp === null) return askedLater(this.#held, reply, this.#deps);
+    if (reply.isAskable && (gaveUp === null || this.#isPaid))
+      return askedLater(this.#held, reply, this.#deps);
     if (!this.#isPaid && gaveUp !== "time limit") {
       if (gaveUp !== null) {
         await this.#waits(sent, "it was not waited for");
@@ -472,7 +476,10 @@ class Giving {
   #onAbort(): void {
     const { reason } = this.#deps.signal;
     const { graceMs } = this;
-    if (!this.isSent || graceMs === 0) return this.#giveUp("signal", reason);
+    if (!this.isSent || graceMs === 0) {
+      this.#giveUp("signal", reason);
+      return;
+    }
     const { taskId } = this.#held.task.intent.work;
     this.#deps.onProgress({
       type: "submit_interrupted",
@@ -521,7 +528,7 @@ export function askedLater(held: HeldTask, { why }: UnknownReply, deps: TaskDeps
   if (deps.signal.aborted) return interruptedError(deps.signal, held.charged);
   const { id, intent } = held.task;
   const name = providerName(deps.connection);
-  const message = `Whether ${name} has task ${intent.work.taskId ?? id} could not be asked: ${why}.`;
+  const message = `What became of task ${intent.work.taskId ?? id} at ${name} is not known yet: ${why}.`;
   return new PendingError(message, { charged: held.charged });
 }
 

@@ -20,7 +20,7 @@ import { originOfFile } from "../engine/origin.ts";
 import { endLine } from "../engine/replies.ts";
 import { reportOf, reportOfId, type TaskReport } from "../engine/report.ts";
 import { taskFailed } from "../engine/task-error.ts";
-import { interruptedError } from "../errors.ts";
+import { interruptedError, MissingProviderError } from "../errors.ts";
 import { requireFolderForSeveral } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import { isNotYetKnown, pollOnce, type WaitSettings } from "../polling/wait.ts";
@@ -208,8 +208,16 @@ async function statusWithoutJob(
       );
   }
   const seen = await asWaiting(standing, deps);
+  if (seen.state === "waiting" && seen.intent.work.queue) await requireProvider(seen, deps);
   const isIdle = seen.state === "waiting" && !deps.ledger.isHeld(seen);
   return { ...reportOf(seen), ...(isIdle && { isIdle }) };
+}
+
+/** @throws MissingProviderError for a task that cannot be continued */
+async function requireProvider({ id, intent }: Task, deps: UseCaseDeps): Promise<void> {
+  await deps.depsFor(intent, intent.work.taskId ?? id).catch((error: unknown) => {
+    if (error instanceof MissingProviderError) throw error;
+  });
 }
 
 /** A free task as it stands: a request of a dead process that its provider no longer works on waits. */

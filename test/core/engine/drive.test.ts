@@ -113,7 +113,7 @@ describe("a request whose reply is lost", () => {
     const id = report.ledgerId ?? "";
     expect(await world.resume(id)).toMatchObject({
       state: "started",
-      error: { type: "pending", message: expect.stringMatching(/could not be asked: no route\.$/) },
+      error: { type: "pending", message: expect.stringMatching(/is not known yet: no route\.$/) },
     });
     expect(await world.resume(id)).toMatchObject({ state: "refused", charged: "no" });
     expect(world.provider.jobs).toHaveLength(1);
