@@ -49,13 +49,6 @@ export interface Waiting {
   holder: string;
 }
 
-/** How a request waits. */
-export interface WaitHow {
-  signal: AbortSignal;
-  /** Called whenever what it waits for changes. */
-  onWait: (waiting: Waiting) => void;
-}
-
 /** How a request is followed while the provider works on it. */
 export type FollowHow = Pick<SubmitHow, "signal" | "onProgress" | "onPreview">;
 
@@ -169,11 +162,6 @@ export interface Provider {
   check?(job: Omit<Job, "folder" | "taskId" | "index">): string | null;
   /** The request that `submit` would send, for people to read. Opens no connection. @throws ProviderError */
   describe?(job: Job): Promise<SentRequest>;
-  /**
-   * Waits until the other side has room for one more request, before that request counts as sent. Absent: nothing is known
-   * of its room. @returns gives the place back: to be called once the submit has ended @throws the signal's reason
-   */
-  place?(how: WaitHow): Promise<() => void>;
   /** Sends the request: the only function that may cost money. Never throws. */
   submit(job: Job, how: SubmitHow): Promise<SubmitReply>;
   /** Polls a task that it accepted, once, for at most `timeoutMs`. Costs nothing. Never throws. Absent: it gives no ids. */

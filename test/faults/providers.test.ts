@@ -157,25 +157,31 @@ it.each([REPLICATE, FAL].map((form) => [form.kind, form] as const))(
   },
 );
 
-it("a paid request to bfl that waits for one of its places is not sent yet, and is sent by the next run", async () => {
-  let isOver = false;
-  const running = answers(() => json({ status: "Pending" }));
-  const { double, world, env, resume } = await paidWorld(BFL, {
-    poll: (request, socket) =>
-      (isOver ? usual(BFL, "poll", numberIn(request.target)) : running)(request, socket),
+it("a paid request to bfl that is refused while two jobs run is sent once one of them has ended", async () => {
+  let accepted = 0;
+  let refused = 0;
+  const { double, world, env } = await paidWorld(BFL, {
+    submit: (request, socket) => {
+      const isFull = accepted === 2 && refused < 6;
+      if (!isFull) accepted += 1;
+      else refused += 1;
+      const behaviour = isFull ? answers(() => BFL.error(429, "too many")) : usual(BFL, "submit", accepted);
+      behaviour(request, socket);
+    },
+    poll: (request, socket) => {
+      const isOver = refused === 6;
+      const behaviour = isOver
+        ? usual(BFL, "poll", numberIn(request.target))
+        : answers(() => json({ status: "Pending" }));
+      behaviour(request, socket);
+    },
   });
-  const prompts = await world.manifest(Array.from({ length: 25 }, (_, at) => `fox ${at}`));
-  const flags = `--model ${BFL.model} --generator-paid --concurrency 25 --generator-concurrency 24 --yes`;
-  const batch = ["batch", prompts, "--output", `${world.out}/`, ...flags.split(" ")];
-  const isFull = async () => double.asked("poll").length > 200 && (await world.ledger()).open.length === 25;
-  await killed(await startedWhen(world, isFull, batch, { env }));
-  expect(double.submits()).toHaveLength(24);
-  const { open } = await world.ledger();
-  expect(open.filter((state) => state !== "accepted")).toHaveLength(1);
-  expect(open).not.toContain("started");
-  isOver = true;
-  expect(await resume()).toMatchObject({ exit: 0, open: [] });
-  expect(double.submits()).toHaveLength(25);
+  const prompts = await world.manifest(["fox 1", "fox 2", "fox 3"]);
+  const flags = `--model ${BFL.model} --generator-paid --concurrency 3 --generator-concurrency 3 --yes`;
+  const run = await world.run(["batch", prompts, "--output", `${world.out}/`, ...flags.split(" ")], { env });
+  expect(run.code).toBe(0);
+  expect(double.submits()).toHaveLength(9);
+  expect(accepted).toBe(3);
 }, 60_000);
 
 describe.each(WITH_JOBS.map((form) => [form.kind, form] as const))("an accepted job of %s", (_kind, form) => {

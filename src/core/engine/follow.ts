@@ -129,6 +129,7 @@ export async function followJob(
 ): Promise<ImggenError | null> {
   if (seen !== undefined) return recordWait(held, job, seen, deps, spec.onWarning);
   const unlist = listed(held, job, deps);
+  const jobEnded = deps.gate.jobBegan();
   const cancelled = new AbortController();
   const unwatch = held.onCancel(() => cancelled.abort());
   const waitWith = (signal: AbortSignal) => waitForJob(held.task, job, spec, { ...deps, signal });
@@ -145,6 +146,7 @@ export async function followJob(
     if (waited.outcome !== "interrupted") unlist();
     return await recordWait(held, job, waited, deps, spec.onWarning);
   } finally {
+    jobEnded();
     unwatch();
   }
 }

@@ -1,4 +1,4 @@
-import { InsufficientCreditsError, NetworkError, OutcomeUnknownError } from "../../api/api-errors.ts";
+import { InsufficientCreditsError, NetworkError } from "../../api/api-errors.ts";
 import { describeConnectionError } from "../../api/connection-errors.ts";
 import { backoffMs } from "../../api/retry.ts";
 import { TransportError } from "../../api/transport.ts";
@@ -11,7 +11,6 @@ import {
   type UnknownReply,
   type Waiting,
 } from "../../providers/provider.ts";
-import { taskIdIn } from "../../providers/service/excerpt.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
 import type { RequestState } from "../../task/task.ts";
 import { CancelledError, ClaimedError, interruptedError, isOfAccount, PendingError } from "../errors.ts";
@@ -252,7 +251,8 @@ class Sending {
         return this.#again(error.message, false);
       }
       case "rate_limited": {
-        this.#busy += 1;
+        // An open job of this run may be all that it has to wait for.
+        if (!this.#gate.hasOpenJobs) this.#busy += 1;
         const nowMs = this.#deps.clock.monotonicMs();
         this.#giveUpAtMs = Math.min(this.#giveUpAtMs, nowMs + this.#spec.patienceMs);
         await this.#waits(sent, reply.error.message);
@@ -512,15 +512,6 @@ class Giving {
 /** The reason with which a request is given up that takes longer than it may. */
 export function timeLimit(ms: number): TimeLimitError {
   return new TimeLimitError(`no answer within ${formatDuration(ms)}`);
-}
-
-/** The error of a request that was sent, and whose reply is lost or cannot be used. */
-export function outcomeUnknown({ why, kept, excerpt, cause }: UnknownReply): OutcomeUnknownError {
-  const where = kept ? ` What arrived is kept in ${kept}.` : "";
-  return new OutcomeUnknownError(
-    `The request was sent, but whether it was accepted is not known: ${why}.${where}`,
-    { cause, mentionedTaskId: taskIdIn(excerpt) },
-  );
 }
 
 /** The request stays as it is: its provider knows what became of it, and cannot be asked now. */

@@ -58,7 +58,12 @@ export function errorOf(task: Task): ImggenError | null {
         return new OutcomeUnknownError(
           `Task ${name} may have been charged, and has no image: ${why}${keptIn(lost?.kept)}.`,
         );
-      return new OutcomeUnknownError(`${sentence(why)} It is request ${id}.`, {
+      // Earlier releases recorded the whole sentence.
+      const isSentence = why.startsWith("The request was sent");
+      const said = isSentence
+        ? why
+        : `The request was sent, but whether it was accepted is not known: ${why}`;
+      return new OutcomeUnknownError(`${sentence(said)} It is request ${id}.`, {
         mentionedTaskId: mentionedTaskId(task),
       });
     }
