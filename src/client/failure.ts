@@ -1,7 +1,7 @@
 import { OutcomeUnknownError } from "../api/api-errors.ts";
-import { ManifestError } from "../core/errors.ts";
 import type { TaskReport } from "../core/engine/report.ts";
 import { toSubmitAgain } from "../core/engine/task-error.ts";
+import { ManifestError } from "../core/errors.ts";
 import { type Charged, chargedByNow, type ErrorType, ImggenError } from "../lib/error-types.ts";
 import type { OptionNames } from "../lib/wording.ts";
 import type { FreeAt } from "../task/intent.ts";

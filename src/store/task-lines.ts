@@ -106,7 +106,13 @@ const LINES: { [Type in LineType]: Fields<Omit<Line<Type>, "type">> } = {
       hint: z.exactOptional(text),
     }),
   },
-  unknown: { ...ofAttempt, why: text, excerpt: z.exactOptional(text), kept: z.exactOptional(text) },
+  unknown: {
+    ...ofAttempt,
+    why: text,
+    excerpt: z.exactOptional(text),
+    kept: z.exactOptional(text),
+    unusable: z.exactOptional(z.literal(true)),
+  },
   accepted: { ...ofAttempt, taskId: text },
   completed: {
     ...ofAttempt,
@@ -124,7 +130,7 @@ const LINES: { [Type in LineType]: Fields<Omit<Line<Type>, "type">> } = {
   },
   dismissed: { at: text, why: text, replacement: textOrNull },
   partly_saved: { at: text, files: z.array(z.nullable(savedFile)) },
-  saved: { at: text, files: z.array(savedFile) },
+  saved: { at: text, files: z.array(z.nullable(savedFile)) },
 };
 
 const SCHEMAS = new Map(

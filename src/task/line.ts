@@ -39,8 +39,11 @@ interface Facts {
   /** The request will not be sent. */
   not_sent: { why: string; request: number };
   refused: { error: { type: ErrorType; key: string | null; message: string; hint?: string } } & OfAttempt;
-  /** It was sent, and its reply was lost or cannot be used. `excerpt`: the reply's beginning, the API key masked. */
-  unknown: { why: string; excerpt?: string; kept?: string } & OfAttempt;
+  /**
+   * It was sent, and its reply was lost or cannot be used. `excerpt`: the reply's beginning, the API key masked. `unusable`: it
+   * was recorded as completed before, and what it made is no image.
+   */
+  unknown: { why: string; excerpt?: string; kept?: string; unusable?: true } & OfAttempt;
   accepted: { taskId: string } & OfAttempt;
   /** The image exists: at URLs, or without any in the attempt's folder. `kept`: the file of the reply, if it is elsewhere. */
   completed: { urls: string[]; usage?: Usage; kept?: string } & CompletionTimes & OfAttempt;
@@ -48,9 +51,10 @@ interface Facts {
   failed: { errorCode: string | null; why?: string; charged?: "no" } & OfAttempt;
   /** The user has stopped tracking what is unknown. `replacement`: the task that was submitted in its place. */
   dismissed: { why: string; replacement: string | null };
-  /** One entry per image; null for an image that is missing. */
+  /** One entry per image, those of the requests first; null for an image that is missing. */
   partly_saved: { files: (SavedFile | null)[] };
-  saved: { files: SavedFile[] };
+  /** As of `partly_saved`; null for an image that is not to come. */
+  saved: { files: (SavedFile | null)[] };
 }
 
 export type LineType = keyof Facts;

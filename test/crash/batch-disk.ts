@@ -5,10 +5,8 @@ import type { CrashWorld } from "./world.ts";
 
 /** A claim that is complete: the row, the count of its equals, and the attempt. */
 const CLAIM = /^[0-9a-f]+-\d+\.\d+$/;
-/** Says that a process begins the task of another's claim. */
-const SHARED = /^[0-9a-f]+-\d+\.\d+\.shared$/;
 /** What was being written when the program was killed. Nobody takes it for anything else. */
-const DRAFT = /^\.[0-9a-f]+-\d+\.\d+\.[0-9a-f]{8}$|\.jsonl\.draft-[0-9a-f]{8}$/;
+const DRAFT = /^\.[0-9a-f]+-\d+\.\d+\.[0-9a-f]{8}$/;
 
 /** What the ledger knows of an output folder: by its id, by its path, and drafts of either. */
 const FOLDER = /^(\.?)[0-9a-f]{32}(\.shared|\.path)?(\.[0-9a-f]{8})?$/;
@@ -22,10 +20,10 @@ export function claimedTasks({ home }: CrashWorld): string[] {
   });
 }
 
-/** What lies in the ledger and is no task, no claim of a row with its mark, nothing known of a folder, and no draft of any. */
+/** What lies in the ledger and is no task, no claim of a row, nothing known of a folder, and no draft of any. */
 export function strayFiles(world: CrashWorld): string[] {
   return ledgerLeftovers(world).filter((name) => {
     const base = path.basename(name);
-    return ![CLAIM, SHARED, DRAFT, FOLDER].some((kind) => kind.test(base));
+    return ![CLAIM, DRAFT, FOLDER].some((kind) => kind.test(base));
   });
 }

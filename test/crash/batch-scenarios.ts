@@ -1,4 +1,4 @@
-import { renameSync, symlinkSync } from "node:fs";
+import { renameSync, rmSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import { incidentAt } from "./points.ts";
 import { PLAIN, type Places, QUICK, type Scenario, type Step } from "./scenarios.ts";
@@ -18,6 +18,8 @@ export interface BatchScenario extends Scenario {
   again: (places: Places) => string[];
   /** What happens to the folders after the crash. */
   between: (places: Places) => void;
+  /** Whether the user clears the ledger of its tasks then. */
+  isCleared: boolean;
   /** Whether `resume` goes before that. */
   resumeFirst: boolean;
   /** Rows whose first purchase was lost, and which a step submits once more. */
@@ -62,6 +64,7 @@ const FRESH: BatchScenario = {
   // The budget is that of the whole, so one that submits twice is found out by itself too.
   again: WHOLE_BATCH.argv,
   between: () => {},
+  isCleared: false,
   resumeFirst: false,
   boughtAgain: [],
   before: {
@@ -111,6 +114,21 @@ export const BATCHES = {
     boughtAgain: ROWS.slice(0, 1),
   },
 } satisfies Record<string, BatchScenario>;
+
+/** Removes the tasks of the ledger; the claims of the rows stay. */
+function clear({ home }: Places): void {
+  const ledger = path.join(home, "state", "tasks");
+  for (const name of ["open", "done", "work"])
+    rmSync(path.join(ledger, name), { recursive: true, force: true });
+}
+
+/** What its rows came to is known by their claims alone. */
+export const CLEARED: BatchScenario = {
+  ...FRESH,
+  name: "batch whose tasks were cleared away",
+  between: clear,
+  isCleared: true,
+};
 
 /** Another process comes to the rows that the first one, which is held up at its first, has planned to submit. */
 const HELD_UP = { step: batch("rest.jsonl", "--yes"), when: "poll: arrived" } as const;

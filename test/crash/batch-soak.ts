@@ -27,6 +27,7 @@ const SHARED: BatchScenario = {
   rows: [],
   again: () => [],
   between: () => {},
+  isCleared: false,
   resumeFirst: false,
   boughtAgain: [],
 };

@@ -1,15 +1,16 @@
 import { afterAll, describe, it } from "vitest";
+import { mapConcurrent } from "../../src/lib/concurrency.ts";
 import { everyNth } from "../support/holds.ts";
 import { ProgramHost } from "../support/program-host.ts";
 import { chosenSeed, randomFrom } from "../support/random.ts";
-import { BATCHES, BATCHES_TOGETHER, type BatchScenario, STALLED } from "./batch-scenarios.ts";
+import { BATCHES, BATCHES_TOGETHER, type BatchScenario, CLEARED, STALLED } from "./batch-scenarios.ts";
 import { soakBatch } from "./batch-soak.ts";
 import { BUILT } from "./build-mutant.ts";
 import { shuffled } from "./manifest-edits.ts";
 import { type Point, UNDISTURBED } from "./points.ts";
 import { expectSound, expectSurvived } from "./report.ts";
 import { tryBatchPoint } from "./try-batch.ts";
-import { trySingles } from "./try-point.ts";
+import { pointsOf, trySingles, WORKERS } from "./try-point.ts";
 
 // The crash tests of `batch` in small; `npm run crash` runs all of them, from new seeds. A seed that it printed
 // can be tried again with IMGGEN_CRASH_SEED.
@@ -52,6 +53,16 @@ describe("after a crash, the same batch again leaves each row submitted once and
       ),
     );
     expectSound("a batch that is turned away, on a full disk", outcomes);
+  });
+
+  it("when the ledger was cleared of its tasks after it", { timeout }, async () => {
+    const points = (await pointsOf(CLEARED, program)).filter(
+      ({ name }) => name === "kill at submit: charged",
+    );
+    const outcomes = await mapConcurrent([UNDISTURBED, ...points], WORKERS, (point) =>
+      tryBatchPoint(CLEARED, point, program),
+    );
+    expectSound("a batch whose tasks were cleared away", outcomes);
   });
 
   it("whatever another process made of its rows in the middle of it", { timeout }, async () => {

@@ -17,7 +17,7 @@ import {
   UNDISTURBED,
 } from "./points.ts";
 import { expectSound, expectSurvived } from "./report.ts";
-import { IMPATIENT, SCENARIOS, TIMED_OUT, TOGETHER } from "./scenarios.ts";
+import { IMPATIENT, SCENARIOS, TAKEN_OVER, TIMED_OUT, TOGETHER } from "./scenarios.ts";
 import { soak } from "./soak.ts";
 import { tryPoint, trySingles, WORKERS } from "./try-point.ts";
 
@@ -54,9 +54,10 @@ describe("after a crash, resume leaves each request submitted once and each imag
     // From the first refusal to the second; what comes after is the same again.
     const choose = (points: Point[]) => {
       const ofTask = points.filter(({ name }) => /\.jsonl$/.test(name));
-      const [first, , third] = ofTask.flatMap(({ name }, at) => (/ stat /.test(name) ? [at] : []));
+      const written = /^kill-after at operation \d+, write /;
+      const [intent, , , second] = ofTask.flatMap(({ name }, at) => (written.test(name) ? [at] : []));
       return [
-        ...ofTask.slice(first, third),
+        ...ofTask.slice(intent, second),
         ...points.filter(({ name }) => / at submit: (turned away|\w+, time 2)$/.test(name)),
       ];
     };
@@ -86,11 +87,24 @@ describe("after a crash, resume leaves each request submitted once and each imag
   });
 
   it("whatever another process did in the middle of it", { timeout }, async () => {
-    const { resumes, generateAndResume, generations } = TOGETHER;
+    const { resumes, generateAndResume, submitAndResume, generations } = TOGETHER;
     expectSound("two processes", [
       await tryPoint(resumes, incidentAt("download: half", "stall"), program),
       await tryPoint(generateAndResume, incidentAt("poll: arrived", "stall"), program),
+      await tryPoint(submitAndResume, incidentAt("submit: half a reply", "stall"), program),
       await tryPoint(generations, incidentAt("download: half", "stall"), program),
+    ]);
+  });
+
+  it("when a process that had been stopped finds that another one has taken its task", {
+    timeout,
+  }, async () => {
+    const { waiting, sent, sentForId, polled } = TAKEN_OVER;
+    expectSound("a task taken from a process that lives", [
+      await tryPoint(waiting, UNDISTURBED, program),
+      await tryPoint(sent, incidentAt("submit: half a reply", "stall"), program),
+      await tryPoint(sentForId, incidentAt("submit: half a reply", "stall"), program),
+      await tryPoint(polled, incidentAt("poll: arrived", "stall"), program),
     ]);
   });
 

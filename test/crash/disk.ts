@@ -1,25 +1,8 @@
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, utimesSync } from "node:fs";
 import path from "node:path";
 import { sha256 } from "../support/images.ts";
 import type { Place } from "./scenarios.ts";
 import type { CrashWorld } from "./world.ts";
-
-/** What a task file's whole lines say. */
-export interface LedgerTask {
-  file: string;
-  /** Type of the record that decides; `stub` where not even the intent is whole. */
-  last: string;
-  /** The provider's names for its jobs, as far as they are known. */
-  ids: string[];
-  /** What was asked for; null in a stub. */
-  prompt: string | null;
-  /** imggen's own name for it; null where the provider's is shown. */
-  ownId: string | null;
-  /** Type of the last record about each of its requests. */
-  states: string[];
-  /** How many records say that it was saved. */
-  saves: number;
-}
 
 /** Every file below a folder, by its path in it. */
 export function filesBelow(folder: string): string[] {
@@ -41,49 +24,30 @@ function fingerprint(file: string): string {
   return entry.isFile() ? `${entry.mode.toString(8)} ${sha256(readFileSync(file))}` : "";
 }
 
-interface LedgerRecord {
-  type: string;
-  taskId?: string;
-  request?: number | { prompt: string };
-  work?: { taskId: string; requests: number };
-}
+/** The folder of the ledger whose files say what may have been charged on a day. */
+const SPENT = path.join("tasks", "spent");
 
-/** Every task file of the ledger, wherever it lies. Read by hand: the program's own reader is on trial. */
-export function ledgerTasks({ home }: CrashWorld): LedgerTask[] {
-  const names = filesBelow(home).filter((name) => name.endsWith(".jsonl"));
-  return names.map((name) => {
-    const records = readFileSync(path.join(home, name), "utf8").split("\n").slice(0, -1).flatMap(parseLine);
-    const [intent] = records;
-    const steps = records.filter(({ type }) => type !== "released");
-    const saves = steps.filter(({ type }) => type === "saved").length;
-    const states = Array.from({ length: intent?.work?.requests ?? 1 }, (_, request) => {
-      const own = steps.filter((step) => !/saved$/.test(step.type) && (step.request ?? 0) === request);
-      return own.at(-1)?.type ?? intent?.type ?? "stub";
-    });
-    return {
-      file: name,
-      last: saves > 0 ? "saved" : (steps.at(-1)?.type ?? "stub"),
-      states,
-      ids: records.flatMap(({ type, taskId }) => (type === "accepted" && taskId ? [taskId] : [])),
-      prompt: typeof intent?.request === "object" ? intent.request.prompt : null,
-      ownId: intent?.work?.taskId ?? null,
-      saves,
-    };
-  });
-}
-
-function parseLine(line: string): LedgerRecord[] {
-  try {
-    return [JSON.parse(line)];
-  } catch {
-    return [];
-  }
-}
-
-/** What lies in the ledger and is neither a task nor the reserve, such as claims. */
+/** The ledger's files that are no tasks, neither the reserve nor a day's spending, such as claims. */
 export function ledgerLeftovers({ home }: CrashWorld): string[] {
   const inLedger = filesBelow(home).filter((name) => name.split(path.sep).includes("tasks"));
-  return inLedger.filter((name) => !name.endsWith(".jsonl") && path.basename(name) !== ".reserve");
+  return inLedger.filter(
+    (name) => !name.endsWith(".jsonl") && path.basename(name) !== ".reserve" && !name.includes(SPENT),
+  );
+}
+
+/** The submits that were announced as charges: `<task>.<request>` each. */
+export function announcedCharges({ home }: CrashWorld): string[] {
+  const names = filesBelow(home).filter((name) => name.includes(SPENT));
+  return names.map((name) => path.basename(name).split(".").slice(0, 2).join("."));
+}
+
+/** How long ago processes were killed, as far as their files show it: longer than any tool waits before it tidies up. */
+const AGE_MS = 2 * 24 * 3_600_000;
+
+/** Makes what killed processes have left in the ledger old enough to be removed. No process may be alive. */
+export function ageLeftovers(world: CrashWorld): void {
+  const then = new Date(Date.now() - AGE_MS);
+  for (const name of ledgerLeftovers(world)) utimesSync(path.join(world.home, name), then, then);
 }
 
 /** The SHA-256 of every image that was charged, and where it belongs. */

@@ -26,7 +26,7 @@ afterAll(() => program.recovery.close());
 const isStage = ({ strike }: Point) => strike?.at === null;
 /** What an image of the hosted service does not do as well: the exchange with a generator, and the records of that. */
 const isOfItsOwn = (point: Point) =>
-  isStage(point) || / (write|close) ([^.]*\.jsonl|reply)$/.test(point.name);
+  isStage(point) || / (write|close) ([^.]*(\.\d)?\.jsonl|reply)$/.test(point.name);
 const ofItsOwn = (points: Point[]) => points.filter(isOfItsOwn);
 const others = (points: Point[]) =>
   pointsBetween(points, / open [^.]*\.jsonl$/, /$/).filter((point) => !isOfItsOwn(point));
@@ -39,6 +39,7 @@ const QUICK_PARTS: Record<keyof typeof GENERATORS, (points: Point[]) => Point[]>
   twoImages: ofTheSecond,
   withId: (points) => everyNth(ofItsOwn(points), 2),
   package: (points) => everyNth(ofItsOwn(points), 4),
+  sentByResume: (points) => everyNth(ofItsOwn(points), 3),
   comfyui: (points) => everyNth(ofItsOwn(points), 2),
   forgetful: (points) => everyNth(points.filter(isStage), 2),
 };

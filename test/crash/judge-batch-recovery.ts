@@ -2,7 +2,7 @@ import { realpathSync } from "node:fs";
 import path from "node:path";
 import { claimedTasks, strayFiles } from "./batch-disk.ts";
 import type { BatchScenario } from "./batch-scenarios.ts";
-import { ledgerTasks, listing, savedDigests, unsavedCharges } from "./disk.ts";
+import { ageLeftovers, listing, savedDigests, unsavedCharges } from "./disk.ts";
 import {
   isUnknownRow,
   judgeBatchRun,
@@ -13,6 +13,8 @@ import {
 } from "./judge-batch-run.ts";
 import { judgeFiles } from "./judge-files.ts";
 import { difference, judgeTasks, type Recover, resumeFromScreens, unknownIn } from "./judge-recovery.ts";
+import { judgeSpending } from "./judge-spending.ts";
+import { ledgerTasks } from "./ledger-tasks.ts";
 import { RESUME } from "./scenarios.ts";
 import type { CrashWorld, Run } from "./world.ts";
 
@@ -27,6 +29,7 @@ export async function judgeBatchRecovery(
   recover: Recover,
 ): Promise<string[]> {
   batch.between(world);
+  ageLeftovers(world);
   if (batch.resumeFirst) await recover(RESUME);
   const first = await recover(batch.again(world));
   const wrong = [...judgeBatchRun(world, first), ...judgeSettled(first)];
@@ -35,6 +38,7 @@ export async function judgeBatchRecovery(
   // What no row asks for any more is finished by `resume` alone.
   wrong.push(...judgeResume(world, await recover(RESUME)));
   wrong.push(...judgePurchases(world, batch), ...judgeDisk(world), ...judgeSaved(world, first));
+  if (!batch.isCleared) wrong.push(...judgeSpending(world, runs));
   wrong.push(...runs.flatMap((run) => judgeWord(world, run, first)));
   wrong.push(...(await judgeFurtherRun(world, batch, first, recover)));
   if (world.double.posts !== posts) wrong.push("a further run has submitted");
@@ -48,7 +52,7 @@ function judgeResume(world: CrashWorld, { code }: Run): string[] {
 }
 
 /** No row is sent twice, but for what a step was told to submit again; what is lost is on record as unknown. */
-function judgePurchases(world: CrashWorld, { rows, boughtAgain }: BatchScenario): string[] {
+function judgePurchases(world: CrashWorld, { rows, boughtAgain, isCleared }: BatchScenario): string[] {
   const { posted, charges } = world.double;
   const unsaved = unsavedCharges(world);
   const unknown = ledgerTasks(world).filter(
@@ -59,7 +63,7 @@ function judgePurchases(world: CrashWorld, { rows, boughtAgain }: BatchScenario)
     const asked = [...rows, ...boughtAgain].filter(of).length;
     const sent = posted.filter((other) => other === prompt).length;
     const lost = charges.filter((charge) => of(charge) && unsaved.has(charge.taskId)).length;
-    const reported = unknown.filter(of).length;
+    const reported = isCleared ? lost : unknown.filter(of).length;
     return [
       ...(sent > asked ? [`"${prompt}" was asked for ${asked} times and sent ${sent} times`] : []),
       ...(lost > reported ? [`"${prompt}": ${lost} charged and not saved, ${reported} unknown`] : []),
@@ -67,7 +71,7 @@ function judgePurchases(world: CrashWorld, { rows, boughtAgain }: BatchScenario)
   });
 }
 
-/** A row that was said to have cost nothing is not of unknown outcome later. */
+/** A row that was saved is not of unknown outcome later, nor one that was said to have cost nothing. */
 function judgeWord(world: CrashWorld, run: Run, first: Run): string[] {
   const promptsOf = (of: Run, wanted: (row: RowJson) => boolean) => {
     const manifest = manifestRows(world, of);
@@ -75,13 +79,13 @@ function judgeWord(world: CrashWorld, run: Run, first: Run): string[] {
       .rows.filter(wanted)
       .map(({ row }) => manifest[row - 1]?.prompt);
   };
-  const free = promptsOf(run, ({ charged }) => charged === "no");
+  const free = promptsOf(run, ({ ok, charged }) => ok || charged === "no");
   const unknown = promptsOf(first, isUnknownRow);
   return [...new Set(free)].flatMap((prompt) => {
     const of = (other: string | undefined) => other === prompt;
     const rows = manifestRows(world, first).filter((row) => row.prompt === prompt).length;
     const [said, now] = [free.filter(of).length, unknown.filter(of).length];
-    return said + now > rows ? [`"${prompt}" was said to cost nothing, and is of unknown outcome`] : [];
+    return said + now > rows ? [`"${prompt}" was saved or cost nothing, and is of unknown outcome`] : [];
   });
 }
 
@@ -90,10 +94,7 @@ function judgeDisk(world: CrashWorld): string[] {
   const wrong = [...judgeTasks(world), ...judgeFiles(world)];
   const claimed = claimedTasks(world);
   if (new Set(claimed).size < claimed.length) wrong.push("two rows have the same task");
-  for (const { file } of ledgerTasks(world)) {
-    const id = path.basename(file).split(".")[0] ?? "";
-    if (!claimed.includes(id)) wrong.push(`${file} is no row's`);
-  }
+  for (const { id, file } of ledgerTasks(world)) if (!claimed.includes(id)) wrong.push(`${file} is no row's`);
   return [...wrong, ...strayFiles(world).map((name) => `${name} is left in the ledger`)];
 }
 
@@ -133,7 +134,8 @@ async function judgeResubmit(
   if (unknown === 0) return [];
   const { posts } = world.double;
   const bought = await recover([...withoutBudget(batch.again(world)), "--resubmit-unknown"]);
-  const wrong = judgeBatchRun(world, bought);
+  // What the user cleared away is charged and not dismissed.
+  const wrong = batch.isCleared ? [] : judgeBatchRun(world, bought);
   if (bought.code !== 0) wrong.push(`--resubmit-unknown ends with ${bought.code}: ${bought.stdout}`);
   const sent = world.double.posts - posts;
   if (sent !== unknown) wrong.push(`--resubmit-unknown has sent ${sent}, with ${unknown} rows unknown`);

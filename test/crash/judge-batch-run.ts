@@ -2,8 +2,9 @@ import { readFileSync, realpathSync } from "node:fs";
 import path from "node:path";
 import { sha256 } from "../support/images.ts";
 import type { Row } from "./batch-scenarios.ts";
-import { ledgerTasks, ownImages } from "./disk.ts";
+import { ownImages } from "./disk.ts";
 import { judgeKilled, judgeScreen } from "./judge-run.ts";
+import { ledgerTasks } from "./ledger-tasks.ts";
 import type { CrashWorld, Run } from "./world.ts";
 
 /** A row's end, as scripts get it. */

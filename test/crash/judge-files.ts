@@ -1,14 +1,15 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { sha256 } from "../support/images.ts";
-import { ledgerTasks, ownImages, savedDigests } from "./disk.ts";
+import { ownImages, savedDigests } from "./disk.ts";
+import { ledgerTasks } from "./ledger-tasks.ts";
 import type { Place } from "./scenarios.ts";
 import type { CrashWorld } from "./world.ts";
 
 /** Files that prove that a folder can be written to: each crash may leave one, which is removed after a day. */
 const PROBE = /^\.imggen\.[0-9a-f]{8}$/;
-/** The draft of a crashed download, or a reservation of a name. */
-const TEMPORARY = /^\.\d{8}T\d{9}-[0-9a-f]{8}\.[0-9a-f]{8}$|^\.imggen\b.*\.claim-\d+\.\w+$/;
+/** The draft of a crashed download, or a reservation of a name, or its draft. */
+const TEMPORARY = /^\.\d{8}T\d{9}-[0-9a-f]{8}\.[0-9a-f]{8}$|^\.{1,2}imggen-name-[0-9a-f]+\./;
 
 /** The id of a batch's folder, and what a crash while it was made has left. */
 const FOLDER_ID = /^\.imggen-batch$/;

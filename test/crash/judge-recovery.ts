@@ -1,14 +1,9 @@
 import path from "node:path";
-import {
-  keptCharges,
-  type LedgerTask,
-  ledgerLeftovers,
-  ledgerTasks,
-  listing,
-  unsavedCharges,
-} from "./disk.ts";
+import { ageLeftovers, keptCharges, ledgerLeftovers, listing, unsavedCharges } from "./disk.ts";
 import { judgeFiles } from "./judge-files.ts";
 import { idsIn, judgeEnd, tasksOf } from "./judge-run.ts";
+import { judgeSpending } from "./judge-spending.ts";
+import { type LedgerTask, ledgerTasks } from "./ledger-tasks.ts";
 import { RESUME } from "./scenarios.ts";
 import type { CrashWorld, Run } from "./world.ts";
 
@@ -26,6 +21,7 @@ export async function judgeRecovery(
 ): Promise<string[]> {
   const { posts } = world.double;
   const kept = keptCharges(world);
+  ageLeftovers(world);
   const first = await recover(RESUME);
   const wrong = judgeEnd(world, first).map((what) => `resume: ${what}`);
   wrong.push(...(await resumeFromScreens(world, runs, recover)));
@@ -33,10 +29,11 @@ export async function judgeRecovery(
     ...judgeCharges(world),
     ...judgeTasks(world),
     ...judgeReport(world, first, kept),
+    ...judgeSpending(world, runs),
     ...judgeFiles(world),
   );
   const sent = world.double.posts;
-  if (mayStay(world, "intent") && sent !== posts) wrong.push("resume has submitted");
+  if (!world.scenario.provider.keepsUnsent && sent !== posts) wrong.push("resume has submitted");
   const settled = listing(world);
   const again = await recover(RESUME);
   // A task that has failed is at its end.
@@ -83,9 +80,9 @@ function judgeCharges({ scenario, double }: CrashWorld): string[] {
 
 const FINISHED = new Set(["saved", "refused", "not_sent", "failed", "dismissed", "stub"]);
 
-/** Whether what came of a request may stay unknown, with such a record as its last. */
+/** Whether a request may stay in this state: what came of it is unknown. */
 function mayStay({ scenario }: CrashWorld, state: string): boolean {
-  return scenario.provider.unknown.has(state);
+  return state === "unknown" && scenario.provider.leavesUnknown;
 }
 
 /** How many of a task's requests are of unknown outcome. */
@@ -131,7 +128,7 @@ function judgeReport(world: CrashWorld, resumed: Run, kept: readonly string[]): 
   if (resumed.code !== code && !(code === 5 && resumed.code === 0))
     wrong.push(`resume ends with ${resumed.code}, not ${code}`);
   const unknown = tasks.filter((task) => unknownIn(world, task) > 0);
-  const replies = unknown.map(({ file }) => path.join("work", path.parse(file).name));
+  const replies = unknown.map(({ id }) => path.join("work", id));
   const left = ledgerLeftovers(world).filter((name) => !replies.some((folder) => name.includes(folder)));
   return [...wrong, ...left.map((name) => `${name} is left in the ledger`)];
 }

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { sha256 } from "../support/images.ts";
-import { type LedgerTask, ledgerTasks, ownImages } from "./disk.ts";
+import { ownImages } from "./disk.ts";
 import type { Charge } from "./double.ts";
+import { type LedgerTask, ledgerTasks } from "./ledger-tasks.ts";
 import { KEY } from "./providers.ts";
 import type { CrashWorld, Run } from "./world.ts";
 

@@ -1,50 +1,59 @@
-import { BATCHES, BATCHES_TOGETHER, type BatchScenario, STALLED } from "./batch-scenarios.ts";
+import { BATCHES, BATCHES_TOGETHER, type BatchScenario, CLEARED, STALLED } from "./batch-scenarios.ts";
 import type { Mutant } from "./mutant.ts";
-import { before, instead, never, returns, swapped, without } from "./operators.ts";
+import { before, instead, returns, swapped, without } from "./operators.ts";
 import { UNDISTURBED } from "./points.ts";
 
-const UNCLAIMED = instead("beginRow", "claims.attempt", "null");
-
-const submittedInsteadOf = (callee: string) => instead("resumeRow", callee, "submitRow(row, null, run)");
+const submittedInsteadOf = (callee: string) => instead("withTask", callee, "submitRow(row, next, run)");
 
 /** Bugs in which process submits a row, and how often. */
 export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
   {
     bug: "the claim of a row replaces another's",
     edits: [
-      instead("#give", "publishOnce", `import("node:fs").then(({ renameSync }) => renameSync(draft, file))`),
+      instead(
+        "withDraft",
+        "publish",
+        `import("node:fs").then(({ renameSync }) => (renameSync(draft, file), true))`,
+      ),
     ],
     shows: { scenario: BATCHES_TOGETHER.finished, at: STALLED },
   },
   {
     bug: "a row that another process has claimed is claimed once more",
-    edits: [instead("submitRow", "beginRow", `$.then((owned) => owned === "taken" ? $ : owned)`)],
+    edits: [
+      instead("submitRow", "claims.claim", "$.then(() => id)"),
+      instead("submitRow.isFree", "claims.read", "null"),
+    ],
     shows: { scenario: BATCHES_TOGETHER.finished, at: STALLED },
-  },
-  {
-    bug: "a row is claimed after its task is begun",
-    edits: [UNCLAIMED, instead("beginRow", "attempts.push", "await claims.claim(row.key, $, id)")],
-    shows: { scenario: BATCHES_TOGETHER.begun, at: STALLED },
   },
   {
     bug: "a row is claimed after its request was sent",
     edits: [
-      UNCLAIMED,
+      instead("submitRow", "claims.claim", "id"),
+      instead("submitRow.isFree", "claims.read", "null"),
+      returns("HeldTask.#isRowOver", "false"),
       instead(
         "submitRow",
-        "submitAndFinish",
-        `$.then(async (report) => {
-           if (begun === null) await run.claims.claim(row.key, row.attempts.length, row.attempts.at(-1));
-           return report;
-         })`,
+        "beginAndDrive",
+        `$.finally(() => claims.claim(row.key, attempt, { id: begin.id, intent, at: isoTime(deps.clock.now()) }))`,
       ),
     ],
     shows: { scenario: BATCHES.fresh, at: /^kill at submit: replied$/ },
   },
   {
     bug: "a claim's folder is not synced",
-    edits: [without("#give", "syncFolder")],
+    edits: [without("withDraft", "syncFolder"), without("recordRowBegun", "syncFolder")],
     shows: { scenario: BATCHES.fresh, at: /^power cut: names at submit: charged$/ },
+  },
+  {
+    bug: "a claim does not say that its task's request is sent",
+    edits: [without("HeldTask.#isRowOver", "recordRowBegun")],
+    shows: { scenario: CLEARED, at: /^kill at submit: charged$/ },
+  },
+  {
+    bug: "a claim does not say how its task has ended",
+    edits: [without("Ledger.end", "recordRowEnd")],
+    shows: { scenario: CLEARED, at: UNDISTURBED },
   },
   {
     bug: "a batch is known by its folder's path alone",
@@ -72,16 +81,21 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
       without("readAttempt", "requireReadable"),
       before("rowStateOf", `if (entry !== null && entry.kind !== "task") return "new";`),
     ],
-    shows: { scenario: BATCHES.repeated, at: /^EIO at operation \d+, read .*\.c2\..*\.jsonl$/ },
+    shows: { scenario: BATCHES.repeated, at: /^EIO at operation \d+, read .*\.f[0-9a-f]+\.jsonl$/ },
   },
   {
     bug: "a row of unknown outcome is submitted again without being asked",
-    edits: [submittedInsteadOf("unknownRow")],
+    edits: [
+      before(
+        "withTask",
+        `if (task.state === "unknown") return submitRow(row, row.attempts.length + 1, run);`,
+      ),
+    ],
     shows: { scenario: BATCHES.fresh, at: /^kill at submit: charged$/ },
   },
   {
     bug: "a request that is submitted again is not dismissed first",
-    edits: [without("unknownRow", "dismissOwned")],
+    edits: [without("resubmitUnknown", "dismissHeld")],
     shows: { scenario: BATCHES.resubmitted, at: UNDISTURBED },
   },
   {
@@ -91,14 +105,17 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
   },
   {
     bug: "an accepted row is submitted again",
-    edits: [submittedInsteadOf("finishRow")],
+    edits: [submittedInsteadOf("withHeld")],
     shows: { scenario: BATCHES.continued, at: UNDISTURBED },
   },
   {
     bug: "a row whose owner waits out a 429 counts as new",
     edits: [
-      never("nextStep", "waits"),
-      before("rowStateOf", `if (entry?.record?.state.name === "rate_limited") return "new";`),
+      before(
+        "withTask",
+        `if (task.state === "waiting") return submitRow(row, row.attempts.length + 1, run);`,
+      ),
+      before("rowStateOf", `if (entry?.task?.state === "waiting") return "new";`),
     ],
     shows: { scenario: BATCHES_TOGETHER.waiting, at: UNDISTURBED },
   },

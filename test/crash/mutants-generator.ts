@@ -1,4 +1,5 @@
 import type { Mutant } from "./mutant.ts";
+import { SENT_AGAIN } from "./mutants-submitting.ts";
 import { always, before, instead, never, returns } from "./operators.ts";
 import { GENERATORS } from "./scenarios.ts";
 
@@ -6,12 +7,12 @@ import { GENERATORS } from "./scenarios.ts";
 export const GENERATOR_MUTANTS: Mutant[] = [
   {
     bug: "resume sends a paid request again that was started",
-    edits: [never("recoverRequest", "work.isPaid")],
+    edits: [SENT_AGAIN],
     shows: { scenario: GENERATORS.synchronous, at: /^kill at submit: headers$/ },
   },
   {
     bug: "a request is sent before the disk knows of it",
-    edits: [instead("attemptLog.begin", "writer.start", "null")],
+    edits: [instead("Sending.#startNow", "#held.start", `"9.9"`)],
     shows: { scenario: GENERATORS.synchronous, at: /^kill at submit: charged$/ },
   },
   {
@@ -21,17 +22,17 @@ export const GENERATOR_MUTANTS: Mutant[] = [
   },
   {
     bug: "the reply is removed before its image is saved",
-    edits: [before("saveMade", "deps.ledger.work.remove(task.writer.id);")],
+    edits: [before("saveMade", "deps.ledger.work.remove(held.task.id);")],
     shows: { scenario: GENERATORS.synchronous, at: /^kill-after at operation \d+, close reply$/ },
   },
   {
     bug: "resume empties the folder of a request before it looks into it",
-    edits: [before("recoverRequest", "await deps.ledger.work.begin(writer.id, index);")],
+    edits: [before("recoverRequest", "deps.ledger.work.remove(held.task.id);")],
     shows: { scenario: GENERATORS.synchronous, at: /^kill-after at operation \d+, close reply$/ },
   },
   {
     bug: "a failure of unknown fate counts as one that cost nothing",
-    edits: [never("recordEnd", "work.isPaid")],
+    edits: [never("recordReply", "work.isPaid")],
     shows: { scenario: GENERATORS.synchronous, at: /^kill at submit: charged$/ },
   },
   {
@@ -41,19 +42,19 @@ export const GENERATOR_MUTANTS: Mutant[] = [
   },
   {
     bug: "a line about one request counts for all",
-    edits: [always("isMeant", "isNamed")],
+    edits: [always("withLine", "isAbout")],
     shows: { scenario: GENERATORS.twoImages, at: /^kill-after at operation \d+, close reply$/ },
   },
   {
     bug: "a job whose id was lost is sent again",
-    edits: [never("recoverRequest", "work.isPaid")],
+    edits: [SENT_AGAIN],
     shows: { scenario: GENERATORS.withId, at: /^kill at submit: half a reply$/ },
   },
   {
     bug: "a job is polled before its id is recorded, and the reply that had it is removed",
     edits: [
-      before("TaskWriter.#catchUp", `if (this.#unwritten.at(-1)?.type === "accepted") return true;`),
-      before("awaitAccepted", "deps.ledger.work.remove(writer.id);"),
+      before("HeldTask.#catchUp", `if (this.#unwritten.at(-1)?.type === "accepted") return true;`),
+      before("waitForJob", "deps.ledger.work.remove(task.id);"),
     ],
     shows: { scenario: GENERATORS.withId, at: /^kill at poll: arrived$/ },
   },
@@ -69,7 +70,7 @@ export const GENERATOR_MUTANTS: Mutant[] = [
   },
   {
     bug: "an image of a job is saved under the provider's id of it",
-    edits: [returns("underOwnId", "state")],
+    edits: [instead("saveMade", "taskIdOf", "task.requests[0]?.attempt?.accepted?.id ?? $")],
     shows: { scenario: GENERATORS.comfyui, at: /^kill-after at operation \d+, link / },
   },
 ];

@@ -1,18 +1,18 @@
 import type { Mutant } from "./mutant.ts";
-import { instead, never, swapped, without } from "./operators.ts";
+import { before, instead, never, swapped, without } from "./operators.ts";
 import { UNDISTURBED } from "./points.ts";
-import { SCENARIOS } from "./scenarios.ts";
+import { GENERATORS, SCENARIOS } from "./scenarios.ts";
 
 /** Bugs in what is written down, and when. */
 export const LEDGER_MUTANTS: Mutant[] = [
   {
     bug: "the task id is printed before it is on disk",
-    edits: [swapped("settle", "writer.write", "onProgress")],
+    edits: [swapped("Sending.#after", "#record", "#accepted")],
     shows: { scenario: SCENARIOS.plain, at: /^kill-before at operation \d+, write .*\.jsonl$/ },
   },
   {
     bug: "the task is polled while its id is still being written",
-    edits: [instead("settle", "writer.write", "void $")],
+    edits: [instead("Sending.#record", "recordReply", "void $, Promise.resolve(true)")],
     shows: { scenario: SCENARIOS.plain, at: /^power cut: bytes at operation \d+, sync .*\.jsonl$/ },
   },
   {
@@ -22,7 +22,7 @@ export const LEDGER_MUTANTS: Mutant[] = [
   },
   {
     bug: "the folder of a new intent is not synced",
-    edits: [without("#owned", "syncFolder")],
+    edits: [without("Ledger.#kept", "syncFolder")],
     shows: { scenario: SCENARIOS.plain, at: /^power cut: names at submit: charged$/ },
   },
   {
@@ -42,7 +42,41 @@ export const LEDGER_MUTANTS: Mutant[] = [
   },
   {
     bug: "a task is put away before it is recorded as saved",
-    edits: [swapped("recordSaved", "writer.write", "writer.finish")],
+    edits: [
+      before(
+        "HeldTask.#catchUp",
+        `if (this.#unwritten.at(-1)?.type === "saved") {
+           this.#unwritten.pop();
+           return true;
+         }`,
+      ),
+    ],
     shows: { scenario: SCENARIOS.plain, at: UNDISTURBED },
+  },
+  {
+    bug: "what a process was sent before another one took its task over does not count",
+    edits: [
+      before(
+        "withPart",
+        `const none = { state: "waiting", attempts: [], attempt: null, tries: 0 };
+         task = { ...task, requests: task.requests.map((each) => ({ ...each, ...none })) };`,
+      ),
+    ],
+    shows: { scenario: GENERATORS.synchronous, at: /^kill at submit: headers$/ },
+  },
+  {
+    bug: "what a request may cost is announced once it was sent",
+    edits: [
+      instead("submitAtOnce", "takeFrom", "null"),
+      instead(
+        "submitAtOnce",
+        "drive",
+        `$.then(async (report) => {
+           await takeFrom(deps.caps, task, 0);
+           return report;
+         })`,
+      ),
+    ],
+    shows: { scenario: SCENARIOS.plain, at: /^kill at submit: charged$/ },
   },
 ];

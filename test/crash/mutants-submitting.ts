@@ -1,38 +1,46 @@
 import type { Mutant } from "./mutant.ts";
 import { before, instead, returns } from "./operators.ts";
 import { incidentAt, UNDISTURBED } from "./points.ts";
-import { IMPATIENT, SCENARIOS, TIMED_OUT, TOGETHER } from "./scenarios.ts";
+import { IMPATIENT, SCENARIOS, TAKEN_OVER, TIMED_OUT, TOGETHER } from "./scenarios.ts";
+
+/** What an ended process has sent waits to be sent again. */
+export const SENT_AGAIN = instead(
+  "recoverRequest",
+  "recordReply",
+  `held.record({ type: "waiting", at: isoTime(deps.clock.now()), why: "", request, attempt })`,
+);
 
 /** Bugs in which process may submit, wait for and finish a task. */
 export const SUBMITTING_MUTANTS: Mutant[] = [
   {
     bug: "a request of unknown outcome is sent again",
-    edits: [
-      before(
-        "finishOwned",
-        `if (["intent", "unknown"].includes(owned.record.state.name)) {
-           const { connection } = await deps.depsFor(owned.record.intent, owned.record.id);
-           await connection.provider.submit({ request: owned.record.intent.request });
-         }`,
-      ),
-    ],
+    edits: [SENT_AGAIN],
     shows: { scenario: SCENARIOS.plain, at: /^kill at submit: charged$/ },
   },
   {
-    bug: "a claim replaces another's",
-    edits: [
-      instead(
-        "createClaim",
-        "publishOnce",
-        `import("node:fs").then(({ renameSync }) => renameSync(draft, file))`,
-      ),
-    ],
-    shows: { scenario: TOGETHER.resumes, at: incidentAt("download: half", "stall") },
+    bug: "an intent that counts as sent counts as one that waits",
+    edits: [instead("begunTask", "attempt", "undefined")],
+    shows: { scenario: SCENARIOS.plain, at: /^kill at submit: charged$/ },
   },
   {
-    bug: "a living owner is not respected",
-    edits: [instead("isClaimed", "isOwnerGone", "true"), instead("takeLease", "isHeld", "false")],
-    shows: { scenario: TOGETHER.generateAndResume, at: incidentAt("poll: arrived", "stall") },
+    bug: "a process that has lost its task submits it",
+    edits: [returns("HeldTask.isLost", "false")],
+    shows: { scenario: TAKEN_OVER.waiting, at: UNDISTURBED },
+  },
+  {
+    bug: "a process that has lost its task does not record the reply to its request",
+    edits: [before("HeldTask.record", "if (this.isLost) return false;")],
+    shows: { scenario: TAKEN_OVER.sent, at: incidentAt("submit: half a reply", "stall") },
+  },
+  {
+    bug: "a process that has lost its task does not record the id of its job",
+    edits: [before("HeldTask.record", "if (this.isLost) return false;")],
+    shows: { scenario: TAKEN_OVER.sentForId, at: incidentAt("submit: half a reply", "stall") },
+  },
+  {
+    bug: "a living holder is not respected",
+    edits: [returns("Holder.isHeld", "false")],
+    shows: { scenario: TOGETHER.submitAndResume, at: incidentAt("submit: half a reply", "stall") },
   },
   {
     bug: "a submit whose connection broke after it was sent is sent again",
@@ -48,8 +56,8 @@ export const SUBMITTING_MUTANTS: Mutant[] = [
     bug: "a wait that ran out counts as the task's failure",
     edits: [
       instead(
-        "finishTask",
-        "awaitTask",
+        "waitForJob",
+        "whileFollowed",
         `$.then((end) => end.outcome === "timeout"
            ? { outcome: "ended", task: { status: "failed", errorCode: null }, seenMs: 0, pendingMs: null }
            : end)`,
@@ -59,7 +67,7 @@ export const SUBMITTING_MUTANTS: Mutant[] = [
   },
   {
     bug: "the attempt after a 429 is not recorded before it is sent",
-    edits: [returns("beginAttempt", "null")],
+    edits: [instead("Sending.#startNow", "#held.start", `"9.9"`)],
     shows: { scenario: SCENARIOS.turnedAway, at: /^kill at submit: charged$/ },
   },
 ];

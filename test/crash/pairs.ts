@@ -1,8 +1,8 @@
 import { mapConcurrent } from "../../src/lib/concurrency.ts";
 import { pick, randomFrom } from "../support/random.ts";
-import { ledgerTasks } from "./disk.ts";
 import { judgeRecovery } from "./judge-recovery.ts";
 import { judgeRun } from "./judge-run.ts";
+import { ledgerTasks } from "./ledger-tasks.ts";
 import type { Point, PowerCut } from "./points.ts";
 import { RESUME, type Scenario } from "./scenarios.ts";
 import { inWorld, type Outcome, type Program, pointsOf, runScenario, WORKERS } from "./try-point.ts";
@@ -26,15 +26,14 @@ const STAGES = [
   "download: last byte",
 ] as const;
 
-/** How many operations the resume of a task takes, about, by what its ledger file ends with. */
+/** How many operations the resume of a task takes, about, by its state. */
 const OPERATIONS: Record<string, number> = {
-  accepted: 48,
-  completed: 48,
-  saved: 20,
-  intent: 16,
-  submitting: 16,
-  rate_limited: 20,
-  unknown: 16,
+  accepted: 70,
+  completed: 70,
+  saved: 40,
+  started: 40,
+  waiting: 40,
+  unknown: 20,
 };
 
 /**

@@ -1,7 +1,8 @@
 // Loaded into the built program with --require: numbers its file operations below the folders of a run, writes
 // each into a log, and stops the program at the one it was told to. IMGGEN_CRASH holds JSON: `folders` (what
 // counts), `log` (a file), `limbo` (a folder for what the program removes, so that a power cut can bring it
-// back), and where something is to happen `at` (the operation's number) and `mode`:
+// back), `killAfter` (pattern of the name of an operation after which it is killed), and where something is to happen
+// `at` (the operation's number) and `mode`:
 //   kill-before, kill-after   SIGKILL, before the operation or after it succeeded
 //   half-written              half of a write's bytes reach the disk, then SIGKILL
 //   short                     a write takes half of its bytes and says so, which it legally may
@@ -12,7 +13,8 @@ const fs = require("node:fs");
 const fsp = require("node:fs/promises");
 const path = require("node:path");
 
-const { folders, log, limbo, at, mode } = JSON.parse(process.env.IMGGEN_CRASH);
+const { folders, log, limbo, killAfter, at, mode } = JSON.parse(process.env.IMGGEN_CRASH);
+const lastOperation = killAfter && new RegExp(killAfter);
 /** A folder whose file system has no hard links. */
 const withoutLinks = process.env.IMGGEN_CRASH_NO_LINKS;
 const { constants, existsSync, fstatSync, linkSync, lstatSync, openSync, writeSync } = fs;
@@ -45,7 +47,8 @@ function operation(name, kind, file, action) {
   if (!isWatched(file) || isByTimer(name, file)) return action.run();
   count += 1;
   const number = count;
-  const struck = number === at ? mode : null;
+  const isLast = lastOperation?.test(`${name} ${path.basename(file)}`);
+  const struck = isLast ? "kill-after" : number === at ? mode : null;
   note({ number, name, kind, file, ...action.facts });
   if (struck === "kill-before") die();
   if (struck === "half-written") action.part?.(action.bytes >> 1);

@@ -26,8 +26,10 @@ export interface Provider {
   /** Whether its reply gives the job a name that imggen has to learn. */
   givesIds: boolean;
   isPaid: boolean;
-  /** What the last record of a request may say for good, if it is not known what came of it. */
-  unknown: ReadonlySet<string>;
+  /** Whether a request may stay of unknown outcome for good: its provider cannot tell what came of it. */
+  leavesUnknown: boolean;
+  /** Whether a request that was not sent is sent by `resume`. */
+  keepsUnsent: boolean;
   /** Whether it loses its jobs between a crash and the resume: then each may be asked for once more, and fail. */
   forgets: boolean;
 }
@@ -64,7 +66,8 @@ export const HOSTED: Provider = {
   double: (behaviour) => new CrashService(hostedForm(behaviour.imagesPerTask), behaviour),
   givesIds: true,
   isPaid: true,
-  unknown: new Set(["intent", "submitting", "unknown"]),
+  leavesUnknown: true,
+  keepsUnsent: false,
   forgets: false,
 };
 
@@ -79,7 +82,8 @@ function paid(name: string, form: ServiceForm, idOf: PlayedForm["idOf"]): Provid
     double: (behaviour) => new CrashService({ ...form, idOf, running: form.ends?.running.poll }, behaviour),
     givesIds: idOf !== null,
     isPaid: true,
-    unknown: new Set(["unknown"]),
+    leavesUnknown: true,
+    keepsUnsent: true,
     forgets: false,
   };
 }
@@ -111,7 +115,8 @@ export const COMFYUI: Provider = {
   double: () => new CrashComfyui(),
   givesIds: false,
   isPaid: false,
-  unknown: new Set(),
+  leavesUnknown: false,
+  keepsUnsent: true,
   forgets: false,
 };
 

@@ -20,8 +20,13 @@ export interface Step {
   submits: string[];
   /** What happens to it if it is not the one that is crashed. */
   incident?: StageStrike;
-  /** A second process, started when the dealings of the first reach this stage. */
-  beside?: { step: Step; when: Stage };
+  /** The file operation after which it is killed if it is not the one that is crashed, by its call and the file's name. */
+  killAfter?: RegExp;
+  /**
+   * A second process, started when the dealings of the first reach this stage. `expires`: the first one looks as if it had
+   * been stopped for so long that others may take its tasks.
+   */
+  beside?: { step: Step; when: Stage; expires?: boolean };
 }
 
 /**
@@ -146,6 +151,11 @@ export const TOGETHER = {
     name: "resume beside generate",
     steps: [{ ...generate("a fox"), beside: { step: resume, when: "poll: arrived" } }],
   },
+  submitAndResume: {
+    ...PLAIN,
+    name: "resume beside generate that submits",
+    steps: [{ ...generate("a fox"), beside: { step: resume, when: "submit: half a reply" } }],
+  },
   generations: {
     ...PLAIN,
     name: "two generations at once",
@@ -153,17 +163,42 @@ export const TOGETHER = {
   },
 } satisfies Record<string, Scenario>;
 
-/** Generates so many images with a provider of the user's own, one request each. */
+/** Two processes, of which the first looks as if it had been stopped for long: the second one takes its task. */
+export const TAKEN_OVER = {
+  waiting: takenOver(SYNCHRONOUS, "submit: turned away", { turnedAway: 1, retryAfter: 3 }),
+  sent: takenOver(SYNCHRONOUS, "submit: half a reply"),
+  sentForId: takenOver(HOSTED, "submit: half a reply"),
+  polled: takenOver(HOSTED, "poll: arrived"),
+} satisfies Record<string, Scenario>;
+
+function takenOver(provider: Provider, when: Stage, behaviour: Partial<Behaviour> = {}): Scenario {
+  const scenario = generateWith(provider);
+  const steps = scenario.steps.map((step) => ({ ...step, beside: { step: resume, when, expires: true } }));
+  return { ...scenario, ...behaviour, name: `${scenario.name}, taken over at ${when}`, steps };
+}
+
+/** Generates so many images with a provider, one request each. */
 function generateWith(provider: Provider, images = 1): Scenario {
-  const { argv } = generate("a fox", ...provider.words, "-n", String(images));
+  const { argv } = generate("a fox", ...provider.words, ...(images > 1 ? ["-n", String(images)] : []));
   return {
     ...PLAIN,
     name: `generate with ${provider.name}`,
     provider,
     steps: [{ argv, submits: Array.from({ length: images }, () => "a fox") }],
-    place: () => /^a-fox-[0-9a-f]{8}(-\d)?\.png$/,
+    place: provider === HOSTED ? PLAIN.place : () => /^a-fox-[0-9a-f]{8}(-\d)?\.png$/,
   };
 }
+
+/** A paid request that is sent by the process that takes its task over, which is crashed. */
+const SENT_BY_RESUME: Scenario = {
+  ...generateWith(SYNCHRONOUS),
+  name: "resume of a paid request that waits",
+  steps: [
+    { ...generateWith(SYNCHRONOUS).steps[0], killAfter: /^write [^.]*-[0-9a-f]{8}\.jsonl$/ } as Step,
+    resume,
+  ],
+  crashed: 1,
+};
 
 /** One scenario for each other provider. */
 export const GENERATORS = {
@@ -171,6 +206,7 @@ export const GENERATORS = {
   twoImages: { ...generateWith(SYNCHRONOUS, 2), name: "generate of two images with a paid generator" },
   withId: generateWith(WITH_ID),
   package: generateWith(PACKAGE),
+  sentByResume: SENT_BY_RESUME,
   comfyui: generateWith(COMFYUI),
   forgetful: generateWith(FORGETFUL),
 } satisfies Record<string, Scenario>;

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { randomFrom } from "../support/random.ts";
-import { ledgerTasks, unsavedCharges } from "./disk.ts";
+import { unsavedCharges } from "./disk.ts";
 import { judgeRecovery } from "./judge-recovery.ts";
 import { idsIn, judgeRun } from "./judge-run.ts";
+import { ledgerTasks } from "./ledger-tasks.ts";
 import { generate, RESUME, SCENARIOS, type Scenario } from "./scenarios.ts";
 import { inWorld, type Program, WORKERS } from "./try-point.ts";
 import type { CrashWorld, Run } from "./world.ts";

@@ -44,8 +44,8 @@ export async function inWorld<Result>(
 /** Runs a scenario's commands up to the one that is crashed, which is struck. */
 export async function runScenario(world: CrashWorld, strike: Strike | null): Promise<Run[]> {
   const { steps, crashed, name } = world.scenario;
-  for (const { argv, incident } of steps.slice(0, crashed))
-    await world.run(argv(world), incident ? { at: null, mode: "incident", ...incident } : null);
+  for (const { argv, incident, killAfter } of steps.slice(0, crashed))
+    await world.run(argv(world), incident ? { at: null, mode: "incident", ...incident } : null, killAfter);
   const step = steps[crashed];
   if (!step) throw new Error(`"${name}" has no step ${crashed}`);
   return world.runStep(step, strike);
@@ -61,9 +61,15 @@ export async function pointsOf(scenario: Scenario, program: Program, modes = EVE
   });
 }
 
-/** Late bytes and a second process are no reason to fail; what another is at work on is pending, exit 6. */
-function judgeUndisturbed(runs: readonly Run[]): string[] {
-  const failed = runs.filter(({ code }) => code !== 0 && code !== 6);
+/**
+ * Late bytes and a second process are no reason to fail; what another is at work on is pending, exit 6. Whoever takes a task
+ * cannot know what a process that looks dead is still told.
+ */
+function judgeUndisturbed(runs: readonly Run[], { steps, crashed }: Scenario): string[] {
+  const isTaken = steps[crashed]?.beside?.expires === true;
+  const failed = runs.filter(
+    ({ code }, at) => code !== 0 && code !== 6 && !(isTaken && at === 1 && code === 9),
+  );
   return failed.map(({ argv, code, stdout }) => `${argv[0]} ends with ${code}, undisturbed: ${stdout}`);
 }
 
@@ -107,7 +113,7 @@ export async function tryPoint(
   return inWorld(scenario, program, async (world, recover) => {
     const runs = await runScenario(world, strike);
     const wrong = runs.flatMap((run) => judgeRun(world, run));
-    if (strike === null || isMereDelay(strike)) wrong.push(...judgeUndisturbed(runs));
+    if (strike === null || isMereDelay(strike)) wrong.push(...judgeUndisturbed(runs, scenario));
     if (scenario.provider.forgets) world.double.forget();
     wrong.push(...(await between(world, recover)), ...(await judgeRecovery(world, runs, recover)));
     return {

@@ -5,6 +5,7 @@ import path from "node:path";
 import { finished, SHORTEST_BACKOFF } from "../support/program.ts";
 import type { ProgramHost } from "../support/program-host.ts";
 import type { Double } from "./double.ts";
+import { expireLeases } from "./leases.ts";
 import { type OperationLog, readOperations } from "./operations.ts";
 import { cutPower } from "./power-cut.ts";
 import type { Places, Scenario, Step } from "./scenarios.ts";
@@ -52,6 +53,8 @@ export class CrashWorld implements Places {
   /** Whether the disk was made to refuse something, and whether for lack of room. */
   diskFailed = false;
   diskFull = false;
+  /** Whether the power was cut. */
+  powerFailed = false;
   readonly #program: string;
   /** How many operations came before the last power cut: what that left is on the disk for good. */
   #lastCut = 0;
@@ -81,9 +84,9 @@ export class CrashWorld implements Places {
     return readOperations(path.join(this.folder, "log"));
   }
 
-  /** Runs a command in a process of its own, struck or not. */
-  run(argv: readonly string[], strike: Strike | null = null): Promise<Run> {
-    return this.#run(argv, strike, () => {});
+  /** Runs a command in a process of its own, struck or not. @param killAfter the operation after which it is killed */
+  run(argv: readonly string[], strike: Strike | null = null, killAfter?: RegExp): Promise<Run> {
+    return this.#run(argv, strike, () => {}, killAfter);
   }
 
   /** Runs a step, and beside it the other one where it has one. */
@@ -92,13 +95,19 @@ export class CrashWorld implements Places {
     const onStage = (stage: Stage) => {
       if (!beside || stage !== beside.when || other) return;
       const { watch } = this.double;
+      if (beside.expires) expireLeases(this);
       other = this.begin(beside.step.argv(this)).ended.finally(() => watch.goOn());
     };
     const run = await this.#run(argv(this), strike, onStage);
     return other ? [run, await other] : [run];
   }
 
-  async #run(argv: readonly string[], strike: Strike | null, onStage: (stage: Stage) => void): Promise<Run> {
+  async #run(
+    argv: readonly string[],
+    strike: Strike | null,
+    onStage: (stage: Stage) => void,
+    killAfter?: RegExp,
+  ): Promise<Run> {
     const before = this.log().operations.length;
     if (strike?.mode === "EIO" || strike?.mode === "ENOSPC") this.diskFailed = true;
     if (strike?.mode === "ENOSPC") this.diskFull = true;
@@ -106,10 +115,11 @@ export class CrashWorld implements Places {
     const watch = new StageWatch(strike?.at === null ? strike : null, () => child?.kill("SIGKILL"), onStage);
     this.double.watch = watch;
     const chargedBefore = this.double.charges.length;
-    child = this.#spawn(argv, this.#watching(diskStrike(strike)));
+    child = this.#spawn(argv, this.#watching(diskStrike(strike), killAfter));
     const run = await finish(child, argv, chargedBefore);
     const { operations } = this.log();
     if (strike?.mode.startsWith("power cut")) {
+      this.powerFailed = true;
       cutPower(operations.slice(this.#lastCut), strike.mode === "power cut: names");
       this.#lastCut = operations.length;
     }
@@ -151,9 +161,16 @@ export class CrashWorld implements Places {
   }
 
   /** Has the program number its file operations, and be struck at one of them. */
-  #watching(strike: { at: number; mode: DiskMode } | null): Record<string, string> {
+  #watching(strike: { at: number; mode: DiskMode } | null, killAfter?: RegExp): Record<string, string> {
     const [log, limbo] = ["log", "limbo"].map((name) => path.join(this.folder, name));
-    const facts = { folders: [this.home, this.out], log, limbo, at: null, ...strike };
+    const facts = {
+      folders: [this.home, this.out],
+      log,
+      limbo,
+      at: null,
+      ...strike,
+      killAfter: killAfter?.source,
+    };
     return { NODE_OPTIONS: `--require ${PRELOAD}`, IMGGEN_CRASH: JSON.stringify(facts) };
   }
 }

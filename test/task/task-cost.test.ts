@@ -19,6 +19,7 @@ import { INTENT, LINES, recordOf } from "../support/records.ts";
 
 const { waiting, started, not_sent, refused, unknown, dismissed, accepted, completed, failed, saved } = LINES;
 const made: Line = { ...completed, urls: [] };
+const unusable: Line = { ...unknown, unusable: true };
 const freeFailed: Line = { ...failed, charged: "no" };
 
 /** A line about one of several requests. */
@@ -54,7 +55,7 @@ describe("what a task has cost", () => {
     ["has lost its first reply, and was refused then", [started, unknown, second(refused)], "unknown"],
     ["was dismissed", [started, unknown, dismissed], "unknown"],
     ["is made", [started, made], "yes"],
-    ["is made and no image", [started, made, unknown], "unknown"],
+    ["is made and no image", [started, made, unusable], "unknown"],
     ["is saved", [started, made, saved], "yes"],
     ["was accepted", [started, accepted], "yes"],
     ["failed", [started, accepted, failed], "unknown"],
@@ -63,7 +64,7 @@ describe("what a task has cost", () => {
     ["failed at no charge after a failure", [started, failed, second(freeFailed)], "unknown"],
     ["failed after a failure at no charge", [started, freeFailed, second(failed)], "unknown"],
     ["failed at no charge after a 429", [started, waiting, second(freeFailed)], "no"],
-    ["failed at no charge after what is no image", [started, made, unknown, second(freeFailed)], "unknown"],
+    ["failed at no charge after what is no image", [started, made, unusable, second(freeFailed)], "unknown"],
   ])("at a paid provider, if it %s", (_what, lines, charged) => {
     expect(chargedOf(recordOf(lines, {}))).toBe(charged);
     expect(chargedOf(recordOf(lines, { isPaid: false }))).toBe("no");

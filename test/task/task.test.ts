@@ -21,6 +21,8 @@ const { accepted, completed, failed, saved, taken, released } = LINES;
 
 /** An image that the provider has sent: it is on this disk. */
 const here: Line = { ...completed, urls: [] };
+/** It turned out to be none. */
+const unusable: Line = { ...unknown, unusable: true };
 const freeFailed: Line = { ...failed, charged: "no" };
 
 /** A line about another attempt, or another request. */
@@ -58,7 +60,7 @@ describe("one attempt", () => {
     ["a dismissed one", [started, unknown, dismissed], { accepted: "accepted", completed: "completed" }],
     ["an accepted one", [started, accepted], { completed: "completed", failed: "failed" }],
     ["one completed at URLs", [started, completed], { failed: "failed", saved: "saved" }],
-    ["one completed on this disk", [started, here], { failed: "failed", saved: "saved", unknown: "unknown" }],
+    ["one completed on this disk", [started, here], { failed: "failed", saved: "saved" }],
     ["a failed one", [started, failed], { accepted: "accepted", completed: "completed", saved: "saved" }],
   ])("%s: what each further line makes of it", (_what, lines, changes) => {
     const made = states.map((type) => [type, stateAfter(...lines, LINES[type as Line["type"]])]);
@@ -101,6 +103,8 @@ describe("several attempts at one request", () => {
     expect(stateAfter(...lost, accepted)).toBe("accepted");
     expect(stateAfter(...lost, dismissed, accepted)).toBe("accepted");
     expect(stateAfter(...lost, dismissed, here)).toBe("completed");
+    // Its part is read before that of the process that has taken the task over.
+    expect(stateAfter(started, here, { ...taken }, unknown)).toBe("completed");
     expect(stateAfter(...lost, waiting)).toBe("waiting");
     expect(stateAfter(...lost, refused)).toBe("refused");
     expect(stateAfter(...lost, dismissed, refused)).toBe("dismissed");
@@ -116,7 +120,7 @@ describe("several attempts at one request", () => {
     expect(stateAfterFree(started, unknown, second(started))).toBe("started");
     expect(stateAfterFree(started, unknown, second(started), second(refused))).toBe("refused");
     // What it has made is on this disk, and no image: the user decides.
-    expect(stateAfterFree(started, here, unknown)).toBe("unknown");
+    expect(stateAfterFree(started, here, unusable)).toBe("unknown");
   });
 
   it.each<[string, Line[], number]>([
@@ -140,7 +144,7 @@ describe("several attempts at one request", () => {
 
 describe("an answer", () => {
   it("keeps where what arrived is kept, once the outcome is unknown", () => {
-    const { requests } = recordOf([started, here, { ...unknown, kept: "/state/reply" }], {});
+    const { requests } = recordOf([started, here, { ...unusable, kept: "/state/reply" }], {});
     expect(requests[0] && answerOf(requests[0], "unknown")).toMatchObject({ kept: "/state/reply" });
   });
 
@@ -165,7 +169,7 @@ describe("an answer", () => {
       return request && answerOf(request, "failed");
     };
     expect(answer(started, freeFailed)).toMatchObject({ charged: "no" });
-    for (const before of [[here], [here, unknown], [failed]])
+    for (const before of [[here], [here, unusable], [failed]])
       expect(answer(started, ...before, freeFailed)).not.toHaveProperty("charged");
   });
 });
@@ -215,6 +219,13 @@ describe("the images of a task", () => {
     expect([savedFilesOf(task), isUnsaved(task)]).toEqual([[ONE, TWO], true]);
     const whole = recordOf([...lines, { ...saved, files: [ONE, TWO] }]);
     expect([whole.state, whole.isSaved, isUnsaved(whole)]).toEqual(["saved", true, false]);
+  });
+
+  it("are those of the end, which has no gap for one that is lost", () => {
+    const each = [of(here, { request: 0 }), of(unknown, { request: 1 }), of(here, { request: 2 })];
+    const lines = [...each, part(ONE, null, TWO), dismissed];
+    const task = recordOf([...lines, { ...saved, files: [ONE, TWO] }], { requests: 3 });
+    expect(savedFilesOf(task)).toEqual([ONE, TWO]);
   });
 
   it("that were saved before the service called the task failed are kept", () => {
@@ -280,7 +291,7 @@ describe("the summary of a task", () => {
   it.each<Line[][]>([
     [[started, refused, other(started), other(failed)]],
     [[started, unknown, second(started), second(waiting), dismissed, other(not_sent)]],
-    [[started, here, unknown, dismissed, other(not_sent)]],
+    [[started, here, unusable, dismissed, other(not_sent)]],
     [[started, accepted, completed, other(refused), { ...saved, files: [ONE] }]],
   ])("of %j says how it has ended", (lines) => {
     const task = recordOf(lines, { requests: 2 });

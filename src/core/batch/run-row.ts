@@ -8,7 +8,7 @@ import { nameIsTaken } from "../../lib/publish.ts";
 import type { RowClaims } from "../../store/row-claims.ts";
 import type { Destination } from "../../task/intent.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
-import { isUnknown, STATES, type Task, taskIdOf } from "../../task/task.ts";
+import { isUnknown, STATES, type Task, taskIdOf, wordOf } from "../../task/task.ts";
 import { beginAndDrive, intentOf } from "../engine/begin.ts";
 import { type ContinueSpec, continueHeld, continueNamed } from "../engine/continue.ts";
 import { identityOf, ofOneAccount, type TaskDeps, type UseCaseDeps } from "../engine/deps.ts";
@@ -128,6 +128,7 @@ async function withTask(row: PlannedRow, task: Task, run: BatchContext): Promise
     case "started":
     case "accepted":
     case "completed":
+      if (wordOf(task) === "unknown") return resultOf(row, reportOf(task), false);
       requireSameAccount(task.intent.service, run.deps.connection.identity, taskIdOf(task) ?? task.id);
       return withHeld(row, task, run, (held) => continueRow(row, held, run));
   }

@@ -1,7 +1,7 @@
 import { isoTime } from "../../lib/clock.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import type { Ledger } from "../../store/ledger.ts";
-import { isUnknown, isUnsaved, savedFilesOf, stateWord, type Task } from "../../task/task.ts";
+import { isUnknown, isUnsaved, STATES, stateWord, type Task } from "../../task/task.ts";
 import { claimedBy } from "../errors.ts";
 import { type HeldTask, holdTask } from "./held.ts";
 import { reportOf, type TaskReport } from "./report.ts";
@@ -24,7 +24,9 @@ export async function dismissTask(
   isStuck = false,
 ): Promise<TaskReport> {
   const mayDismiss = (each: Task) => isUnknown(each) || (isStuck && isPending(each));
-  if (!mayDismiss(await ledger.asItStands(task))) throw outcomeIsKnown(task);
+  const standing = await ledger.asItStands(task);
+  if (STATES[standing.state].isOpen && ledger.isHeld(standing)) throw await claimedBy(standing, ledger);
+  if (!mayDismiss(standing)) throw outcomeIsKnown(task);
   const held = await holdTask(task, ledger, () => {});
   if (held === "held") throw await claimedBy(task, ledger);
   if (held === "ended") throw outcomeIsKnown(task);
@@ -47,7 +49,7 @@ export async function dismissHeld(
   await held.record({ type: "dismissed", at, ...reason });
   // All its images are saved, now that none is waited for any longer.
   if (held.task.state === "completed" && !isUnsaved(held.task))
-    await held.record({ type: "saved", at, files: savedFilesOf(held.task) });
+    await held.record({ type: "saved", at, files: [...held.task.files] });
   await held.leave();
   // Every resume would find it again.
   if (held.unwritten !== null) throw held.unwritten;

@@ -207,6 +207,8 @@ class Drive {
       if (this.#held.isLost) return this.#abandoned(await this.#held.takenOver());
       await this.#save(true);
     }
+    // Its new holder removes the drafts of the old one.
+    if (this.#saveFailure !== null && this.#held.isLost) return this.#abandoned(await this.#held.takenOver());
     await this.#held.leave();
     const { task } = this.#held;
     const unwritten = isAwaited ? null : this.#held.unwritten;

@@ -88,8 +88,8 @@ export class HeldTask {
    */
   async record(line: Line): Promise<boolean> {
     this.#task = withLine(this.#task, line);
-    // On a full disk, a line that may not use the reserve would block the lines after it.
-    this.#unwritten = [...this.#unwritten.filter(mayUseReserve), line];
+    // On a full disk, a line that may not use the reserve would block those that may. Their order does not matter.
+    this.#unwritten = [...this.#unwritten, line].sort((a, b) => rank(a) - rank(b));
     const isWritten = await this.#catchUp();
     // Whether the task is lost by now is not known yet: another process may have taken it over since the submit.
     if (isResumable(this.#task.state))
@@ -210,6 +210,10 @@ export class HeldTask {
     const what = jobs.length === 0 ? OUTCOMES[this.#task.state] : noted(jobs, taskIdOf(this.#task));
     this.#onWarning(`The ledger could not be written: ${errorText(error)}. ${what}`);
   }
+}
+
+function rank(line: Line): number {
+  return mayUseReserve(line) ? 0 : 1;
 }
 
 function noted(jobs: readonly string[], taskId: string | null): string {

@@ -123,7 +123,7 @@ async function recordFiles(
   const { task } = held;
   const isNew = files.some((file, index) => file !== null && file !== task.files[index]);
   if (isWhole && !isUnknown(task) && files.some((file) => file !== null))
-    await held.record({ type: "saved", at, files: files.filter((file) => file !== null) });
+    await held.record({ type: "saved", at, files });
   else if (isNew) await held.record({ type: "partly_saved", at, files });
 }
 
@@ -141,6 +141,9 @@ function sourcesOf(task: Task, withFurther: boolean, { connection, ledger }: Tas
     const [first, ...more] = made.urls.map((url, at) => atProvider(url, at, attempt.accepted?.id, provider));
     further.push(...more);
     if (first !== undefined) return first;
+    // A task that was ended has its files, and no longer the replies.
+    const isSaved = task.files[request] && !ledger.work.isKept(task.id, request, attempt.name);
+    if (isSaved) return { kind: "none" };
     const job = jobOf(task, request, attempt.name, ledger.work);
     return { kind: "here", request, read: async () => (await provider.images?.(job)) ?? [] };
   });
@@ -189,7 +192,7 @@ async function recordBad(held: HeldTask, request: number, why: string, deps: Tas
   const said = `what it made cannot be used: ${why}`;
   const made = requests[request] && answerOf(requests[request], "completed");
   const kept = made?.kept ?? deps.ledger.work.of(id, request, attempt);
-  if (intent.work.isPaid) await held.record({ type: "unknown", ...of, why: said, kept });
+  if (intent.work.isPaid) await held.record({ type: "unknown", ...of, why: said, kept, unusable: true });
   else await held.record({ type: "failed", ...of, errorCode: null, why: `${said}.`, charged: "no" });
 }
 

@@ -201,7 +201,7 @@ class Sending {
     const overCap = await takeFrom(caps, task, this.#index);
     if (overCap !== null) return overCap;
     const attempt = await this.#held.start(this.#index);
-    if (typeof attempt !== "string") await giveBackTo(caps, task, this.#index);
+    if (typeof attempt !== "string") await this.#giveBack();
     else if (!isKept()) {
       await this.#waits({ attempt }, "another process had begun the same request");
       return new ClaimedError("Another process has begun the same request.");
@@ -264,8 +264,8 @@ class Sending {
       case "refused": {
         const error = withTopUp(reply.error, this.#deps.connection.topUpHint);
         if (isOfAll(error)) return this.#refusedAll(sent, error);
-        await giveBackTo(this.#deps.caps, this.#held.task, this.#index);
         await this.#record({ ...sent, reply: { ...reply, error } });
+        await this.#giveBack();
         return null;
       }
       case "unknown":
@@ -327,8 +327,25 @@ class Sending {
 
   /** Records that an attempt was not taken: the request waits. */
   async #waits({ attempt }: Pick<Sent, "attempt">, why: string): Promise<void> {
-    await giveBackTo(this.#deps.caps, this.#held.task, this.#index);
     await this.#held.record({ type: "waiting", at: this.#now, why, request: this.#index, attempt });
+    await this.#giveBack();
+  }
+
+  /**
+   * Takes the request off the caps once it is on record that it was not charged. A process that has taken the task over may
+   * have counted it too, for a submit of its own.
+   */
+  async #giveBack(): Promise<void> {
+    if (!this.#isLost()) await giveBackTo(this.#deps.caps, this.#held.task, this.#index);
+  }
+
+  /** Also if the disk cannot tell. */
+  #isLost(): boolean {
+    try {
+      return this.#held.isLost;
+    } catch {
+      return true;
+    }
   }
 
   /** The gate waits before the next attempt; after a lost reply, this does. */
@@ -337,7 +354,7 @@ class Sending {
     const backOffMs = isLost ? backoffMs(POLICY.submit.lost, this.#request.tries, null, random) : 0;
     const delayMs = Math.max(backOffMs, this.#gate.waitMs);
     this.#deps.onProgress({ type: "submit_retry", why, isLost, delayMs });
-    await pause(backOffMs, this.#deps);
+    if (isLost) await pause(backOffMs, this.#deps);
     return "again";
   }
 
@@ -346,8 +363,8 @@ class Sending {
       await this.#waits(sent, error.message);
       return error;
     }
-    await giveBackTo(this.#deps.caps, this.#held.task, this.#index);
     await this.#record({ ...sent, reply: { outcome: "refused", error } });
+    await this.#giveBack();
     await this.#endWaiting(error.message);
     return error;
   }

@@ -3,7 +3,14 @@ import type { ImggenError } from "../../lib/error-types.ts";
 import { sentence } from "../../lib/short-text.ts";
 import { taskIdIn } from "../../providers/service/excerpt.ts";
 import { type FreeAt, freeAt } from "../../task/intent.ts";
-import { answerOf, chargedOf, decidingRequest, type RequestState, type Task, taskIdOf } from "../../task/task.ts";
+import {
+  answerOf,
+  chargedOf,
+  decidingRequest,
+  type RequestState,
+  type Task,
+  taskIdOf,
+} from "../../task/task.ts";
 import { ClaimedError, InheritedError, PartialError } from "../errors.ts";
 
 /** Why requests have no image, of those that are at their end without one, if others have made theirs. */
