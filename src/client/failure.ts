@@ -59,7 +59,9 @@ const NEXT_STEPS: Record<ErrorType, Next> = {
   service_error: resumeOr("Try again later."),
   pending: resumeOr("Resume later: imggen resume"),
   network: () => ["Check the network and try again."],
-  save_failed: ({ resume }) => (resume === null ? [] : [`It is not lost. ${resumeWith(resume)}`]),
+  // Of a free reply a full disk may not have taken all.
+  save_failed: ({ resume, charged }) =>
+    resume === null ? [] : [`${charged === "no" ? "" : "It is not lost. "}${resumeWith(resume)}`],
   outcome_unknown: ({ ledgerId, mentionedTaskId: mentioned, free }) => {
     const steps = [
       mentioned !== null &&

@@ -128,7 +128,7 @@ export function withLine(task: Task, line: Line): Task {
     case "saved":
       return derived({
         ...task,
-        files: merged(task.files, line.files),
+        files: filesAfter(task.files, line),
         isSaved: task.isSaved || line.type === "saved",
       });
     case "dismissed": {
@@ -271,6 +271,14 @@ function isMade({ state }: RequestState): boolean {
 /** Whether something is still to come of a task in this state, besides the files of what is made. */
 function isPending(state: TaskState): boolean {
   return state === "started" || state === "accepted" || state === "waiting";
+}
+
+/** The saved images after one more line. Those of the end have no gaps for images that are missing. */
+function filesAfter(
+  before: readonly (SavedFile | null)[],
+  { type, files }: Line<"partly_saved" | "saved">,
+): readonly (SavedFile | null)[] {
+  return type === "saved" && files.length > 0 ? files : merged(before, files);
 }
 
 function merged(

@@ -120,6 +120,42 @@ describe("a process that is stopped until its time is over, while it waits out a
   });
 });
 
+describe("an accepted task", () => {
+  it("of a process that is stopped until its time is over is resumed; the process ends well once it goes on", async () => {
+    let isMade = false;
+    const poll: Behaviour = (request, socket) =>
+      (isMade ? usual(REPLICATE, "poll") : running)(request, socket);
+    const { double, world, args, env } = await paidWorld(REPLICATE, { poll });
+    const { program, end } = await startedWhen(world, isLast(world, "accepted"), args, { env });
+    program.kill("SIGSTOP");
+    await endHolders(world);
+    isMade = true;
+    expect(await world.afterResume(["--generator-paid"], { env })).toMatchObject({
+      exit: 0,
+      done: ["saved"],
+    });
+    program.kill("SIGCONT");
+    expect((await end).code).toBe(0);
+    expect(await world.files()).toEqual([expect.stringMatching(/\.png$/)]);
+    expect(double.submits()).toHaveLength(1);
+  });
+
+  it("with an image that waits out a 429 is left to its process while that lives", async () => {
+    const submit = inTurn(usual(REPLICATE, "submit"), busy(REPLICATE), usual(REPLICATE, "submit", 3));
+    const { double, world, args, env } = await paidWorld(REPLICATE, { submit, poll: running });
+    const isBusy = async () => {
+      const [lines = []] = await world.records("open");
+      return lines.some(({ type, request }) => type === "waiting" && request === 1);
+    };
+    const started = await startedWhen(world, isBusy, [...args, "--max-images", "2"], { env });
+    const run = await world.resume(["--generator-paid"], { env });
+    expect(run.code).toBe(6);
+    expect(run.stdout).toContain("is working on task");
+    expect(double.submits()).toHaveLength(2);
+    await killed(started);
+  });
+});
+
 it("a process that is stopped with its request on the way until its time is over: the id that comes is recorded and printed, and resume saves the image", async () => {
   let answer = () => {};
   const submit: Behaviour = (request, socket) => {

@@ -4,9 +4,7 @@ import { reportJson } from "../../../client/report-json.ts";
 import { dismissTask } from "../../../core/engine/dismiss.ts";
 import { findNamed } from "../../../core/engine/named-tasks.ts";
 import type { TaskReport } from "../../../core/engine/report.ts";
-
 import { MissingProviderError } from "../../../core/errors.ts";
-
 import { resolveFileDestination } from "../../../core/images/destination.ts";
 import { DEFAULT_TEMPLATE } from "../../../core/images/file-name.ts";
 import { type ResumeTasksSpec, resume } from "../../../core/use-cases/resume.ts";
