@@ -4,7 +4,7 @@ import { guardedLookup, isLoopbackHost } from "../api/address.ts";
 import { HttpClient } from "../api/http-client.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
 import type { GeneratorConnection } from "../core/engine/deps.ts";
-import { Line } from "../core/turns/line.ts";
+import { Line } from "../core/limits/turns.ts";
 import { keyMasker } from "../lib/redact.ts";
 import { pictureDimensions } from "../models/dimensions.ts";
 import { errorOf } from "../providers/failures.ts";

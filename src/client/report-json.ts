@@ -1,4 +1,4 @@
-import type { CancelReport } from "../core/engine/cancel.ts";
+import type { CancelReport } from "../core/engine/cancel-task.ts";
 import { reportOf, reportStatus, type TaskReport } from "../core/engine/report.ts";
 import type { Resumed } from "../core/use-cases/resume.ts";
 import type { Charged } from "../lib/error-types.ts";

@@ -199,8 +199,8 @@ export class Ledger {
 
   /** Whether the process that holds a task cannot be asked whether it is alive: on another machine, or in a container. */
   isOutOfSight({ holder }: Task): boolean {
-    const process = this.#asked(() => this.#holder.processOf(holder));
-    return process !== null && this.processes.isAlive(process) === null;
+    const found = this.#asked(() => this.#holder.processOf(holder));
+    return found !== null && this.processes.isAlive(found) === null;
   }
 
   /** The process that is working on a task; null if none is known. @throws StateFolderError */

@@ -26,6 +26,7 @@ interface TaskLine {
   type: string;
   taskId?: string;
   attempt?: string;
+  unusable?: boolean;
   request?: number | { prompt: string };
   work?: { taskId: string; requests: number; isPaid: boolean };
 }
@@ -87,10 +88,13 @@ function stateOf(steps: readonly TaskLine[], request: number, isPaid: boolean): 
     type === "intent" ? attempt !== undefined && request === 0 : of === request,
   );
   const attempts = new Map<string, string>();
-  for (const { type, attempt } of own) {
+  for (const { type, attempt, unusable } of own) {
     if (attempt === undefined) continue;
     const before = attempts.get(attempt) ?? "started";
-    attempts.set(attempt, type === "intent" || type === "started" ? before : afterAnswer(before, type));
+    const isAnswer = type !== "intent" && type !== "started";
+    // That it was lost is the word of a process that did not wait for it.
+    const isLate = type === "unknown" && before === "completed" && unusable !== true;
+    attempts.set(attempt, isAnswer && !isLate ? afterAnswer(before, type) : before);
   }
   const all = [...attempts.values()];
   const has = (state: string) => all.includes(state);

@@ -1,9 +1,17 @@
-import { BATCHES, BATCHES_TOGETHER, type BatchScenario, CLEARED, STALLED } from "./batch-scenarios.ts";
+import { BATCHES, BATCHES_TOGETHER, type BatchScenario, batch, CLEARED, STALLED } from "./batch-scenarios.ts";
 import type { Mutant } from "./mutant.ts";
 import { before, instead, returns, swapped, without } from "./operators.ts";
 import { UNDISTURBED } from "./points.ts";
 
 const submittedInsteadOf = (callee: string) => instead("withTask", callee, "submitRow(row, next, run)");
+
+/** Nothing but the records keeps a saved row from being submitted again. */
+const UNLIMITED = batch("rows.jsonl", "--yes");
+const REPEATED: BatchScenario = {
+  ...BATCHES.repeated,
+  steps: [UNLIMITED, UNLIMITED],
+  again: UNLIMITED.argv,
+};
 
 /** Bugs in which process submits a row, and how often. */
 export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
@@ -76,12 +84,12 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
     shows: { scenario: BATCHES.fresh, at: UNDISTURBED },
   },
   {
-    bug: "a task that cannot be read is taken for none",
+    bug: "a row whose task cannot be read is submitted again",
     edits: [
       without("readAttempt", "requireReadable"),
-      before("rowStateOf", `if (entry !== null && entry.kind !== "task") return "new";`),
+      instead("nextStep", "unreadable", "submitRow(row, length + 1, run)"),
     ],
-    shows: { scenario: BATCHES.repeated, at: /^EIO at operation \d+, read .*\.f[0-9a-f]+\.jsonl$/ },
+    shows: { scenario: REPEATED, at: /^EIO at operation \d+, read .*\.f[0-9a-f]+\.jsonl$/ },
   },
   {
     bug: "a row of unknown outcome is submitted again without being asked",

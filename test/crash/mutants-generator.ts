@@ -69,8 +69,8 @@ export const GENERATOR_MUTANTS: Mutant[] = [
     shows: { scenario: GENERATORS.comfyui, at: /^kill at submit: charged$/ },
   },
   {
-    bug: "an image of a job is saved under the provider's id of it",
-    edits: [instead("saveMade", "taskIdOf", "task.requests[0]?.attempt?.accepted?.id ?? $")],
+    bug: "resume saves an image of a job under the provider's id of it",
+    edits: [instead("saveMade", "taskIdOf", "(goal.isContinued ? task.requests[0].attempt.accepted.id : $)")],
     shows: { scenario: GENERATORS.comfyui, at: /^kill-after at operation \d+, link / },
   },
 ];

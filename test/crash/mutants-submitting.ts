@@ -33,11 +33,6 @@ export const SUBMITTING_MUTANTS: Mutant[] = [
     shows: { scenario: TAKEN_OVER.sent, at: incidentAt("submit: half a reply", "stall") },
   },
   {
-    bug: "a process that has lost its task does not record the id of its job",
-    edits: [before("HeldTask.record", "if (this.isLost) return false;")],
-    shows: { scenario: TAKEN_OVER.sentForId, at: incidentAt("submit: half a reply", "stall") },
-  },
-  {
     bug: "a living holder is not respected",
     edits: [returns("Holder.isHeld", "false")],
     shows: { scenario: TOGETHER.submitAndResume, at: incidentAt("submit: half a reply", "stall") },

@@ -38,7 +38,7 @@ const PROGRAM = `
 import { closeSync, openSync, unlinkSync } from "node:fs";
 import { setMaxListeners } from "node:events";
 import path from "node:path";
-import { Line } from "${path.join(ROOT, "src/core/turns/line.ts")}";
+import { Line } from "${path.join(ROOT, "src/core/limits/turns.ts")}";
 import { systemClock } from "${path.join(ROOT, "src/lib/clock.ts")}";
 import { systemProcesses } from "${path.join(ROOT, "src/lib/processes.ts")}";
 

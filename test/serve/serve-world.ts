@@ -3,7 +3,7 @@ import { onTestFinished } from "vitest";
 import { HttpClient } from "../../src/api/http-client.ts";
 import { workFor } from "../../src/client/generator-connection.ts";
 import type { GeneratorConnection } from "../../src/core/engine/deps.ts";
-import { Line } from "../../src/core/turns/line.ts";
+import { Line } from "../../src/core/limits/turns.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { type Processes, systemProcesses } from "../../src/lib/processes.ts";
 import type { GeneratorOptions } from "../../src/providers/generator-options.ts";

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { worstOf } from "../../client/exit-codes.ts";
 import { cancelJson } from "../../client/report-json.ts";
 import { resumeCommand } from "../../client/resume-command.ts";
-import type { CancelReport } from "../../core/engine/cancel.ts";
+import type { CancelReport } from "../../core/engine/cancel-task.ts";
 import { reportStatus } from "../../core/engine/report.ts";
 import { cancel } from "../../core/use-cases/cancel.ts";
 import type { Charged } from "../../lib/error-types.ts";

@@ -24,7 +24,7 @@ import {
   stillRunning,
   unseen,
   waitForJob,
-} from "./follow.ts";
+} from "./follow-job.ts";
 
 import { type HeldTask, holdTask } from "./held.ts";
 import { factsOf, reportOf, reportOfId, type TaskReport } from "./report.ts";

@@ -7,8 +7,8 @@ import type { GenerationRequest } from "../../task/request.ts";
 import type { RunFileNames } from "../images/published-names.ts";
 import type { Cap } from "../limits/caps.ts";
 import type { Gate } from "../limits/gate.ts";
+import type { Line } from "../limits/turns.ts";
 import type { PollingSchedules } from "../polling/choose-schedule.ts";
-import type { Line } from "../turns/line.ts";
 import type { OnTaskProgress } from "./events.ts";
 import type { StoppableJobs } from "./stoppable-jobs.ts";
 

@@ -14,7 +14,7 @@ import type { Pass } from "../limits/gate.ts";
 import { POLICY } from "../limits/policy.ts";
 import type { WaitResult, WaitSettings } from "../polling/wait.ts";
 import type { TaskDeps } from "./deps.ts";
-import { type AcceptedJob, acceptedJobs, followJob, openJobs } from "./follow.ts";
+import { type AcceptedJob, acceptedJobs, followJob, openJobs } from "./follow-job.ts";
 import type { HeldTask } from "./held.ts";
 import { recoverRequests } from "./recover.ts";
 import { factsOf, reportOf, type TaskReport } from "./report.ts";

@@ -1,6 +1,6 @@
 import type { Charged } from "../../lib/error-types.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
-import type { Waiting } from "../turns/line.ts";
+import type { Waiting } from "../limits/turns.ts";
 
 /** What happens while a request is submitted, its task awaited and its images saved, for progress output. */
 export type TaskProgressEvent =

@@ -8,7 +8,7 @@ import { POLICY } from "../limits/policy.ts";
 import type { TaskDeps } from "./deps.ts";
 import type { HeldTask } from "./held.ts";
 import { jobOf } from "./jobs.ts";
-import { recordReply } from "./replies.ts";
+import { recordReply } from "./reply-lines.ts";
 import { askedLater, timeLimit } from "./send.ts";
 import { withinLimit } from "./time-limit.ts";
 

@@ -17,13 +17,13 @@ import { CancelledError, ClaimedError, interruptedError, isOfAccount, PendingErr
 import { giveBackTo, takeFrom } from "../limits/caps.ts";
 import { type Gate, isLasting, type Pass } from "../limits/gate.ts";
 import { POLICY } from "../limits/policy.ts";
+import type { Turn } from "../limits/turns.ts";
 import { pause } from "../polling/wait.ts";
-import type { Turn } from "../turns/line.ts";
 import { onlyOne } from "./again.ts";
 import { providerName, type TaskDeps } from "./deps.ts";
 import type { HeldTask } from "./held.ts";
 import { jobOf } from "./jobs.ts";
-import { recordReply } from "./replies.ts";
+import { recordReply } from "./reply-lines.ts";
 import { CANCELLED } from "./task-error.ts";
 
 /** How the requests of a task are submitted. All times are in milliseconds. */

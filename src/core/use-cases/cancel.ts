@@ -2,7 +2,13 @@ import { inOrder } from "../../lib/concurrency.ts";
 import { type ErrorFacts, UsageError } from "../../lib/error-types.ts";
 import { isInSameScope } from "../../lib/processes.ts";
 import { STATES, type Task } from "../../task/task.ts";
-import { type CancelReport, canBeEnded, cancelHeld, cancelledSince, wasCancelled } from "../engine/cancel.ts";
+import {
+  type CancelReport,
+  canBeEnded,
+  cancelHeld,
+  cancelledSince,
+  wasCancelled,
+} from "../engine/cancel-task.ts";
 import { reported, requireId } from "../engine/continue.ts";
 import type { UseCaseDeps } from "../engine/deps.ts";
 import { type HeldTask, holdTask } from "../engine/held.ts";

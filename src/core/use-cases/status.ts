@@ -13,11 +13,11 @@ import {
   saveUnknownId,
 } from "../engine/continue.ts";
 import type { TaskDeps, UseCaseDeps } from "../engine/deps.ts";
-import { type AcceptedJob, knownJobs, stillRunning, unseen, waitForJob } from "../engine/follow.ts";
+import { type AcceptedJob, knownJobs, stillRunning, unseen, waitForJob } from "../engine/follow-job.ts";
 import { jobOf } from "../engine/jobs.ts";
 import { distinct, type NamedTask } from "../engine/named-tasks.ts";
 import { originOfFile } from "../engine/origin.ts";
-import { endLine } from "../engine/replies.ts";
+import { endLine } from "../engine/reply-lines.ts";
 import { reportOf, reportOfId, type TaskReport } from "../engine/report.ts";
 import { taskFailed } from "../engine/task-error.ts";
 import { interruptedError, MissingProviderError } from "../errors.ts";

@@ -112,7 +112,7 @@ describe("resuming a task of which only the intent is on disk", () => {
       expect(await resume()).toMatchObject({ state: "unknown", charged: "unknown", error });
     }
     expect(server.requests).toEqual([]);
-    const types = words("intent taken unknown released taken released");
+    const types = words("intent taken unknown released");
     expect(onDisk()).toEqual({ folder: "open", types });
   });
 
@@ -278,7 +278,7 @@ describe("resuming a task that was completed", () => {
     expect(await resume()).toMatchObject({
       charged: "yes",
       state: "completed",
-      error: { type: "save_failed" },
+      error: { type: "pending" },
     });
     expect(onDisk().folder).toBe("open");
   });

@@ -133,7 +133,7 @@ describe("a request whose reply is lost", () => {
     expect(world.provider.jobs).toHaveLength(1);
     expect(linesIn(world)).toEqual({
       folder: "open",
-      types: words("intent started unknown released taken released"),
+      types: words("intent started unknown released"),
     });
     expect(await world.dismiss(id)).toMatchObject({ state: "dismissed", charged: "unknown" });
     expect(linesIn(world).folder).toBe("done");

@@ -2,9 +2,8 @@ import { readFile, rm } from "node:fs/promises";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { HeldTask } from "../../../src/core/engine/held.ts";
 import { TaskFile } from "../../../src/store/task-file.ts";
-import type { Line } from "../../../src/task/line.ts";
 import { ledgerWorld } from "../../support/ledger-world.ts";
-import { INTENT, LINES, linesOf, WORK } from "../../support/records.ts";
+import { INTENT, LINES, WORK } from "../../support/records.ts";
 
 const { accepted, completed, saved, not_sent, waiting, unknown } = LINES;
 const FULL = Object.assign(new Error("full"), { code: "ENOSPC" });
@@ -85,22 +84,6 @@ describe("a task that this process holds", () => {
     expect(await ledger.unfinished()).toEqual([]);
   });
 
-  it("has on a full disk what matters most, though the line before it had no room", async () => {
-    const { held, text } = await heldTask();
-    const { record } = TaskFile.prototype;
-    // The reserve is released for all others.
-    const recording = vi.spyOn(TaskFile.prototype, "record").mockImplementation(function (
-      this: TaskFile,
-      line: Line,
-    ) {
-      return line.type === "waiting" ? Promise.reject(FULL) : record.call(this, line);
-    });
-    onTestFinished(() => recording.mockRestore());
-    await held.record(waiting);
-    await held.record(not_sent);
-    expect(await text()).toMatch(new RegExp(`^.*\n${linesOf(not_sent)}$`));
-  });
-
   it("stays among the unfinished if its end could not be written", async () => {
     const { held, ledger, owned } = await heldTask();
     await held.record(accepted);
@@ -137,7 +120,7 @@ describe("an attempt to submit a request", () => {
     recording.mockRestore();
     expect(held.task.state).toBe("waiting");
     await held.record(not_sent);
-    expect(await types()).toEqual(["intent", "not_sent", "waiting"]);
+    expect(await types()).toEqual(["intent", "waiting", "not_sent"]);
   });
 
   it("is not to be made while the disk refuses an earlier line", async () => {

@@ -8,7 +8,7 @@ import { HeldTask } from "../../../src/core/engine/held.ts";
 import { type SendSpec, sendRequests } from "../../../src/core/engine/send.ts";
 import { InterruptedError } from "../../../src/core/errors.ts";
 import { Gate } from "../../../src/core/limits/gate.ts";
-import { Line } from "../../../src/core/turns/line.ts";
+import { Line } from "../../../src/core/limits/turns.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { systemProcesses } from "../../../src/lib/processes.ts";
 import { TaskFile } from "../../../src/store/task-file.ts";

@@ -2,7 +2,7 @@ import { submitNew } from "../../../src/core/engine/begin.ts";
 import { continueNamed } from "../../../src/core/engine/continue.ts";
 import { ofOneAccount } from "../../../src/core/engine/deps.ts";
 import { dismissTask } from "../../../src/core/engine/dismiss.ts";
-import type { Line, Turn } from "../../../src/core/turns/line.ts";
+import type { Line, Turn } from "../../../src/core/limits/turns.ts";
 import type { Processes } from "../../../src/lib/processes.ts";
 import type { Work } from "../../../src/task/intent.ts";
 import { counted } from "../../support/counted.ts";

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdir, readdir, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { Line, type Turn, type Waiting } from "../../../src/core/turns/line.ts";
+import { Line, type Turn, type Waiting } from "../../../src/core/limits/turns.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
 import { newLease } from "../../../src/lib/lease.ts";
 import { type Processes, type ProcessIdentity, systemProcesses } from "../../../src/lib/processes.ts";

@@ -13,7 +13,7 @@ import { type EndedState, type WaitResult, type WaitSettings, waitForTask } from
 import { providerName, type TaskDeps } from "./deps.ts";
 import type { ProgressFacts } from "./events.ts";
 import type { HeldTask } from "./held.ts";
-import { endLine } from "./replies.ts";
+import { endLine } from "./reply-lines.ts";
 import { timeLimit } from "./send.ts";
 import { CANCELLED } from "./task-error.ts";
 import { withinLimit } from "./time-limit.ts";
