@@ -1,5 +1,5 @@
-import { InterruptedError } from "../core/errors.ts";
 import type { OnTaskProgress, TaskProgressEvent } from "../core/engine/events.ts";
+import { InterruptedError } from "../core/errors.ts";
 import { errorText } from "../lib/error-text.ts";
 import { UsageError } from "../lib/error-types.ts";
 import type { OptionNames } from "../lib/wording.ts";

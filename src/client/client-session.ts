@@ -1,5 +1,5 @@
-import type { Cap } from "../core/limits/caps.ts";
 import type { HttpClientOptions } from "../api/http-client.ts";
+import type { Cap } from "../core/limits/caps.ts";
 import type { OptionNames } from "../lib/wording.ts";
 import { Ledger } from "../store/ledger.ts";
 import type { EffectiveSettings } from "./effective-settings.ts";

@@ -63,7 +63,7 @@ export class Connections {
     return connection;
   }
 
-  /** A task's own account, of whichever profile. The sandbox is always available. @throws OtherAccountError */
+  /** A task's own account, of whichever profile. The sandbox is always available. @throws OtherAccountError, MissingProviderError */
   async of({ service: identity }: Pick<Intent, "service">, taskId: string): Promise<Connection> {
     if (identity.baseUrl === SANDBOX_SERVICE) return this.#sandboxConnection();
     if (this.#session.isSandbox) {
@@ -71,7 +71,7 @@ export class Connections {
         hint: ({ sandbox }) => `Omit ${sandbox}.`,
       });
     }
-    if (identity.keyId === GENERATOR_KEY_ID) return this.#generatorNamed(identity.baseUrl);
+    if (identity.keyId === GENERATOR_KEY_ID) return this.#generatorNamed(identity.baseUrl, taskId);
     try {
       const connection = this.#configuredConnection();
       requireSameAccount(identity, connection.identity, taskId);
@@ -104,9 +104,10 @@ export class Connections {
     return connection;
   }
 
-  /** The generator of a stored task. */
-  async #generatorNamed(name: string): Promise<Connection> {
-    const { generatorOf } = await import("./own-generator.ts");
+  /** The generator of a stored task. @throws MissingProviderError */
+  async #generatorNamed(name: string, taskId: string): Promise<Connection> {
+    const { generatorOf, requireKnown } = await import("./own-generator.ts");
+    requireKnown(name, taskId, this.#session);
     return this.#generatorConnection(generatorOf(name, this.#session));
   }
 

@@ -1,7 +1,7 @@
 import { OutcomeUnknownError } from "../api/api-errors.ts";
-import { ManifestError } from "../core/errors.ts";
 import type { TaskReport } from "../core/engine/report.ts";
 import { toSubmitAgain } from "../core/engine/task-error.ts";
+import { ManifestError } from "../core/errors.ts";
 import { type Charged, chargedByNow, type ErrorType, ImggenError } from "../lib/error-types.ts";
 import type { OptionNames } from "../lib/wording.ts";
 import type { FreeAt } from "../task/intent.ts";
@@ -59,7 +59,9 @@ const NEXT_STEPS: Record<ErrorType, Next> = {
   service_error: resumeOr("Try again later."),
   pending: resumeOr("Resume later: imggen resume"),
   network: () => ["Check the network and try again."],
-  save_failed: ({ resume }) => (resume === null ? [] : [`It is not lost. ${resumeWith(resume)}`]),
+  // Of a free reply a full disk may not have taken all.
+  save_failed: ({ resume, charged }) =>
+    resume === null ? [] : [`${charged === "no" ? "" : "It is not lost. "}${resumeWith(resume)}`],
   outcome_unknown: ({ ledgerId, mentionedTaskId: mentioned, free }) => {
     const steps = [
       mentioned !== null &&

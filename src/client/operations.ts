@@ -1,9 +1,9 @@
 import type { RowResult } from "../core/batch/row-result.ts";
+import { reportOfId, type TaskReport } from "../core/engine/report.ts";
 import { InterruptedError } from "../core/errors.ts";
 import { resolveDestination } from "../core/images/destination.ts";
 import { DEFAULT_TEMPLATE } from "../core/images/file-name.ts";
 import type { PrivateCopies } from "../core/references/private-copies.ts";
-import { reportOfId, type TaskReport } from "../core/engine/report.ts";
 import { batch } from "../core/use-cases/batch.ts";
 import { cancel } from "../core/use-cases/cancel.ts";
 import { generate, reuseEarlier } from "../core/use-cases/generate.ts";

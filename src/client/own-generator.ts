@@ -1,3 +1,4 @@
+import { MissingProviderError } from "../core/errors.ts";
 import { UsageError } from "../lib/error-types.ts";
 import type { GeneratorSpec } from "../providers/kinds.ts";
 import { installedPackage } from "../providers/package/load.ts";
@@ -13,6 +14,21 @@ export function ownGenerator(setting: Effective, source: GeneratorSource): OwnGe
   const spec = knownSpec(setting.value, setting.label, source);
   const key = keyInEffect(spec, source);
   return { spec, options: withKey(spec, optionsOf(spec, source), key) };
+}
+
+const TASKS_GENERATOR = "The task's generator";
+
+/** Checks that the generator of a stored task can be used. @throws MissingProviderError */
+export function requireKnown(name: string, taskId: string, source: Pick<GeneratorSource, "folders">): void {
+  try {
+    knownSpec(name, TASKS_GENERATOR, source);
+  } catch (cause) {
+    if (!(cause instanceof UsageError)) throw cause;
+    // What to write in place of it is advice for a new request.
+    const hint = name.startsWith("npm:") ? (cause.hint?.replace(/^Nothing was sent\. /, " ") ?? "") : "";
+    const message = `Task ${taskId} cannot be continued. ${cause.message}${hint}`;
+    throw new MissingProviderError(message, { charged: "unknown", cause });
+  }
 }
 
 /**
@@ -45,9 +61,9 @@ export function checkGeneratorFlags(flags: SettingFlags, source: GeneratorSource
   if (spec !== null) optionsOf(spec, { ...source, settings });
 }
 
-/** A generator that is not the one in effect: no setting applies to it. */
+/** A generator that is not the one in effect: no setting applies to it. @throws UsageError */
 export function generatorNamed(name: string, source: GeneratorSource): OwnGenerator {
-  const spec = knownSpec(name, "The task's generator", source);
+  const spec = knownSpec(name, TASKS_GENERATOR, source);
   return { spec, options: withKey(spec, unsetOptions(spec), boundKey(spec, source)) };
 }
 

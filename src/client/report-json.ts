@@ -5,9 +5,8 @@ import type { Charged } from "../lib/error-types.ts";
 import { withoutQuerySecret } from "../lib/query-secret.ts";
 import type { OptionNames } from "../lib/wording.ts";
 import { describeUnreadable, type UnreadableEntry } from "../store/ledger-files.ts";
-import { type OpenWord, stateWord } from "../task/task.ts";
-import { type Task, taskIdOf } from "../task/task.ts";
 import type { SavedFile } from "../task/saved-file.ts";
+import { type OpenWord, stateWord, type Task, taskIdOf } from "../task/task.ts";
 import { describeFailure } from "./failure.ts";
 import type {
   CancelResult,

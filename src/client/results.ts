@@ -1,10 +1,10 @@
-import type { ManifestProblem } from "../core/errors.ts";
 import type { ReportStatus } from "../core/engine/report.ts";
+import type { ManifestProblem } from "../core/errors.ts";
 import type { Charged, ErrorType } from "../lib/error-types.ts";
 import type { Usage } from "../task/line.ts";
-import type { OpenWord } from "../task/task.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import type { SavedFile } from "../task/saved-file.ts";
+import type { OpenWord } from "../task/task.ts";
 import type { ExitCodeRow } from "./exit-codes.ts";
 
 // Results and failures in the shape of the command line's JSON output, which is documented and stays.

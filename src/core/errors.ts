@@ -171,6 +171,14 @@ export function requireSameAccount(ofTask: ServiceIdentity, atHand: ServiceIdent
   }
 }
 
+/**
+ * The provider of a task is not installed, or not known to this version: the task cannot be continued until it is.
+ * `message` says what is missing.
+ */
+export class MissingProviderError extends ImggenError {
+  readonly type = "outcome_unknown";
+}
+
 /** A problem in the manifest; with any, nothing of the batch is sent. */
 export interface ManifestProblem {
   line: number;

@@ -1,6 +1,6 @@
 import path from "node:path";
-import { SaveFailedError } from "../core/errors.ts";
 import { type ImageOrigin, originInSidecar, originOfTask } from "../core/engine/origin.ts";
+import { SaveFailedError } from "../core/errors.ts";
 import { isoTime } from "../lib/clock.ts";
 import { makeFolder } from "../lib/durable.ts";
 import { errorCode, errorText } from "../lib/error-text.ts";

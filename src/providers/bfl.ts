@@ -1,7 +1,7 @@
 import { fieldsOf, jsonOrNull } from "../lib/json.ts";
 import { imagesIn } from "./found-images.ts";
 import { isJobId, type JobForm, jobService, wordsOf } from "./job-service.ts";
-import { MOST_BFL_JOBS, type ServerSetup } from "./kind.ts";
+import type { ServerSetup } from "./kind.ts";
 import { sizeFields } from "./openai/size.ts";
 import { type Fields, isFailedState, type Polls, type ReadState } from "./polls.ts";
 import type { Job, Provider } from "./provider.ts";
@@ -26,7 +26,6 @@ function formOf(server: ProviderServer): JobForm {
   };
   return {
     check: modelNamed(/^[\w-][\w.-]*$/, "Black Forest Labs is named like flux-2-pro"),
-    mostRunning: MOST_BFL_JOBS,
     async request(job, context) {
       const { model, fields } = job.options;
       const images = await referenceFields(job, context);

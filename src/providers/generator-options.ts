@@ -1,6 +1,6 @@
+import type { SizeForm } from "../task/intent.ts";
 import type { OwnFields } from "../task/request.ts";
 import type { FieldNames } from "../task/request-fields.ts";
-import type { SizeForm } from "../task/intent.ts";
 
 /**
  * How a generator is used. What makes an image, and whether it is paid for, is settled with the intent of its task; here it is

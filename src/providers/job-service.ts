@@ -9,18 +9,10 @@ import { isInline, keptResult } from "./kept-result.ts";
 import type { ServerSetup } from "./kind.ts";
 import { type Fields, type GetState, Polls } from "./polls.ts";
 import { jsonBody } from "./post-body.ts";
-import {
-  type Job,
-  type PollReply,
-  type Provider,
-  ProviderError,
-  type SubmitReply,
-  type WaitHow,
-} from "./provider.ts";
+import { type Job, type PollReply, type Provider, ProviderError, type SubmitReply } from "./provider.ts";
 import type { ProviderDeps } from "./provider-deps.ts";
 import type { OwnUrl, ProviderServer } from "./provider-http.ts";
 import { isSuccess, jsonIn, type StoredReply } from "./reply-file.ts";
-import { RunningJobs } from "./running-jobs.ts";
 import { type RequestForm, serverProvider } from "./server-provider.ts";
 
 /** How one service accepts jobs, and reports on them. */
@@ -35,8 +27,6 @@ export interface JobForm extends RequestForm {
   /** Reads a whole reply without an id, which may be the image itself. Absent: each reply has an id. */
   answer?: AnswerReader;
   poll(id: string, getState: GetState, polls: Polls): Promise<PollReply>;
-  /** How many jobs it lets run at once. Absent: any number. */
-  mostRunning?: number;
   /** Where a job is cancelled; null where that is not known. Absent: the service has no such thing. */
   cancelAt?(id: string, signal: AbortSignal): Promise<{ method: "POST" | "PUT"; url: OwnUrl } | null>;
 }
@@ -59,31 +49,19 @@ export function jobService(
   };
   const isCut = (reply: StoredReply, job: Job) =>
     jsonIn(reply) === undefined && idInCut(reply, job, form) === null;
-  const running = new RunningJobs(form.mostRunning ?? Number.POSITIVE_INFINITY, server.host, deps.clock);
   const poll = async (taskId: string, limitMs: number | undefined, signal: AbortSignal) => {
     const polls = new Polls(server, sentUrls.get(taskId));
-    const reply = await form.poll(taskId, polls.stateGetter(limitMs, signal), polls);
-    if (reply.outcome === "state" && reply.task.status !== "running") running.ended(taskId);
-    return reply;
+    return form.poll(taskId, polls.stateGetter(limitMs, signal), polls);
   };
   return {
     ...serverProvider(setup, server, form, { isCut, read }, deps),
-    ...(form.mostRunning !== undefined && {
-      place: (how: WaitHow) =>
-        running.place(async (id) => {
-          const seen = await poll(id, undefined, how.signal);
-          if (seen.outcome === "retry") return seen.isMissing !== true;
-          return seen.outcome === "state" && seen.task.status === "running";
-        }, how),
-    }),
-    submit(job, { signal, onSent, onWarning }) {
+    submit(job, { signal, onSent, onWarning, onUnstored }) {
       const context = { ...deps, generatorUrl: new URL(setup.url), signal, onWarning };
       const sent = async (onSent: () => void) => {
         const { path, body } = await form.request(job, context);
         const sent = jsonBody(body, setup.options.fieldNames.seed);
-        const reply = read(await server.post(path, sent, job, { signal, onSent }), job);
+        const reply = read(await server.post(path, sent, job, { signal, onSent, onUnstored }), job);
         if (reply.outcome !== "accepted") return reply;
-        running.began(reply.taskId);
         sentUrls.set(reply.taskId, urlsInJob(job));
         return reply;
       };
@@ -91,9 +69,10 @@ export function jobService(
     },
     async images(job) {
       const { answer } = form;
-      const kept = answer ? await keptResult(job).catch(() => null) : await keptResult(job);
+      const kept = await keptResult(job);
       // Its reply was the image itself: no poll had a result.
-      if (kept === null) return answer?.images(job) ?? [];
+      if (kept === null && answer) return answer.images(job);
+      if (kept === null) throw new Error("the result that was kept is gone");
       const { said } = kept;
       const sent = urlsInJob(job);
       const urls = kept.urls.filter((url) => !sent.has(url));

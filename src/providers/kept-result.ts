@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
+import { errorCode } from "../lib/error-text.ts";
 import { replaceWhole } from "../lib/write-whole.ts";
 import type { Job, UnreadResult } from "./provider.ts";
 
@@ -12,9 +13,13 @@ export function keepResult(job: Pick<Job, "folder">, result: UnreadResult): Prom
   return replaceWhole(resultFile(job), JSON.stringify(result), 0o600);
 }
 
-/** @throws Error if nothing is kept, or it cannot be read */
-export async function keptResult(job: Pick<Job, "folder">): Promise<UnreadResult> {
-  return JSON.parse(await readFile(resultFile(job), "utf8"));
+/** @returns null if nothing is kept @throws Error if it cannot be read */
+export async function keptResult(job: Pick<Job, "folder">): Promise<UnreadResult | null> {
+  const text = await readFile(resultFile(job), "utf8").catch((error: unknown) => {
+    if (errorCode(error) === "ENOENT") return null;
+    throw error;
+  });
+  return text === null ? null : JSON.parse(text);
 }
 
 /** Whether a URL holds the image itself. */

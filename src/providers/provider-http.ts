@@ -11,18 +11,12 @@ import { withoutQuery } from "../lib/redact.ts";
 import { type Asked, type FailedReply, failedReply } from "./failed-reply.ts";
 import { clauseOf } from "./failures.ts";
 import type { GeneratorOptions } from "./generator-options.ts";
+import { storedReply } from "./kept-reply.ts";
 import type { ServerSetup } from "./kind.ts";
 import type { PostBody } from "./post-body.ts";
 import { type Job, type MadeImage, ProviderError, type SentRequest, type SubmitHow } from "./provider.ts";
 import type { ProviderDeps } from "./provider-deps.ts";
-import {
-  isSuccess,
-  LARGEST_REPLY_BYTES,
-  ReplyFile,
-  readReplyFile,
-  replyFile,
-  type StoredReply,
-} from "./reply-file.ts";
+import { isSuccess, LARGEST_REPLY_BYTES, ownReplyFile, ReplyFile, type StoredReply } from "./reply-file.ts";
 import { secretsMasker } from "./secrets.ts";
 
 /** A server, and what every request has: the query of its URL, its key, the headers that the user has set. */
@@ -96,10 +90,9 @@ export class ProviderServer {
     to: string,
     body: PostBody,
     job: Job,
-    { signal, onSent }: Pick<SubmitHow, "signal" | "onSent">,
+    { signal, onSent, onUnstored }: Pick<SubmitHow, "signal" | "onSent" | "onUnstored">,
   ): Promise<StoredReply> {
-    const file = replyFile(job);
-    const reply = await this.#createReply(file, job);
+    const reply = await this.#createReply(job, onUnstored);
     let failure: TransportError | null = null;
     try {
       const headers = {
@@ -119,13 +112,7 @@ export class ProviderServer {
     }
     if (failure?.sent === false) throw this.#unsent(failure, signal);
     const cut = failure && this.#reasonOf(failure, signal);
-    const read = () => readReplyFile(file, cut);
-    // What has arrived is not lost with one failure of the disk.
-    const stored = await read()
-      .catch(read)
-      .catch((error) => {
-        throw this.lost(errorText(error));
-      });
+    const stored = await storedReply(job, cut);
     if (stored === null) throw this.lost(cut ?? "it has no head");
     return stored;
   }
@@ -260,9 +247,20 @@ export class ProviderServer {
     return url;
   }
 
-  async #createReply(file: string, { isPaid }: Job): Promise<ReplyFile> {
+  async #createReply(
+    { isPaid, folder, fallbackFiles }: Job,
+    onUnstored: SubmitHow["onUnstored"],
+  ): Promise<ReplyFile> {
+    const file = ownReplyFile({ folder });
+    const unstored = `No disk takes the reply from ${this.host}, which may be charged: it is in memory alone, and lost if imggen ends. Free some space in one of: ${[file, ...(fallbackFiles ?? [])].map((each) => path.dirname(each)).join(", ")}.`;
     try {
-      return await ReplyFile.create(file, { isSynced: isPaid, mask: this.mask });
+      return await ReplyFile.create(file, {
+        isPaid,
+        mask: this.mask,
+        fallbackFiles,
+        onUnstored: () => onUnstored?.(unstored),
+        clock: this.#clock,
+      });
     } catch (cause) {
       const where = path.dirname(file);
       const message = `Nothing was sent to ${this.host}: no reply could be kept in ${where}: ${errorText(cause)}.`;

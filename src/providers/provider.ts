@@ -1,7 +1,7 @@
 import type { ImggenError } from "../lib/error-types.ts";
+import type { WorkOptions } from "../task/intent.ts";
 import type { Usage } from "../task/line.ts";
 import type { GenerationRequest } from "../task/request.ts";
-import type { WorkOptions } from "../task/intent.ts";
 
 /** What one request to a provider is made from. */
 export interface Job {
@@ -18,6 +18,8 @@ export interface Job {
   references: readonly Reference[];
   /** A private folder of this request alone, which exists: what arrives is kept in it. Only the engine removes it. */
   folder: string;
+  /** Files that take the reply if the disk of `folder` is full, or have taken it, in this order. Default: none. */
+  fallbackFiles?: readonly string[] | undefined;
 }
 
 /** A reference image: a private copy on this disk, or a URL. */
@@ -35,6 +37,8 @@ export interface SubmitHow {
   onPreview?: ((image: Buffer) => void) | undefined;
   /** Called with a sentence for each part of the request that is not sent, because the model has no place for it. */
   onWarning?: ((message: string) => void) | undefined;
+  /** Called at once with a warning if no disk takes a reply that is paid for: it is lost if the process ends. */
+  onUnstored?: ((message: string) => void) | undefined;
 }
 
 /** What a request waits for before it is sent. */
@@ -45,13 +49,6 @@ export interface Waiting {
   holder: string;
 }
 
-/** How a request waits. */
-export interface WaitHow {
-  signal: AbortSignal;
-  /** Called whenever what it waits for changes. */
-  onWait: (waiting: Waiting) => void;
-}
-
 /** How a request is followed while the provider works on it. */
 export type FollowHow = Pick<SubmitHow, "signal" | "onProgress" | "onPreview">;
 
@@ -59,8 +56,11 @@ export type FollowHow = Pick<SubmitHow, "signal" | "onProgress" | "onPreview">;
 export type SubmitReply =
   /** The provider has the task, under an id to poll. */
   | { outcome: "accepted"; taskId: string }
-  /** Its image is in the job's folder, or the reply there says where it is: `images` hands it over. */
-  | { outcome: "made"; usage: Usage | null }
+  /**
+   * Its image is in the job's folder, or the reply there says where it is: `images` hands it over. `kept`: the file of the
+   * reply, if it is a fallback's.
+   */
+  | { outcome: "made"; usage: Usage | null; kept?: string | undefined }
   | { outcome: "refused"; error: ImggenError }
   | { outcome: "rate_limited"; retryAfterMs: number | null; error: ImggenError }
   /** Nothing has reached the other side. `error`: in the provider's own words, where it is no matter of connections. */
@@ -78,7 +78,7 @@ export interface UnknownReply {
   kept?: string | null;
   /** Whether the other side has certainly stopped working on it. */
   isStopped?: boolean;
-  /** Whether the other side could not be asked now, and can tell later what became of it: `recover` asks again. */
+  /** Whether it can be found out later, and not now, what became of it: `recover` tries again. */
   isAskable?: boolean;
   cause?: unknown;
 }
@@ -162,11 +162,6 @@ export interface Provider {
   check?(job: Omit<Job, "folder" | "taskId" | "index">): string | null;
   /** The request that `submit` would send, for people to read. Opens no connection. @throws ProviderError */
   describe?(job: Job): Promise<SentRequest>;
-  /**
-   * Waits until the other side has room for one more request, before that request counts as sent. Absent: nothing is known
-   * of its room. @returns gives the place back: to be called once the submit has ended @throws the signal's reason
-   */
-  place?(how: WaitHow): Promise<() => void>;
   /** Sends the request: the only function that may cost money. Never throws. */
   submit(job: Job, how: SubmitHow): Promise<SubmitReply>;
   /** Polls a task that it accepted, once, for at most `timeoutMs`. Costs nothing. Never throws. Absent: it gives no ids. */
@@ -226,7 +221,7 @@ export type Failure =
   /** The provider will not make this image, or could not. */
   | { kind: "refused" }
   /** It may have been paid for, and there is no image. */
-  | { kind: "lost"; kept?: string | null; excerpt?: string | null; isStopped?: boolean };
+  | { kind: "lost"; kept?: string | null; excerpt?: string | null; isStopped?: boolean; isAskable?: boolean };
 
 /**
  * A request to a provider failed. Thrown within a provider, and by `prepare`, `describe` and `models`; `submit` and `poll`

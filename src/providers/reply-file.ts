@@ -1,11 +1,13 @@
-import { readFileSync, renameSync } from "node:fs";
+import { readFileSync, renameSync, statSync } from "node:fs";
 import { statfs } from "node:fs/promises";
 import path from "node:path";
 import { decoded } from "../api/decode.ts";
 import type { ReplyHeaders, ReplyReceiver } from "../api/transport.ts";
+import type { Clock } from "../lib/clock.ts";
 import { DiskFile } from "../lib/disk-file.ts";
-import { isPresent, removeIfPresent, syncFolder, whileInUse } from "../lib/durable.ts";
+import { isPresent, removeIfPossible, removeIfPresent, syncFolder, whileInUse } from "../lib/durable.ts";
 import { fieldsOf, jsonOrNull } from "../lib/json.ts";
+import { userId } from "../lib/processes.ts";
 import { lenientJson } from "./lenient-json.ts";
 import type { Job } from "./provider.ts";
 
@@ -18,16 +20,44 @@ export interface StoredReply {
   cut: string | null;
 }
 
-/** Where the reply to a job's request is kept. */
-export function replyFile({ folder }: Pick<Job, "folder">): string {
+/** Where the reply to a job's request is written. */
+export function ownReplyFile({ folder }: Pick<Job, "folder">): string {
   return path.join(folder, "reply");
 }
 
+/**
+ * Where the reply to a job's request is kept: in its folder, or at a fallback that has taken more of it.
+ * @throws the disk's error
+ */
+export function replyFile(job: Pick<Job, "folder" | "fallbackFiles">): string {
+  let [found, mostBytes] = [ownReplyFile(job), sizeOf(ownReplyFile(job))];
+  for (const file of job.fallbackFiles ?? []) {
+    const bytes = sizeOf(file);
+    if (bytes > mostBytes) [found, mostBytes] = [file, bytes];
+  }
+  return found;
+}
+
+const ROOT = 0;
+
+/** Size of a file of this user; 0 for any other: others may write to a shared folder. @throws the disk's error */
+function sizeOf(file: string): number {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  const self = userId();
+  const isOwn = self === undefined || self === ROOT || stats?.uid === self;
+  return stats?.isFile() && isOwn ? stats.size : 0;
+}
+
 interface ReplyFileOptions {
-  /** Whether a power cut must not lose it either. */
-  isSynced: boolean;
+  /** Whether it is paid for: a power cut must not lose it either, and it is written again until a disk takes it. */
+  isPaid: boolean;
   /** Hides the key. */
   mask: (text: string) => string;
+  /** Files that take all of it if its own disk does not, in this order. Default: none. */
+  fallbackFiles?: readonly string[] | undefined;
+  /** Called once if no disk takes it. */
+  onUnstored?: (() => void) | undefined;
+  clock: Pick<Clock, "sleep">;
 }
 
 /** An image of 64 MiB in base64, and what is around it. */
@@ -35,6 +65,7 @@ export const LARGEST_REPLY_BYTES = 128 * 1024 * 1024;
 /** A large image in base64, and the image itself. */
 const LEAST_FREE_BYTES = 64 * 1024 * 1024;
 const SYNC_EVERY_BYTES = 4 * 1024 * 1024;
+const WRITE_AGAIN_MS = 1_000;
 const END_OF_LINE = 10;
 
 /** Headers by which a reply is read: what is masked in others could be a word of theirs. */
@@ -76,13 +107,12 @@ function forgetRemoved(): void {
 /**
  * A reply that is written to a private file while it arrives: its status and headers in the first line, its body after
  * that. What has arrived is in the file before anything reads it, so a process that is killed after the last byte has
- * lost nothing. What a full disk does not take stays in memory.
+ * lost nothing. What its own disk does not take, another one takes whole; of a free reply, else the rest stays in memory.
  */
 export class ReplyFile implements ReplyReceiver {
   readonly #path: string;
   readonly #file: DiskFile;
-  readonly #isSynced: boolean;
-  readonly #mask: (text: string) => string;
+  readonly #options: ReplyFileOptions;
   #isSuccess = false;
   /** The body of an error, which may repeat the key: it is written when its end has come. */
   readonly #error: Buffer[] = [];
@@ -92,11 +122,10 @@ export class ReplyFile implements ReplyReceiver {
   #untaken: Buffer[] = [];
   #syncing: Promise<void> = Promise.resolve();
 
-  private constructor(filePath: string, file: DiskFile, { isSynced, mask }: ReplyFileOptions) {
+  private constructor(filePath: string, file: DiskFile, options: ReplyFileOptions) {
     this.#path = filePath;
     this.#file = file;
-    this.#isSynced = isSynced;
-    this.#mask = mask;
+    this.#options = options;
   }
 
   /**
@@ -108,9 +137,9 @@ export class ReplyFile implements ReplyReceiver {
     if (earlier !== null && isSuccess(earlier)) await whileInUse(() => renameSync(file, freeName(file)));
     removeIfPresent(file);
     forgetRemoved();
-    if (options.isSynced) await requireSpace(path.dirname(file));
+    if (options.isPaid) await requireSpace(path.dirname(file));
     const created = DiskFile.createExclusive(file, 0o600);
-    if (options.isSynced) await syncFolder(path.dirname(file));
+    if (options.isPaid) await syncFolder(path.dirname(file));
     return new ReplyFile(file, created, options);
   }
 
@@ -118,7 +147,7 @@ export class ReplyFile implements ReplyReceiver {
     this.#isSuccess = isSuccess({ status });
     const masked = Object.entries(headers).map(([name, value]) => [
       name,
-      value === undefined || READ.has(name) ? value : this.#mask(String(value)),
+      value === undefined || READ.has(name) ? value : this.#options.mask(String(value)),
     ]);
     const head = { status, headers: Object.fromEntries(masked) };
     this.#write(Buffer.from(`${JSON.stringify(head)}\n`));
@@ -133,7 +162,7 @@ export class ReplyFile implements ReplyReceiver {
     }
     this.#write(chunk);
     this.#unsynced += chunk.length;
-    if (!this.#isSynced || this.#unsynced < SYNC_EVERY_BYTES) return;
+    if (!this.#options.isPaid || this.#unsynced < SYNC_EVERY_BYTES) return;
     // What is on the disk early shortens the sync at the end.
     this.#unsynced = 0;
     this.#syncing = this.#file.sync().catch(() => {});
@@ -153,32 +182,66 @@ export class ReplyFile implements ReplyReceiver {
     this.#untaken.push(rest);
   }
 
-  /** Writes what the disk has not taken again: there may be room by now. */
-  #writeUntaken(): void {
-    const rest = Buffer.concat(this.#untaken);
-    this.#untaken = [];
-    this.#write(rest);
-    if (this.#untaken.length > 0) untaken.set(this.#path, Buffer.concat(this.#untaken));
+  /**
+   * Finds a place for what the disk has not taken. A reply that is paid for is tried again and again: if this process ends, so
+   * does what is only in its memory.
+   */
+  async #store(): Promise<void> {
+    const { isPaid, onUnstored, clock } = this.#options;
+    for (let tries = 0; ; tries++) {
+      const rest = Buffer.concat(this.#untaken);
+      this.#untaken = [];
+      this.#write(rest);
+      if (this.#untaken.length === 0 || (this.#isSuccess && (await this.#storeElsewhere()))) return;
+      if (!isPaid || !this.#isSuccess) break;
+      if (tries === 0) onUnstored?.();
+      await clock.sleep(WRITE_AGAIN_MS);
+    }
+    untaken.set(this.#path, Buffer.concat(this.#untaken));
   }
 
-  /** Waits until the disk has it, where that was asked for. */
+  /** @returns whether a fallback has taken all of the reply */
+  async #storeElsewhere(): Promise<boolean> {
+    for (const file of this.#options.fallbackFiles ?? []) {
+      let copy: DiskFile | null = null;
+      try {
+        copy = DiskFile.createExclusive(file, 0o600);
+        await copy.writeChunks([this.#file.read(0, this.#file.size), ...this.#untaken]);
+        await copy.sync();
+        copy.close();
+        await syncFolder(path.dirname(file));
+        return true;
+      } catch {
+        if (copy === null) continue;
+        removeIfPossible(file);
+        closeIfPossible(copy);
+      }
+    }
+    return false;
+  }
+
+  /** Waits until a disk has it, if it is paid for. */
   async close(): Promise<void> {
     await this.#syncing;
     try {
       const error = Buffer.concat(this.#error);
-      const masked = this.#mask(error.toString("utf8"));
+      const masked = this.#options.mask(error.toString("utf8"));
       // One that is compressed is no text, and has no key that could be read in it.
       this.#write(masked === error.toString("utf8") ? error : Buffer.from(masked));
-      this.#writeUntaken();
-      if (this.#isSynced) await this.#file.sync();
+      await this.#store();
+      if (this.#options.isPaid) await this.#file.sync();
     } catch {
       // What is there can still be read.
     }
-    try {
-      this.#file.close();
-    } catch {
-      // As above.
-    }
+    closeIfPossible(this.#file);
+  }
+}
+
+function closeIfPossible(file: DiskFile): void {
+  try {
+    file.close();
+  } catch {
+    // What is there can still be read.
   }
 }
 

@@ -1,10 +1,10 @@
-import { settledWithReply } from "./kept-reply.ts";
+import { settledWithReply, storedReply } from "./kept-reply.ts";
 import type { ServerSetup } from "./kind.ts";
 import type { Job, Provider, SubmitHow, SubmitReply } from "./provider.ts";
 import type { ProviderDeps } from "./provider-deps.ts";
 import type { ProviderServer } from "./provider-http.ts";
 import { type ReferenceDeps, shownContext } from "./reference-files.ts";
-import { isSuccess, readReplyFile, replyFile, type StoredReply } from "./reply-file.ts";
+import { isSuccess, type StoredReply } from "./reply-file.ts";
 
 /** A request for an image, sent as JSON. */
 export interface ServiceRequest {
@@ -56,7 +56,7 @@ export function serverProvider(
     recover: (job: Job) =>
       settledWithReply(job, server.mask, async (hasSent) => {
         hasSent();
-        const stored = await readReplyFile(replyFile(job));
+        const stored = await storedReply(job);
         return stored === null || (isSuccess(stored) && isCut(stored, job)) ? null : read(stored, job);
       }),
     close: () => server.close(),

@@ -1,7 +1,7 @@
 import { UsageError } from "../lib/error-types.ts";
 import { listed } from "../lib/short-text.ts";
-import { type Task, taskIdOf } from "../task/task.ts";
 import { shortTaskId } from "../task/short-task-id.ts";
+import { type Task, taskIdOf } from "../task/task.ts";
 import { isId } from "./ledger-name.ts";
 
 /** Shorter beginnings would often fit tasks that were not meant. */

@@ -4,7 +4,17 @@ import { digestsOf } from "../task/saved-file.ts";
 import { savedFilesOf, type Task, taskIdOf } from "../task/task.ts";
 import { IdPrefixes, mayStandForId } from "./id-prefix.ts";
 import type { LedgerEntry, LedgerFiles } from "./ledger-files.ts";
-import { fileTag, fileTagsOf, hasTag, idOfName, kindTag, requestTag, taskTag, taskTagOf, timeOfId } from "./ledger-name.ts";
+import {
+  fileTag,
+  fileTagsOf,
+  hasTag,
+  idOfName,
+  kindTag,
+  requestTag,
+  taskTag,
+  taskTagOf,
+  timeOfId,
+} from "./ledger-name.ts";
 
 // The ledger is searched by the names of its files, so that of a long history little is read.
 
@@ -87,6 +97,8 @@ export async function recentOfKind(
   const recent = await files.recentDone((name) => hasTag(name, tag), MAX_OF_KIND, FOLDERS_OF_KIND);
   const tasks = recent.flatMap((entry) => (entry.kind === "task" ? [entry.task] : []));
   return tasks
-    .filter(({ intent }) => intent.request.model === request.model && intent.request.quality === request.quality)
+    .filter(
+      ({ intent }) => intent.request.model === request.model && intent.request.quality === request.quality,
+    )
     .reverse();
 }

@@ -91,9 +91,16 @@ export class RowClaims {
    * @returns the id of the task that has it: this one, or another one that was first
    * @throws StateFolderError
    */
-  async claim(row: string, attempt: number, { id, intent, at }: { id: string; intent: Intent | null; at: string }): Promise<string> {
+  async claim(
+    row: string,
+    attempt: number,
+    { id, intent, at }: { id: string; intent: Intent | null; at: string },
+  ): Promise<string> {
     const name = attemptName(row, attempt);
-    const first = intent === null ? `${id}\n` : formatLine({ type: "intent", v: LEDGER_VERSION, id, at, holder: "", ...intent });
+    const first =
+      intent === null
+        ? `${id}\n`
+        : formatLine({ type: "intent", v: LEDGER_VERSION, id, at, holder: "", ...intent });
     return this.#guarded(async () => {
       await this.#makeFolder();
       const isMine = await createWhole(path.join(this.#folder, name), first, 0o600);
@@ -111,7 +118,10 @@ export class RowClaims {
    * @returns null if nothing was ever sent for it; "lost" if the claim does not record how it ended
    * @throws StateFolderError
    */
-  async read(row: string, attempt: number): Promise<{ kind: "task"; task: Task; file: string } | LostTask | null> {
+  async read(
+    row: string,
+    attempt: number,
+  ): Promise<{ kind: "task"; task: Task; file: string } | LostTask | null> {
     const file = path.join(this.#folder, attemptName(row, attempt));
     return this.#guarded(async () => {
       const content = await readText(file);
@@ -142,7 +152,9 @@ export class RowClaims {
     await makeFolder(this.#folder, 0o700);
     this.#isMade = true;
     // Only where a claim is written, never in a dry run. A draft left by a killed process does no harm.
-    await removeOldDrafts(this.#folder, (name) => draftedFile(name) !== undefined, Date.now()).catch(() => {});
+    await removeOldDrafts(this.#folder, (name) => draftedFile(name) !== undefined, Date.now()).catch(
+      () => {},
+    );
   }
 
   #guarded<Result>(action: () => Promise<Result>): Promise<Result> {

@@ -120,7 +120,8 @@ export class DailySpending {
   /** Removes the sums of days before this one. @throws the disk's error */
   sweep(day: string): void {
     for (const name of namesIn(this.#folder))
-      if (DAY.test(name) && name < day) rmSync(path.join(this.#folder, name), { recursive: true, force: true });
+      if (DAY.test(name) && name < day)
+        rmSync(path.join(this.#folder, name), { recursive: true, force: true });
   }
 
   /** What an account may have been charged on a day, in credits. @throws StateFolderError */

@@ -120,6 +120,7 @@ const LINES: { [Type in LineType]: Fields<Omit<Line<Type>, "type">> } = {
     seenMs: numberOrNull,
     pendingMs: numberOrNull,
     usage: z.exactOptional(z.record(text, z.unknown())),
+    kept: z.exactOptional(text),
   },
   failed: {
     ...ofAttempt,
@@ -129,7 +130,7 @@ const LINES: { [Type in LineType]: Fields<Omit<Line<Type>, "type">> } = {
   },
   dismissed: { at: text, why: text, replacement: textOrNull },
   partly_saved: { at: text, files: z.array(z.nullable(savedFile)) },
-  saved: { at: text, files: z.array(savedFile) },
+  saved: { at: text, files: z.array(z.nullable(savedFile)) },
 };
 
 const SCHEMAS = new Map(

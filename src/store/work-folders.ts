@@ -32,13 +32,15 @@ export class WorkFolders {
   /**
    * Copies a request's kept reply to a folder that only the user removes, and waits until the disk has it: the reply itself
    * is removed with its task.
+   * @param reply the file of the reply, if it is outside the attempt's folder
    * @returns its path
    * @throws the disk's error
    */
-  async keep(id: string, request: number, attempt: string): Promise<string> {
+  async keep(id: string, request: number, attempt: string, reply?: string): Promise<string> {
     const kept = path.join(path.dirname(this.folder), "kept", `${id}-${request}`);
     await makeFolder(kept, 0o700);
     cpSync(this.of(id, request, attempt), kept, { recursive: true });
+    if (reply !== undefined) cpSync(reply, path.join(kept, path.basename(reply)));
     await syncTree(kept);
     return kept;
   }

@@ -45,15 +45,16 @@ interface Facts {
    */
   unknown: { why: string; excerpt?: string; kept?: string; unusable?: true } & OfAttempt;
   accepted: { taskId: string } & OfAttempt;
-  /** The image exists: at URLs, or without any in the attempt's folder. */
-  completed: { urls: string[]; usage?: Usage } & CompletionTimes & OfAttempt;
+  /** The image exists: at URLs, or without any in the attempt's folder. `kept`: the file of the reply, if it is elsewhere. */
+  completed: { urls: string[]; usage?: Usage; kept?: string } & CompletionTimes & OfAttempt;
   /** `why`: the provider's words. `charged`: what is known for certain. */
   failed: { errorCode: string | null; why?: string; charged?: "no" } & OfAttempt;
   /** The user has stopped tracking what is unknown. `replacement`: the task that was submitted in its place. */
   dismissed: { why: string; replacement: string | null };
-  /** One entry per image; null for an image that is missing. */
+  /** One entry per image, those of the requests first; null for an image that is missing. */
   partly_saved: { files: (SavedFile | null)[] };
-  saved: { files: SavedFile[] };
+  /** As of `partly_saved`; null for an image that is not to come. */
+  saved: { files: (SavedFile | null)[] };
 }
 
 export type LineType = keyof Facts;

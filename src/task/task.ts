@@ -128,7 +128,7 @@ export function withLine(task: Task, line: Line): Task {
     case "saved":
       return derived({
         ...task,
-        files: merged(task.files, line.files),
+        files: filesAfter(task.files, line),
         isSaved: task.isSaved || line.type === "saved",
       });
     case "dismissed": {
@@ -259,7 +259,8 @@ function stated(bare: Bare, isPaid: boolean): RequestState {
 function derived(task: Task): Task {
   const { requests, isSaved } = task;
   const state = ORDER.find((each) => requests.some((request) => request.state === each)) ?? "waiting";
-  const isWhole = isSaved && !isPending(state) && state !== "unknown" && requests.some(isMade);
+  const isWhole =
+    isSaved && !isPending(state) && state !== "unknown" && requests.some(isMade) && !isUnsaved(task);
   return { ...task, state: isWhole ? "saved" : state };
 }
 
@@ -270,6 +271,14 @@ function isMade({ state }: RequestState): boolean {
 /** Whether something is still to come of a task in this state, besides the files of what is made. */
 function isPending(state: TaskState): boolean {
   return state === "started" || state === "accepted" || state === "waiting";
+}
+
+/** The saved images after one more line. Those of the end have no gaps for images that are missing. */
+function filesAfter(
+  before: readonly (SavedFile | null)[],
+  { type, files }: Line<"partly_saved" | "saved">,
+): readonly (SavedFile | null)[] {
+  return type === "saved" && files.length > 0 ? files : merged(before, files);
 }
 
 function merged(
@@ -398,9 +407,11 @@ export function isUnsaved({
   requests,
   isSaved,
 }: Pick<Task, "files" | "requests" | "isSaved">): boolean {
+  // The reply to a request that was given up may have come after the others were saved.
+  if (isSaved) return requests.some(({ state }, at) => state === "completed" && files[at] === null);
   const count = Math.max(files.length, requests.length);
   const isToCome = (at: number) => (requests[at]?.state ?? "completed") === "completed";
-  return !isSaved && Array.from({ length: count }, (_, at) => at).some((at) => !files[at] && isToCome(at));
+  return Array.from({ length: count }, (_, at) => at).some((at) => !files[at] && isToCome(at));
 }
 
 /** Whether a task is one that was asked for and neither refused nor left unsent, so that the history has it. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { BlockedAddressError } from "../../src/api/address.ts";
-import { backoffMs, isRetryable, parseRetryAfter } from "../../src/api/retry.ts";
+import { backoffMs, isRetryable } from "../../src/api/retry.ts";
 import { TransportError } from "../../src/api/transport.ts";
 
 const RULE = { attempts: 6, baseMs: 500 };

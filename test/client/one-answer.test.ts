@@ -4,14 +4,14 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { type ClientOptions, createClient } from "../../src/client/index.ts";
 import { keyFingerprint } from "../../src/lib/fingerprint.ts";
 import { GENERATOR_KEY_ID, type Intent } from "../../src/task/intent.ts";
-import { isResumable, type TaskEvent } from "../../src/task/task.ts";
-import { isUnknown } from "../../src/task/task.ts";
+import type { Line } from "../../src/task/line.ts";
+import { isResumable, isUnknown } from "../../src/task/task.ts";
 import { agent } from "../mcp/mcp-world.ts";
 import { type CommandWorld, commandWorld, type Document, TEST_KEY } from "../support/command-world.ts";
 import { generatorWorld, IMAGE_REPLY, makesImage, modelList } from "../support/generator-world.ts";
 import { png, sha256 } from "../support/images.ts";
-import { GONE, leaveTask, ledgerOf } from "../support/left-task.ts";
-import { EVENTS, recordOf, WORK } from "../support/records.ts";
+import { leaveTask, ledgerOf } from "../support/left-task.ts";
+import { INTENT, LINES, recordOf, WORK } from "../support/records.ts";
 import { completedAt, stillRunning, taskIs } from "../support/scripts.ts";
 
 type Kind = "service" | "paid" | "free";
@@ -23,15 +23,13 @@ interface Answer {
   credits: number | null;
 }
 
-const started: TaskEvent = { ...EVENTS.started, by: GONE };
-const again: TaskEvent = { ...EVENTS.waiting, sent: true };
-const made: TaskEvent = { ...EVENTS.completed, urls: [] };
-const { accepted, completed, failed, refused, not_sent, unknown, dismissed, rate_limited } = EVENTS;
-const free: TaskEvent = { ...failed, why: "No cats.", charged: "no" };
+const made: Line = { ...LINES.completed, urls: [] };
+const { started, accepted, completed, failed, refused, not_sent, unknown, dismissed, waiting } = LINES;
+const free: Line = { ...failed, why: "No cats.", charged: "no" };
 
 const IMAGE_URL = "https://cdn.example/1.png";
 
-const savedIn = (folder: string, url: string | null): TaskEvent => ({
+const savedIn = (folder: string, url: string | null): Line => ({
   type: "saved",
   at: completed.at,
   files: [
@@ -50,7 +48,7 @@ const savedIn = (folder: string, url: string | null): TaskEvent => ({
 /** A task that was left at these lines, and what is said of it. */
 type Case = [
   what: string,
-  events: (folder: string) => TaskEvent[],
+  lines: (folder: string) => Line[],
   status: string,
   /** Of each kind of task that can be left so. */
   charged: Partial<Record<Kind, string>>,
@@ -64,11 +62,17 @@ const LOST = { service: "unknown", paid: "unknown" };
 const PAID = { paid: "yes", free: "no" };
 
 const CASES: Case[] = [
-  ["was submitted, as far as is known", () => [], "unknown", { service: "unknown" }],
+  ["was submitted, as far as is known", () => [started], "unknown", { service: "unknown" }],
   ["was accepted", () => [accepted], "running", { service: "yes" }],
   ["was completed at a URL", () => [accepted, completed], "completed", { service: "yes" }],
   ["failed at the service", () => [accepted, failed], "failed", { service: "unknown" }],
-  ["was killed while it waited out a 429", () => [rate_limited], "refused", { service: "no" }],
+  [
+    "was killed while it waited out a 429",
+    () => [started, waiting],
+    "running",
+    { service: "no" },
+    { service: { status: "refused" } },
+  ],
   [
     "waits for its turn",
     () => [],
@@ -86,10 +90,10 @@ const CASES: Case[] = [
     { paid: { ...saved, charged: "yes" }, free: saved },
   ],
   [
-    "was sent, and waits to be sent again",
-    () => [started, again],
+    "was turned away, and waits to be sent again",
+    () => [started, waiting],
     "running",
-    { paid: "unknown", free: "no" },
+    { paid: "no", free: "no" },
     { paid: { ...saved, charged: "yes" }, free: saved },
   ],
   ["was made, and is not saved", () => [started, made], "completed", PAID, { paid: saved, free: saved }],
@@ -108,7 +112,7 @@ const CASES: Case[] = [
 ];
 
 /** A home with this task, and all that can be asked about it. */
-async function world(kind: Kind, [what, events, status]: Case) {
+async function world(kind: Kind, [what, lines, status]: Case) {
   const polls = {
     running: stillRunning,
     completed: completedAt("/1.png"),
@@ -132,11 +136,11 @@ async function world(kind: Kind, [what, events, status]: Case) {
     service,
     credits: kind === "free" ? 0 : 2,
     destination: { kind: "folder", folder: cwd, template: "{slug}.{ext}", overwrite: false },
-    ...(kind !== "service" && { work: { ...WORK, isPaid: kind === "paid" } }),
+    work: kind === "service" ? INTENT.work : { ...WORK, isPaid: kind === "paid" },
   };
-  const id = await leaveTask(home, intent, events(cwd));
+  const id = await leaveTask(home, intent, lines(cwd));
   if (/^was made|reply kept$/.test(what)) {
-    const folder = ledgerOf(home).work.of(id, 0);
+    const folder = ledgerOf(home).work.of(id, 0, "1.0");
     await mkdir(folder, { recursive: true });
     await writeFile(path.join(folder, "reply"), IMAGE_REPLY);
   }
@@ -209,7 +213,9 @@ describe("every view of a task says the same", () => {
   // The same words again are a new task where nothing is left to do for this one.
   const continued = rows.filter(({ kind, each }) => {
     const record = recordOf(each[1](""), kind === "service" ? undefined : { isPaid: kind === "paid" });
-    return isUnknown(record) || isResumable(record.state.name);
+    return (
+      isUnknown(record) || (isResumable(record.state) && !(kind === "service" && record.state === "waiting"))
+    );
   });
   it.each(continued)("as does a generate that continues a $kind one that $what", async (row) => {
     const left = await world(row.kind, row.each);

@@ -183,6 +183,29 @@ describe("a generator's command", () => {
     expect(await lines()).toHaveLength(2);
   });
 
+  it("that is dead, as its imggen is: status says that it waits and does not run, exit 6", async () => {
+    const { world, env, lines } = await commandWorld(HANGS_ONCE);
+    const isStarted = async () => (await lines()).length === 1;
+    await killed(await startedWhen(world, isStarted, world.generateArgs(), { env }));
+    process.kill(Number((await lines())[0]), "SIGKILL");
+    const [[intent] = []] = await world.records("open");
+    if (!intent) throw new TypeError("a task");
+    const { taskId } = intent.work as { taskId: string };
+    const status = async (...flags: string[]) => world.run(["status", taskId, ...flags], { env });
+    const { code, stdout, stderr } = await status();
+    expect({ code, said: stdout + stderr }).toEqual({
+      code: 6,
+      said: expect.stringContaining(`Waiting, not running: imggen resume ${taskId}`),
+    });
+    for (const flags of [[], ["--wait"]]) {
+      const run = await status("--json", ...flags);
+      const { status: word, state } = JSON.parse(run.stdout);
+      expect({ code: run.code, word, state }).toEqual({ code: 6, word: "running", state: "waiting" });
+    }
+    expect(await lines()).toHaveLength(1);
+    expect(await world.afterResume([], { env })).toMatchObject(SAVED);
+  });
+
   it("of several processes runs for one task after the other", async () => {
     const { world, env, lines } = await commandWorld(
       `echo begin >> "$log"; sleep 0.2; echo end >> "$log"; ${COPY}`,

@@ -5,11 +5,11 @@ import path from "node:path";
 import { expect, it } from "vitest";
 import type { ProgramResult } from "../support/program.ts";
 import { PENDING, type ProgramWorld, SAVED, serviceWorld } from "../support/program-world.ts";
-import { EVENTS, linesOf } from "../support/records.ts";
+import { LINES, linesOf } from "../support/records.ts";
 import { tinyDisk } from "../support/tiny-disk.ts";
 
 const ID = "20260131T120000000-0123abcd";
-const INTENT = linesOf(EVENTS.intent);
+const INTENT = linesOf(LINES.intent);
 
 /** What a ledger's folder may hold that is no task to read: name, content, words that say what it is. */
 const ODD: [what: string, name: string, content: string | Buffer, words: RegExp][] = [
@@ -27,7 +27,7 @@ const ODD: [what: string, name: string, content: string | Buffer, words: RegExp]
     /is damaged/,
   ],
   ["a task file that is no text", `${ID}.jsonl`, Buffer.from([0xff, 0xfe, 0x0a, 0x80]), /is damaged/],
-  ["a task file of a newer version", `${ID}.jsonl`, INTENT.replace('"v":1', '"v":99'), /newer imggen.*99/],
+  ["a task file of a newer version", `${ID}.jsonl`, INTENT.replace('"v":2', '"v":99'), /newer imggen.*99/],
   ["an empty task file", `${ID}.jsonl`, "", /never sent/],
   ["a foreign file", "notes.txt", "mine", /does not belong here/],
   ["a backup of a task file", `${ID}.jsonl~`, INTENT, /does not belong here/],

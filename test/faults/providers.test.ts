@@ -2,22 +2,16 @@ import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { BFL } from "../support/doubles/bfl.ts";
-import {
-  answers,
-  numberIn,
-  type Part,
-  type Reply,
-  type ServiceForm,
-  serviceDouble,
-} from "../support/doubles/double.ts";
+import { answers, numberIn, type Part, type Reply, type ServiceForm } from "../support/doubles/double.ts";
 import { EXAMPLE, installExample } from "../support/doubles/example.ts";
 import { FAL } from "../support/doubles/fal.ts";
 import { GEMINI } from "../support/doubles/gemini.ts";
 import { REPLICATE } from "../support/doubles/replicate.ts";
 import { OPENAI, SDAPI } from "../support/doubles/synchronous.ts";
 import { PICTURE } from "../support/images.ts";
+import { paidWorld as paidProgramWorld } from "../support/paid-world.ts";
 import { SHORTEST_BACKOFF } from "../support/program.ts";
-import { CANARY, programWorld } from "../support/program-world.ts";
+import { CANARY } from "../support/program-world.ts";
 import { type Behaviour, json, response } from "../support/scripted-server.ts";
 import { inTurn, reset, silence } from "../support/scripts.ts";
 import { killed, startedWhen } from "../support/started.ts";
@@ -27,17 +21,9 @@ const WITH_JOBS = KINDS.filter(({ ends }) => ends !== undefined);
 
 /** A paid service of a kind, parts of which answer otherwise, and commands that use it. */
 async function paidWorld(form: ServiceForm, script: Partial<Record<Part, Behaviour>> = {}) {
-  const double = await serviceDouble(form, script);
-  const world = await programWorld(null);
+  const { double, world, env, args } = await paidProgramWorld(form, script);
   if (form === EXAMPLE) await installExample(path.join(world.home, "config"));
-  const env = {
-    IMGGEN_GENERATOR: double.spec,
-    IMGGEN_GENERATOR_KEY: CANARY,
-    IMGGEN_API_KEY: undefined,
-    IMGGEN_BASE_URL: undefined,
-  };
   const paid = ["--generator-paid"];
-  const args = world.generateArgs([...paid, "--model", form.model]);
   const result = async (run: Awaited<ReturnType<typeof world.run>>) => {
     const { exit, type, charged, files, open } = await world.aftermath(run);
     return { exit, type, charged, files, open };
@@ -171,25 +157,31 @@ it.each([REPLICATE, FAL].map((form) => [form.kind, form] as const))(
   },
 );
 
-it("a paid request to bfl that waits for one of its places is not sent yet, and is sent by the next run", async () => {
-  let isOver = false;
-  const running = answers(() => json({ status: "Pending" }));
-  const { double, world, env, resume } = await paidWorld(BFL, {
-    poll: (request, socket) =>
-      (isOver ? usual(BFL, "poll", numberIn(request.target)) : running)(request, socket),
+it("a paid request to bfl that is refused while two jobs run is sent once one of them has ended", async () => {
+  let accepted = 0;
+  let refused = 0;
+  const { double, world, env } = await paidWorld(BFL, {
+    submit: (request, socket) => {
+      const isFull = accepted === 2 && refused < 6;
+      if (!isFull) accepted += 1;
+      else refused += 1;
+      const behaviour = isFull ? answers(() => BFL.error(429, "too many")) : usual(BFL, "submit", accepted);
+      behaviour(request, socket);
+    },
+    poll: (request, socket) => {
+      const isOver = refused === 6;
+      const behaviour = isOver
+        ? usual(BFL, "poll", numberIn(request.target))
+        : answers(() => json({ status: "Pending" }));
+      behaviour(request, socket);
+    },
   });
-  const prompts = await world.manifest(Array.from({ length: 25 }, (_, at) => `fox ${at}`));
-  const flags = `--model ${BFL.model} --generator-paid --concurrency 25 --generator-concurrency 24 --yes`;
-  const batch = ["batch", prompts, "--output", `${world.out}/`, ...flags.split(" ")];
-  const isFull = async () => double.asked("poll").length > 200 && (await world.ledger()).open.length === 25;
-  await killed(await startedWhen(world, isFull, batch, { env }));
-  expect(double.submits()).toHaveLength(24);
-  const { open } = await world.ledger();
-  expect(open.filter((state) => state !== "accepted")).toHaveLength(1);
-  expect(open).not.toContain("started");
-  isOver = true;
-  expect(await resume()).toMatchObject({ exit: 0, open: [] });
-  expect(double.submits()).toHaveLength(25);
+  const prompts = await world.manifest(["fox 1", "fox 2", "fox 3"]);
+  const flags = `--model ${BFL.model} --generator-paid --concurrency 3 --generator-concurrency 3 --yes`;
+  const run = await world.run(["batch", prompts, "--output", `${world.out}/`, ...flags.split(" ")], { env });
+  expect(run.code).toBe(0);
+  expect(double.submits()).toHaveLength(9);
+  expect(accepted).toBe(3);
 }, 60_000);
 
 describe.each(WITH_JOBS.map((form) => [form.kind, form] as const))("an accepted job of %s", (_kind, form) => {

@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { jsonLines } from "../support/batch-world.ts";
+import { comfyDouble } from "../support/comfyui.ts";
 import { heavyPicture, PICTURE, png } from "../support/images.ts";
 import { liveService } from "../support/live-server.ts";
 import { finished } from "../support/program.ts";
@@ -189,7 +190,9 @@ it.each(MOMENTS.filter(([, { twice }]) => twice))(
     const exit = expect.toBeOneOf([130, "SIGINT"]);
     expect(await world.aftermath(run)).toMatchObject({ exit, type: "interrupted" });
     for (const name of await world.files())
-      expect(name).toMatch(/\.png$|^\.imggen-name-[0-9a-f]+\..*|^\.\d{8}T\d{9}-[0-9a-f]{8}\.[0-9a-f]{8}( |$)/);
+      expect(name).toMatch(
+        /\.png$|^\.imggen-name-[0-9a-f]+\..*|^\.\d{8}T\d{9}-[0-9a-f]{8}\.[0-9a-f]{8}( |$)/,
+      );
     await expectResumed(world, resumed);
   },
 );
@@ -440,3 +443,23 @@ async function worldWithPipe(server?: ScriptedServer) {
   await promisify(execFile)("mkfifo", [fifo]);
   return { world, fifo };
 }
+
+it("a second SIGINT asks ComfyUI to stop a free job, within 2 s", async () => {
+  const double = await comfyDouble({ isHeld: true });
+  const world = await programWorld(null);
+  const env = { IMGGEN_GENERATOR: `comfyui:${double.url}`, IMGGEN_API_KEY: undefined };
+  const args = world.generateArgs(["--model", "dream"]);
+  const isAccepted = async () => (await world.ledger()).open[0] === "accepted";
+  const { program, end } = await startedWhen(world, isAccepted, args, { env });
+  await handlesSignals(program);
+  program.kill("SIGINT");
+  await pause(20);
+  const { run, elapsedMs } = await stopped(program, end, "SIGINT");
+  expect(run.code).toBe(130);
+  expect(elapsedMs).toBeLessThan(4000);
+  const posts = double.requests.filter(({ method }) => method === "POST").map(({ target }) => target);
+  expect(posts.filter((target) => /^\/(?:api\/)?(?:queue|interrupt)/.test(target)).length).toBeGreaterThan(0);
+  // What came of it is for `resume` to find out.
+  expect(await world.ledger()).toEqual({ open: ["accepted"], done: [] });
+  expect(double.submits).toHaveLength(1);
+});

@@ -47,7 +47,7 @@ describe("a call's progress", () => {
       "Stopping. Waiting for the reply of task t1, which is paid for.",
       { type: "submit_interrupted", taskId: "t1", waitMs: null },
     ],
-    ["Task t1 accepted.", { type: "accepted", taskId: "t1" }],
+    ["Task t1 accepted.", { type: "accepted", taskId: "t1", request: 0 }],
     ["Waiting for task t1.", { type: "waiting", taskId: "t1", usualMs: null }],
     ["Waiting for task t1, which usually takes 3 s.", { type: "waiting", taskId: "t1", usualMs: 2001 }],
     ["Task t1: generating, 40%.", { type: "progress", taskId: "t1", ...share }],
@@ -68,7 +68,7 @@ describe("a call's progress", () => {
 
   it("is told again every ten seconds, so that no client gives the call up, until the call is over", async () => {
     const { told, tenSeconds, onProgress, stop } = progress("token");
-    onProgress({ type: "accepted", taskId: "t1" });
+    onProgress({ type: "accepted", taskId: "t1", request: 0 });
     await tenSeconds();
     await tenSeconds();
     stop();

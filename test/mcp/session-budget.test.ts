@@ -1,49 +1,46 @@
 import { describe, expect, it } from "vitest";
-import type { TaskSuccess } from "../../src/client/results.ts";
+import type { PricedRequest } from "../../src/core/limits/caps.ts";
 import { SessionBudget } from "../../src/mcp/session-budget.ts";
 import { highestCost } from "../../src/models/cost.ts";
 import { MODELS } from "../../src/models/matrix.ts";
+import { INTENT } from "../support/records.ts";
 import { agent, FOX, mcpFolders, sandboxAgent } from "./mcp-world.ts";
-import { failed, SAVED } from "./task-ends.ts";
 
 const estimate = (credits: number | null) => ({ request: FOX, credits, warnings: [] });
 
-/** What a budget has counted after one request that ended so. */
-async function spentOn(end: TaskSuccess | Error, credits: number | null = 2) {
-  const budget = new SessionBudget(MODELS);
-  const submit = async () => {
-    if (end instanceof Error) throw end;
-    return end;
-  };
-  const ended = await budget.spend(estimate(credits), true, submit).catch((error: unknown) => error);
-  expect(ended).toBe(end);
-  return budget.costs.credits;
-}
+/** A request of a call's task that is about to be submitted. */
+const priced = (credits: number | null): PricedRequest => ({
+  task: { id: "20260131T120000000-01234567", intent: { ...INTENT, request: FOX, credits } },
+  request: 0,
+  credits,
+});
 
 describe("a session's budget", () => {
-  it.each<[string, number, TaskSuccess | Error]>([
-    ["that was charged", 2, SAVED],
-    ["that an earlier task answers", 0, { ...SAVED, reused: true }],
-    ["that was not charged", 0, failed({ charged: "no" })],
-    ["whose outcome is unknown", 2, failed({ charged: "unknown" })],
-    ["that failed after it was charged", 2, failed({ charged: "yes" })],
-    ["that an earlier task failed for", 0, failed({ charged: "yes", reused: true })],
-    ["that ended in a way that nobody foresaw", 2, new Error("odd")],
-  ])("of a request %s counts %d credits", async (_what, credits, end) => {
-    expect(await spentOn(end)).toBe(credits);
+  it("counts a request before it is submitted, and takes it off if it was not charged", async () => {
+    const budget = new SessionBudget(MODELS);
+    expect(await budget.take(priced(2))).toBeNull();
+    expect(budget.costs.credits).toBe(2);
+    await budget.giveBack(priced(2));
+    expect(budget.costs).toEqual({ maxCredits: 20, credits: 0, undocumentedRequests: 0 });
   });
 
-  it("counts a request of undocumented cost as the highest documented one", async () => {
-    expect(await spentOn(SAVED, null)).toBe(highestCost(MODELS));
+  it("counts a request of undocumented cost as the highest documented one, once that is allowed for its model", async () => {
+    const budget = new SessionBudget(MODELS);
+    expect(await budget.take(priced(null))).toMatchObject({ type: "budget_exceeded" });
+    budget.check(estimate(null), true);
+    expect(await budget.take(priced(null))).toBeNull();
+    expect(budget.costs).toMatchObject({ credits: highestCost(MODELS), undocumentedRequests: 1 });
   });
 
-  it("allows what reaches the cap, and refuses what exceeds it", async () => {
+  it("allows what reaches the cap, and refuses what exceeds it, before anything is recorded and before the submit", async () => {
     const budget = new SessionBudget(MODELS, 5);
-    await budget.spend(estimate(3), false, async () => SAVED);
+    await budget.take(priced(3));
     expect(() => budget.check(estimate(2), false)).not.toThrow();
-    expect(() => budget.check(estimate(3), false)).toThrow(
-      "This session has spent 3 of 5 credits, and this request counts as 3.",
-    );
+    const refusal = "This session has spent 3 of 5 credits, and this request counts as 3.";
+    expect(() => budget.check(estimate(3), false)).toThrow(refusal);
+    expect(await budget.take(priced(3))).toMatchObject({ message: refusal });
+    expect(await budget.take(priced(2))).toBeNull();
+    expect(budget.costs.credits).toBe(5);
   });
 
   it("needs a word of its own for an undocumented cost, or a cap above the default", () => {

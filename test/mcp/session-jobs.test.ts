@@ -74,7 +74,7 @@ describe("a job", () => {
     onProgress({ type: "submitting" });
     expect(jobs.ofTask("task-1")).toBeUndefined();
     leave();
-    onProgress({ type: "accepted", taskId: "task-1" });
+    onProgress({ type: "accepted", taskId: "task-1", request: 0 });
     expect([one.told, other.told]).toEqual([["submitting"], ["submitting", "accepted"]]);
     expect(jobs.ofTask("task-1")).toBe(job);
   });

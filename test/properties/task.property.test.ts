@@ -137,7 +137,7 @@ const anyLine = fc
     fc.constantFrom("1.0", "1.1", "2.0"),
   )
   .map(([line, request, attempt]): Line => {
-    if ("attempt" in line) return { ...line, request, attempt };
+    if ("attempt" in line && line.type !== "intent") return { ...line, request, attempt };
     return line.type === "not_sent" ? { ...line, request } : line;
   });
 

@@ -2,7 +2,6 @@ import { expect, it } from "vitest";
 import { BFL } from "../support/doubles/bfl.ts";
 import { answers } from "../support/doubles/double.ts";
 import { PICTURE } from "../support/images.ts";
-import { quickClock } from "../support/quick-clock.ts";
 import { json } from "../support/scripted-server.ts";
 import { KEY, serviceWorld } from "./service-world.ts";
 
@@ -51,60 +50,6 @@ it("is polled by its id where it gave no address, and not at all where that is e
   const polling_url = "https://evil.example/v1/get_result?id=abc";
   const elsewhere = await serviceWorld(BFL, { submit: answers(() => json({ id: "abc", polling_url })) });
   expect((await elsewhere.submit()).what).toBe("unknown");
-});
-
-it("has a place for no more jobs at once than the service allows, those that run included", async () => {
-  const ended = new Set<string>();
-  let polls = 0;
-  let onPolls = () => {};
-  const polled = new Promise<void>((resolve) => (onPolls = resolve));
-  const { submit, provider, double } = await serviceWorld(
-    BFL,
-    {
-      poll(request, socket) {
-        const [id = ""] = /task-\d+/.exec(request.target) ?? [];
-        socket.write(json({ id, status: ended.has(id) ? "Error" : "Pending" }));
-        polls += 1;
-        if (polls > 3) onPolls();
-      },
-    },
-    { concurrency: 24 },
-    { clock: quickClock },
-  );
-  const told: string[] = [];
-  const { signal } = new AbortController();
-  const onWait = ({ holder }: { holder: string }) => void told.push(holder);
-  const placed = async () => {
-    const leave = await provider.place?.({ signal, onWait });
-    return submit().finally(leave);
-  };
-  const first = await Promise.all(Array.from({ length: 24 }, placed));
-  expect(first.every(({ what }) => what === "accepted")).toBe(true);
-  expect(told).toEqual([]);
-  const more = [placed(), placed()];
-  await polled;
-  expect(double.submits()).toHaveLength(24);
-  expect(told).toEqual(Array(2).fill(expect.stringMatching(/^one of 24 jobs at 127\.0\.0\.1:\d+ to end$/)));
-  ended.add("task-3");
-  await Promise.race(more);
-  expect(double.submits()).toHaveLength(25);
-  ended.add("task-7");
-  await Promise.all(more);
-  expect(double.submits()).toHaveLength(26);
-}, 20_000);
-
-it("gives a place back whose request was not sent, and waits for none after a signal", async () => {
-  const { provider } = await serviceWorld(BFL, {}, {}, { clock: quickClock });
-  const { signal } = new AbortController();
-  const place = (signal: AbortSignal) => provider.place?.({ signal, onWait: () => {} });
-  const places = await Promise.all(Array.from({ length: 24 }, () => place(signal)));
-  const over = new AbortController();
-  const waiting = place(over.signal);
-  over.abort(new Error("Ctrl-C"));
-  await expect(waiting).rejects.toThrow("Ctrl-C");
-  const next = place(signal);
-  places[0]?.();
-  expect(await next).toBeTypeOf("function");
 });
 
 it.each(["Error", "Failed", "Request Moderated", "Content Moderated"])(

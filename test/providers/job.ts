@@ -5,8 +5,8 @@ import type { GeneratorOptions } from "../../src/providers/generator-options.ts"
 import { type GeneratorSpec, type GivenSpec, openProvider } from "../../src/providers/kinds.ts";
 import type { Job, Provider, SubmitReply } from "../../src/providers/provider.ts";
 import type { ProviderDeps } from "../../src/providers/provider-deps.ts";
-import type { GenerationRequest } from "../../src/task/request.ts";
 import type { WorkOptions } from "../../src/task/intent.ts";
+import type { GenerationRequest } from "../../src/task/request.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
 /** What is set about a generator where a test says nothing. */

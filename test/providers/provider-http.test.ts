@@ -1,12 +1,12 @@
 import { closeSync, openSync, writeSync } from "node:fs";
-import { readFile, rm, stat, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Proxies } from "../../src/api/proxies.ts";
 import { errorCode, errorText } from "../../src/lib/error-text.ts";
 import { ProviderServer, type ServerOptions } from "../../src/providers/provider-http.ts";
-import { ReplyFile, readReplyFile } from "../../src/providers/reply-file.ts";
+import { ReplyFile, readReplyFile, replyFile } from "../../src/providers/reply-file.ts";
 import { CANARY } from "../support/canary.ts";
 import { liveServer } from "../support/live-server.ts";
 import { quickClock } from "../support/quick-clock.ts";
@@ -32,7 +32,8 @@ async function scripted(behave: Behaviour, options: Given = {}, proxies?: Proxie
   onTestFinished(() => server.close());
   const job = await jobFor({ isPaid: true });
   const file = path.join(job.folder, "reply");
-  const post = (overrides = {}) => server.post("/images", BODY, { ...job, ...overrides }, ALONE);
+  const post = (overrides = {}, how = {}) =>
+    server.post("/images", BODY, { ...job, ...overrides }, { ...ALONE, ...how });
   return { server, requests, file, post };
 }
 
@@ -151,18 +152,18 @@ function fill(disk: string): void {
   }
 }
 
-describe("a disk that is full by the time a paid reply comes", () => {
+describe("a disk that is full by the time a reply comes", () => {
   it.each([
-    ["is read whole", 200, HELLO],
+    ["is free is read whole", 200, HELLO],
     ["refuses says why", 401, { error: "wrong key" }],
-  ])("loses none: it %s", async (_what, status, reply) => {
+  ])("loses none: one that %s", async (_what, status, reply) => {
     const folder = tinyDisk(80 * 1024);
     if (folder === null) return;
     const { post } = await scripted((_request, socket) => {
       fill(folder);
       socket.write(json(reply, status));
     });
-    const { body, ...stored } = await post({ folder });
+    const { body, ...stored } = await post({ folder, isPaid: status !== 200 });
     expect({ ...stored, body: JSON.parse(body.toString()) }).toMatchObject({
       status,
       cut: null,
@@ -171,19 +172,57 @@ describe("a disk that is full by the time a paid reply comes", () => {
     expect((await stat(path.join(folder, "reply"))).size).toBeLessThan(body.length);
   });
 
-  it("keeps the end in memory until the reply is removed, and not for as long as a server runs", async () => {
+  it("has a paid one in the first other folder that takes all of it", async () => {
     const folder = tinyDisk(80 * 1024);
     if (folder === null) return;
     const { post } = await scripted((_request, socket) => {
       fill(folder);
       socket.write(json(HELLO));
     });
-    await post({ folder });
+    const there = await temporaryFolder();
+    const taken = path.join(there, "taken");
+    await writeFile(taken, "");
+    const files = [path.join(there, "nowhere", "a"), taken, path.join(there, "b"), path.join(there, "c")];
+    const onUnstored = () => expect.unreachable();
+    const { body, cut } = await post({ folder, fallbackFiles: files }, { onUnstored });
+    expect({ cut, body: JSON.parse(body.toString()) }).toEqual({ cut: null, body: HELLO });
+    expect((await stat(path.join(there, "b"))).mode & 0o777).toBe(0o600);
+    expect((await readReplyFile(path.join(there, "b")))?.body).toEqual(body);
+    expect((await readdir(there)).sort()).toEqual(["b", "taken"]);
+    expect(replyFile({ folder, fallbackFiles: files })).toBe(path.join(there, "b"));
+  });
+
+  it("keeps a paid one in memory until some disk takes it, and says once that it is lost if the process ends", async () => {
+    const folder = tinyDisk(80 * 1024);
+    if (folder === null) return;
+    const { post } = await scripted((_request, socket) => {
+      fill(folder);
+      socket.write(json(HELLO));
+    });
+    const warnings: string[] = [];
+    const onUnstored = (message: string) => {
+      warnings.push(message);
+      setTimeout(() => void rm(path.join(folder, "fill")), 300);
+    };
+    const { body, cut } = await post({ folder }, { onUnstored });
+    expect({ cut, body: JSON.parse(body.toString()) }).toEqual({ cut: null, body: HELLO });
+    expect(await readFile(path.join(folder, "reply"), "utf8")).toContain(body.toString());
+    expect(warnings).toEqual([expect.stringContaining("lost if imggen ends")]);
+  });
+
+  it("keeps the end of a free one in memory until it is removed, and not for as long as a server runs", async () => {
+    const folder = tinyDisk(80 * 1024);
+    if (folder === null) return;
+    const { post } = await scripted((_request, socket) => {
+      fill(folder);
+      socket.write(json(HELLO));
+    });
+    await post({ folder, isPaid: false });
     const file = path.join(folder, "reply");
     await rm(file);
     await rm(path.join(folder, "fill"));
     const next = path.join(await temporaryFolder(), "reply");
-    await (await ReplyFile.create(next, { isSynced: false, mask: (text) => text })).close();
+    await (await ReplyFile.create(next, { isPaid: false, mask: (text) => text, clock: quickClock })).close();
     await writeFile(file, '{"status":200,"headers":{}}\nother');
     expect((await readReplyFile(file))?.body.toString()).toBe("other");
   });

@@ -52,6 +52,7 @@ export async function liveServer(live: LiveOptions = {}) {
     downloads,
     serviceUrl: new URL("http://localhost"),
     maskKey: (text) => text,
+    maskUrl: (url) => url,
     workFor: (request) => workFor(request, options),
     generator: {
       name: "command:paint",

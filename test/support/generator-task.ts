@@ -1,5 +1,5 @@
-import { GENERATOR_KEY_ID } from "../../src/task/intent.ts";
 import type { Work } from "../../src/task/intent.ts";
+import { GENERATOR_KEY_ID } from "../../src/task/intent.ts";
 import type { Line } from "../../src/task/line.ts";
 import type { CommandWorld } from "./command-world.ts";
 import { leaveTask } from "./left-task.ts";

@@ -114,7 +114,7 @@ export function testContext(
 function processesAs(pid: number): Processes {
   return {
     self: { pid, host: "in-process", scope: "in-process", started: "" },
-    isAlive: (other) => other.host === "in-process" && running.has(other.pid),
+    isAlive: (other) => (other.scope === "in-process" ? running.has(other.pid) : null),
   };
 }
 

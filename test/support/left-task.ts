@@ -3,6 +3,7 @@ import path from "node:path";
 import { systemClock } from "../../src/lib/clock.ts";
 import type { ProcessIdentity } from "../../src/lib/processes.ts";
 import { Ledger } from "../../src/store/ledger.ts";
+import { isId } from "../../src/store/ledger-name.ts";
 import type { Intent } from "../../src/task/intent.ts";
 import type { Line } from "../../src/task/line.ts";
 
@@ -21,14 +22,16 @@ export async function leaveTask(
   lines: readonly Line[] = [],
   self: ProcessIdentity = GONE,
 ): Promise<string> {
-  const { task, file } = await ledgerOf(home, self).begin(intent);
-  for (const line of lines) await file.record(line);
-  file.close();
-  return task.id;
+  const ledger = ledgerOf(home, self);
+  const owned = await ledger.begin(intent);
+  for (const line of lines) await owned.file.record(line);
+  // Its ticket goes, because a process of another scope could not tell that it has ended.
+  ledger.release(owned, false);
+  return owned.task.id;
 }
 
 /** The ledger's ids of the tasks that are open. */
 export async function openTasks(home: string): Promise<string[]> {
   const names = await readdir(path.join(home, "state", "tasks", "open"));
-  return names.filter((name) => name.endsWith(".jsonl")).map((name) => path.basename(name, ".jsonl"));
+  return names.map((name) => path.basename(name, ".jsonl")).filter(isId);
 }

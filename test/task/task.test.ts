@@ -221,6 +221,13 @@ describe("the images of a task", () => {
     expect([whole.state, whole.isSaved, isUnsaved(whole)]).toEqual(["saved", true, false]);
   });
 
+  it("are those of the end, which has no gap for one that is lost", () => {
+    const each = [of(here, { request: 0 }), of(unknown, { request: 1 }), of(here, { request: 2 })];
+    const lines = [...each, part(ONE, null, TWO), dismissed];
+    const task = recordOf([...lines, { ...saved, files: [ONE, TWO] }], { requests: 3 });
+    expect(savedFilesOf(task)).toEqual([ONE, TWO]);
+  });
+
   it("that were saved before the service called the task failed are kept", () => {
     const task = recordOf([accepted, completed, part(ONE, null), failed]);
     expect([task.state, task.files]).toEqual(["failed", [ONE, null]]);

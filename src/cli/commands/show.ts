@@ -7,8 +7,8 @@ import { UsageError } from "../../lib/error-types.ts";
 import { fileSha256 } from "../../lib/file-digest.ts";
 import { type ImageInfo, inspectFileAt } from "../../lib/image/inspect.ts";
 import { shellWord } from "../../lib/shell-word.ts";
-import { savedFilesOf } from "../../task/task.ts";
 import { ownSettings } from "../../task/request.ts";
+import { savedFilesOf } from "../../task/task.ts";
 import {
   addOpenOption,
   openImages,

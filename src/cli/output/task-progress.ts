@@ -1,7 +1,7 @@
 import { Workspace } from "../../client/workspace.ts";
 import type { UseCaseDeps } from "../../core/engine/deps.ts";
-import { InterruptedError } from "../../core/errors.ts";
 import { StoppableJobs } from "../../core/engine/stoppable-jobs.ts";
+import { InterruptedError } from "../../core/errors.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
 import type { Session } from "../session/session.ts";
 import type { Console } from "../text/console.ts";

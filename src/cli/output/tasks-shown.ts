@@ -1,5 +1,5 @@
-import { interruptedError } from "../../core/errors.ts";
 import type { TaskReport } from "../../core/engine/report.ts";
+import { interruptedError } from "../../core/errors.ts";
 import type { ResumeTarget } from "../../core/use-cases/resume.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
 import { counted } from "../../lib/whole-number.ts";

@@ -6,9 +6,9 @@ import { requestTag } from "../../store/ledger-name.ts";
 import { isSameRequest, type RequestIdentity } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { isUnknown, type Task } from "../../task/task.ts";
+import { AnsweredError, interruptedError } from "../errors.ts";
 import { pause } from "../polling/wait.ts";
 import { identityOf, type TaskDeps } from "./deps.ts";
-import { AnsweredError, interruptedError } from "../errors.ts";
 
 /**
  * What may be done with an earlier task when its request comes again:

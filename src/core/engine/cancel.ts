@@ -1,9 +1,9 @@
 import { isoTime } from "../../lib/clock.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
 import { isUnknown, type Task, taskIdOf } from "../../task/task.ts";
+import { interruptedError, PendingError } from "../errors.ts";
 import type { WaitSettings } from "../polling/wait.ts";
 import type { TaskDeps, UseCaseDeps } from "./deps.ts";
-import { interruptedError, PendingError } from "../errors.ts";
 import { acceptedJobs, askToStop, followJob } from "./follow.ts";
 import type { HeldTask } from "./held.ts";
 import { jobOf } from "./jobs.ts";

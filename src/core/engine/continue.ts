@@ -3,7 +3,8 @@ import { isoTime } from "../../lib/clock.ts";
 import { type ErrorType, ImggenError, UsageError } from "../../lib/error-types.ts";
 import { type Destination, recoveryDestination } from "../../task/intent.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
-import { answerOf, chargedOf, isResumable, STATES, type Task, taskIdOf, wordOf } from "../../task/task.ts";
+import { answerOf, isResumable, STATES, savedFilesOf, type Task, taskIdOf, wordOf } from "../../task/task.ts";
+import { claimedBy, interruptedError, PendingError, SaveFailedError } from "../errors.ts";
 import { isWhole } from "../images/copy-image.ts";
 import {
   type EndedState,
@@ -14,8 +15,17 @@ import {
 } from "../polling/wait.ts";
 import type { TaskDeps, UseCaseDeps } from "./deps.ts";
 import { closeUnsent, drive } from "./drive.ts";
-import { claimedBy, interruptedError, PendingError, SaveFailedError } from "../errors.ts";
-import { type AcceptedJob, isAtUrls, openJobs, stillRunning, unseen, waitForJob } from "./follow.ts";
+
+import {
+  type AcceptedJob,
+  isAtUrls,
+  knownJobs,
+  openJobs,
+  stillRunning,
+  unseen,
+  waitForJob,
+} from "./follow.ts";
+
 import { type HeldTask, holdTask } from "./held.ts";
 import { factsOf, reportOf, reportOfId, type TaskReport } from "./report.ts";
 import { ENDED_BEFORE, taskFailed, toSubmitAgain } from "./task-error.ts";
@@ -38,8 +48,7 @@ export interface ContinueSpec {
 export async function continueNamed(task: Task, spec: ContinueSpec, deps: UseCaseDeps): Promise<TaskReport> {
   if (task.state === "failed") return reported(reportOf(task), () => askAgain(task, spec, deps));
   if (task.state !== "saved") return continueTask(task, spec, deps);
-  const areWhole = (await Promise.all(task.files.map((file) => file !== null && isWhole(file)))).every(Boolean);
-  if (spec.destination === null && areWhole)
+  if (spec.destination === null && (await areWhole(savedFilesOf(task))))
     return { ...(await continueTask(task, spec, deps)), isSavedBefore: true };
   return reported(reportOf(task), () => saveAgain(task, spec, deps));
 }
@@ -178,14 +187,22 @@ export async function reported(report: TaskReport, run: () => Promise<TaskReport
 /** Polls a failed task again. It is opened again if its provider says other than that it has failed. */
 async function askAgain(task: Task, spec: ContinueSpec, deps: UseCaseDeps): Promise<TaskReport> {
   const { ledger } = deps;
-  // Its process ended just before it moved the file, or is about to do that.
+  // Its process is about to move the file, or ended just before that.
+  if (ledger.isHeld(task)) return { ...reportOf(task), error: await claimedBy(task, ledger) };
   if (ledger.isOpen(task.id)) {
     const standing = await continueTask(task, spec, deps);
     if (standing.error?.type !== "generation_failed") return standing;
   }
   const failed = task.requests.flatMap(({ state, attempt }, request) =>
     state === "failed" && attempt?.accepted
-      ? [{ request, attempt: attempt.name, id: attempt.accepted.id, acceptedMs: Date.parse(attempt.accepted.at) }]
+      ? [
+          {
+            request,
+            attempt: attempt.name,
+            id: attempt.accepted.id,
+            acceptedMs: Date.parse(attempt.accepted.at),
+          },
+        ]
       : [],
   );
   if (failed.length === 0) return reportOf(task);
@@ -207,7 +224,8 @@ async function askAgain(task: Task, spec: ContinueSpec, deps: UseCaseDeps): Prom
   if (seen.size === 0) return report;
   await ledger.reopen(task.id);
   const held = await holdTask(task, ledger, () => {});
-  if (typeof held === "string") return reportOf((await ledger.find(task.id)) ?? task);
+  if (held === "held") return { ...report, error: await claimedBy(task, ledger) };
+  if (held === "ended") return reportOf((await ledger.find(task.id)) ?? task);
   const at = isoTime(deps.clock.now());
   for (const job of failed)
     if (seen.has(job.request))
@@ -225,11 +243,13 @@ export async function saveAgain(
   deps: UseCaseDeps,
 ): Promise<TaskReport> {
   const report = factsOf(task);
-  const files = task.files.filter((file) => file !== null);
+  const files = savedFilesOf(task);
   const areHere = await areWhole(files);
-  if (files.length > 0 && !areHere && isOnlyHere(files)) return { ...report, error: noLongerThere(report, null) };
+  if (files.length > 0 && !areHere && isOnlyHere(files))
+    return { ...report, error: noLongerThere(report, null) };
   const taskDeps = await deps.depsFor(task.intent, taskIdOf(task) ?? task.id);
-  const urls = areHere ? files.map(({ url }) => url ?? "") : await urlsAgain(task, wait, taskDeps);
+  const isRecorded = areHere || knownJobs(task).length === 0;
+  const urls = isRecorded ? files.map(({ url }) => url ?? "") : await urlsAgain(task, wait, taskDeps);
   if (urls instanceof ImggenError) return { ...report, error: urls };
   const { saveSources, sidecarFacts } = await import("./save.ts");
   const { result, failure } = await saveSources(
@@ -261,10 +281,7 @@ export async function saveAgain(
 /** The URLs of a task's images as its provider says them now. */
 async function urlsAgain(task: Task, wait: WaitSettings, deps: TaskDeps): Promise<string[] | ImggenError> {
   const urls: string[] = [];
-  for (const [request, { attempt }] of task.requests.entries()) {
-    if (!attempt?.accepted) continue;
-    const { id, at } = attempt.accepted;
-    const job = { request, attempt: attempt.name, id, acceptedMs: Date.parse(at) };
+  for (const job of knownJobs(task)) {
     const waited = await waitForJob(task, job, { ...wait, pollAtOnce: true }, deps);
     const report = factsOf(task);
     if (waited.outcome === "refused") return waited.error;
@@ -297,7 +314,7 @@ export async function copyOf(
   deps: UseCaseDeps,
 ): Promise<TaskReport> {
   const report = reportOf(task);
-  const files = task.files.filter((file) => file !== null);
+  const files = savedFilesOf(task);
   if ((await areWhole(files)) && files[0]?.path === destination.path)
     return { ...report, isSavedBefore: true };
   return saveAgain(task, { destination, wait: wait ?? { timeoutMs: 0, schedule: null } }, deps);
@@ -308,7 +325,10 @@ const GONE: ReadonlySet<ErrorType> = new Set(["save_failed", "service_error", "g
 
 const NO_URL = "Its provider gave no URL of it.";
 
-function noLongerThere({ taskId, ledgerId, free, charged }: TaskReport, cause: ImggenError | null): SaveFailedError {
+function noLongerThere(
+  { taskId, ledgerId, free, charged }: TaskReport,
+  cause: ImggenError | null,
+): SaveFailedError {
   const again = cause === null ? "" : `To try again: imggen resume ${ledgerId}\n`;
   return new SaveFailedError(
     `The image of task ${taskId} is no longer where it was saved, and could not be saved again. ${cause?.message ?? NO_URL}`,

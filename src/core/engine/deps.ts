@@ -62,7 +62,7 @@ export interface UseCaseDeps {
   signal: AbortSignal;
   /** For the current account. */
   current: () => Promise<TaskDeps>;
-  /** For a task's own account. @throws OtherAccountError */
+  /** For a task's own account. @throws OtherAccountError, MissingProviderError */
   depsFor: (intent: Pick<Intent, "service" | "work">, taskId: string) => Promise<TaskDeps>;
 }
 

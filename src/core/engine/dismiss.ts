@@ -1,7 +1,7 @@
 import { isoTime } from "../../lib/clock.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import type { Ledger } from "../../store/ledger.ts";
-import { isUnknown, isUnsaved, savedFilesOf, stateWord, type Task } from "../../task/task.ts";
+import { isUnknown, isUnsaved, STATES, stateWord, type Task } from "../../task/task.ts";
 import { claimedBy } from "../errors.ts";
 import { type HeldTask, holdTask } from "./held.ts";
 import { reportOf, type TaskReport } from "./report.ts";
@@ -13,19 +13,29 @@ interface DismissReason {
 }
 
 /**
- * Dismisses a request of unknown outcome at the user's request: it is no longer tracked.
+ * Dismisses a request of unknown outcome at the user's request, or a task that cannot be continued: it is no longer tracked.
+ * @param isStuck whether the task's provider is missing
  * @throws UsageError if its outcome is known; ClaimedError while another process is working on it; StateFolderError
  */
-export async function dismissTask(task: Task, reason: DismissReason, ledger: Ledger): Promise<TaskReport> {
-  if (!isUnknown(await ledger.asItStands(task))) throw outcomeIsKnown(task);
+export async function dismissTask(
+  task: Task,
+  reason: DismissReason,
+  ledger: Ledger,
+  isStuck = false,
+): Promise<TaskReport> {
+  const mayDismiss = (each: Task) => isUnknown(each) || (isStuck && isPending(each));
+  const standing = await ledger.asItStands(task);
+  if (STATES[standing.state].isOpen && ledger.isHeld(standing)) throw await claimedBy(standing, ledger);
+  if (!mayDismiss(standing)) throw outcomeIsKnown(task);
   const held = await holdTask(task, ledger, () => {});
   if (held === "held") throw await claimedBy(task, ledger);
   if (held === "ended") throw outcomeIsKnown(task);
   for (const line of ledger.linesOfLost(held.task)) await held.record(line);
-  if (!isUnknown(held.task)) {
+  if (!mayDismiss(held.task)) {
     await held.leave();
     throw outcomeIsKnown(held.task);
   }
+  await endPending(held, reason, ledger);
   return dismissHeld(held, reason, ledger);
 }
 
@@ -39,11 +49,43 @@ export async function dismissHeld(
   await held.record({ type: "dismissed", at, ...reason });
   // All its images are saved, now that none is waited for any longer.
   if (held.task.state === "completed" && !isUnsaved(held.task))
-    await held.record({ type: "saved", at, files: savedFilesOf(held.task) });
+    await held.record({ type: "saved", at, files: [...held.task.files] });
   await held.leave();
   // Every resume would find it again.
   if (held.unwritten !== null) throw held.unwritten;
   return reportOf(held.task);
+}
+
+function isPending(task: Task): boolean {
+  const { requests } = task;
+  return (
+    requests.some(({ state }) => state === "waiting" || state === "accepted" || state === "started") ||
+    isUnsaved(task)
+  );
+}
+
+/** Ends what waits, and what its provider has accepted: named again, that is polled once the provider is there. */
+async function endPending(
+  held: HeldTask,
+  { why }: DismissReason,
+  { clock }: Pick<Ledger, "clock">,
+): Promise<void> {
+  const at = isoTime(clock.now());
+  for (const [request, { state, attempt }] of held.task.requests.entries()) {
+    if (state === "waiting") await held.record({ type: "not_sent", at, why, request });
+    else if (
+      (state === "accepted" || (state === "completed" && !held.task.files[request])) &&
+      attempt !== null
+    )
+      await held.record({
+        type: "failed",
+        at,
+        request,
+        attempt: attempt.name,
+        errorCode: null,
+        why: `${why}.`,
+      });
+  }
 }
 
 function outcomeIsKnown(task: Task): UsageError {

@@ -2,11 +2,18 @@ import { isoTime } from "../../lib/clock.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import { type Destination, isSamePlace, recoveryDestination } from "../../task/intent.ts";
 import { isUnsaved, type Task, taskIdOf } from "../../task/task.ts";
+import {
+  AnsweredError,
+  InheritedError,
+  InterruptedError,
+  interruptedError,
+  PendingError,
+  TakenOverError,
+} from "../errors.ts";
 import type { Pass } from "../limits/gate.ts";
 import { POLICY } from "../limits/policy.ts";
 import type { WaitResult, WaitSettings } from "../polling/wait.ts";
 import type { TaskDeps } from "./deps.ts";
-import { AnsweredError, InheritedError, InterruptedError, interruptedError, PendingError, TakenOverError } from "../errors.ts";
 import { type AcceptedJob, acceptedJobs, followJob, openJobs } from "./follow.ts";
 import type { HeldTask } from "./held.ts";
 import { recoverRequests } from "./recover.ts";
@@ -141,14 +148,13 @@ class Drive {
     // What waits unsent ends the wait of a command that does not submit it.
     const isEnded = !sends && this.#waitsUnsent() !== null;
     const timeoutMs = isEnded ? 0 : wait.timeoutMs;
-    const spec = { ...wait, timeoutMs, pollAtOnce: isContinued };
-    const following = followJob(this.#held, job, spec, this.#deps, seen?.get(job.request)).then(
-      (stop) => {
-        if (stop instanceof TakenOverError) this.#lost.abort(stop);
-        else if (stop === null) this.#saveEarly();
-        return stop;
-      },
-    );
+    const onWarning = (message: string) => void this.#warnings.add(message);
+    const spec = { ...wait, timeoutMs, pollAtOnce: isContinued, onWarning };
+    const following = followJob(this.#held, job, spec, this.#deps, seen?.get(job.request)).then((stop) => {
+      if (stop instanceof TakenOverError) this.#lost.abort(stop);
+      else if (stop === null) this.#saveEarly();
+      return stop;
+    });
     // Its error is thrown where all are awaited.
     following.catch(() => {});
     this.#following.push(following);
@@ -158,7 +164,9 @@ class Drive {
   #saveEarly(): void {
     if (this.#goal.wait === null || this.#task.requests.length === 1) return;
     this.#saving = this.#saving.then(async () => {
-      const isNew = this.#task.requests.some(({ state }, at) => state === "completed" && !this.#task.files[at]);
+      const isNew = this.#task.requests.some(
+        ({ state }, at) => state === "completed" && !this.#task.files[at],
+      );
       if (!isNew || this.#saveFailure !== null || this.#deps.signal.aborted || this.#held.isLost) return;
       await this.#save(false);
     });
@@ -199,6 +207,8 @@ class Drive {
       if (this.#held.isLost) return this.#abandoned(await this.#held.takenOver());
       await this.#save(true);
     }
+    // Its new holder removes the drafts of the old one.
+    if (this.#saveFailure !== null && this.#held.isLost) return this.#abandoned(await this.#held.takenOver());
     await this.#held.leave();
     const { task } = this.#held;
     const unwritten = isAwaited ? null : this.#held.unwritten;

@@ -7,10 +7,10 @@ import { keepResult } from "../../providers/kept-result.ts";
 import type { FailedPoll } from "../../providers/provider.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
 import { answerOf, chargedOf, type RequestState, type Task, taskIdOf } from "../../task/task.ts";
+import { interruptedError, isOfAccount, PendingError } from "../errors.ts";
 import { fixedSchedule } from "../polling/fixed-schedules.ts";
 import { type EndedState, type WaitResult, type WaitSettings, waitForTask } from "../polling/wait.ts";
 import { providerName, type TaskDeps } from "./deps.ts";
-import { interruptedError, isOfAccount, PendingError } from "../errors.ts";
 import type { ProgressFacts } from "./events.ts";
 import type { HeldTask } from "./held.ts";
 import { endLine } from "./replies.ts";
@@ -64,6 +64,8 @@ export function isAtUrls(request: RequestState): boolean {
 export interface FollowSpec extends WaitSettings {
   /** Whether a job is polled at once, because it may have ended long ago. */
   pollAtOnce: boolean;
+  /** Called with what the provider says of images that are saved all the same. */
+  onWarning?: (message: string) => void;
 }
 
 /** Waits for a job, and meanwhile has the provider say how far it is. Records nothing. */
@@ -125,8 +127,9 @@ export async function followJob(
   deps: TaskDeps,
   seen: WaitResult | undefined,
 ): Promise<ImggenError | null> {
-  if (seen !== undefined) return recordWait(held, job, seen, deps);
+  if (seen !== undefined) return recordWait(held, job, seen, deps, spec.onWarning);
   const unlist = listed(held, job, deps);
+  const jobEnded = deps.gate.jobBegan();
   const cancelled = new AbortController();
   const unwatch = held.onCancel(() => cancelled.abort());
   const waitWith = (signal: AbortSignal) => waitForJob(held.task, job, spec, { ...deps, signal });
@@ -141,8 +144,9 @@ export async function followJob(
     const waited = isAsked ? await waitWith(deps.signal) : result;
     // After a signal a free one may still be asked to stop.
     if (waited.outcome !== "interrupted") unlist();
-    return await recordWait(held, job, waited, deps);
+    return await recordWait(held, job, waited, deps, spec.onWarning);
   } finally {
+    jobEnded();
     unwatch();
   }
 }
@@ -160,10 +164,12 @@ async function recordWait(
   job: AcceptedJob,
   waited: WaitResult,
   deps: TaskDeps,
+  onWarning: (message: string) => void = () => {},
 ): Promise<ImggenError | null> {
   switch (waited.outcome) {
     case "ended": {
       const { task } = waited;
+      if (task.status === "completed") for (const warning of task.warnings ?? []) onWarning(warning);
       if (held.isLost) return held.takenOver();
       const unkept = await keepUnread(held, job, task, deps);
       if (unkept !== null) return unkept;

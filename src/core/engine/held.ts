@@ -1,4 +1,5 @@
 import { isoTime } from "../../lib/clock.ts";
+import { removeIfPossible } from "../../lib/durable.ts";
 import { errorCode, errorText } from "../../lib/error-text.ts";
 import type { Charged, ImggenError } from "../../lib/error-types.ts";
 import type { Ledger, Owned } from "../../store/ledger.ts";
@@ -6,8 +7,17 @@ import { isRowEnded, recordRowBegun } from "../../store/row-claims.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
 import { mayUseReserve } from "../../store/task-file.ts";
 import type { Line } from "../../task/line.ts";
-import { chargedOf, isResumable, STATES, type Task, type TaskState, taskIdOf, withLine } from "../../task/task.ts";
+import {
+  chargedOf,
+  isResumable,
+  STATES,
+  type Task,
+  type TaskState,
+  taskIdOf,
+  withLine,
+} from "../../task/task.ts";
 import { describeWorker, TakenOverError } from "../errors.ts";
+import { fallbackFiles } from "./jobs.ts";
 
 const NOT_SUBMITTED = "The request was not submitted again. Free some space or fix the folder's permissions.";
 
@@ -22,7 +32,7 @@ export class HeldTask {
   #task: Task;
   #attempts = 0;
   /** Lines that could not be written yet, oldest first; the next write includes them. */
-  readonly #unwritten: Line[] = [];
+  #unwritten: Line[] = [];
   #writing: Promise<void> = Promise.resolve();
   #hasWarned = false;
   #isLost = false;
@@ -79,8 +89,9 @@ export class HeldTask {
    */
   async record(line: Line): Promise<boolean> {
     this.#task = withLine(this.#task, line);
-    this.#unwritten.push(line);
-    const isWritten = await this.#catchUp(mayUseReserve(line));
+    // On a full disk, a line that may not use the reserve would block those that may. Their order does not matter.
+    this.#unwritten = [...this.#unwritten, line].sort((a, b) => rank(a) - rank(b));
+    const isWritten = await this.#catchUp();
     // Whether the task is lost by now is not known yet: another process may have taken it over since the submit.
     if (isResumable(this.#task.state))
       await this.#ledger.reopenAnswered(this.#task.id).catch((error: unknown) => this.#warn(error));
@@ -98,7 +109,7 @@ export class HeldTask {
     const line: Line<"started"> = { type: "started", at: this.#now, request, attempt };
     try {
       if (this.isLost) return await this.takenOver();
-      await this.#writeAll(false);
+      await this.#writeAll();
       if ((await this.#isRowOver()) || this.isLost) return await this.takenOver();
       await this.#owned.file.record(line);
       this.#task = withLine(this.#task, line);
@@ -135,9 +146,9 @@ export class HeldTask {
     return this.#ledger.cancels.watch(this.#task.id, callback);
   }
 
-  async #catchUp(isVital: boolean): Promise<boolean> {
+  async #catchUp(): Promise<boolean> {
     try {
-      await this.#writeAll(isVital);
+      await this.#writeAll();
       return true;
     } catch (error) {
       this.#warn(error);
@@ -145,36 +156,42 @@ export class HeldTask {
     }
   }
 
-  /**
-   * @param isVital whether the reserve is released for them: the last one is of no use without those before it
-   * @throws the disk's error
-   */
-  #writeAll(isVital: boolean): Promise<void> {
-    // Requests of one task go their own way: of two writes at once, one would take the other's line for written.
-    const writing = this.#writing.then(() => this.#writeEach(isVital));
+  /** @throws the disk's error */
+  #writeAll(): Promise<void> {
+    // Two requests of a task may have a line at the same time: neither is to be taken for the other's.
+    const writing = this.#writing.then(() => this.#writeEach());
     this.#writing = writing.catch(() => {});
     return writing;
   }
 
-  async #writeEach(isVital: boolean): Promise<void> {
+  async #writeEach(): Promise<void> {
     for (let next = this.#unwritten[0]; next; next = this.#unwritten[0]) {
-      await this.#owned.file.record(next, isVital);
-      this.#unwritten.shift();
+      const written = next;
+      await this.#owned.file.record(written);
+      this.#unwritten = this.#unwritten.filter((line) => line !== written);
     }
   }
 
   /** Leaves the task as it stands: filed under the finished ones, or free for the next process. */
   async leave(): Promise<void> {
-    const isWritten = await this.#catchUp(true);
+    const isWritten = await this.#catchUp();
     try {
       const isMine = !this.isLost;
       // What the disk does not know to be finished must be found again by `resume`.
-      if (isMine && isWritten && !STATES[this.#task.state].isOpen)
-        await this.#ledger.end(this.#owned, this.#task);
+      if (isMine && isWritten && !STATES[this.#task.state].isOpen) await this.#end();
       else this.#ledger.release(this.#owned, isMine);
     } catch (error) {
       this.#warn(error);
     }
+  }
+
+  /** Files the task under the finished ones. A reply outside its folder is removed once its images are saved. */
+  async #end(): Promise<void> {
+    const task = this.#task;
+    if (!(await this.#ledger.end(this.#owned, task)) || task.state !== "saved") return;
+    for (const [index, { attempts }] of task.requests.entries())
+      for (const { name } of attempts)
+        for (const file of fallbackFiles(task, index, name)) removeIfPossible(file);
   }
 
   /** The error of a job whose id could not be written down; null if all lines are on the disk. */
@@ -202,6 +219,10 @@ export class HeldTask {
     const what = jobs.length === 0 ? OUTCOMES[this.#task.state] : noted(jobs, taskIdOf(this.#task));
     this.#onWarning(`The ledger could not be written: ${errorText(error)}. ${what}`);
   }
+}
+
+function rank(line: Line): number {
+  return mayUseReserve(line) ? 0 : 1;
 }
 
 function noted(jobs: readonly string[], taskId: string | null): string {

@@ -1,3 +1,4 @@
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { nextSeed, seedIn } from "../../lib/exact-integer.ts";
@@ -7,16 +8,17 @@ import type { Job, Reference } from "../../providers/provider.ts";
 import type { WorkFolders } from "../../store/work-folders.ts";
 import type { WorkOptions } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";
-import type { Task } from "../../task/task.ts";
+import { answerOf, type Task } from "../../task/task.ts";
 import type { Connection } from "./deps.ts";
 
 /** What an attempt at one of a task's requests is made from, as its file says. @param index of the request, from 0 */
 export function jobOf(
-  { id, intent }: Pick<Task, "id" | "intent">,
+  task: Pick<Task, "id" | "intent" | "requests">,
   index: number,
   attempt: string,
   work: WorkFolders,
 ): Job {
+  const { id, intent } = task;
   return {
     request: intent.request,
     taskId: intent.work.taskId ?? id,
@@ -25,7 +27,29 @@ export function jobOf(
     options: withSeedOf(index, intent.work.options),
     references: referencesOf(intent.request),
     folder: work.of(id, index, attempt),
+    fallbackFiles: fallbackFiles(task, index, attempt),
   };
+}
+
+/**
+ * Files that take the reply to an attempt if the ledger's disk is full: the recorded one, one in the output folder, and one in
+ * the folder for temporary files.
+ */
+export function fallbackFiles(
+  { id, intent, requests }: Pick<Task, "id" | "intent" | "requests">,
+  index: number,
+  attempt: string,
+): string[] {
+  const { destination } = intent;
+  const output = destination.kind === "file" ? path.dirname(destination.path) : destination.folder;
+  const name = `imggen-reply-${id}-${index}-${attempt}`;
+  const request = requests[index];
+  const recorded = request && (answerOf(request, "completed")?.kept ?? answerOf(request, "unknown")?.kept);
+  const files = [output, tmpdir()].map((folder) => path.join(folder, name));
+  // After a crash TMPDIR may name another folder.
+  return recorded !== undefined && path.basename(recorded) === name
+    ? [...new Set([recorded, ...files])]
+    : files;
 }
 
 /** What a request of a task is made with: each has a seed of its own, or all its images would be the same. */

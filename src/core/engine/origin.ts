@@ -4,10 +4,9 @@ import type { WholeNumber } from "../../lib/exact-integer.ts";
 import { fileSha256 } from "../../lib/file-digest.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import { type FreeAt, freeAt, SANDBOX_SERVICE } from "../../task/intent.ts";
-import { savedFilesOf } from "../../task/task.ts";
-import { spentCredits, type Task, taskIdOf } from "../../task/task.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { digestsOf } from "../../task/saved-file.ts";
+import { savedFilesOf, spentCredits, type Task, taskIdOf } from "../../task/task.ts";
 import { readSidecar } from "../images/sidecar.ts";
 
 /** Where an image came from. */
@@ -60,9 +59,7 @@ export function originOfTask(record: Task, sha256: string | null = null): ImageO
   const taskId = taskIdOf(record);
   const { submittedAt } = record;
   const free = freeAt(record.intent);
-  const seed = savedFilesOf(record).find(
-    (file) => sha256 !== null && digestsOf(file).includes(sha256),
-  )?.seed;
+  const seed = savedFilesOf(record).find((file) => sha256 !== null && digestsOf(file).includes(sha256))?.seed;
   return { taskId, request, service: service.baseUrl, credits, free, submittedAt, seed, record };
 }
 

@@ -27,12 +27,17 @@ export function recordReply(
     case "accepted":
       return held.record({ type: "accepted", ...of, taskId: reply.taskId });
     case "made": {
-      const { usage } = reply;
-      return held.record({ type: "completed", ...of, urls: [], ...NEVER_SEEN, ...(usage && { usage }) });
+      const { usage, kept } = reply;
+      const facts = { ...(usage && { usage }), ...(kept && { kept }) };
+      return held.record({ type: "completed", ...of, urls: [], ...NEVER_SEEN, ...facts });
     }
     case "refused": {
       const { type, key, message, hint } = reply.error;
-      return held.record({ type: "refused", ...of, error: { type, key, message, ...(hint !== null && { hint }) } });
+      return held.record({
+        type: "refused",
+        ...of,
+        error: { type, key, message, ...(hint !== null && { hint }) },
+      });
     }
     case "rate_limited":
     case "not_sent":
@@ -41,7 +46,13 @@ export function recordReply(
       const { work } = held.task.intent;
       const { why, excerpt, kept } = reply;
       if (work.isPaid)
-        return held.record({ type: "unknown", ...of, why, ...(excerpt && { excerpt }), ...(kept && { kept }) });
+        return held.record({
+          type: "unknown",
+          ...of,
+          why,
+          ...(excerpt && { excerpt }),
+          ...(kept && { kept }),
+        });
       return held.record({
         type: "failed",
         ...of,

@@ -143,7 +143,9 @@ export function factsOf(task: Task): TaskReport {
 }
 
 function isOnlyLost(task: Task): boolean {
-  return task.state === "completed" && !isUnsaved(task) && task.requests.some(({ state }) => state === "unknown");
+  return (
+    task.state === "completed" && !isUnsaved(task) && task.requests.some(({ state }) => state === "unknown")
+  );
 }
 
 /** How long a task took, as the ledger knows it: from its submit until it was seen to be completed. */

@@ -5,13 +5,13 @@ import type { Destination } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import { answerOf, isUnknown, type Task, taskIdOf } from "../../task/task.ts";
+import { interruptedError } from "../errors.ts";
 import { diskFailure } from "../images/download-image.ts";
 import type { ImageSource } from "../images/image-source.ts";
 import { remarksOn } from "../images/remarks.ts";
 import { MOST_IMAGES, saveImages } from "../images/save-images.ts";
 import type { SaveResult, SaveSpec, SidecarFacts } from "../images/save-spec.ts";
 import type { TaskDeps } from "./deps.ts";
-import { interruptedError } from "../errors.ts";
 import type { HeldTask } from "./held.ts";
 import { jobOf } from "./jobs.ts";
 import { factsOf, type TaskReport } from "./report.ts";
@@ -123,7 +123,7 @@ async function recordFiles(
   const { task } = held;
   const isNew = files.some((file, index) => file !== null && file !== task.files[index]);
   if (isWhole && !isUnknown(task) && files.some((file) => file !== null))
-    await held.record({ type: "saved", at, files: files.filter((file) => file !== null) });
+    await held.record({ type: "saved", at, files });
   else if (isNew) await held.record({ type: "partly_saved", at, files });
 }
 
@@ -141,6 +141,9 @@ function sourcesOf(task: Task, withFurther: boolean, { connection, ledger }: Tas
     const [first, ...more] = made.urls.map((url, at) => atProvider(url, at, attempt.accepted?.id, provider));
     further.push(...more);
     if (first !== undefined) return first;
+    // A task that was ended has its files, and no longer the replies.
+    const isSaved = task.files[request] && !ledger.work.isKept(task.id, request, attempt.name);
+    if (isSaved) return { kind: "none" };
     const job = jobOf(task, request, attempt.name, ledger.work);
     return { kind: "here", request, read: async () => (await provider.images?.(job)) ?? [] };
   });
@@ -166,9 +169,10 @@ async function keepRest(
 ): Promise<ImggenError | null> {
   for (const { request, count } of rest) {
     const attempt = requests[request]?.attempt?.name ?? "";
+    const made = requests[request] && answerOf(requests[request], "completed");
     let folder: string;
     try {
-      folder = await ledger.work.keep(id, request, attempt);
+      folder = await ledger.work.keep(id, request, attempt, made?.kept);
     } catch (error) {
       return diskFailure(ledger.work.of(id, request, attempt), error);
     }
@@ -186,14 +190,9 @@ async function recordBad(held: HeldTask, request: number, why: string, deps: Tas
   const attempt = requests[request]?.attempt?.name ?? "";
   const of = { at: isoTime(deps.clock.now()), request, attempt };
   const said = `what it made cannot be used: ${why}`;
-  if (intent.work.isPaid)
-    await held.record({
-      type: "unknown",
-      ...of,
-      why: said,
-      kept: deps.ledger.work.of(id, request, attempt),
-      unusable: true,
-    });
+  const made = requests[request] && answerOf(requests[request], "completed");
+  const kept = made?.kept ?? deps.ledger.work.of(id, request, attempt);
+  if (intent.work.isPaid) await held.record({ type: "unknown", ...of, why: said, kept, unusable: true });
   else await held.record({ type: "failed", ...of, errorCode: null, why: `${said}.`, charged: "no" });
 }
 

@@ -1,4 +1,4 @@
-import { InsufficientCreditsError, NetworkError, OutcomeUnknownError } from "../../api/api-errors.ts";
+import { InsufficientCreditsError, NetworkError } from "../../api/api-errors.ts";
 import { describeConnectionError } from "../../api/connection-errors.ts";
 import { backoffMs } from "../../api/retry.ts";
 import { TransportError } from "../../api/transport.ts";
@@ -11,9 +11,9 @@ import {
   type UnknownReply,
   type Waiting,
 } from "../../providers/provider.ts";
-import { taskIdIn } from "../../providers/service/excerpt.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
 import type { RequestState } from "../../task/task.ts";
+import { CancelledError, ClaimedError, interruptedError, isOfAccount, PendingError } from "../errors.ts";
 import { giveBackTo, takeFrom } from "../limits/caps.ts";
 import { type Gate, isLasting, type Pass } from "../limits/gate.ts";
 import { POLICY } from "../limits/policy.ts";
@@ -21,7 +21,6 @@ import { pause } from "../polling/wait.ts";
 import type { Turn } from "../turns/line.ts";
 import { onlyOne } from "./again.ts";
 import { providerName, type TaskDeps } from "./deps.ts";
-import { CancelledError, ClaimedError, interruptedError, isOfAccount, PendingError } from "../errors.ts";
 import type { HeldTask } from "./held.ts";
 import { jobOf } from "./jobs.ts";
 import { recordReply } from "./replies.ts";
@@ -131,6 +130,8 @@ class Sending {
   async #attempt(pass: Pass, begun: string | undefined): Promise<Sent | ImggenError | "again"> {
     const { ledger, signal } = this.#deps;
     const { task } = this.#held;
+    // Another process may have the turn that this one would wait for.
+    if (begun === undefined && this.#held.isLost) return this.#held.takenOver();
     const waits = new Giving(this.#held, this.#index, this.#spec, this.#deps);
     let turn: Turn | null = null;
     let keepMs = 0;
@@ -225,6 +226,7 @@ class Sending {
         onProgress,
         onPreview,
         onWarning: this.#spec.onWarning,
+        onUnstored: (message) => this.#deps.onProgress({ type: "ledger_warning", message }),
       });
     } catch (cause) {
       // A bug after the request was sent: it may have been charged.
@@ -249,7 +251,8 @@ class Sending {
         return this.#again(error.message, false);
       }
       case "rate_limited": {
-        this.#busy += 1;
+        // An open job of this run may be all that it has to wait for.
+        if (!this.#gate.hasOpenJobs) this.#busy += 1;
         const nowMs = this.#deps.clock.monotonicMs();
         this.#giveUpAtMs = Math.min(this.#giveUpAtMs, nowMs + this.#spec.patienceMs);
         await this.#waits(sent, reply.error.message);
@@ -292,7 +295,8 @@ class Sending {
   async #lost(sent: Sent, reply: UnknownReply): Promise<ImggenError | null | "again"> {
     const { gaveUp } = sent;
     const { signal } = this.#deps;
-    if (reply.isAskable && gaveUp === null) return askedLater(this.#held, reply, this.#deps);
+    if (reply.isAskable && (gaveUp === null || this.#isPaid))
+      return askedLater(this.#held, reply, this.#deps);
     if (!this.#isPaid && gaveUp !== "time limit") {
       if (gaveUp !== null) {
         await this.#waits(sent, "it was not waited for");
@@ -350,7 +354,7 @@ class Sending {
     const backOffMs = isLost ? backoffMs(POLICY.submit.lost, this.#request.tries, null, random) : 0;
     const delayMs = Math.max(backOffMs, this.#gate.waitMs);
     this.#deps.onProgress({ type: "submit_retry", why, isLost, delayMs });
-    await pause(backOffMs, this.#deps);
+    if (isLost) await pause(backOffMs, this.#deps);
     return "again";
   }
 
@@ -472,7 +476,10 @@ class Giving {
   #onAbort(): void {
     const { reason } = this.#deps.signal;
     const { graceMs } = this;
-    if (!this.isSent || graceMs === 0) return this.#giveUp("signal", reason);
+    if (!this.isSent || graceMs === 0) {
+      this.#giveUp("signal", reason);
+      return;
+    }
     const { taskId } = this.#held.task.intent.work;
     this.#deps.onProgress({
       type: "submit_interrupted",
@@ -507,21 +514,12 @@ export function timeLimit(ms: number): TimeLimitError {
   return new TimeLimitError(`no answer within ${formatDuration(ms)}`);
 }
 
-/** The error of a request that was sent, and whose reply is lost or cannot be used. */
-export function outcomeUnknown({ why, kept, excerpt, cause }: UnknownReply): OutcomeUnknownError {
-  const where = kept ? ` What arrived is kept in ${kept}.` : "";
-  return new OutcomeUnknownError(
-    `The request was sent, but whether it was accepted is not known: ${why}.${where}`,
-    { cause, mentionedTaskId: taskIdIn(excerpt) },
-  );
-}
-
 /** The request stays as it is: its provider knows what became of it, and cannot be asked now. */
 export function askedLater(held: HeldTask, { why }: UnknownReply, deps: TaskDeps): ImggenError {
   if (deps.signal.aborted) return interruptedError(deps.signal, held.charged);
   const { id, intent } = held.task;
   const name = providerName(deps.connection);
-  const message = `Whether ${name} has task ${intent.work.taskId ?? id} could not be asked: ${why}.`;
+  const message = `What became of task ${intent.work.taskId ?? id} at ${name} is not known yet: ${why}.`;
   return new PendingError(message, { charged: held.charged });
 }
 

@@ -3,7 +3,14 @@ import type { ImggenError } from "../../lib/error-types.ts";
 import { sentence } from "../../lib/short-text.ts";
 import { taskIdIn } from "../../providers/service/excerpt.ts";
 import { type FreeAt, freeAt } from "../../task/intent.ts";
-import { answerOf, chargedOf, decidingRequest, type RequestState, type Task, taskIdOf } from "../../task/task.ts";
+import {
+  answerOf,
+  chargedOf,
+  decidingRequest,
+  type RequestState,
+  type Task,
+  taskIdOf,
+} from "../../task/task.ts";
 import { ClaimedError, InheritedError, PartialError } from "../errors.ts";
 
 /** Why requests have no image, of those that are at their end without one, if others have made theirs. */
@@ -51,7 +58,12 @@ export function errorOf(task: Task): ImggenError | null {
         return new OutcomeUnknownError(
           `Task ${name} may have been charged, and has no image: ${why}${keptIn(lost?.kept)}.`,
         );
-      return new OutcomeUnknownError(`${sentence(why)} It is request ${id}.`, {
+      // Earlier releases recorded the whole sentence.
+      const isSentence = why.startsWith("The request was sent");
+      const said = isSentence
+        ? why
+        : `The request was sent, but whether it was accepted is not known: ${why}`;
+      return new OutcomeUnknownError(`${sentence(said)} It is request ${id}.`, {
         mentionedTaskId: mentionedTaskId(task),
       });
     }

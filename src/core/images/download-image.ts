@@ -5,8 +5,8 @@ import { withoutQuery } from "../../lib/redact.ts";
 import { shortened } from "../../lib/short-text.ts";
 import type { MadeImage } from "../../providers/provider.ts";
 import type { TaskDeps } from "../engine/deps.ts";
-import { POLICY } from "../limits/policy.ts";
 import { BadImageError, DownloadFailedError, SaveFailedError } from "../errors.ts";
+import { POLICY } from "../limits/policy.ts";
 import type { ImageSource } from "./image-source.ts";
 
 /** A complete, checked image in a draft, synced and ready to be published. */

@@ -1,5 +1,5 @@
-import type { Task } from "../../task/task.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
+import type { Task } from "../../task/task.ts";
 
 /** Sentences about how the images of a task differ from the request: too many, other sizes, or equal images. */
 export function remarksOn({ intent }: Pick<Task, "intent">, files: readonly SavedFile[]): string[] {

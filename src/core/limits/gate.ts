@@ -50,6 +50,7 @@ export class Gate {
   readonly #polls: PollLimit;
   readonly #queue = new WaitQueue();
   readonly #passes = new Set<Pass>();
+  readonly #jobs = new Set<object>();
   /** Maximum number of passes at once. */
   #width = Number.POSITIVE_INFINITY;
   #stopped: ImggenError | null = null;
@@ -91,6 +92,18 @@ export class Gate {
   get waitMs(): number {
     const probeMs = this.#outage === null ? 0 : (this.#probeWaitMs(this.#outage) ?? 0);
     return Math.max(0, this.#submits.leftMs, probeMs);
+  }
+
+  /** Notes that the provider works on a job of this run. @returns ends that */
+  jobBegan(): () => void {
+    const job = {};
+    this.#jobs.add(job);
+    return () => void this.#jobs.delete(job);
+  }
+
+  /** Whether the provider works on a job of this run: what is refused with 429 then only has to wait for that. */
+  get hasOpenJobs(): boolean {
+    return this.#jobs.size > 0;
   }
 
   /** Submits nothing more; the first error is kept. Polls go on. */

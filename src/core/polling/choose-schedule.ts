@@ -65,7 +65,11 @@ export class PollingSchedules {
   readonly #kinds = new Map<string, Promise<Kind>>();
 
   /** @param taskMs how long the service's tasks take, if that is known and need not be learned */
-  constructor(ledger: Pick<Ledger, "recentOfKind" | "clock">, service: Pick<ServiceIdentity, "baseUrl">, taskMs?: number) {
+  constructor(
+    ledger: Pick<Ledger, "recentOfKind" | "clock">,
+    service: Pick<ServiceIdentity, "baseUrl">,
+    taskMs?: number,
+  ) {
     this.#ledger = ledger;
     this.#service = service;
     this.#expectedMs = taskMs ?? null;

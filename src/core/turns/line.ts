@@ -4,7 +4,7 @@ import { makeFolder } from "../../lib/durable.ts";
 import type { Lease } from "../../lib/lease.ts";
 import { isInSameScope, isSameProcess, type Processes, type ProcessIdentity } from "../../lib/processes.ts";
 import { type Held, type Ticket, Tickets } from "../../lib/tickets.ts";
-import type { WaitHow, Waiting } from "../../providers/provider.ts";
+import type { Waiting } from "../../providers/provider.ts";
 
 export type { Waiting } from "../../providers/provider.ts";
 
@@ -30,7 +30,11 @@ export interface LineDeps {
   clock: Pick<Clock, "now" | "sleep" | "monotonicMs">;
 }
 
-type WaitOptions = Pick<WaitHow, "signal"> & Partial<WaitHow>;
+interface WaitOptions {
+  signal: AbortSignal;
+  /** Called whenever what it waits for changes. */
+  onWait?: (waiting: Waiting) => void;
+}
 
 interface Waiter {
   order: string;

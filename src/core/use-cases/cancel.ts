@@ -2,19 +2,13 @@ import { inOrder } from "../../lib/concurrency.ts";
 import { type ErrorFacts, UsageError } from "../../lib/error-types.ts";
 import { isInSameScope } from "../../lib/processes.ts";
 import { STATES, type Task } from "../../task/task.ts";
-import {
-  type CancelReport,
-  canBeEnded,
-  cancelHeld,
-  cancelledSince,
-  wasCancelled,
-} from "../engine/cancel.ts";
+import { type CancelReport, canBeEnded, cancelHeld, cancelledSince, wasCancelled } from "../engine/cancel.ts";
 import { reported, requireId } from "../engine/continue.ts";
 import type { UseCaseDeps } from "../engine/deps.ts";
-import { ClaimedError, describeWorker } from "../errors.ts";
 import { type HeldTask, holdTask } from "../engine/held.ts";
 import { findNamed } from "../engine/named-tasks.ts";
 import { factsOf, reportOfId } from "../engine/report.ts";
+import { ClaimedError, describeWorker } from "../errors.ts";
 import type { WaitSettings } from "../polling/wait.ts";
 
 export interface CancelSpec {
@@ -63,11 +57,7 @@ async function unknownId(id: string): Promise<CancelReport> {
 
 const NOTHING = { cancelled: 0 };
 
-async function cancelOne(
-  record: Task,
-  wait: WaitSettings | null,
-  deps: UseCaseDeps,
-): Promise<CancelReport> {
+async function cancelOne(record: Task, wait: WaitSettings | null, deps: UseCaseDeps): Promise<CancelReport> {
   let counts = { ...NOTHING, requests: record.requests.length };
   const before = factsOf(record);
   const report = await reported(before, async () => {

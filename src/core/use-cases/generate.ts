@@ -14,11 +14,11 @@ import {
 import { beginAndDrive, intentOf, type ResultSpec, submitNew, type TaskSpec } from "../engine/begin.ts";
 import { type GeneratorFacts, ofOneAccount, type TaskDeps } from "../engine/deps.ts";
 import { dismissTask } from "../engine/dismiss.ts";
-import { AnsweredError, ClaimedError, claimedBy, interruptedError } from "../errors.ts";
 import { holdTask } from "../engine/held.ts";
 import { misfitOf } from "../engine/jobs.ts";
 import { reportOf, type TaskReport } from "../engine/report.ts";
 import { identicalUnfinished, mayBeSubmitting, sentBefore } from "../engine/task-error.ts";
+import { AnsweredError, ClaimedError, claimedBy, interruptedError } from "../errors.ts";
 import { requireFree } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import { type CostRules, checkBudget, checkDailyLimit } from "../limits/budget.ts";
@@ -63,7 +63,9 @@ export async function generate(
   };
   const asSent = references === null ? checked.request : await references.asRecorded(checked.request);
   if (asSent !== null && !again) {
-    const earlier = await (reuse ? reuseEarlier(asSent, spec, deps) : continueEarlier(asSent, spec, deps, say));
+    const earlier = await (reuse
+      ? reuseEarlier(asSent, spec, deps)
+      : continueEarlier(asSent, spec, deps, say));
     if (earlier !== null) return earlier;
   }
   if (maxCredits !== undefined) checkBudget(checked, maxCredits, spec);

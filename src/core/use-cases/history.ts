@@ -79,10 +79,7 @@ export async function* chargedTasks(
 }
 
 /** Whether a task is wanted, as far as its request and its state say. */
-function matches(
-  task: Task,
-  { search, status, model }: HistoryFilter,
-): boolean {
+function matches(task: Task, { search, status, model }: HistoryFilter): boolean {
   const { request } = task.intent;
   if (search !== undefined && !matchesWords(search, request.prompt)) return false;
   if (model !== undefined && request.model !== model) return false;

@@ -3,7 +3,13 @@ import type { Ledger } from "../../store/ledger.ts";
 import { mayBeTask, type UnreadableEntry } from "../../store/ledger-files.ts";
 import { type Destination, SANDBOX_SERVICE } from "../../task/intent.ts";
 import { isResumable, type Task, taskIdOf } from "../../task/task.ts";
-import { type ContinueSpec, continueNamed, continueTask, reported, saveUnknownId } from "../engine/continue.ts";
+import {
+  type ContinueSpec,
+  continueNamed,
+  continueTask,
+  reported,
+  saveUnknownId,
+} from "../engine/continue.ts";
 import type { UseCaseDeps } from "../engine/deps.ts";
 import { findNamed, type NamedTask } from "../engine/named-tasks.ts";
 import { reportOfId, type TaskReport } from "../engine/report.ts";
@@ -85,11 +91,7 @@ async function resumeMany(
   return (await Promise.all(ended)).flat();
 }
 
-function resumeOne(
-  target: ResumeTarget,
-  options: ResumeTasksSpec,
-  deps: UseCaseDeps,
-): Promise<TaskReport> {
+function resumeOne(target: ResumeTarget, options: ResumeTasksSpec, deps: UseCaseDeps): Promise<TaskReport> {
   const { id, record } = target;
   if (id !== null && record === null) {
     const { wait, destination, fallback } = options;
@@ -150,9 +152,7 @@ async function orItsRequest(named: NamedTask, ledger: Ledger): Promise<NamedTask
   const isMeantItself = record === null || record.id.startsWith(id);
   if (isMeantItself || (await ledger.serverOf(record)) === null) return named;
   const taskId = taskIdOf(record);
-  const records = (await ledger.unfinished()).flatMap((entry) =>
-    entry.kind === "task" ? [entry.task] : [],
-  );
+  const records = (await ledger.unfinished()).flatMap((entry) => (entry.kind === "task" ? [entry.task] : []));
   const request = records.find((each) => each.id !== record.id && taskIdOf(each) === taskId);
   return { id, record: request ?? record };
 }

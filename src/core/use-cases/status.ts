@@ -3,7 +3,15 @@ import { inOrder } from "../../lib/concurrency.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { Destination } from "../../task/intent.ts";
 import { chargedOf, type Task, taskIdOf, withLine } from "../../task/task.ts";
-import { continueNamed, continueTask, reported, requireId, requirePolls, saveAgain, saveUnknownId } from "../engine/continue.ts";
+import {
+  continueNamed,
+  continueTask,
+  reported,
+  requireId,
+  requirePolls,
+  saveAgain,
+  saveUnknownId,
+} from "../engine/continue.ts";
 import type { TaskDeps, UseCaseDeps } from "../engine/deps.ts";
 import { type AcceptedJob, knownJobs, stillRunning, unseen, waitForJob } from "../engine/follow.ts";
 import { jobOf } from "../engine/jobs.ts";
@@ -12,7 +20,7 @@ import { originOfFile } from "../engine/origin.ts";
 import { endLine } from "../engine/replies.ts";
 import { reportOf, reportOfId, type TaskReport } from "../engine/report.ts";
 import { taskFailed } from "../engine/task-error.ts";
-import { interruptedError } from "../errors.ts";
+import { interruptedError, MissingProviderError } from "../errors.ts";
 import { requireFolderForSeveral } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import { isNotYetKnown, pollOnce, type WaitSettings } from "../polling/wait.ts";
@@ -129,8 +137,7 @@ async function polledOnce(task: Task, jobs: readonly AcceptedJob[], deps: TaskDe
   for (const job of jobs) {
     const reply = await pollOnce(job.id, undefined, deps);
     if (deps.signal.aborted) throw interruptedError(deps.signal, chargedOf(task));
-    if (reply.outcome === "retry")
-      throw unseen(reply, chargedOf(task), deps.connection.serviceUrl);
+    if (reply.outcome === "retry") throw unseen(reply, chargedOf(task), deps.connection.serviceUrl);
     const ageMs = deps.clock.now() - job.acceptedMs;
     if (reply.outcome === "refused" && !isNotYetKnown(reply.error, ageMs)) throw reply.error;
     const state = reply.outcome === "state" ? reply.task : { status: "running" as const };
@@ -175,7 +182,9 @@ function withState(task: Task, job: AcceptedJob, state: PolledJob, { clock }: Ta
   const at = isoTime(clock.now());
   const { request, attempt, id: taskId } = job;
   if (state.status === "running")
-    return task.state === "failed" ? withLine(task, { type: "accepted", at, request, attempt, taskId }) : task;
+    return task.state === "failed"
+      ? withLine(task, { type: "accepted", at, request, attempt, taskId })
+      : task;
   if (state.status === "completed" && "unread" in state)
     return withLine(task, endLine({ ...state, urls: [...state.unread.urls] } as typeof state, job, at));
   return withLine(task, endLine(state, job, at));
@@ -199,8 +208,16 @@ async function statusWithoutJob(
       );
   }
   const seen = await asWaiting(standing, deps);
+  if (seen.state === "waiting" && seen.intent.work.queue) await requireProvider(seen, deps);
   const isIdle = seen.state === "waiting" && !deps.ledger.isHeld(seen);
   return { ...reportOf(seen), ...(isIdle && { isIdle }) };
+}
+
+/** @throws MissingProviderError for a task that cannot be continued */
+async function requireProvider({ id, intent }: Task, deps: UseCaseDeps): Promise<void> {
+  await deps.depsFor(intent, intent.work.taskId ?? id).catch((error: unknown) => {
+    if (error instanceof MissingProviderError) throw error;
+  });
 }
 
 /** A free task as it stands: a request of a dead process that its provider no longer works on waits. */

@@ -1,5 +1,5 @@
 import { ExactInteger } from "../../lib/exact-integer.ts";
-import { type Graph, type GraphNode, isLink, nodesTitled } from "./graph.ts";
+import { type Graph, type GraphNode, isLink, type Link, nodesTitled } from "./graph.ts";
 
 /** An input of a node. */
 export interface Place {
@@ -102,29 +102,46 @@ function behindSamplers(graph: Graph, input: string, find: (id: string) => Place
 
 type Role = "positive" | "negative";
 
+/** Walks back along the links of a graph, each node once: a workflow of thousands of nodes must not be as many calls. */
+function behind(
+  graph: Graph,
+  first: string,
+  visit: (id: string, inputs: GraphNode["inputs"]) => { places: Place[] } | { links: Link[] },
+): Place[] {
+  const found: Place[] = [];
+  const seen = new Set<string>();
+  const left = [first];
+  for (let id = left.pop(); id !== undefined; id = left.pop()) {
+    const node = graph.get(id);
+    if (node === undefined || seen.has(id)) continue;
+    seen.add(id);
+    const step = visit(id, node.inputs);
+    if ("places" in step) found.push(...step.places);
+    else for (const [next] of step.links.reverse()) left.push(next);
+  }
+  return found;
+}
+
 /** The texts that a conditioning is made from. One that passes through another node keeps its role there. */
-function textsBehind(graph: Graph, id: string, role: Role, seen = new Set<string>()): Place[] {
-  const node = graph.get(id);
-  if (node === undefined || seen.has(id)) return [];
-  seen.add(id);
-  const { inputs } = node;
-  const texts = TEXTS.filter((input) => typeof inputs[input] === "string");
-  if (texts.length > 0) return texts.map((input) => ({ id, input }));
-  const named = [...TEXTS, role].map((input) => inputs[input]).find(isLink);
-  if (named !== undefined) return textsBehind(graph, named[0], role, seen);
-  const others = Object.entries(inputs).filter(([input]) => input !== "positive" && input !== "negative");
-  return others.flatMap(([, value]) => (isLink(value) ? textsBehind(graph, value[0], role, seen) : []));
+function textsBehind(graph: Graph, first: string, role: Role): Place[] {
+  return behind(graph, first, (id, inputs) => {
+    const texts = TEXTS.filter((input) => typeof inputs[input] === "string");
+    if (texts.length > 0) return { places: texts.map((input) => ({ id, input })) };
+    const named = [...TEXTS, role].map((input) => inputs[input]).find(isLink);
+    if (named !== undefined) return { links: [named] };
+    const others = Object.entries(inputs).filter(([input]) => input !== "positive" && input !== "negative");
+    return { links: others.map(([, value]) => value).filter(isLink) };
+  });
 }
 
 /** The side of the empty picture that a sampler begins with, behind nodes that only change it. */
-function sizesBehind(graph: Graph, id: string, side: string, seen = new Set<string>()): Place[] {
-  const node = graph.get(id);
-  if (node === undefined || seen.has(id)) return [];
-  seen.add(id);
-  if (["width", "height"].every((each) => Object.hasOwn(node.inputs, each)))
-    return numbersAt(graph, id, [side]);
-  const link = ["latent_image", "samples", "latent"].map((input) => node.inputs[input]).find(isLink);
-  return link === undefined ? [] : sizesBehind(graph, link[0], side, seen);
+function sizesBehind(graph: Graph, first: string, side: string): Place[] {
+  return behind(graph, first, (id, inputs) => {
+    if (["width", "height"].every((each) => Object.hasOwn(inputs, each)))
+      return { places: numbersAt(graph, id, [side]) };
+    const link = ["latent_image", "samples", "latent"].map((input) => inputs[input]).find(isLink);
+    return { links: link === undefined ? [] : [link] };
+  });
 }
 
 /** The numbers at a node's inputs: its own, or those of a node that does nothing but hold one. */

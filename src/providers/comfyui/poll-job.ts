@@ -62,7 +62,7 @@ export async function withoutImage(
   { folder, isPaid }: Pick<Job, "folder" | "isPaid">,
   http: ProviderServer,
 ): Promise<ProviderError> {
-  const { said } = await keptResult({ folder });
+  const said = (await keptResult({ folder }))?.said ?? "";
   const message = `The workflow ended at ${http.host} without an image of its output node.`;
   return new ProviderError(message, replyWithoutImage(said, http.asked(isPaid)).failure);
 }

@@ -1,6 +1,6 @@
 import { type Columns, type Matrix, model, RATIOS } from "../../models/matrix.ts";
-import type { FieldNames } from "../../task/request-fields.ts";
 import type { SizeForm } from "../../task/intent.ts";
+import type { FieldNames } from "../../task/request-fields.ts";
 import { USUAL_NAMES } from "../kind.ts";
 
 /** How one OpenAI-compatible server differs from the others. */

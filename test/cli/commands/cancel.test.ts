@@ -6,9 +6,9 @@ import { commandWorld, NO_ACCOUNT } from "../../support/command-world.ts";
 import { leaveAtGenerator } from "../../support/generator-task.ts";
 import { IMAGE_REPLY } from "../../support/generator-world.ts";
 import { ledgerOf } from "../../support/left-task.ts";
-import { EVENTS } from "../../support/records.ts";
+import { LINES } from "../../support/records.ts";
 
-const { started, accepted, unknown, completed } = EVENTS;
+const { started, accepted, unknown, completed } = LINES;
 const FREE = { isPaid: false };
 
 const generatorWorld = () => commandWorld({}, { ...NO_ACCOUNT, IMGGEN_GENERATOR: "http://127.0.0.1:9" });
@@ -86,7 +86,7 @@ describe("imggen cancel", () => {
   it("leaves a paid request that is on its way, and says how it goes on", async () => {
     const world = await generatorWorld();
     const id = await leaveAtGenerator(world, [started], { work: { taskId: "task_fox" } });
-    const folder = ledgerOf(world.home).work.of(id, 0);
+    const folder = ledgerOf(world.home).work.of(id, 0, "1.0");
     await mkdir(folder, { recursive: true });
     await writeFile(path.join(folder, "reply"), IMAGE_REPLY.subarray(0, -20));
     const { code, stderr, stdout } = await world.run(["cancel", "task_fox"]);

@@ -26,6 +26,13 @@ it("--dry-run shows the request that the generator would get, and opens no conne
   expect(generator.requests).toEqual([]);
 });
 
+it("--dry-run says how many requests the images take", async () => {
+  const { json, run } = await generatorWorld();
+  const args = ["generate", "a fox", "--dry-run", "--model", "flux", "--max-images", "2"];
+  expect((await json(args)).document).toMatchObject({ dryRun: true, requests: 2 });
+  expect((await run(args)).stdout).toMatch(/^2 requests, .*, nothing was sent$/m);
+});
+
 it("--dry-run shows the words of a command", async () => {
   const { run } = await generatorWorld();
   const line = "command:/bin/paint {promptFile} {width} {output}";

@@ -1,15 +1,24 @@
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
+import { systemClock } from "../../../src/lib/clock.ts";
+import type { ProcessIdentity } from "../../../src/lib/processes.ts";
+import { Tickets } from "../../../src/lib/tickets.ts";
 import { formatLine } from "../../../src/store/task-file.ts";
-import type { TaskEvent } from "../../../src/task/task.ts";
 import { generatorWorld, IMAGE_REPLY, makesImage, refuses } from "../../support/generator-world.ts";
 import { GONE, ledgerOf, openTasks } from "../../support/left-task.ts";
+import { LINES } from "../../support/records.ts";
 import { inTurn } from "../../support/scripts.ts";
 import { withConfig } from "../../support/settings-file.ts";
 
+interface Killed {
+  command?: string[];
+  /** The process that has it; default: one that has ended. */
+  by?: ProcessIdentity;
+}
+
 /** A world with a paid task of `a fox` that a process has begun, and left at these lines when it was killed. */
-async function killed(types: readonly "started"[], { command = ["generate", "a fox"], by = GONE } = {}) {
+async function killed(types: readonly "started"[], { command = ["generate", "a fox"], by }: Killed = {}) {
   const world = await generatorWorld(inTurn(refuses(524, "timeout"), makesImage));
   await writeFile(path.join(world.cwd, "foxes.txt"), "a fox\n");
   // The task is one whose reply was lost, without its end.
@@ -20,12 +29,18 @@ async function killed(types: readonly "started"[], { command = ["generate", "a f
   const [line = ""] = (await readFile(file, "utf8")).split("\n");
   const intent = JSON.parse(line);
   await rm(ledger.work.folder, { recursive: true });
-  const at = new Date().toISOString();
-  const until = new Date(Date.now() + 60_000).toISOString();
-  const events = types.map((type): TaskEvent => ({ type, at, by, until }));
-  await writeFile(file, [{ ...intent, owner: by, until }, ...events].map(formatLine).join(""));
+  const lines = types.map((type) => ({ ...LINES[type], at: intent.at }));
+  await writeFile(file, [intent, ...lines].map(formatLine).join(""));
+  if (by) {
+    const tickets = new Tickets(
+      path.join(ledger.folder, "holders"),
+      { self: by, isAlive: () => true },
+      systemClock,
+    );
+    await tickets.take(`holder-${intent.holder}`, 60_000);
+  }
   const keep = async (reply: Buffer) => {
-    const folder = ledger.work.of(id, 0);
+    const folder = ledger.work.of(id, 0, "1.0");
     await mkdir(folder, { recursive: true });
     await writeFile(path.join(folder, "reply"), reply);
   };
@@ -111,12 +126,14 @@ describe("a task at a generator whose process was killed", () => {
     const kept = await killed(["started"]);
     await kept.keep(IMAGE_REPLY);
     const alive = await killed(["started"], { by: { ...GONE, host: "another", scope: "another" } });
-    for (const { json, taskId, home } of [kept, alive]) {
+    const answers = [
+      { code: 2, message: `Task ${kept.taskId} cannot be dismissed: its status is running.` },
+      { code: 6, message: expect.stringMatching(`^A process on host another .* task ${alive.taskId}\\.$`) },
+    ];
+    for (const [at, { json, taskId, home }] of [kept, alive].entries()) {
       expect((await json(["history"])).document).toMatchObject([{ status: "running" }]);
-      expect(await json(["resume", taskId, "--dismiss"])).toMatchObject({
-        code: 2,
-        document: { error: { message: `Task ${taskId} cannot be dismissed: its status is running.` } },
-      });
+      const { code, document } = await json(["resume", taskId, "--dismiss"]);
+      expect({ code, message: document.error?.message }).toEqual(answers[at]);
       expect(await openTasks(home)).toHaveLength(1);
     }
   });

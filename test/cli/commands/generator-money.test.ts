@@ -5,11 +5,11 @@ import { agent } from "../../mcp/mcp-world.ts";
 import { jsonLines } from "../../support/batch-world.ts";
 import { leaveAtGenerator } from "../../support/generator-task.ts";
 import { type GeneratorWorld, generatorWorld, makesImage, refuses } from "../../support/generator-world.ts";
-import { EVENTS, WORK } from "../../support/records.ts";
+import { LINES, WORK } from "../../support/records.ts";
 import type { Behaviour } from "../../support/scripted-server.ts";
 import { inTurn, reset } from "../../support/scripts.ts";
 
-const { started } = EVENTS;
+const { started } = LINES;
 const PAID = "--generator-paid";
 
 /** A world whose generator costs 5 credits an image. */
@@ -176,7 +176,7 @@ describe("an earlier request", () => {
     await leaveAtGenerator(world, [], { generator, work: { isPaid: false, options }, credits: 0 });
     const steps = (count: number) => ["generate", "a fox", "--field", `steps=${count}`];
     expect((await world.json(steps(20))).document.reused).toBeUndefined();
-    const fields = (await world.json(["rerun", WORK.taskId, "--dry-run"])).document.request?.fields;
+    const fields = (await world.json(["rerun", String(WORK.taskId), "--dry-run"])).document.request?.fields;
     expect(fields).toEqual({ steps: 8 });
     const continued = await world.run(steps(8));
     expect(continued.stderr).toMatch(/^Continuing task_\w+, begun earlier; --again submits a new one\.$/m);

@@ -1,16 +1,16 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import type { TaskEvent } from "../../../src/task/task.ts";
+import type { Line } from "../../../src/task/line.ts";
 import { commandWorld, NO_ACCOUNT } from "../../support/command-world.ts";
 import { leaveAtGenerator } from "../../support/generator-task.ts";
 import { ledgerOf } from "../../support/left-task.ts";
-import { EVENTS } from "../../support/records.ts";
+import { LINES } from "../../support/records.ts";
 
-const { started, accepted, completed, unknown, failed, saved } = EVENTS;
+const { started, accepted, completed, unknown, failed, saved } = LINES;
 const FREE = { isPaid: false };
 
-const OPEN: readonly [word: string, events: readonly TaskEvent[]][] = [
+const OPEN: readonly [word: string, lines: readonly Line[]][] = [
   ["waiting", []],
   ["running", [started]],
   ["accepted", [started, accepted]],
@@ -21,16 +21,16 @@ const OPEN: readonly [word: string, events: readonly TaskEvent[]][] = [
 /** A task in each state, named after it. */
 async function everyState() {
   const world = await commandWorld({}, { ...NO_ACCOUNT, IMGGEN_GENERATOR: "http://127.0.0.1:9" });
-  const ends: [string, TaskEvent[]][] = [
+  const ends: [string, Line[]][] = [
     ["failed", [started, failed]],
     ["saved", [started, { ...completed, urls: [] }, saved]],
-    ["unsent", [EVENTS.not_sent]],
+    ["unsent", [LINES.not_sent]],
   ];
-  for (const [name, events] of [...OPEN, ...ends]) {
-    const id = await leaveAtGenerator(world, events, { prompt: name, work: { taskId: `task_${name}` } });
+  for (const [name, lines] of [...OPEN, ...ends]) {
+    const id = await leaveAtGenerator(world, lines, { prompt: name, work: { taskId: `task_${name}` } });
     const { work } = ledgerOf(world.home);
-    await work.begin(id, 0);
-    if (name === "running") await writeFile(path.join(work.of(id, 0), "reply"), "a reply");
+    await work.begin(id, 0, "1.0");
+    if (name === "running") await writeFile(path.join(work.of(id, 0, "1.0"), "reply"), "a reply");
   }
   return world;
 }

@@ -40,7 +40,7 @@ describe("what is known of a batch", () => {
 describe("what is known of a task", () => {
   it("is not changed by what tells nothing of it", () => {
     const run = newRun();
-    fold(run, { type: "accepted", taskId: "t1" }, 0);
+    fold(run, { type: "accepted", taskId: "t1", request: 0 }, 0);
     expect(fold(run, { type: "poll_failed", taskId: "t1", why: "reset" }, 1)).toBe(false);
     expect(fold(run, { type: "waiting", taskId: "t1", usualMs: 5 }, 1)).toBe(true);
     expect(run.task).toMatchObject({ step: "Generating", sinceMs: 0, taskId: "t1", usualMs: 5 });

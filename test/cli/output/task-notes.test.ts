@@ -24,7 +24,7 @@ function notes(isLive: boolean) {
   return { written, show, tick: (ms: number) => notes.tick?.(run, ms) };
 }
 
-const ACCEPTED = { type: "accepted", taskId: "t1" } as const;
+const ACCEPTED = { type: "accepted", taskId: "t1", request: 0 } as const;
 const SLOW = "This is taking a while. Ctrl-C loses nothing; resume with: imggen resume t1";
 
 describe("the notes on a task", () => {

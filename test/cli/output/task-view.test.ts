@@ -4,7 +4,7 @@ import { taskView } from "../../../src/cli/output/task-view.ts";
 import type { ProgressFacts, TaskProgressEvent } from "../../../src/core/engine/events.ts";
 
 const FACTS = { request: { prompt: "a fox", model: "gamma-image-2", quality: "2K" }, credits: 4 };
-const ACCEPTED = { type: "accepted", taskId: "task-1" } as const;
+const ACCEPTED = { type: "accepted", taskId: "task-1", request: 0 } as const;
 
 /** The spinner's line so many milliseconds after the last of these events. */
 function line(events: readonly TaskProgressEvent[], ageMs: number, columns = 100): string | undefined {

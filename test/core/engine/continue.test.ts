@@ -1,181 +1,464 @@
-import { mkdir, symlink, unlink, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, unlink, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { continueNamed, reported, saveUnknownId } from "../../../src/core/engine/continue.ts";
+import { ofOneAccount, type UseCaseDeps } from "../../../src/core/engine/deps.ts";
+import { dismissTask } from "../../../src/core/engine/dismiss.ts";
+import { reportOfId } from "../../../src/core/engine/report.ts";
+import { requireSameAccount } from "../../../src/core/errors.ts";
 import { fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
-import { continueEarlier } from "../../../src/core/engine/continue.ts";
-import type { Destination } from "../../../src/task/intent.ts";
-import type { TaskEvent } from "../../../src/task/task.ts";
+import { TaskFile } from "../../../src/store/task-file.ts";
+import { type Destination, serviceWork } from "../../../src/task/intent.ts";
+import type { Line } from "../../../src/task/line.ts";
+import type { SavedFile } from "../../../src/task/saved-file.ts";
 import { png, sha256 } from "../../support/images.ts";
 import { liveService } from "../../support/live-server.ts";
-import { AT, EVENTS, UNTIL } from "../../support/records.ts";
+import { AT, LINES, recordOf } from "../../support/records.ts";
 import { refuseReleases } from "../../support/refused-release.ts";
-import { completedAt } from "../../support/scripts.ts";
-import { identity, someProcesses } from "../../support/some-processes.ts";
-import { taskWorld, testIdentity } from "../../support/task-world.ts";
-import { workWorld } from "./work-world.ts";
+import { type Behaviour, failure, type ServiceScript, success } from "../../support/scripted-server.ts";
+import { completedAt, inTurn, replies, stillRunning, taskIs } from "../../support/scripts.ts";
+import { someProcesses } from "../../support/some-processes.ts";
+import { type TaskWorldOptions, taskWorld, testIdentity } from "../../support/task-world.ts";
+import { temporaryFolder } from "../../support/temporary-folder.ts";
+import { words } from "../../support/words.ts";
+import { linesIn, workWorld } from "./work-world.ts";
 
-const { accepted, completed, not_sent, refused, unknown, failed } = EVENTS;
-const DAY_MS = 24 * 60 * 60_000;
-const REQUEST = { prompt: "a fox", model: "gamma-image-2" };
+const { started, not_sent, refused, unknown, accepted, completed, failed } = LINES;
+const WAIT = { timeoutMs: 5000, schedule: fixedSchedule(1000) };
 
-/** A task for `REQUEST` that process 2 has left at these events, and process 1 that submits it. */
-async function leftAt(events: TaskEvent[], alive = false) {
-  const server = await liveService(png(), { poll: completedAt("/1.png", "/2.png") });
-  const processes = someProcesses(1, 2);
-  const before = await taskWorld(server.baseUrl, { processes: processes.as(2) });
-  const { destination, stateFolder, output, clock } = before;
-  const service = testIdentity(server.baseUrl);
-  const owned = await before.deps.ledger.begin({ request: REQUEST, service, credits: 2, destination });
-  onTestFinished(() => owned.file.close());
-  for (const event of events) await owned.file.record(event);
-  if (!alive) processes.die(2);
-  const world = await taskWorld(server.baseUrl, { processes: processes.as(1), stateFolder, output, clock });
-  const warnings: string[] = [];
-  const wait = { timeoutMs: 5000, schedule: fixedSchedule(1000) };
-  const again = (request = REQUEST, to: Destination = destination, identity = service) => {
-    const deps = { ...world.deps, connection: { ...world.deps.connection, identity } };
-    const warn = async (message: string) => void warnings.push(message);
-    return continueEarlier(request, { destination: to, wait }, deps, warn);
-  };
-  return { ...world, again, warnings, server, service, id: owned.record.id };
+interface Left {
+  /** What was on disk when the process died. */
+  lines?: Line[];
+  /** The task's own destination, where it is not the output folder. */
+  destination?: Partial<Destination>;
+  script?: ServiceScript;
+  /** Whether its request counts as sent. */
+  isSent?: boolean;
+  /** The process is not dead after all. */
+  alive?: boolean;
+  /** Bytes of a last line that was cut short. */
+  torn?: string;
+  /** Of the process that resumes it. */
+  world?: TaskWorldOptions;
 }
 
-describe("a request that is submitted again", () => {
-  it("continues its task where that is charged and unfinished, and says so", async () => {
-    const { again, output, events } = await leftAt([accepted]);
-    const files = [{ path: path.join(output, "a-fox.png") }, { path: path.join(output, "a-fox-2.png") }];
-    expect(await again()).toMatchObject({ taskId: "task-1", state: "saved", reused: true, files });
-    expect(events[0]).toEqual({ type: "continuing", taskId: "task-1", charged: "yes" });
-  });
+/** A task that process 2 left behind, and process 1 that resumes it. */
+async function leftBehind({
+  lines = [],
+  destination = {},
+  script = {},
+  isSent = true,
+  alive = false,
+  torn = "",
+  world: more = {},
+}: Left) {
+  const server = await liveService(png(), script);
+  const processes = someProcesses(1, 2);
+  const before = await taskWorld(server.baseUrl, { processes: processes.as(2) });
+  const intent = {
+    request: { prompt: "a fox", model: "gamma-image-2" },
+    service: testIdentity(server.baseUrl),
+    credits: 2,
+    destination: { ...before.destination, ...destination } as Destination,
+    work: serviceWork({}),
+  };
+  const owned = await before.deps.ledger.begin(intent, { isSent });
+  if (owned === "taken") throw new Error("an id of another task");
+  onTestFinished(() => owned.file.close());
+  for (const line of lines) await owned.file.record(line);
+  if (torn !== "") await writeFile(owned.file.path, (await readFile(owned.file.path, "utf8")) + torn);
+  if (!alive) processes.die(2);
+  const { stateFolder, output } = before;
+  const world = await taskWorld(server.baseUrl, { ...more, processes: processes.as(1), stateFolder, output });
+  const fallback = { ...world.destination, folder: await temporaryFolder() } as Destination;
+  const deps: UseCaseDeps = {
+    ...ofOneAccount(world.deps),
+    async depsFor({ service }, taskId) {
+      requireSameAccount(service, world.deps.connection.identity, taskId);
+      return world.deps;
+    },
+  };
+  const resume = (id = owned.task.id, override: Destination | null = null) =>
+    resumeById(id, override, fallback, deps);
+  return { resume, onDisk: () => linesIn(world), server, id: owned.task.id, fallback, ...world };
+}
 
-  it("is left as it is where nothing is waited for, even where the disk does not release it cleanly", async () => {
-    const { deps, destination } = await leftAt([accepted]);
-    refuseReleases(deps.ledger);
-    const report = await continueEarlier(REQUEST, { destination, wait: null }, deps, async () => {});
-    expect(report).toMatchObject({ taskId: "task-1", state: "accepted", error: null });
-  });
+async function resumeById(
+  id: string,
+  destination: Destination | null,
+  fallback: Destination,
+  deps: UseCaseDeps,
+) {
+  const record = await deps.ledger.find(id);
+  if (record) return continueNamed(record, { wait: WAIT, destination, sends: true }, deps);
+  return reported(reportOfId(id), () => saveUnknownId(id, destination ?? fallback, WAIT, deps));
+}
 
-  it("saves it where the images are wanted now, and in the same place downloads no image twice", async () => {
-    const saved = { mediaType: "image/png", bytes: png().length, sha256: sha256(png()), width: 1, height: 1 };
-    for (const elsewhere of [false, true]) {
-      const { again, output, destination, server, deps, id } = await leftAt([accepted]);
-      const [first, url] = [path.join(output, "a-fox.png"), `${server.origin}/1.png`];
-      await mkdir(output, { recursive: true });
-      await writeFile(first, png());
-      const owned = await deps.ledger.read(id);
-      if (owned?.kind !== "task") throw new Error("no task");
-      const task = await deps.ledger.claim(owned.record);
-      if (typeof task === "string") throw new Error(task);
-      await task.file.record({ ...completed, urls: [url, `${server.origin}/2.png`] });
-      await task.file.record({ type: "partly_saved", at: AT, files: [{ path: first, url, ...saved }, null] });
-      await task.release();
-      const other = { kind: "file", path: path.join(output, "new/hare.png"), overwrite: false } as const;
-      const report = await again(REQUEST, elsewhere ? other : destination);
-      const names = report?.files.map((file) => path.relative(output, file.path ?? ""));
-      expect(names).toEqual(elsewhere ? ["new/hare.png", "new/hare-2.png"] : ["a-fox.png", "a-fox-2.png"]);
-      expect(server.requests.filter((request) => request.target === "/1.png")).toHaveLength(
-        elsewhere ? 1 : 0,
-      );
+const savedAt = (file: string): SavedFile => ({
+  path: file,
+  url: "https://cdn.example/1.png",
+  mediaType: "image/png",
+  bytes: png().length,
+  sha256: sha256(png()),
+  width: 8,
+  height: 6,
+});
+
+describe("resuming a task of which only the intent is on disk", () => {
+  it("never submits it again if it counts as sent: its outcome is unknown", async () => {
+    const { resume, onDisk, server } = await leftBehind({});
+    for (let round = 0; round < 2; round++) {
+      const error = { type: "outcome_unknown", charged: "unknown" };
+      expect(await resume()).toMatchObject({ state: "unknown", charged: "unknown", error });
     }
+    expect(server.requests).toEqual([]);
+    const types = words("intent taken unknown released taken released");
+    expect(onDisk()).toEqual({ folder: "open", types });
   });
 
-  it("is not submitted where a task of the ledger cannot be read, which may be its own", async () => {
-    const { again, stateFolder, id } = await leftAt([accepted]);
-    const file = path.join(stateFolder, "tasks", "open", `${id}.jsonl`);
-    await unlink(file);
-    await symlink(file, file);
-    await expect(again()).rejects.toMatchObject({ type: "save_failed", charged: "no" });
-    await unlink(file);
-    await writeFile(file, "no task\n");
-    await expect(again()).rejects.toMatchObject({
-      type: "save_failed",
-      message: expect.stringContaining("cannot be read"),
-    });
-    await unlink(file);
-    await writeFile(path.join(stateFolder, "tasks", "open", "notes.txt"), "no task\n");
-    expect(await again()).toBeNull();
-  });
-
-  it("is refused where its exact path is taken", async () => {
-    const { again, output, server } = await leftAt([accepted]);
-    const taken = path.join(output, "hare.png");
-    await mkdir(output, { recursive: true });
-    await writeFile(taken, "mine");
-    const error = await again(REQUEST, { kind: "file", path: taken, overwrite: false }).catch((each) => each);
-    expect(error).toMatchObject({ type: "usage", message: expect.stringContaining("exists already") });
+  it("never submits it again if the answer was lost", async () => {
+    const { resume, server } = await leftBehind({ lines: [unknown] });
+    expect(await resume()).toMatchObject({ state: "unknown", error: { type: "outcome_unknown" } });
     expect(server.requests).toEqual([]);
   });
 
-  it("is not submitted where the outcome of the earlier one is unknown", async () => {
-    for (const events of [[], [unknown]]) {
-      const { again, id } = await leftAt(events);
-      const error = { type: "outcome_unknown", message: expect.stringContaining(id) };
-      expect(await again()).toMatchObject({ charged: "unknown", reused: true, error });
-    }
+  it.each([
+    ["before it was sent", []],
+    ["while it waited after a 429", [started, LINES.waiting]],
+  ])("closes it as not sent if its process ended %s", async (_when, lines) => {
+    const { resume, onDisk, server } = await leftBehind({ lines, isSent: false });
+    expect(await resume()).toMatchObject({ state: "not_sent", charged: "no", error: { type: "network" } });
+    expect(server.requests).toEqual([]);
+    expect(onDisk().folder).toBe("done");
   });
 
-  it.each<[string, TaskEvent[], boolean]>([
-    ["a living process has its task", [accepted], true],
-    ["a living process is submitting it", [], true],
-    ["it was never sent", [not_sent], false],
-    ["it was refused", [refused], false],
-    ["its task has failed", [accepted, failed], false],
-  ])("is submitted without a warning where %s", async (_what, events, alive) => {
-    const { again, warnings, server } = await leftAt(events, alive);
-    expect([await again(), warnings, server.requests]).toEqual([null, [], []]);
-  });
-
-  it("continues a task of a week ago; an older one is named in a warning, and the request submitted", async () => {
-    const { again, clock, warnings } = await leftAt([accepted]);
-    clock.advance(7 * DAY_MS + 1000);
-    expect(await again()).toBeNull();
-    expect(warnings).toEqual([expect.stringContaining("task-1")]);
-    const recent = await leftAt([accepted]);
-    recent.clock.advance(7 * DAY_MS - 60_000);
-    expect(await recent.again()).toMatchObject({ taskId: "task-1", state: "saved" });
-  });
-
-  it("is another request with another prompt, key or base URL", async () => {
-    const { again, service, destination } = await leftAt([accepted]);
-    const others = [
-      again({ ...REQUEST, prompt: "a hare" }),
-      again(REQUEST, destination, { ...service, keyId: "0" }),
-      again(REQUEST, destination, { ...service, baseUrl: "https://other.example/api" }),
-    ];
-    expect(await Promise.all(others)).toEqual([null, null, null]);
+  it.each([
+    ["not sent", not_sent, "network"],
+    ["refused", refused, "auth_required"],
+  ])("and that it was %s puts its file away, says why, and submits nothing", async (what, line, type) => {
+    const { resume, onDisk, server } = await leftBehind({ lines: [line], isSent: what === "refused" });
+    expect(await resume()).toMatchObject({
+      state: expect.stringMatching(/^(?:not_sent|refused)$/),
+      charged: "no",
+      error: { type },
+    });
+    expect(server.requests).toEqual([]);
+    expect(onDisk().folder).toBe("done");
   });
 });
 
-describe("a request at the user's own generator that is submitted again", () => {
-  const elsewhere = identity(2, "another");
-
-  it.each([0, 8])("is not sent where a killed process had sent it %i days ago, for money", async (days) => {
-    const { deps, destination, leave, provider, clock } = await workWorld();
-    const id = await leave([{ ...EVENTS.started, by: identity(2) }]);
-    clock.advance(days * DAY_MS);
-    const spec = { destination, wait: { timeoutMs: null, schedule: null } };
-    const report = await continueEarlier({ prompt: "a fox", model: "flux" }, spec, deps, async () => {});
-    const message = expect.stringMatching(
-      `identical request \\(${id}\\) was sent before, and its reply was lost`,
-    );
-    expect(report).toMatchObject({ charged: "unknown", error: { type: "outcome_unknown", message } });
-    expect(provider.jobs).toEqual([]);
+describe("resuming a task that was accepted", () => {
+  it("polls it at once, saves its image where it was to go, and submits nothing", async () => {
+    const { resume, onDisk, server, output, clock } = await leftBehind({ lines: [accepted] });
+    expect(await resume()).toMatchObject({
+      state: "saved",
+      taskId: "task-1",
+      charged: "yes",
+      error: null,
+      files: [{ path: path.join(output, "a-fox.png"), sha256: sha256(png()) }],
+    });
+    expect(clock.waits).toEqual([0]);
+    expect(server.submits()).toEqual([]);
+    expect(onDisk()).toEqual({ folder: "done", types: words("intent accepted taken completed saved") });
   });
 
-  it.each<[string, TaskEvent[], string, boolean]>([
-    ["was sent from there", [{ ...EVENTS.started, by: elsewhere }], "unknown", true],
-    ["waits for its turn there", [{ ...EVENTS.waiting, by: elsewhere, until: UNTIL }], "no", true],
-    ["is free, and was sent from there", [{ ...EVENTS.started, by: elsewhere }], "no", false],
-  ])(
-    "is not sent while another machine may have its task, which %s",
-    async (_what, events, charged, isPaid) => {
-      const { deps, destination, leave, provider } = await workWorld({ work: { isPaid } });
-      const id = await leave(events);
-      const spec = { destination, wait: { timeoutMs: null, schedule: null } };
-      const report = await continueEarlier({ prompt: "a fox", model: "flux" }, spec, deps, async () => {});
-      const error = { type: "pending", charged, message: expect.stringContaining(id) };
-      expect(report).toMatchObject({ charged, reused: true, error });
-      expect(provider.jobs).toEqual([]);
+  it("takes the service's id as well as the ledger's", async () => {
+    const { resume } = await leftBehind({ lines: [accepted] });
+    expect(await resume("task-1")).toMatchObject({ state: "saved", error: null });
+  });
+
+  it("saves it somewhere else where that is asked for", async () => {
+    const folder = await temporaryFolder();
+    const { resume, output, destination, id } = await leftBehind({ lines: [accepted] });
+    await resume(id, { ...destination, folder } as Destination);
+    expect(await readdir(folder)).toEqual(["a-fox.png"]);
+    await expect(readdir(output)).rejects.toMatchObject({ code: "ENOENT" });
+  });
+
+  it.each<[string, object, Behaviour, "open" | "done", string[]]>([
+    [
+      "leaves it for another time where it is still running",
+      { state: "accepted", error: { type: "pending" } },
+      stillRunning,
+      "open",
+      ["intent", "accepted"],
+    ],
+    [
+      "ends it where it has failed",
+      { state: "failed", charged: "unknown", error: { type: "generation_failed" } },
+      taskIs({ status: "failed", errorCode: 3 }),
+      "done",
+      words("intent accepted taken failed"),
+    ],
+    [
+      "leaves it where the service refuses the key",
+      { state: "accepted", charged: "yes", error: { type: "auth_required" } },
+      replies(failure("login_required", 401)),
+      "open",
+      ["intent", "accepted"],
+    ],
+  ])("%s", async (_what, report, poll, folder, types) => {
+    const { resume, onDisk } = await leftBehind({ lines: [accepted], script: { poll } });
+    for (let time = 0; time < 2; time++) {
+      expect(await resume()).toMatchObject(report);
+      expect(onDisk()).toEqual({ folder, types });
+    }
+  });
+
+  it("goes on on a fresh line after a torn one", async () => {
+    const { resume, onDisk } = await leftBehind({ lines: [accepted], torn: '{"type":"completed","at":"20' });
+    expect(await resume()).toMatchObject({ state: "saved", error: null });
+    expect(onDisk()).toEqual({
+      folder: "done",
+      types: words("intent accepted completed taken completed saved"),
+    });
+  });
+
+  it("saves in its folder what was to go to standard output, which has no reader any more", async () => {
+    const { resume, output, written } = await leftBehind({
+      lines: [accepted],
+      destination: { kind: "stdout" },
+    });
+    expect(await resume()).toMatchObject({ files: [{ path: path.join(output, "a-fox.png") }] });
+    expect(written).toEqual([]);
+  });
+
+  it("returns a saved one whose process is still alive: an agent's session, or a program of its own", async () => {
+    const folder = await temporaryFolder();
+    const file = path.join(folder, "a-fox.png");
+    await writeFile(file, png());
+    const lines: Line[] = [accepted, completed, { type: "saved", at: AT, files: [savedAt(file)] }];
+    const { resume, server } = await leftBehind({ lines, alive: true });
+    const files = [{ path: file }];
+    expect(await resume()).toMatchObject({ state: "saved", charged: "yes", files, error: null });
+    expect(server.requests).toEqual([]);
+  });
+
+  it("leaves it alone while its process is alive", async () => {
+    const { resume, server } = await leftBehind({ lines: [accepted], alive: true });
+    expect(await resume()).toMatchObject({ error: { type: "pending", charged: "yes" } });
+    expect(server.requests).toEqual([]);
+  });
+
+  it("is done by one of two that try at once, and the image is saved once", async () => {
+    const { resume, output } = await leftBehind({ lines: [accepted] });
+    const reports = await Promise.all([resume(), resume()]);
+    const errors = reports.map(({ error }) => error?.type ?? null).sort();
+    expect([[null, "pending"].sort(), [null, null]]).toContainEqual(errors);
+    expect(await readdir(output)).toEqual(["a-fox.png"]);
+  });
+});
+
+describe("resuming a task that was completed", () => {
+  it("asks for a fresh URL rather than use the old one", async () => {
+    const { resume, server } = await leftBehind({ lines: [accepted, completed] });
+    expect(await resume()).toMatchObject({ error: null, state: "saved" });
+    expect(server.requests.map(({ target }) => target.split("?")[0])).toEqual([
+      "/api/generate-image",
+      "/files/1.png",
+    ]);
+  });
+
+  it("recognises the file that was published just before the crash", async () => {
+    const { resume, output } = await leftBehind({ lines: [accepted, completed] });
+    await mkdir(output, { recursive: true });
+    await writeFile(path.join(output, "a-fox.png"), png());
+    expect(await resume()).toMatchObject({ files: [{ path: path.join(output, "a-fox.png") }] });
+    expect(await readdir(output)).toEqual(["a-fox.png"]);
+  });
+
+  it.each([
+    ["is unknown all of a sudden", failure("image_generation.error.unknown_error")],
+    ["is running again", success({ status: "processing" })],
+  ])("leaves it to be resumed where it %s", async (_what, answer) => {
+    const { resume, onDisk } = await leftBehind({
+      lines: [accepted, completed],
+      script: { poll: replies(answer) },
+    });
+    expect(await resume()).toMatchObject({
+      charged: "yes",
+      state: "completed",
+      error: { type: "save_failed" },
+    });
+    expect(onDisk().folder).toBe("open");
+  });
+});
+
+describe("resuming a task that was finished", () => {
+  it("puts a failed one's file away, and polls it: it may have been completed since", async () => {
+    const { resume, onDisk, server } = await leftBehind({
+      lines: [accepted, failed],
+      script: { poll: taskIs({ status: "failed", errorCode: 3 }) },
+    });
+    expect(await resume()).toMatchObject({ state: "failed", error: { type: "generation_failed" } });
+    expect(onDisk().folder).toBe("done");
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it("saves one that had failed and was completed since, once, and notes it", async () => {
+    const poll = inTurn(taskIs({ status: "failed", errorCode: 3 }), completedAt("/1.png"));
+    const { resume, onDisk, output, deps, id } = await leftBehind({
+      lines: [accepted, failed],
+      script: { poll },
+    });
+    await resume();
+    expect(await deps.ledger.read(id)).toMatchObject({ task: { state: "failed" } });
+    const reports = await Promise.all([resume("task-1"), resume("task-1")]);
+    // The one that comes second finds it taken, or saved.
+    const errors = reports.map(({ error }) => error?.type ?? null);
+    expect(errors).toContain(null);
+    for (const type of errors) expect([null, "pending"]).toContain(type);
+    expect(await readdir(output)).toEqual(["a-fox.png"]);
+    const { folder, types } = onDisk();
+    expect(folder).toBe("done");
+    expect([...new Set(types)]).toEqual(words("intent accepted failed taken completed saved"));
+    expect(await deps.ledger.read(id)).toMatchObject({ task: { state: "saved" } });
+    expect(await deps.ledger.findByFile(sha256(png()))).toMatchObject({ id });
+  });
+
+  it("leaves a failed one to the process that is about to put it away", async () => {
+    const { resume, server } = await leftBehind({ lines: [accepted, failed], alive: true });
+    expect(await resume()).toMatchObject({ error: { type: "pending" } });
+    expect(server.requests).toEqual([]);
+  });
+
+  it("changes nothing where its file is still there, however often", async () => {
+    const { resume, output, server, id } = await leftBehind({ lines: [accepted] });
+    await resume();
+    const asked = server.requests.length;
+    expect(await resume(id)).toMatchObject({
+      state: "saved",
+      error: null,
+      files: [{ bytes: png().length }],
+    });
+    expect(await resume("task-1")).toMatchObject({ state: "saved", error: null });
+    expect(server.requests).toHaveLength(asked);
+    expect(await readdir(output)).toEqual(["a-fox.png"]);
+  });
+
+  it("fetches its image again where its file is gone", async () => {
+    const { resume, output, server } = await leftBehind({ lines: [accepted] });
+    await resume();
+    await unlink(path.join(output, "a-fox.png"));
+    expect(await resume("task-1")).toMatchObject({ state: "saved", error: null });
+    expect(await readdir(output)).toEqual(["a-fox.png"]);
+    expect(server.submits()).toEqual([]);
+  });
+
+  it("finishes what only its file's move was missing of", async () => {
+    const file = path.join(await temporaryFolder(), "a-fox.png");
+    await writeFile(file, png());
+    const saved: Line = { type: "saved", at: AT, files: [savedAt(file)] };
+    const { resume, onDisk, server } = await leftBehind({ lines: [accepted, completed, saved] });
+    expect(await resume()).toMatchObject({ state: "saved", error: null, files: [{ path: file }] });
+    expect(onDisk().folder).toBe("done");
+    expect(server.requests).toEqual([]);
+  });
+});
+
+it("resuming a task of another account is refused with what is needed, and it can be resumed with the right one", async () => {
+  const { resume, onDisk, id, deps, clock, server, fallback } = await leftBehind({ lines: [accepted] });
+  const elsewhere = testIdentity("https://other.example/api");
+  const refusing: UseCaseDeps = {
+    ...ofOneAccount(deps),
+    async depsFor({ service }, taskId) {
+      requireSameAccount(service, elsewhere, taskId);
+      return deps;
     },
-  );
+  };
+  const report = await resumeById(id, null, fallback, refusing);
+  const error = { type: "usage", charged: "yes", hint: expect.stringContaining(server.baseUrl) };
+  expect(report).toMatchObject({ taskId: "task-1", error });
+  expect([server.requests, clock.waits]).toEqual([[], []]);
+  expect(onDisk()).toEqual({ folder: "open", types: ["intent", "accepted"] });
+  expect(await resume()).toMatchObject({ state: "saved", error: null });
+});
+
+describe("resuming a task that the ledger does not hold", () => {
+  it("polls it at the service, and saves it", async () => {
+    const { resume, fallback, server } = await leftBehind({});
+    const report = await resume("elsewhere-42");
+    expect(report).toMatchObject({ ledgerId: null, taskId: "elsewhere-42", state: "saved", error: null });
+    expect(await readdir((fallback as { folder: string }).folder)).toEqual(["image.png"]);
+    expect(server.requests[0]?.target).toBe("/api/generate-image?taskId=elsewhere-42");
+    expect(server.submits()).toEqual([]);
+  });
+
+  it("says so at once where the service does not know it either", async () => {
+    const { resume, clock } = await leftBehind({
+      script: {
+        poll: replies(failure("image_generation.error.unknown_error")),
+      },
+    });
+    expect(await resume("nobody-7")).toMatchObject({ taskId: "nobody-7", error: { type: "service_error" } });
+    expect(clock.waits).toEqual([0]);
+  });
+});
+
+describe("a request of unknown outcome", () => {
+  it("is dismissed once that is on the disk", async () => {
+    const { deps, id } = await leftBehind({ lines: [unknown] });
+    const record = await deps.ledger.find(id);
+    if (record === null) throw new Error("no task");
+    const dismissing = () => dismissTask(record, { why: "by the user", replacement: null }, deps.ledger);
+    const full = Object.assign(new Error("full"), { code: "ENOSPC" });
+    const recording = vi.spyOn(TaskFile.prototype, "record").mockRejectedValue(full);
+    // What is not on the disk is not done: the next resume finds it again.
+    await expect(dismissing()).rejects.toMatchObject({ type: "save_failed" });
+    expect(await deps.ledger.unfinished()).toMatchObject([{ task: { state: "unknown" } }]);
+    recording.mockRestore();
+    expect(await dismissing()).toMatchObject({ state: "dismissed", charged: "unknown" });
+    expect(await deps.ledger.unfinished()).toEqual([]);
+  });
+
+  it("is not dismissed once its outcome is known, even where the disk does not release it cleanly", async () => {
+    const { deps, id } = await leftBehind({ lines: [accepted] });
+    const record = await deps.ledger.find(id);
+    if (record === null) throw new Error("no task");
+    refuseReleases(deps.ledger);
+    const readBefore = recordOf([{ ...unknown, attempt: "1.0" }]);
+    const dismissing = dismissTask(
+      { ...readBefore, id: record.id },
+      { why: "by the user", replacement: null },
+      deps.ledger,
+    );
+    await expect(dismissing).rejects.toMatchObject({ type: "usage" });
+  });
+});
+
+/** A task whose image a provider has sent, and that was saved. */
+async function savedTask() {
+  const world = await workWorld({ work: { isPaid: false } });
+  const [file] = (await world.generate()).files;
+  const record = await world.deps.ledger.find("task_1");
+  if (!file?.path || record === null) throw new Error("not saved");
+  const { path: image } = file;
+  const resume = (to: string | null = null) => {
+    const destination = to === null ? null : ({ kind: "file", path: to, overwrite: false } as const);
+    const wait = { timeoutMs: null, schedule: null };
+    return continueNamed(record, { wait, destination, sends: true }, ofOneAccount(world.deps));
+  };
+  return { ...world, image, resume };
+}
+
+describe("an image that a provider had sent itself, and that is wanted again", () => {
+  it("is copied from its file to another place, and costs what it did", async () => {
+    const { resume, output, provider } = await savedTask();
+    const copy = path.join(output, "copy.png");
+    expect(await resume(copy)).toMatchObject({ error: null, charged: "no", files: [{ path: copy }] });
+    expect(await readFile(copy)).toEqual(png());
+    expect(provider.jobs).toHaveLength(1);
+  });
+
+  it("is lost where its file is gone: nothing is asked, and no new charge is spoken of", async () => {
+    const { resume, image, provider } = await savedTask();
+    await rm(image);
+    const { error } = await resume();
+    expect(error).toMatchObject({ type: "save_failed", charged: "no" });
+    expect(error?.message).toMatch(
+      /no longer where it was saved, and could not be saved again\. Its provider/,
+    );
+    expect(error?.hint).not.toContain("charge");
+    expect(provider.jobs).toHaveLength(1);
+  });
 });

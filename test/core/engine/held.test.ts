@@ -1,57 +1,231 @@
-import { randomBytes } from "node:crypto";
-import { open, readFile } from "node:fs/promises";
-import path from "node:path";
-import { describe, expect, it } from "vitest";
+import { readFile, rm } from "node:fs/promises";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { HeldTask } from "../../../src/core/engine/held.ts";
-import { systemClock } from "../../../src/lib/clock.ts";
-import { isJsonObject, jsonOrNull } from "../../../src/lib/json.ts";
-import { Ledger } from "../../../src/store/ledger.ts";
-import { begunTask } from "../../support/ledger-world.ts";
-import { AT, LINES } from "../../support/records.ts";
-import { someProcesses } from "../../support/some-processes.ts";
-import { temporaryFolder } from "../../support/temporary-folder.ts";
-import { tinyDisk } from "../../support/tiny-disk.ts";
+import { TaskFile } from "../../../src/store/task-file.ts";
+import type { Line } from "../../../src/task/line.ts";
+import { ledgerWorld } from "../../support/ledger-world.ts";
+import { INTENT, LINES, linesOf, WORK } from "../../support/records.ts";
 
-const { waiting, not_sent, accepted } = LINES;
+const { accepted, completed, saved, not_sent, waiting, unknown } = LINES;
+const FULL = Object.assign(new Error("full"), { code: "ENOSPC" });
+const AFTER_MS = 61_000;
 
-async function heldIn(folder: string) {
-  const ledger = new Ledger(folder, systemClock, someProcesses(1).as(1));
-  const owned = await begunTask(ledger);
-  const types = async () => {
-    const lines = (await readFile(owned.file.path, "utf8")).split("\n").slice(1).map(jsonOrNull);
-    // A write that failed may have left the beginning of a line.
-    return lines.filter(isJsonObject).map(({ type }) => type);
+/** A task that process 1 holds, and process 2 that may take it over once that is stopped for a minute. */
+async function heldTask(work = {}) {
+  const world = await ledgerWorld(2);
+  const owned = await world.ledger.begin({ ...INTENT, work: { ...WORK, ...work } });
+  onTestFinished(() => owned.file.closeIfPossible());
+  const warnings: string[] = [];
+  const held = new HeldTask(world.ledger, owned, (message) => void warnings.push(message));
+  const text = () => readFile(owned.file.path, "utf8");
+  const types = async () => [...(await text()).matchAll(/^\{"type":"(\w+)"/gm)].map(([, type]) => type);
+  /** Process 2 takes the task, whose holder is stopped. */
+  const takeOver = async () => {
+    world.clock.advance(AFTER_MS);
+    const other = world.as(2);
+    const taken = await other.take(held.task);
+    if (typeof taken === "string") throw new Error(taken);
+    onTestFinished(() => taken.file.closeIfPossible());
+    return { other, taken };
   };
-  return { held: new HeldTask(ledger, owned, () => {}), types };
+  return { ...world, owned, held, warnings, text, types, takeOver };
 }
 
-/** Takes all the room that is left. */
-async function fill(folder: string): Promise<void> {
-  const handle = await open(path.join(folder, "filler"), "a");
-  const block = randomBytes(4096);
-  try {
-    for (;;) await handle.write(block);
-  } catch {
-    await handle.close();
-  }
-}
-
-describe("a task that is held", () => {
-  it("has every line once, and whole, if two of its requests have one at the same time", async () => {
-    const { held, types } = await heldIn(await temporaryFolder());
-    await Promise.all([held.record(accepted), held.record(not_sent), held.record(waiting)]);
-    expect(await types()).toEqual(["accepted", "not_sent", "waiting"]);
+describe("a task that this process holds", () => {
+  it("has each line on disk, and knows its state", async () => {
+    const { held, types } = await heldTask();
+    expect(await held.start(0)).toBe("1.0");
+    expect(await held.record(accepted)).toBe(true);
+    await held.record(completed);
+    expect(await types()).toEqual(["intent", "started", "accepted", "completed"]);
+    expect([held.task.state, held.charged]).toEqual(["completed", "yes"]);
+    await held.leave();
   });
 
-  it("does not end on a full disk without the answer to an attempt before", async ({ skip }) => {
-    const folder = tinyDisk(256) ?? skip("needs permission to mount");
-    const { held, types } = await heldIn(folder);
-    const attempt = await held.start(0);
-    expect(attempt).toBeTypeOf("string");
-    await fill(folder);
-    const answer = { ...waiting, at: AT, attempt: String(attempt), why: "x".repeat(4096) };
-    expect(await held.record(answer)).toBe(false);
-    expect(await held.record(not_sent)).toBe(true);
-    expect(await types()).toEqual(["started", "waiting", "not_sent"]);
+  it("is filed under the finished ones at its end", async () => {
+    const { held, ledger, warnings } = await heldTask();
+    for (const line of [accepted, completed, saved]) await held.record(line);
+    await held.leave();
+    expect(await ledger.unfinished()).toEqual([]);
+    expect(warnings).toEqual([]);
+  });
+
+  it("is free for the next process when it is left unfinished", async () => {
+    const { held, as } = await heldTask();
+    await held.record(accepted);
+    await held.leave();
+    expect(await as(2).take(held.task)).toMatchObject({ part: 2, task: { state: "accepted" } });
+  });
+
+  it("whose file cannot be written is reported once, with the job's id, and the work continues", async () => {
+    const { held, owned, warnings } = await heldTask();
+    owned.file.close();
+    expect(await held.record(accepted)).toBe(false);
+    await held.record(completed);
+    expect(warnings).toEqual([expect.stringMatching(/job id, .*imggen resume <id>: task-1/)]);
+    expect(held.task.state).toBe("completed");
+    expect(held.unwritten).toMatchObject({
+      type: "save_failed",
+      charged: "yes",
+      hint: expect.stringContaining("task-1"),
+    });
+  });
+
+  it("has with a later line what the disk refused for a while", async () => {
+    const { held, ledger, warnings, types } = await heldTask();
+    const recording = vi.spyOn(TaskFile.prototype, "record").mockRejectedValue(FULL);
+    await held.record(accepted);
+    recording.mockRestore();
+    await held.record(completed);
+    expect(warnings).toHaveLength(1);
+    expect(held.unwritten).toBeNull();
+    expect(await types()).toEqual(["intent", "accepted", "completed"]);
+    await held.record(saved);
+    await held.leave();
+    expect(await ledger.unfinished()).toEqual([]);
+  });
+
+  it("has every line once, if two of its requests have one at the same time", async () => {
+    const { held, types } = await heldTask();
+    await Promise.all([held.record(waiting), held.record(accepted), held.record(not_sent)]);
+    expect((await types()).toSorted()).toEqual(["accepted", "intent", "not_sent", "waiting"]);
+  });
+
+  it("has on a full disk what matters most, though the line before it had no room", async () => {
+    const { held, text } = await heldTask();
+    const { record } = TaskFile.prototype;
+    // The reserve is released for all others.
+    const recording = vi.spyOn(TaskFile.prototype, "record").mockImplementation(function (
+      this: TaskFile,
+      line: Line,
+    ) {
+      return line.type === "waiting" ? Promise.reject(FULL) : record.call(this, line);
+    });
+    onTestFinished(() => recording.mockRestore());
+    await held.record(waiting);
+    await held.record(not_sent);
+    expect(await text()).toMatch(new RegExp(`^.*\n${linesOf(not_sent)}$`));
+  });
+
+  it("stays among the unfinished if its end could not be written", async () => {
+    const { held, ledger, owned } = await heldTask();
+    await held.record(accepted);
+    owned.file.close();
+    await held.record(saved);
+    await held.leave();
+    expect(await ledger.unfinished()).toMatchObject([{ task: { state: "accepted" } }]);
+  });
+});
+
+describe("an attempt to submit a request", () => {
+  it("has a name of its own, and is on disk before it is made", async () => {
+    const { held, types } = await heldTask({ requests: 2 });
+    expect(await held.start(0)).toBe("1.0");
+    await held.record(waiting);
+    expect(await held.start(0)).toBe("1.1");
+    expect(await held.start(1)).toBe("1.2");
+    expect(await types()).toEqual(["intent", "started", "waiting", "started", "started"]);
+  });
+
+  it("has a name that no earlier process has used", async () => {
+    const { held, takeOver } = await heldTask();
+    await held.start(0);
+    const { other, taken } = await takeOver();
+    const next = new HeldTask(other, taken, () => {});
+    await next.record({ ...waiting, attempt: "1.0" });
+    expect(await next.start(0)).toBe("2.1");
+  });
+
+  it("is not to be made if the disk refuses its line, whether or not that is there", async () => {
+    const { held, types } = await heldTask();
+    const recording = vi.spyOn(TaskFile.prototype, "record").mockRejectedValueOnce(FULL);
+    expect(await held.start(0)).toMatchObject({ type: "save_failed", charged: "no" });
+    recording.mockRestore();
+    expect(held.task.state).toBe("waiting");
+    await held.record(not_sent);
+    expect(await types()).toEqual(["intent", "not_sent", "waiting"]);
+  });
+
+  it("is not to be made while the disk refuses an earlier line", async () => {
+    const { held, types, warnings } = await heldTask();
+    const recording = vi.spyOn(TaskFile.prototype, "record").mockRejectedValue(FULL);
+    await held.start(0);
+    await held.record(waiting);
+    expect(warnings).toEqual([expect.stringContaining("not sent")]);
+    expect(await held.start(0)).toMatchObject({ type: "save_failed", charged: "no" });
+    recording.mockRestore();
+    expect(await types()).toEqual(["intent"]);
+  });
+
+  it("is not to be made once another process has the task, which is named", async () => {
+    const { held, takeOver, types } = await heldTask();
+    await takeOver();
+    expect(await held.start(0)).toMatchObject({
+      name: "TakenOverError",
+      type: "pending",
+      charged: "no",
+      message: expect.stringContaining("(pid 2) has taken over task task_of_ours"),
+    });
+    expect(await types()).toEqual(["intent"]);
+  });
+
+  it("is not to be made once another process has ended the task", async () => {
+    const { held, owned } = await heldTask();
+    await rm(owned.file.path);
+    expect(await held.start(0)).toMatchObject({ name: "TakenOverError", charged: "no" });
+  });
+
+  it("is not to be made if another process takes the task at the very moment of its line, and counts as not sent", async () => {
+    const { held, takeOver, types } = await heldTask();
+    const { record } = TaskFile.prototype;
+    const taking: unknown[] = [];
+    const recording = vi.spyOn(TaskFile.prototype, "record").mockImplementation(async function (
+      this: TaskFile,
+      line,
+    ) {
+      if (line.type === "started" && taking.length === 0) taking.push(await takeOver());
+      await record.call(this, line);
+    });
+    onTestFinished(() => recording.mockRestore());
+    expect(await held.start(0)).toMatchObject({ name: "TakenOverError", charged: "no" });
+    expect(await types()).toEqual(["intent", "started", "waiting"]);
+  });
+});
+
+describe("a process that has lost a task", () => {
+  it("neither ends nor releases it, and closes its file alone", async () => {
+    const { held, ledger, types, takeOver } = await heldTask();
+    const { other, taken } = await takeOver();
+    expect(held.isLost).toBe(true);
+    await held.leave();
+    expect(await types()).toEqual(["intent"]);
+    expect(await ledger.unfinished()).toHaveLength(1);
+    expect(other.isLast(taken)).toBe(true);
+  });
+
+  it("still records what the provider answers to its own request, and nothing of it undoes the other's attempt", async () => {
+    const { held, ledger, takeOver } = await heldTask();
+    await held.start(0);
+    const { other, taken } = await takeOver();
+    const next = new HeldTask(other, taken, () => {});
+    await next.start(0);
+    await held.record({ ...waiting, attempt: "1.0" });
+    expect(await ledger.read(held.task.id)).toMatchObject({ task: { state: "started" } });
+    await held.record({ ...accepted, attempt: "1.0" });
+    expect(await ledger.read(held.task.id)).toMatchObject({ task: { state: "accepted" } });
+  });
+
+  it("opens a task again that was ended meanwhile, if its request turns out to be accepted", async () => {
+    const { held, ledger, takeOver } = await heldTask();
+    await held.start(0);
+    const { other, taken } = await takeOver();
+    const next = new HeldTask(other, taken, () => {});
+    await next.record({ ...unknown, attempt: "1.0" });
+    await next.record(LINES.dismissed);
+    await next.leave();
+    expect(await ledger.unfinished()).toEqual([]);
+    await held.record({ ...accepted, attempt: "1.0" });
+    await held.leave();
+    expect(await ledger.unfinished()).toMatchObject([{ task: { state: "accepted" } }]);
   });
 });

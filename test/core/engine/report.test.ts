@@ -1,20 +1,22 @@
 import { describe, expect, it } from "vitest";
 import { reportOf, reportOfId, reportStatus } from "../../../src/core/engine/report.ts";
-import { isResumable, type TaskEvent, type TaskState } from "../../../src/task/task.ts";
-import { EVENTS, recordOf } from "../../support/records.ts";
+import type { Line } from "../../../src/task/line.ts";
+import { isResumable } from "../../../src/task/task.ts";
+import { LINES, recordOf } from "../../support/records.ts";
 
-const { rate_limited, submitting, not_sent, refused, unknown, accepted, completed, failed, saved } = EVENTS;
+const { started, waiting, not_sent, refused, unknown, accepted, completed, failed, saved } = LINES;
 
-function reportAfter(...events: TaskEvent[]) {
-  return reportOf(recordOf(events));
+function reportAfter(...lines: Line[]) {
+  return reportOf(recordOf(lines));
 }
 
 describe("a report on a task of the ledger", () => {
   it.each([
-    [[], "unknown", "unknown", false, "outcome_unknown"],
-    [[unknown], "unknown", "unknown", false, "outcome_unknown"],
-    [[rate_limited], "unknown", "unknown", false, "pending"],
-    [[rate_limited, submitting], "unknown", "unknown", false, "outcome_unknown"],
+    [[], "running", "no", true, undefined],
+    [[started], "running", "unknown", true, undefined],
+    [[started, unknown], "unknown", "unknown", false, "outcome_unknown"],
+    [[started, waiting], "running", "no", true, undefined],
+    [[started, waiting, { ...started, attempt: "1.1" }], "running", "unknown", true, undefined],
     [[not_sent], "refused", "no", false, "network"],
     [[refused], "refused", "no", false, "auth_required"],
     [[accepted], "running", "yes", true, undefined],
@@ -28,8 +30,8 @@ describe("a report on a task of the ledger", () => {
       "generation_failed",
     ],
     [[accepted, completed, saved], "completed", "yes", false, undefined],
-  ])("after %j is %s, charged %s, resumable %s", (events, status, charged, resumable, error) => {
-    const report = reportAfter(...events);
+  ])("after %j is %s, charged %s, resumable %s", (lines, status, charged, resumable, error) => {
+    const report = reportAfter(...lines);
     expect(report).toMatchObject({ ledgerId: "x", charged, credits: 2 });
     expect([reportStatus(report), isResumable(report.state)]).toEqual([status, resumable]);
     expect(report.error?.type).toBe(error);
@@ -37,9 +39,7 @@ describe("a report on a task of the ledger", () => {
   });
 
   it("that will not be submitted again after a 429 says that it cost nothing", () => {
-    const until = EVENTS.rate_limited.until;
-    const state: TaskState = { name: "rate_limited", why: "busy", until, isOwnerGone: true };
-    const report = reportOf({ ...recordOf([]), state });
+    const report = reportAfter(started, waiting, { ...not_sent, why: "busy" });
     expect(report).toMatchObject({ state: "not_sent", charged: "no", error: { type: "network" } });
   });
 

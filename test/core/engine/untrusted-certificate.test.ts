@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from "vitest";
 import { download } from "../../../src/api/download.ts";
+import { submitNew } from "../../../src/core/engine/begin.ts";
 import { fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
 import { waitForTask } from "../../../src/core/polling/wait.ts";
-import { submitNew } from "../../../src/core/engine/submit-and-finish.ts";
 import { batchWorld } from "../../support/batch-world.ts";
 import { type Certificate, selfSigned } from "../../support/certificate.ts";
 import { PICTURE } from "../../support/images.ts";

@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { onTestFinished } from "vitest";
-import { ofOneAccount } from "../../../src/core/engine/deps.ts";
-import { dismissTask } from "../../../src/core/engine/dismiss.ts";
 import { intentOf, submitNew } from "../../../src/core/engine/begin.ts";
 import { continueNamed } from "../../../src/core/engine/continue.ts";
+import { ofOneAccount } from "../../../src/core/engine/deps.ts";
+import { dismissTask } from "../../../src/core/engine/dismiss.ts";
 import type { Destination, Work } from "../../../src/task/intent.ts";
 import type { Line } from "../../../src/task/line.ts";
 import { hurriedClock } from "../../support/fake-clock.ts";
@@ -34,13 +34,14 @@ export async function workWorld({ answer, work = {}, images = 1, timeoutMs = nul
   const checked = { request, credits: null, warnings: [] };
   const { destination } = world;
   const wait = { timeoutMs, schedule: null };
-  const generate = () => submitNew({ checked, destination, wait }, world.deps);
+  const spec = { checked, destination, wait };
+  const generate = () => submitNew(spec, world.deps);
   /** A task of the same request that process 2 has begun. */
   const leave = async (lines: readonly Line[] = [], isAlive = false) => {
     const { stateFolder, output } = world;
     const options = { provider, work, clock, processes: processes.as(2), stateFolder, output };
     const { deps } = await taskWorld(NOWHERE, options);
-    const owned = await deps.ledger.begin(intentOf({ checked, destination, wait }, deps));
+    const owned = await deps.ledger.begin(intentOf(spec, deps));
     onTestFinished(() => owned.file.close());
     for (const line of lines) await owned.file.record(line);
     if (!isAlive) processes.die(2);
@@ -61,7 +62,7 @@ export async function workWorld({ answer, work = {}, images = 1, timeoutMs = nul
     const { deps, record } = await next(id);
     return dismissTask(record, { why: "by the user", replacement: null }, deps.ledger);
   };
-  return { ...world, provider, processes, generate, leave, resume, dismiss };
+  return { ...world, provider, processes, spec, generate, leave, resume, dismiss };
 }
 
 async function recordOf(id: string, { deps }: Pick<TaskWorld, "deps">) {
@@ -70,16 +71,20 @@ async function recordOf(id: string, { deps }: Pick<TaskWorld, "deps">) {
   return record;
 }
 
-/** Where the file of the only task lies, and the types of its lines. */
+/** Where the files of the only task lie, and the types of its lines: of all parts, in their order. */
 export function linesIn({ stateFolder }: Pick<TaskWorld, "stateFolder">) {
   const tasks = path.join(stateFolder, "tasks");
-  const [file = "", ...more] = readdirSync(tasks, { recursive: true, encoding: "utf8" }).filter((name) =>
-    name.endsWith(".jsonl"),
-  );
-  if (more.length > 0) throw new Error("several tasks");
-  const lines = readFileSync(path.join(tasks, file), "utf8").trimEnd().split("\n");
-  return { folder: file.split("/")[0], types: lines.map((line) => /"type":"(\w+)"/.exec(line)?.[1] ?? "") };
+  const files = readdirSync(tasks, { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".jsonl"))
+    .sort((one, other) => partOf(one) - partOf(other));
+  if (new Set(files.map((file) => path.basename(file).split(".")[0])).size > 1)
+    throw new Error("several tasks");
+  const lines = files.flatMap((file) => readFileSync(path.join(tasks, file), "utf8").trimEnd().split("\n"));
+  const types = lines.map((line) => /"type":"(\w+)"/.exec(line)?.[1] ?? "");
+  return { folder: files[0]?.split("/")[0], types };
 }
+
+const partOf = (file: string) => Number(/-[0-9a-f]{8}\.(\d{1,4})\.jsonl$/.exec(file)?.[1] ?? 1);
 
 /** Leaves what a process that has ended had received for a request. */
 export async function leaveImage(

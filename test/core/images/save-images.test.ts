@@ -6,6 +6,7 @@ import { atUrls } from "../../../src/core/images/image-source.ts";
 import { draftName } from "../../../src/core/images/prepare-destination.ts";
 import { MOST_IMAGES, saveImages } from "../../../src/core/images/save-images.ts";
 import type { SaveResult, SaveSpec } from "../../../src/core/images/save-spec.ts";
+import { newLease } from "../../../src/lib/lease.ts";
 import { systemProcesses } from "../../../src/lib/processes.ts";
 import { keyMasker } from "../../../src/lib/redact.ts";
 import type { Destination } from "../../../src/task/intent.ts";
@@ -41,6 +42,7 @@ const SPEC = {
   recovering: false,
   heldTask: "20260131T120000000-0123abcd",
   mostImages: MOST_IMAGES,
+  savesFurther: true,
 };
 
 const newResult = (): SaveResult => ({ files: [], warnings: [], bad: [], rest: [] });
@@ -432,8 +434,9 @@ describe("a sidecar", () => {
 
 describe("under --overwrite, with another process on the same batch", () => {
   it("a name that the other is replacing just then is left to it: the image gets a number", async () => {
-    const reservation = `.imggen-${sha256(Buffer.from("a-fox.png")).slice(0, 16)}.claim-1`;
-    const existing = { "a-fox.png": "old", [reservation]: JSON.stringify(systemProcesses().self) };
+    const reservation = `.imggen-name-${sha256(Buffer.from("a-fox.png")).slice(0, 16)}..0123abcd`;
+    const lease = newLease(systemProcesses().self, 60_000, Date.now());
+    const existing = { "a-fox.png": "old", [reservation]: JSON.stringify(lease) };
     const { folder, saved } = await saving({ destination: { overwrite: true }, existing });
     expect(saved).toEqual(["a-fox-2.png"]);
     expect(await readFile(path.join(folder, "a-fox.png"), "utf8")).toBe("old");

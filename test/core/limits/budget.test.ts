@@ -1,21 +1,21 @@
 import path from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { TotalCost } from "../../../src/core/batch/plan.ts";
 import { BudgetExceededError } from "../../../src/core/errors.ts";
 import {
   checkBatchBudget,
   checkBudget,
   checkDailyLimit,
+  dayCap,
   likelyCredits,
-  overDailyLimit,
 } from "../../../src/core/limits/budget.ts";
+import { type Cap, type PricedRequest, takeFrom } from "../../../src/core/limits/caps.ts";
 import { MODELS } from "../../../src/models/matrix.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
 import { StateFolderError } from "../../../src/store/store-errors.ts";
 import type { Intent } from "../../../src/task/intent.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
-import { finishTask } from "../../support/finish-task.ts";
-import { EVENTS, INTENT } from "../../support/records.ts";
+import { INTENT } from "../../support/records.ts";
 import { someProcesses } from "../../support/some-processes.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";
 
@@ -158,12 +158,17 @@ async function newDay(dailyCredits: number | null) {
   const state = await temporaryFolder();
   const clock = fakeClock(new Date(2026, 0, 31, 10).getTime());
   const ledger = new Ledger(state, clock, someProcesses(1).as(1));
-  const buy = async (credits: number | null, intent: Partial<Intent> = {}) => {
-    const task = await ledger.begin({ ...INTENT, credits, ...intent });
-    onTestFinished(() => task.file.close());
-    return task;
+  const deps = { ledger, clock, dailyCredits };
+  const cap = dayCap(deps);
+  const priced = (credits: number | null, intent: Partial<Intent> = {}): PricedRequest => {
+    const task = { id: ledger.newId(), intent: { ...INTENT, credits, ...intent } };
+    return { task, request: 0, credits };
   };
-  return { deps: { ledger, clock, dailyCredits }, ledger, clock, buy, state };
+  /** Counts a request that is submitted without a limit. */
+  const buy = async (...what: Parameters<typeof priced>) => {
+    expect(await dayCap({ ...deps, dailyCredits: null }).take(priced(...what))).toBeNull();
+  };
+  return { deps, ledger, clock, cap, priced, buy, state };
 }
 
 describe("before a batch is begun", () => {
@@ -225,54 +230,89 @@ describe("before a batch is begun", () => {
   });
 });
 
-describe("a request whose intent is recorded and not yet sent", () => {
-  it("may be sent where all of the day, itself included, is within the limit", async () => {
-    const { deps, buy } = await newDay(4);
+describe("a request that is about to be submitted", () => {
+  it("may be sent if all of the day, itself included, is within the limit", async () => {
+    const { cap, priced, buy } = await newDay(4);
     await buy(2);
-    const { record } = await buy(2);
-    expect(await overDailyLimit(record, deps)).toBeNull();
+    expect(await cap.take(priced(2))).toBeNull();
   });
 
-  it("may not where it is one too many; what was spent without it is told", async () => {
-    const { deps, buy } = await newDay(4);
+  it("may not if it is one too many, and then does not count; what was spent without it is told", async () => {
+    const { cap, priced, buy } = await newDay(4);
     await buy(3);
-    const { record } = await buy(2);
-    expect(await overDailyLimit(record, deps)).toMatchObject({
+    expect(await cap.take(priced(2))).toMatchObject({
       type: "budget_exceeded",
       message: "3 credits were spent today, this costs 2 more, and dailyCredits is 4.",
     });
+    expect(await cap.take(priced(1))).toBeNull();
   });
 
-  it("is told of both, where two come to the limit at once: never too many stay", async () => {
-    const { deps, buy } = await newDay(2);
-    const both = await Promise.all([buy(2), buy(2)]);
-    const answers = await Promise.all(both.map(({ record }) => overDailyLimit(record, deps)));
-    expect(answers.map((answer) => answer?.type)).toEqual(["budget_exceeded", "budget_exceeded"]);
+  it("never passes the limit together with another that comes at once", async () => {
+    const { cap, priced } = await newDay(2);
+    const answers = await Promise.all([cap.take(priced(2)), cap.take(priced(2))]);
+    expect(answers.filter((answer) => answer === null).length).toBeLessThan(2);
   });
 
-  it("fits again when another that was one too many has withdrawn", async () => {
-    const { deps, buy, ledger } = await newDay(2);
-    const one = await buy(2);
-    const other = await buy(2);
-    // The ledger now knows the sum with the other task included, and has to read that task again.
-    expect(await overDailyLimit(other.record, deps)).toMatchObject({ type: "budget_exceeded" });
-    await other.file.record(EVENTS.not_sent);
-    await finishTask(ledger, other);
-    expect(await overDailyLimit(one.record, deps)).toBeNull();
+  it("fits again when another was not charged", async () => {
+    const { cap, priced } = await newDay(2);
+    const [one, other] = [priced(2), priced(2)];
+    expect(await cap.take(one)).toBeNull();
+    expect(await cap.take(other)).toMatchObject({ type: "budget_exceeded" });
+    await cap.giveBack(one);
+    expect(await cap.take(other)).toBeNull();
   });
 
-  it("may be sent where there is no limit, or where it costs nothing", async () => {
-    const { deps, buy } = await newDay(1);
-    const { record } = await buy(5);
-    expect(await overDailyLimit(record, { ...deps, dailyCredits: null })).toBeNull();
-    expect(await overDailyLimit({ ...record, intent: { ...record.intent, credits: 0 } }, deps)).toBeNull();
+  it("counts once, however often it is submitted, and as two if two of its task are", async () => {
+    const { cap, priced } = await newDay(4);
+    const one = priced(2);
+    for (let attempt = 0; attempt < 3; attempt++) expect(await cap.take(one)).toBeNull();
+    expect(await cap.take({ ...one, request: 1 })).toBeNull();
+    expect(await cap.take(priced(1))).toMatchObject({ type: "budget_exceeded" });
   });
 
-  it("may not be sent where the day cannot be summed: the limit could not be kept", async () => {
-    const { deps, state, buy } = await newDay(10);
-    const { record } = await buy(1);
+  it("counts for the day on which it is submitted, and is given back there", async () => {
+    const { cap, priced, clock } = await newDay(2);
+    const one = priced(2);
+    expect(await cap.take(one)).toBeNull();
+    clock.advance(24 * 3_600_000);
+    const other = priced(2);
+    expect(await cap.take(other)).toBeNull();
+    await cap.giveBack(one);
+    expect(await cap.take(priced(2))).toMatchObject({ type: "budget_exceeded" });
+  });
+
+  it("may be sent without a limit, and if it costs nothing", async () => {
+    const { deps, cap, priced, buy } = await newDay(1);
+    await buy(5);
+    expect(await dayCap({ ...deps, dailyCredits: null }).take(priced(5))).toBeNull();
+    expect(await takeFrom([cap], priced(0, { work: { ...INTENT.work, isPaid: false } }).task, 0)).toBeNull();
+  });
+
+  it("may not be sent if the day cannot be summed: the limit could not be kept", async () => {
+    const { deps, state, priced } = await newDay(10);
     // A name that is too long for the system is as unreadable as a folder can be, even for root.
     const ledger = new Ledger(path.join(state, "x".repeat(300)), deps.clock, someProcesses(1).as(1));
-    expect(await overDailyLimit(record, { ...deps, ledger })).toBeInstanceOf(StateFolderError);
+    expect(await dayCap({ ...deps, ledger }).take(priced(1))).toBeInstanceOf(StateFolderError);
+  });
+});
+
+describe("several caps", () => {
+  const capOf = (refusal: BudgetExceededError | null, steps: string[], name: string): Cap => ({
+    async take({ request, credits }) {
+      steps.push(`${name} take ${request}: ${credits}`);
+      return refusal;
+    },
+    async giveBack() {
+      steps.push(`${name} back`);
+    },
+  });
+
+  it("are asked in their order with the price of one request, and what one refuses is given back to those before it", async () => {
+    const steps: string[] = [];
+    const no = new BudgetExceededError("No.", {});
+    const caps = [capOf(null, steps, "one"), capOf(no, steps, "two"), capOf(null, steps, "three")];
+    const intent = { ...INTENT, credits: 6, work: { ...INTENT.work, requests: 3 } };
+    expect(await takeFrom(caps, { id: "x", intent }, 1)).toBe(no);
+    expect(steps).toEqual(["one take 1: 2", "two take 1: 2", "one back"]);
   });
 });

@@ -10,13 +10,13 @@ import { Ledger } from "../../../src/store/ledger.ts";
 import type { GenerationRequest } from "../../../src/task/request.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
 import { ledgerWorld, leftTask } from "../../support/ledger-world.ts";
-import { EVENTS, INTENT } from "../../support/records.ts";
+import { INTENT, LINES } from "../../support/records.ts";
 import { mean, pollTimes } from "../../support/simulated-tasks.ts";
 import { someProcesses } from "../../support/some-processes.ts";
 
 const FOX: GenerationRequest = { prompt: "a fox", model: "gamma-image-2" };
 const SEEN = { seenMs: 41_000, pendingMs: 40_000 };
-const { accepted, completed, saved } = EVENTS;
+const { accepted, completed, saved } = LINES;
 
 async function newLedger() {
   const { ledger, clock, state } = await ledgerWorld();

@@ -3,26 +3,25 @@ import { AuthRequiredError, ServiceError } from "../../../src/api/api-errors.ts"
 import { ofOneAccount } from "../../../src/core/engine/deps.ts";
 import { cancel } from "../../../src/core/use-cases/cancel.ts";
 import type { PollReply } from "../../../src/providers/provider.ts";
-import type { TaskEvent } from "../../../src/task/task.ts";
 import type { Work } from "../../../src/task/intent.ts";
+import type { Line } from "../../../src/task/line.ts";
 import { png } from "../../support/images.ts";
-import { EVENTS, INTENT } from "../../support/records.ts";
-import { identity } from "../../support/some-processes.ts";
-import { keptIn, leaveImage, linesIn, type WorkOptions, workWorld } from "../task/work-world.ts";
+import { INTENT, LINES } from "../../support/records.ts";
+import { words } from "../../support/words.ts";
+import { keptIn, leaveImage, linesIn, type WorkOptions, workWorld } from "../engine/work-world.ts";
 
-const { accepted, completed, unknown } = EVENTS;
+const { started, accepted, completed, unknown } = LINES;
 const WAIT = { timeoutMs: null, schedule: null };
-const started = { ...EVENTS.started, by: identity(2) };
 const FREE: Partial<Work> = { isPaid: false };
-const at = <Event extends TaskEvent>(request: number, event: Event) => ({ ...event, request });
+const at = <Each extends Line>(request: number, line: Each) => ({ ...line, request });
 
 /** A task that process 2 has begun, and left in the state that these lines lead to. */
 async function leftTask(
-  events: readonly TaskEvent[],
+  lines: readonly Line[],
   { isAlive = false, ...options }: WorkOptions & { isAlive?: boolean } = {},
 ) {
   const world = await workWorld(options);
-  const id = await world.leave(events, isAlive);
+  const id = await world.leave(lines, isAlive);
   const run = async (wait = false) => {
     const [report] = await cancel({ ids: [id], wait: wait ? WAIT : null }, ofOneAccount(world.deps));
     if (report === undefined) throw new Error("no report");
@@ -59,7 +58,7 @@ describe("to cancel a task that waits", () => {
   it("ends it at no charge, and nothing is sent", async () => {
     const world = await leftTask([]);
     expect(await world.run()).toMatchObject({ state: "not_sent", charged: "no", cancelled: 1, error: null });
-    expect(linesIn(world)).toEqual({ folder: "done", types: ["intent", "not_sent"] });
+    expect(linesIn(world)).toEqual({ folder: "done", types: ["intent", "taken", "not_sent"] });
     expect(await world.resume(world.id)).toMatchObject({ state: "not_sent" });
     expect(world.provider.jobs).toEqual([]);
   });
@@ -130,7 +129,7 @@ describe("to cancel a task whose process ended while its request was on its way"
       cancelled: 0,
       error: { type: "outcome_unknown", charged: "unknown" },
     });
-    expect(linesIn(world)).toEqual({ folder: "open", types: ["intent", "started", "unknown"] });
+    expect(linesIn(world)).toEqual({ folder: "open", types: words("intent started taken unknown released") });
     expect(world.provider.jobs).toEqual([]);
   });
 
@@ -143,14 +142,14 @@ describe("to cancel a task whose process ended while its request was on its way"
       cancelled: 0,
       error: { type: "pending", charged: "unknown" },
     });
-    expect(linesIn(world).types).toEqual(["intent", "started"]);
+    expect(linesIn(world).types).toEqual(["intent", "started", "taken", "released"]);
   });
 
   it("waits for what is paid where that is asked for: what arrived is made, else the outcome is unknown", async () => {
     const made = await leftTask([started]);
     await leaveImage(made.id, made, png());
     expect(await made.run(true)).toMatchObject({ state: "completed", charged: "yes", error: null });
-    expect(keptIn(made)).toEqual(["0/image.png"]);
+    expect(keptIn(made)).toEqual(["0-1.0/image.png"]);
     const lost = await (await leftTask([started])).run(true);
     expect(lost).toMatchObject({ state: "unknown", charged: "unknown", error: { type: "outcome_unknown" } });
   });
@@ -163,7 +162,7 @@ describe("to cancel a task that its provider has accepted", () => {
     const report = await world.run();
     expect(report).toMatchObject({ state: "failed", charged: "unknown", cancelled: 1, error: null });
     expect(asked).toEqual(["task-1"]);
-    expect(linesIn(world)).toEqual({ folder: "done", types: ["intent", "started", "accepted", "failed"] });
+    expect(linesIn(world)).toEqual({ folder: "done", types: words("intent started accepted taken failed") });
   });
 
   it("takes its word that nothing was charged", async () => {
@@ -245,7 +244,7 @@ describe("to cancel a task", () => {
     const { deps } = await workWorld();
     const owned = await deps.ledger.begin(INTENT);
     await owned.file.record(accepted);
-    await owned.release();
+    deps.ledger.release(owned, true);
     const error = { type: "usage", message: expect.stringMatching(/cannot be cancelled/) };
     expect(await cancel({ ids: ["task-1"], wait: null }, ofOneAccount(deps))).toMatchObject([
       { state: "accepted", charged: "yes", error },

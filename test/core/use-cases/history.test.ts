@@ -4,18 +4,18 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { chargedTasks, recentTasks } from "../../../src/core/use-cases/history.ts";
 import { DiskFile } from "../../../src/lib/disk-file.ts";
 import type { Intent } from "../../../src/task/intent.ts";
-import type { TaskEvent } from "../../../src/task/task.ts";
+import type { Line } from "../../../src/task/line.ts";
 import { ledgerWorld, leftTask } from "../../support/ledger-world.ts";
-import { EVENTS, INTENT } from "../../support/records.ts";
+import { INTENT, LINES } from "../../support/records.ts";
 
-const { accepted, refused, not_sent, unknown, failed, saved } = EVENTS;
+const { started, accepted, refused, not_sent, unknown, failed, saved } = LINES;
 
 async function newLedger() {
   const { ledger, clock } = await ledgerWorld();
   /** Puts a task in the ledger, a second after the one before. */
-  const put = async (events: TaskEvent[], intent: Partial<Intent> = {}) => {
+  const put = async (lines: Line[], intent: Partial<Intent> = {}) => {
     clock.advance(1000);
-    return (await leftTask(ledger, intent, ...events)).record.id;
+    return (await leftTask(ledger, intent, ...lines)).task.id;
   };
   return { ledger, put };
 }
@@ -25,11 +25,12 @@ describe("the recent tasks", () => {
     const { ledger, put } = await newLedger();
     const ids = [
       await put([accepted, saved]),
-      await put([]),
+      await put([started]),
       await put([unknown]),
       await put([accepted, failed]),
       await put([accepted]),
     ];
+    await put([]);
     await put([refused]);
     await put([not_sent]);
     const { records, unreadable } = await recentTasks(ledger, 20);

@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { GraphNode } from "../../../src/providers/comfyui/graph.ts";
+import { linkedPlaces } from "../../../src/providers/comfyui/places.ts";
 import { workflow } from "../../support/comfyui.ts";
 import { comfyWorld } from "./comfy-world.ts";
 
@@ -153,6 +155,23 @@ describe("what goes into a workflow", () => {
       'node "Empty Latent Image" (5) (EmptyLatentImage).height = 48',
     ]);
     expect(double.requests).toEqual([]);
+  });
+
+  it("follows a chain of 5,000 nodes", () => {
+    const chain = Array.from({ length: 4_998 }, (_, at): [string, GraphNode] => [
+      `${at}`,
+      { class_type: "Pass", inputs: { conditioning: [`${at + 1}`, 0], latent: [`${at + 1}`, 0] } },
+    ]);
+    const graph = new Map<string, GraphNode>([
+      [
+        "sampler",
+        { class_type: "KSampler", inputs: { seed: 1, positive: link("0"), latent_image: link("0") } },
+      ],
+      ...chain,
+      ["4998", { class_type: "Last", inputs: { text: "a cat", width: 64, height: 48 } }],
+    ]);
+    expect(linkedPlaces(graph, "prompt")).toEqual([{ id: "4998", input: "text" }]);
+    expect(linkedPlaces(graph, "height")).toEqual([{ id: "4998", input: "height" }]);
   });
 
   it("never hangs at links that lead in a circle", async () => {

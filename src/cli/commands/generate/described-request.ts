@@ -10,6 +10,14 @@ import { openProvider } from "../../../providers/kinds.ts";
 import { ProviderError, type SentRequest } from "../../../providers/provider.ts";
 import type { GenerationRequest } from "../../../task/request.ts";
 
+/** What the user's own generator would be sent. */
+export interface DescribedRequest {
+  /** The first request; null if its provider does not show it. */
+  sent: SentRequest | null;
+  /** Number of requests. */
+  requests: number;
+}
+
 /**
  * What the user's own generator would be sent for a request, for people to read. No connection is opened.
  * @param request its reference images as the user gave them
@@ -19,7 +27,7 @@ export async function describedRequest(
   request: GenerationRequest,
   { spec, options }: OwnGenerator,
   { context, folders }: Pick<ClientSession, "context" | "folders">,
-): Promise<SentRequest | null> {
+): Promise<DescribedRequest> {
   const { env, clock } = context;
   const cacheFolder = path.join(folders.state, "models");
   const deps = { env, clock, proxies: proxiesFromEnvironment(env), cacheFolder };
@@ -27,11 +35,11 @@ export async function describedRequest(
   const references = [request.image ?? []].flat().map(referenceOf);
   try {
     const prepared = await provider.prepare?.(null);
-    const { taskId, isPaid, options: work } = workFor(request, options, prepared);
+    const { taskId, isPaid, requests, options: work } = workFor(request, options, prepared);
     const job = { request, taskId: taskId ?? "", index: 0, isPaid, options: work, references, folder: "" };
     const why = provider.check?.(job) ?? null;
     if (why !== null) throw new InvalidRequestError(why, { hint: "Nothing was sent." });
-    return (await provider.describe?.(job)) ?? null;
+    return { sent: (await provider.describe?.(job)) ?? null, requests };
   } catch (error) {
     throw error instanceof ProviderError ? errorOf(error) : error;
   } finally {

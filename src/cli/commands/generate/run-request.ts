@@ -5,13 +5,14 @@ import { shellWord } from "../../../lib/shell-word.ts";
 import { resolveModel } from "../../../models/find.ts";
 import { isLocalFile } from "../../../models/rules/images.ts";
 import type { SentRequest } from "../../../providers/provider.ts";
-import type { Task } from "../../../task/task.ts";
 import type { CheckedRequest, GenerationRequest } from "../../../task/request.ts";
+import type { Task } from "../../../task/task.ts";
 import { type GenerateFlags, maxCreditsOf, type ReferenceFlags } from "../../flags/generate-flags.ts";
 import { viewingOf } from "../../flags/view-flags.ts";
 import { requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
 import type { Session } from "../../session/session.ts";
 import { creditsText } from "../../text/phrases.ts";
+import type { DescribedRequest } from "./described-request.ts";
 
 /**
  * Submits one request and shows the result.
@@ -89,25 +90,31 @@ async function showDryRun(
   const plan = await references?.plan(checked.request);
   const { request, uploads } = plan ?? { request: checked.request, uploads: [] };
   if (checkImages) await session.console.warn("--check-images was skipped: --dry-run opens no connection.");
-  const sent = await sentToGenerator(checked.request, session);
+  const described = await sentToGenerator(checked.request, session);
+  const sent = described?.sent ?? null;
   if (session.options.json) {
     const said = warnings.length > 0 ? { warnings } : {};
     const files = uploads.map(({ path: file, bytes, sha256 }) => ({ file, bytes, sha256 }));
     const uploading = files.length > 0 ? { uploads: files } : {};
-    const facts = { request, ...(sent && { sent }), credits, ...uploading, ...said };
+    const requests = described && { requests: described.requests };
+    const facts = { request, ...(sent && { sent }), ...requests, credits, ...uploading, ...said };
     await session.console.json({ ok: true, dryRun: true, ...facts });
     return 0;
   }
+  const count = described && described.requests > 1 ? `${described.requests} requests, ` : "";
   await session.console.result([
     ...sentLines(sent ?? { method: "POST", url: "/generate-image", body: request }),
     ...uploads.map(({ name }) => `${name} would be uploaded first, and its URL sent`),
-    `${creditsText(credits, session.isSandbox ? "sandbox" : null)}, nothing was sent`,
+    `${count}${creditsText(credits, session.isSandbox ? "sandbox" : null)}, nothing was sent`,
   ]);
   return 0;
 }
 
 /** What the user's own generator would be sent; null for a service, which is sent the request as it is. */
-async function sentToGenerator(request: GenerationRequest, session: Session): Promise<SentRequest | null> {
+async function sentToGenerator(
+  request: GenerationRequest,
+  session: Session,
+): Promise<DescribedRequest | null> {
   const generator = await session.ownGenerator();
   if (generator === null) return null;
   const { describedRequest } = await import("./described-request.ts");

@@ -80,7 +80,11 @@ function earlierInput({ request, record }: ImageOrigin): RequestInput {
   const { seed, negative, fields } = request;
   const input = inputOf(request);
   if ([seed, negative, fields].some((each) => each !== undefined)) return input;
-  return { ...input, fields: record?.intent.work?.options.fields };
+  return isOfGenerator(record) ? { ...input, fields: record.intent.work.options.fields } : input;
+}
+
+function isOfGenerator(record: ImageOrigin["record"]): record is NonNullable<ImageOrigin["record"]> {
+  return record?.intent.service.keyId === GENERATOR_KEY_ID;
 }
 
 /** The earlier request's seed, negative prompt and fields, but for those that a flag gives under either name. */
@@ -112,8 +116,8 @@ function withFieldFlags(
  */
 async function preferEarlier({ record }: ImageOrigin, session: Session): Promise<void> {
   const { settings, folders } = session;
-  const work = record?.intent.work;
-  if (!work?.queue || record?.intent.service.baseUrl !== (await session.serviceName())) return;
+  if (!isOfGenerator(record) || record.intent.service.baseUrl !== (await session.serviceName())) return;
+  const { work } = record.intent;
   const { workflow } = work.options;
   if (workflow !== undefined)
     settings.prefer("workflow", workflowCopy(folders, workflow), "The task's workflow");
@@ -130,7 +134,7 @@ async function requireSameService(
   session: Session,
 ): Promise<void> {
   const configured = await session.serviceName();
-  const isGenerator = record?.intent.service.keyId === GENERATOR_KEY_ID;
+  const isGenerator = isOfGenerator(record);
   const isSandbox = chargedAt === SANDBOX_SERVICE;
   if (configured === chargedAt || (configured === undefined && !isGenerator && !isSandbox)) return;
   const other =

@@ -1,14 +1,17 @@
 import type { Command } from "commander";
 import { openLedger } from "../../../client/client-session.ts";
 import { reportJson } from "../../../client/report-json.ts";
-import { resolveFileDestination } from "../../../core/images/destination.ts";
-import { DEFAULT_TEMPLATE } from "../../../core/images/file-name.ts";
 import { dismissTask } from "../../../core/engine/dismiss.ts";
 import { findNamed } from "../../../core/engine/named-tasks.ts";
 import type { TaskReport } from "../../../core/engine/report.ts";
+import { MissingProviderError } from "../../../core/errors.ts";
+import { resolveFileDestination } from "../../../core/images/destination.ts";
+import { DEFAULT_TEMPLATE } from "../../../core/images/file-name.ts";
 import { type ResumeTasksSpec, resume } from "../../../core/use-cases/resume.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
+import { GENERATOR_KEY_ID } from "../../../task/intent.ts";
+import type { Task } from "../../../task/task.ts";
 import { addPreviewOption, type ViewFlags, viewingOf } from "../../flags/view-flags.ts";
 import { addWaitOptions, requestTimeout, type WaitFlags, waitSettings } from "../../flags/wait-flags.ts";
 import { withTasksShown } from "../../output/task-progress.ts";
@@ -62,12 +65,26 @@ async function runDismiss(session: Session, ids: string[]): Promise<number> {
   const reports: TaskReport[] = [];
   for (const { id, record } of await findNamed(ids, ledger)) {
     if (record === null) throw new UsageError(`The ledger has no task ${JSON.stringify(id)}.`);
-    reports.push(await dismissTask(record, { why: "dismissed by the user", replacement: null }, ledger));
+    const reason = { why: "dismissed by the user", replacement: null };
+    reports.push(await dismissTask(record, reason, ledger, await isStuck(record, session)));
     await session.console.note(`${record.id} dismissed. imggen history still shows it.`);
   }
   if (session.options.json)
     await session.console.json({ ok: true, tasks: reports.map((report) => reportJson(report, FLAG_NAMES)) });
   return 0;
+}
+
+/** Whether a task cannot be continued, because its provider is missing. */
+async function isStuck({ intent: { service }, id }: Task, session: Session): Promise<boolean> {
+  if (service.keyId !== GENERATOR_KEY_ID) return false;
+  const { requireKnown } = await import("../../../client/own-generator.ts");
+  try {
+    requireKnown(service.baseUrl, id, session);
+    return false;
+  } catch (error) {
+    if (error instanceof MissingProviderError) return true;
+    throw error;
+  }
 }
 
 async function resumeSpec(

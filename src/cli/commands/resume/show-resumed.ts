@@ -1,8 +1,8 @@
 import { EXIT_CODES, worstOf } from "../../../client/exit-codes.ts";
 import { describeFailure } from "../../../client/failure.ts";
 import { leftAlone, reportJson } from "../../../client/report-json.ts";
-import { interruptedError } from "../../../core/errors.ts";
 import type { TaskReport } from "../../../core/engine/report.ts";
+import { interruptedError } from "../../../core/errors.ts";
 import type { Resumed, ResumeEvents, ResumeTarget, ResumeTargets } from "../../../core/use-cases/resume.ts";
 import type { Charged } from "../../../lib/error-types.ts";
 import { counted } from "../../../lib/whole-number.ts";

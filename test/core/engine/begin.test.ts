@@ -2,9 +2,9 @@ import { appendFileSync, readdirSync, statSync, unlinkSync } from "node:fs";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
+import { submitNew, type TaskSpec } from "../../../src/core/engine/begin.ts";
 import type { TaskProgressEvent } from "../../../src/core/engine/events.ts";
-import { submitNew, type TaskSpec } from "../../../src/core/engine/submit-and-finish.ts";
+import { fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
 import { filesWithKey } from "../../support/canary.ts";
 import { png, sha256 } from "../../support/images.ts";
 import { deadPort, liveService } from "../../support/live-server.ts";
@@ -142,7 +142,10 @@ describe("the order of writes", () => {
     const nobody = { baseUrl: `http://127.0.0.1:${await deadPort()}/api` };
     const { run, stateFolder } = await generating({}, {}, nobody);
     expect(await run()).toMatchObject({ state: "not_sent", charged: "no", error: { type: "network" } });
-    expect(linesIn({ stateFolder })).toEqual({ folder: "done", types: ["intent", "not_sent"] });
+    expect(linesIn({ stateFolder })).toEqual({
+      folder: "done",
+      types: words("intent waiting started waiting started waiting started waiting not_sent"),
+    });
   });
 });
 

@@ -2,15 +2,14 @@ import { mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { ServiceError } from "../../../src/api/api-errors.ts";
-import { continueEarlier } from "../../../src/core/engine/continue.ts";
+import { findUnfinished } from "../../../src/core/engine/again.ts";
 import type { PollReply, SubmitReply } from "../../../src/providers/provider.ts";
-import { EVENTS } from "../../support/records.ts";
+import { LINES } from "../../support/records.ts";
 import { type Answer, drawn, endless, lost } from "../../support/scripted-provider.ts";
 import { pause } from "../../support/scripts.ts";
-import { identity } from "../../support/some-processes.ts";
 import { linesIn, type WorkOptions, workWorld } from "./work-world.ts";
 
-const started = { ...EVENTS.started, by: identity(2) };
+const { started } = LINES;
 const BUSY = new ServiceError("It is busy.", { charged: "no" });
 
 /** A task that a command of another process cancels while its first request is on its way. */
@@ -19,7 +18,7 @@ async function cancelledOnItsWay(then: Answer, options: WorkOptions = {}) {
     ...options,
     answer: async (job, how, number) => {
       for (const entry of await world.deps.ledger.unfinished())
-        if (entry.kind === "task") await world.deps.ledger.markCancelled(entry.record);
+        if (entry.kind === "task") await world.deps.ledger.markCancelled(entry.task);
       return then(job, how, number);
     },
   });
@@ -46,15 +45,16 @@ describe("a task that was cancelled while a process had it", () => {
       charged: "no",
       error: { type: "generation_failed", message: "Task task_1 has no image: it was cancelled." },
     });
-    expect(linesIn(world)).toEqual({ folder: "done", types: ["intent", "not_sent"] });
+    expect(linesIn(world)).toEqual({ folder: "done", types: ["intent", "taken", "not_sent"] });
     expect([world.provider.jobs, marksIn(world)]).toEqual([[], []]);
   });
 
   it("is not continued where the same request is submitted again", async () => {
-    const { deps, destination } = await markedTask();
-    const request = { prompt: "a fox", model: "flux" };
-    const spec = { destination, wait: { timeoutMs: null, schedule: null } };
-    expect(await continueEarlier(request, spec, deps, async () => {})).toBeNull();
+    const { deps, spec } = await markedTask();
+    expect(await findUnfinished(spec.checked.request, deps, () => false)).toEqual({
+      kind: "none",
+      warn: null,
+    });
   });
 
   it("after its paid request was sent is of unknown outcome all the same, and never called free", async () => {
@@ -87,13 +87,10 @@ describe("marks that the disk does not give", () => {
   });
 
   it("are an expected error where the same request is submitted again", async () => {
-    const { deps, destination, leave } = await unreadableMarks();
+    const { deps, spec, leave } = await unreadableMarks();
     await leave();
-    const spec = { destination, wait: { timeoutMs: null, schedule: null } };
-    const request = { prompt: "a fox", model: "flux" };
-    await expect(continueEarlier(request, spec, deps, async () => {})).rejects.toMatchObject({
-      type: "save_failed",
-    });
+    const finding = findUnfinished(spec.checked.request, deps, () => false);
+    await expect(finding).rejects.toMatchObject({ type: "save_failed" });
   });
 });
 
@@ -156,7 +153,7 @@ describe("a task that its provider has accepted", () => {
     };
     const poll = async () => {
       for (const entry of await world.deps.ledger.unfinished())
-        if (entry.kind === "task") await world.deps.ledger.markCancelled(entry.record);
+        if (entry.kind === "task") await world.deps.ledger.markCancelled(entry.task);
       // Its process looks for marks now and then.
       await pause(50);
       return asked.length > 0 ? then : ofPoll({ status: "running", word: null });

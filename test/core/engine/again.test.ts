@@ -1,0 +1,136 @@
+import { describe, expect, it } from "vitest";
+import {
+  type Again,
+  findReusable,
+  findUnfinished,
+  type Standing,
+  standingOf,
+} from "../../../src/core/engine/again.ts";
+import { LINES } from "../../support/records.ts";
+import { DAY_MS, type Left, leftWorld } from "./again-world.ts";
+
+const { started, waiting, accepted, completed, failed, unknown, refused, not_sent, dismissed } = LINES;
+const WEEK_MS = 7 * DAY_MS;
+const saved = {
+  ...LINES.saved,
+  files: [{ path: "/a.png", url: null, mediaType: "image/png", bytes: 9, sha256: "0", width: 8, height: 6 }],
+};
+
+type Kind = Again["kind"] | "none, warned";
+
+/** What a task is to its request, what `generate` does about it, and what `--reuse` does. */
+type Row = [what: string, left: Left, standing: Standing, generate: Kind, reuse: Kind];
+
+const AT_SERVICE: Row[] = [
+  ["is saved", { lines: [accepted, completed, saved], isFinished: true }, "saved", "none", "saved"],
+  ["is accepted", { lines: [accepted] }, "resumable", "mine", "mine"],
+  ["is made", { lines: [accepted, completed] }, "resumable", "mine", "mine"],
+  ["is a week old", { lines: [accepted], agoMs: WEEK_MS }, "resumable", "mine", "mine"],
+  ["is older than a week", { lines: [accepted], agoMs: WEEK_MS + 1 }, "old", "none, warned", "mine"],
+  ["is a living process's", { lines: [accepted], process: "alive" }, "alive", "none", "theirs"],
+  ["is being submitted by a living process", { process: "alive" }, "alive", "none", "theirs"],
+  ["waits after a 429", { lines: [waiting], process: "alive" }, "alive", "none", "theirs"],
+  [
+    "may be another machine's",
+    { lines: [accepted], process: "elsewhere" },
+    "out of sight",
+    "theirs",
+    "theirs",
+  ],
+  ["may be being submitted elsewhere", { process: "elsewhere" }, "out of sight", "theirs", "theirs"],
+  [
+    "was another machine's, until its time was over",
+    { lines: [accepted], process: "elsewhere", agoMs: 61_000 },
+    "resumable",
+    "mine",
+    "mine",
+  ],
+  ["was being submitted elsewhere", { process: "elsewhere", agoMs: 61_000 }, "unknown", "ask", "ask"],
+  ["was being submitted when its process ended", {}, "unknown", "ask", "ask"],
+  ["has lost its reply", { lines: [unknown] }, "unknown", "ask", "ask"],
+  ["was never sent, and its process has ended", { isSent: false }, "none", "none", "none"],
+  ["waited after a 429 when its process ended", { lines: [waiting] }, "none", "none", "none"],
+  ["has failed", { lines: [accepted, failed], isFinished: true }, "failed", "none", "none"],
+  ["was refused", { lines: [refused], isFinished: true }, "none", "none", "none"],
+  ["was closed as not sent", { lines: [not_sent], isSent: false, isFinished: true }, "none", "none", "none"],
+  ["was dismissed", { lines: [unknown, dismissed], isFinished: true }, "none", "none", "none"],
+];
+
+const FREE = { isPaid: false };
+const ONE_LOST = [
+  started,
+  { ...completed, urls: [] },
+  { ...started, request: 1, attempt: "1.1" },
+  { ...unknown, request: 1, attempt: "1.1" },
+];
+
+const AT_GENERATOR: Row[] = [
+  ["waits to be sent, and its process has ended", { work: {} }, "resumable", "mine", "mine"],
+  ["waits in a living process", { work: {}, process: "alive" }, "alive", "none", "theirs"],
+  ["may wait elsewhere", { work: {}, process: "elsewhere" }, "out of sight", "theirs", "theirs"],
+  ["waits, and was cancelled", { work: {}, isCancelled: true }, "none", "none", "none"],
+  [
+    "waits in a living process, and was cancelled",
+    { work: {}, process: "alive", isCancelled: true },
+    "none",
+    "none",
+    "none",
+  ],
+  [
+    "was sent for nothing, and was cancelled",
+    { work: FREE, lines: [started], isCancelled: true },
+    "resumable",
+    "mine",
+    "mine",
+  ],
+  [
+    "was sent by a living process",
+    { work: {}, lines: [started], process: "alive" },
+    "alive",
+    "none",
+    "theirs",
+  ],
+  [
+    "may be sent from elsewhere",
+    { work: FREE, lines: [started], process: "elsewhere" },
+    "out of sight",
+    "theirs",
+    "theirs",
+  ],
+  ["was sent for money by a dead process", { work: {}, lines: [started] }, "unknown", "ask", "ask"],
+  [
+    "was sent for money 8 days ago",
+    { work: {}, lines: [started], agoMs: 8 * DAY_MS },
+    "unknown",
+    "ask",
+    "ask",
+  ],
+  [
+    "was sent for money, and something has arrived",
+    { work: {}, lines: [started], hasReply: true },
+    "resumable",
+    "mine",
+    "mine",
+  ],
+  ["was sent for nothing by a dead process", { work: FREE, lines: [started] }, "resumable", "mine", "mine"],
+  ["has one of its replies lost", { work: { requests: 2 }, lines: ONE_LOST }, "partly unknown", "ask", "ask"],
+];
+
+describe.each([
+  ["at the service", AT_SERVICE],
+  ["at a generator", AT_GENERATOR],
+])("an earlier task %s for a request that comes again", (_where, rows) => {
+  it.each(rows)("that %s", async (_what, left, standing, generated, reused) => {
+    const { deps, request, id } = await leftWorld(left);
+    const task = await deps.ledger.find(id);
+    if (task === null) throw new Error("no task");
+    expect(standingOf(await deps.ledger.asItStands(task), deps.ledger)).toBe(standing);
+    const unfinished = await findUnfinished(request, deps, () => false);
+    expect(wordOf(unfinished)).toBe(generated);
+    expect(wordOf(await findReusable(request, deps))).toBe(reused);
+  });
+});
+
+function wordOf(again: Again): Kind {
+  return again.kind === "none" && again.warn !== null ? "none, warned" : again.kind;
+}

@@ -1,0 +1,218 @@
+import { readdir } from "node:fs/promises";
+import { describe, expect, it, vi } from "vitest";
+import { InsufficientCreditsError, ServiceError } from "../../../src/api/api-errors.ts";
+import { submitNew } from "../../../src/core/engine/begin.ts";
+import { BudgetExceededError } from "../../../src/core/errors.ts";
+import { dayCap } from "../../../src/core/limits/budget.ts";
+import type { Cap } from "../../../src/core/limits/caps.ts";
+import type { PollReply } from "../../../src/providers/provider.ts";
+import { TaskFile } from "../../../src/store/task-file.ts";
+import { png } from "../../support/images.ts";
+import { liveService } from "../../support/live-server.ts";
+import { type Answer, drawn, refused } from "../../support/scripted-provider.ts";
+import type { TaskWorld } from "../../support/task-world.ts";
+import { delayed, twoProcesses } from "./two-processes-world.ts";
+import { linesIn, workWorld } from "./work-world.ts";
+
+const BUSY = new ServiceError("It is busy.", { charged: "no" });
+const NO_CREDITS = new InsufficientCreditsError("No credits are left.", { charged: "no" });
+
+const accepted: Answer = async (job) => ({ outcome: "accepted", taskId: `job${job.index}` });
+
+/** Two images of a provider with ids. @param second what becomes of the second request */
+async function twoImages(second: Answer) {
+  const answer: Answer = (job, how, number) => (job.index === 0 ? accepted : second)(job, how, number);
+  const world = await workWorld({ answer, images: 2 });
+  const server = await liveService(png());
+  const poll = vi.fn(
+    async (id: string): Promise<PollReply> => ({
+      outcome: "state",
+      task: { status: "completed", urls: [`${server.origin}/files/${id}.png`] },
+    }),
+  );
+  Object.assign(world.provider, { poll });
+  const saved = () => world.events.filter(({ type }) => type === "saved").length;
+  return { ...world, poll, saved };
+}
+
+describe("the first image of two is saved when it is ready", () => {
+  it("while the second waits to be submitted, and both are told as accepted", async () => {
+    const reply = delayed(accepted);
+    const { generate, saved, output, events } = await twoImages(reply.answer);
+    const generating = generate();
+    await vi.waitFor(() => expect(saved()).toBe(1), 5_000);
+    expect(await readdir(output)).toEqual(["a-fox.png"]);
+    reply.send();
+    expect(await generating).toMatchObject({ state: "saved", error: null });
+    expect((await readdir(output)).sort()).toEqual(["a-fox-2.png", "a-fox.png"]);
+    expect(events.filter(({ type }) => type === "accepted")).toEqual(
+      [0, 1].map((request) => ({ type: "accepted", taskId: "task_1", request })),
+    );
+  });
+
+  it("while the second waits out a 429, which holds up no polls", async () => {
+    const busy: Answer = async (job, _how, number) =>
+      number === 2
+        ? { outcome: "rate_limited", retryAfterMs: 90_000, error: BUSY }
+        : { outcome: "accepted", taskId: `job${job.index}` };
+    const { generate, saved, clock, poll } = await twoImages(busy);
+    const generating = generate();
+    await vi.waitFor(() => expect(saved()).toBe(1), 5_000);
+    expect(poll).toHaveBeenCalledOnce();
+    clock.advance(90_000);
+    expect(await generating).toMatchObject({ state: "saved", error: null });
+  });
+
+  it.each<[string, Answer, string]>([
+    ["the credits are used up", () => refused(NO_CREDITS), "insufficient_credits"],
+    [
+      "the provider asks for a long wait",
+      async () => ({ outcome: "rate_limited", retryAfterMs: 3_600_000, error: BUSY }),
+      "pending",
+    ],
+  ])("if %s before the second, which stays waiting", async (_what, second, type) => {
+    const { generate, output, stateFolder, provider } = await twoImages(second);
+    const report = await generate();
+    expect(report).toMatchObject({
+      state: "waiting",
+      charged: "yes",
+      files: [{ width: 8 }],
+      error: { type, charged: "yes" },
+    });
+    expect(report.files).toHaveLength(1);
+    expect(await readdir(output)).toEqual(["a-fox.png"]);
+    expect(linesIn({ stateFolder }).folder).toBe("open");
+    expect(provider.jobs).toHaveLength(2);
+  });
+
+  it("and not downloaded again once the second is there, in another run", async () => {
+    let isPaidFor = false;
+    const second: Answer = (job, how, number) =>
+      isPaidFor ? accepted(job, how, number) : refused(NO_CREDITS);
+    const { generate, resume, provider, output } = await twoImages(second);
+    const report = await generate();
+    isPaidFor = true;
+    expect(await resume(report.ledgerId ?? "")).toMatchObject({ state: "saved", error: null });
+    expect(provider.jobs.map(({ index }) => index)).toEqual([0, 1, 1]);
+    expect((await readdir(output)).sort()).toEqual(["a-fox-2.png", "a-fox.png"]);
+  });
+
+  it("if the second is refused for good, and the image that comes later has its own place", async () => {
+    const { generate, resume, output } = await twoImages(() => refused(BUSY_PROMPT));
+    const report = await generate();
+    expect(report).toMatchObject({ state: "saved", files: [{ width: 8 }], error: { type: "partial" } });
+    expect(await resume(report.ledgerId ?? "")).toMatchObject({ state: "saved", isSavedBefore: true });
+    expect(await readdir(output)).toEqual(["a-fox.png"]);
+  });
+});
+
+const BUSY_PROMPT = new BudgetExceededError("It does not draw that.", { charged: "no" });
+
+describe("an accepted job whose id the disk does not take", () => {
+  it.each([
+    ["is named as the provider's, and fails without a wait", null],
+    ["is named as the provider's, and its image is saved all the same", { timeoutMs: null, schedule: null }],
+  ])("%s", async (_what, wait) => {
+    const { deps, spec, events } = await twoImages(accepted);
+    const failing = Object.assign(new Error("EIO: i/o error, write"), { code: "EIO" });
+    const { record } = TaskFile.prototype;
+    const recording = vi.spyOn(TaskFile.prototype, "record").mockImplementation(function (
+      this: TaskFile,
+      line,
+    ) {
+      const isRefused = line.type !== "intent" && line.type !== "started";
+      return isRefused ? Promise.reject(failing) : record.call(this, line);
+    });
+    const checked = { ...spec.checked, request: { prompt: "a fox", model: "flux" } };
+    const report = await submitNew({ ...spec, checked, wait }, deps).finally(() => recording.mockRestore());
+    const warning = expect.stringMatching(
+      /^The ledger could not be written: .*EIO.* imggen resume <id>: job0$/,
+    );
+    expect(events).toContainEqual({ type: "ledger_warning", message: warning });
+    const hint = expect.stringContaining("job0");
+    if (wait === null) expect(report.error).toMatchObject({ type: "save_failed", charged: "yes", hint });
+    else expect(report).toMatchObject({ files: [{ width: 8 }], error: null });
+  });
+});
+
+it("a whole reply that cannot be read for a moment leaves the task as it is, and the next resume reads it", async () => {
+  const world = await workWorld();
+  const { images } = world.provider;
+  const tooMany = Object.assign(new Error("EMFILE: too many open files"), { code: "EMFILE" });
+  world.provider.images = () => Promise.reject(tooMany);
+  const report = await world.generate();
+  expect(report).toMatchObject({ state: "completed", charged: "yes", error: { type: "save_failed" } });
+  Object.assign(world.provider, { images });
+  expect(await world.resume(report.ledgerId ?? "")).toMatchObject({ state: "saved", error: null });
+  expect(world.provider.jobs).toHaveLength(1);
+});
+
+describe("before each submit of a paid request", () => {
+  /** A cap for so many requests. */
+  function capOf(max: number): Cap & { taken: string[] } {
+    const taken: string[] = [];
+    return {
+      taken,
+      async take({ request, credits }) {
+        if (taken.length >= max) return new BudgetExceededError("The cap is reached.", {});
+        taken.push(`${request}: ${credits}`);
+        return null;
+      },
+      async giveBack({ request, credits }) {
+        taken.splice(taken.indexOf(`${request}: ${credits}`), 1);
+      },
+    };
+  }
+
+  it("the caps are asked: what is over stays waiting, and what was made before is saved", async () => {
+    const { one, generate, provider } = await twoProcesses({ work: { requests: 3 } });
+    const cap = capOf(2);
+    one.deps.caps = [cap];
+    expect(await generate()).toMatchObject({
+      state: "waiting",
+      charged: "yes",
+      files: [{ width: 8 }, { width: 9 }],
+      error: { type: "budget_exceeded" },
+    });
+    expect(cap.taken).toEqual(["0: 2", "1: 2"]);
+    expect(provider.jobs).toHaveLength(2);
+    expect(linesIn(one).folder).toBe("open");
+  });
+
+  it("the day's limit is asked on the day of the submit, in a later run too", async () => {
+    const { one, next, resume, generate, provider, clock } = await twoProcesses({ work: { requests: 2 } });
+    const limitFor = ({ deps }: TaskWorld) => [dayCap({ ...deps, dailyCredits: 2 })];
+    one.deps.caps = limitFor(one);
+    expect(await generate()).toMatchObject({ state: "waiting", error: { type: "budget_exceeded" } });
+    const later = await next();
+    later.deps.caps = limitFor(later);
+    expect(await resume(later)).toMatchObject({ state: "waiting", error: { type: "budget_exceeded" } });
+    expect(provider.jobs).toHaveLength(1);
+    clock.advance(24 * 3_600_000);
+    expect(await resume(later)).toMatchObject({ state: "saved", error: null });
+    expect(provider.jobs).toHaveLength(2);
+  });
+
+  it("one that was not sent, was turned away or refused is given back, and one whose reply is lost is not", async () => {
+    const cases: [Answer, string[]][] = [
+      [async () => ({ outcome: "not_sent", cause: new Error("no route"), error: BUSY }), []],
+      [async () => ({ outcome: "rate_limited", retryAfterMs: 3_600_000, error: BUSY }), []],
+      [() => refused(BUSY), []],
+      [async () => ({ outcome: "unknown", why: "cut", excerpt: null }), ["0: 2"]],
+      [(job) => drawn(job), ["0: 2"]],
+    ];
+    for (const [answer, taken] of cases) {
+      const { one, generate } = await twoProcesses({ answer });
+      const cap = capOf(1);
+      one.deps.caps = [cap];
+      await generate();
+      expect(cap.taken).toEqual(taken);
+    }
+  });
+
+  it("nobody is asked for a free one", async () => {
+    const { one, generate } = await twoProcesses({ work: { isPaid: false } });
+    one.deps.caps = [capOf(0)];
+    expect(await generate()).toMatchObject({ state: "saved", error: null });
+  });
+});
