@@ -1,5 +1,3 @@
-import { randomUUID } from "node:crypto";
-
 /**
  * A whole number: a number where that is exact (up to 2^53 - 1), else all its digits as text, as a seed of 64 bits has them.
  */
@@ -77,14 +75,13 @@ export function stringifyExact(
   replace: (name: string, value: unknown) => unknown = (_name, each) => each,
 ): string {
   // No text of the value has it.
-  const mark = randomUUID();
-  let hasExact = false;
+  let mark = "";
   // What `toJSON` has made of a value is the second argument; the value itself is still in its object.
   const text = JSON.stringify(value, function (this: Record<string, unknown>, name) {
     const each = replace(name, this[name]);
     if (!(each instanceof ExactInteger)) return each;
-    hasExact = true;
+    mark ||= crypto.randomUUID();
     return `${mark}${each.digits}`;
   });
-  return hasExact ? text.replace(new RegExp(`"${mark}(-?\\d+)"`, "g"), "$1") : text;
+  return mark ? text.replace(new RegExp(`"${mark}(-?\\d+)"`, "g"), "$1") : text;
 }

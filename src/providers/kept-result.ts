@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFileSync } from "node:fs";
 import path from "node:path";
 import { errorCode } from "../lib/error-text.ts";
 import { replaceWhole } from "../lib/write-whole.ts";
@@ -15,11 +15,12 @@ export function keepResult(job: Pick<Job, "folder">, result: UnreadResult): Prom
 
 /** @returns null if nothing is kept @throws Error if it cannot be read */
 export async function keptResult(job: Pick<Job, "folder">): Promise<UnreadResult | null> {
-  const text = await readFile(resultFile(job), "utf8").catch((error: unknown) => {
+  try {
+    return JSON.parse(readFileSync(resultFile(job), "utf8"));
+  } catch (error) {
     if (errorCode(error) === "ENOENT") return null;
     throw error;
-  });
-  return text === null ? null : JSON.parse(text);
+  }
 }
 
 /** Whether a URL holds the image itself. */

@@ -1,5 +1,4 @@
-import { readFileSync, renameSync, statSync } from "node:fs";
-import { statfs } from "node:fs/promises";
+import { readFileSync, renameSync, statfsSync, statSync } from "node:fs";
 import path from "node:path";
 import { decoded } from "../api/decode.ts";
 import type { ReplyHeaders, ReplyReceiver } from "../api/transport.ts";
@@ -85,8 +84,8 @@ function freeName(file: string): string {
 }
 
 /** Checks that the disk has room for a reply that is paid for. @throws Error */
-async function requireSpace(folder: string): Promise<void> {
-  const { bavail, bsize } = await statfs(folder);
+function requireSpace(folder: string): void {
+  const { bavail, bsize } = statfsSync(folder);
   if (bavail * bsize < LEAST_FREE_BYTES) throw new Error("less than 64 MiB of the disk is free");
 }
 
@@ -137,7 +136,7 @@ export class ReplyFile implements ReplyReceiver {
     if (earlier !== null && isSuccess(earlier)) await whileInUse(() => renameSync(file, freeName(file)));
     removeIfPresent(file);
     forgetRemoved();
-    if (options.isPaid) await requireSpace(path.dirname(file));
+    if (options.isPaid) requireSpace(path.dirname(file));
     const created = DiskFile.createExclusive(file, 0o600);
     if (options.isPaid) await syncFolder(path.dirname(file));
     return new ReplyFile(file, created, options);

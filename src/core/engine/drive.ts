@@ -209,12 +209,21 @@ class Drive {
     }
     // Its new holder removes the drafts of the old one.
     if (this.#saveFailure !== null && this.#held.isLost) return this.#abandoned(await this.#held.takenOver());
+    await this.#sweep();
     await this.#held.leave();
     const { task } = this.#held;
     const unwritten = isAwaited ? null : this.#held.unwritten;
     const failure = this.#saveFailure ?? unwritten ?? this.#interruptedSave();
     const error = failure ?? (stop === null ? errorOf(task) : this.#ofTask(stop));
     return { ...factsOf(task), warnings: [...this.#warnings], isAwaited, error };
+  }
+
+  /** Removes what an earlier process has left of an image that can no longer be had. */
+  async #sweep(): Promise<void> {
+    if (!this.#goal.isContinued || this.#task.state !== "failed" || this.#held.isLost) return;
+    const { sweepLeftovers } = await import("../images/save-images.ts");
+    const { destination } = this.#saveGoal;
+    await sweepLeftovers({ destination, heldTask: this.#task.id }, this.#deps);
   }
 
   /** A signal that came before what is made was saved. */

@@ -220,7 +220,7 @@ class Sending {
     waits.begin();
     const { signal } = waits;
     try {
-      return await connection.provider.submit(job, {
+      const reply = await connection.provider.submit(job, {
         signal,
         onSent,
         onProgress,
@@ -228,6 +228,9 @@ class Sending {
         onWarning: this.#spec.onWarning,
         onUnstored: (message) => this.#deps.onProgress({ type: "ledger_warning", message }),
       });
+      return reply.outcome === "refused"
+        ? { ...reply, error: withTopUp(reply.error, connection.topUpHint) }
+        : reply;
     } catch (cause) {
       // A bug after the request was sent: it may have been charged.
       const why = cause instanceof Error ? cause.message : String(cause);
@@ -262,9 +265,9 @@ class Sending {
         return this.#again(reply.error.message, false);
       }
       case "refused": {
-        const error = withTopUp(reply.error, this.#deps.connection.topUpHint);
+        const { error } = reply;
         if (isOfAll(error)) return this.#refusedAll(sent, error);
-        await this.#record({ ...sent, reply: { ...reply, error } });
+        await this.#record(sent);
         await this.#giveBack();
         return null;
       }

@@ -171,8 +171,8 @@ function isUsable(image: MadeImage): boolean {
 }
 
 /** Removes what earlier processes on this task have left. */
-async function sweepLeftovers(
-  { destination, heldTask }: SaveSpec,
+export async function sweepLeftovers(
+  { destination, heldTask }: Pick<SaveSpec, "destination" | "heldTask">,
   { ledger, clock }: TaskDeps,
 ): Promise<void> {
   const folder = destination.kind === "file" ? path.dirname(destination.path) : destination.folder;

@@ -38,7 +38,7 @@ function testLine() {
       });
       return turn;
     },
-  } as unknown as Line;
+  } as Partial<Line> as Line;
   return { line, asked, give };
 }
 

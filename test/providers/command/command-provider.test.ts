@@ -149,7 +149,12 @@ it("gives a command its reference images as files: copies, downloads and data: U
 
 it.each([
   ["is gone", 404, "", /^The reference image http:.*\/fox.png\?… could not be downloaded: HTTP 404\.$/],
-  ["is no image", 200, "<html>", /^The reference image http:.*\/fox.png\?… is not an image: /],
+  [
+    "is no image",
+    200,
+    "<html>",
+    /^The reference image http:.*\/fox.png\?… could not be downloaded: not an image: /,
+  ],
 ])("starts nothing where a reference image %s", async (_how, status, body, message) => {
   const files = await liveServer((_request, socket) => void socket.write(response(status, body)));
   const { generate, log } = await script(`echo started > "$log"`, ["{output}", "{image}"]);
