@@ -115,15 +115,16 @@ export class TaskFile {
   }
 
   /**
-   * Appends a line and syncs it. On a full disk the reserve is released for it if the line matters enough.
+   * Appends a line and syncs it. On a full disk the reserve is released for it if it matters enough.
+   * @param isVital whether it does; default: by its type
    * @throws the system's error if even that did not help
    */
-  async record(line: Line): Promise<void> {
+  async record(line: Line, isVital = mayUseReserve(line)): Promise<void> {
     try {
       await this.#append(line);
     } catch (error) {
       const isFull = errorCode(error) === "ENOSPC" || errorCode(error) === "EDQUOT";
-      if (!isFull || !mayUseReserve(line)) throw error;
+      if (!isFull || !isVital) throw error;
       this.#makeRoom();
       await this.#append(line);
     }

@@ -71,7 +71,7 @@ it.each(Object.entries(SAVED))(
   },
 );
 
-it.each([/^chunks.finish-/, /^chunks.ipaddr-/])(
+it.each([/^chunks.save-/, /^chunks.ipaddr-/])(
   "a program whose files are gone before its submit sends nothing: %s",
   async (files) => {
     const { run, file, server } = await worldWithoutFiles({ at: "start", files });

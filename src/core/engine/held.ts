@@ -32,7 +32,7 @@ export class HeldTask {
   #task: Task;
   #attempts = 0;
   /** Lines that could not be written yet, oldest first; the next write includes them. */
-  #unwritten: Line[] = [];
+  readonly #unwritten: Line[] = [];
   #writing: Promise<void> = Promise.resolve();
   #hasWarned = false;
   #isLost = false;
@@ -108,7 +108,7 @@ export class HeldTask {
     const line: Line<"started"> = { type: "started", at: this.#now, request, attempt };
     try {
       if (this.isLost) return await this.takenOver();
-      await this.#writeAll();
+      await this.#writeAll(false);
       if ((await this.#isRowOver()) || this.isLost) return await this.takenOver();
       await this.#owned.file.record(line);
       this.#task = withLine(this.#task, line);
@@ -145,9 +145,9 @@ export class HeldTask {
     return this.#ledger.cancels.watch(this.#task.id, callback);
   }
 
-  async #catchUp(): Promise<boolean> {
+  async #catchUp(isVital: boolean): Promise<boolean> {
     try {
-      await this.#writeAll();
+      await this.#writeAll(isVital);
       return true;
     } catch (error) {
       this.#warn(error);
@@ -155,25 +155,27 @@ export class HeldTask {
     }
   }
 
-  /** @throws the disk's error */
-  #writeAll(): Promise<void> {
-    // Two requests of a task may have a line at the same time: neither is to be taken for the other's.
-    const writing = this.#writing.then(() => this.#writeEach());
+  /**
+   * @param isVital whether the reserve is released for them: the last one is of no use without those before it
+   * @throws the disk's error
+   */
+  #writeAll(isVital: boolean): Promise<void> {
+    // Requests of one task go their own way: of two writes at once, one would take the other's line for written.
+    const writing = this.#writing.then(() => this.#writeEach(isVital));
     this.#writing = writing.catch(() => {});
     return writing;
   }
 
-  async #writeEach(): Promise<void> {
+  async #writeEach(isVital: boolean): Promise<void> {
     for (let next = this.#unwritten[0]; next; next = this.#unwritten[0]) {
-      const written = next;
-      await this.#owned.file.record(written);
-      this.#unwritten = this.#unwritten.filter((line) => line !== written);
+      await this.#owned.file.record(next, isVital);
+      this.#unwritten.shift();
     }
   }
 
   /** Leaves the task as it stands: filed under the finished ones, or free for the next process. */
   async leave(): Promise<void> {
-    const isWritten = await this.#catchUp();
+    const isWritten = await this.#catchUp(true);
     try {
       const isMine = !this.isLost;
       // What the disk does not know to be finished must be found again by `resume`.
