@@ -89,26 +89,25 @@ describe.skipIf(!CAN_BE_ANOTHER_USER)("on a home that root and its user share,",
     expect(JSON.parse(run.stdout)).toMatchObject({ ok: true, warnings: [], files: [{}] });
   });
 
-  it("an unfinished record that the user cannot read stops what rests on the day's sum", async () => {
+  it.each([
+    ["sum of the day", (spent: string) => path.join(spent, readdirSync(spent)[0] ?? "")],
+    ["folder of all sums", (spent: string) => spent],
+  ])("a %s that the user cannot read stops what rests on it", async (_what, placeIn) => {
     const { world, server, asUser } = await worldOfUser();
     await asUser(["config", "set", "dailyCredits", "100"]);
     await asUser(world.generateArgs([...MODEL, "--no-wait"]));
-    const open = ledgerOf(world, "open");
-    const [record = ""] = readdirSync(open);
-    chown(0, path.join(open, record));
+    const place = placeIn(ledgerOf(world, "spent"));
+    chown(0, place);
     // Another prompt: the request itself is no reason to stop.
-    expectStopped(await asUser(["generate", "an owl", ...MODEL, "--again", "--json"]), world, record);
+    expectStopped(await asUser(["generate", "an owl", ...MODEL, "--again", "--json"]), world, place);
     expect(server.submits()).toHaveLength(1);
   });
 
-  it.each([
-    ["the day's sum", ["generate", "an owl", ...MODEL, "--again", "--json"]],
-    ["--reuse", ["generate", "a fox", ...MODEL, "--reuse", "--json"]],
-  ])("a folder of finished ones that the user cannot read stops what rests on %s", async (_what, args) => {
+  it("a folder of finished ones that the user cannot read stops what rests on --reuse", async () => {
     const { world, server, asUser } = await worldOfUser();
-    await asUser(["config", "set", "dailyCredits", "100"]);
     await asUser(world.generateArgs(MODEL));
     chown(0, ledgerOf(world, "done"));
+    const args = ["generate", "a fox", ...MODEL, "--reuse", "--json"];
     expectStopped(await asUser(args), world, ledgerOf(world, "done"));
     expect(server.submits()).toHaveLength(1);
   });

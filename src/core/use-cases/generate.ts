@@ -228,6 +228,8 @@ async function reused(
   const report = reportOf(earlier.task);
   switch (kind) {
     case "theirs":
+      // Whoever does not wait for images needs no right to the task either.
+      if (spec.wait === null && isAllSubmitted(earlier.task)) return unawaited(report);
       return { ...report, error: await claimedBy(earlier.task, deps.ledger) };
     case "ask":
       return report;
@@ -235,6 +237,15 @@ async function reused(
     case "mine":
       return obtained(earlier, spec, report, deps);
   }
+}
+
+/** Whether the provider has every request of a task, so that no more of it is submitted. */
+function isAllSubmitted({ requests }: Task): boolean {
+  return requests.every(({ state }) => state === "accepted" || state === "completed");
+}
+
+function unawaited(report: TaskReport): TaskReport {
+  return { ...report, isAwaited: report.files.length > 0 };
 }
 
 /** The images of a task that has them, or can be finished, where they are wanted. */
@@ -253,7 +264,7 @@ async function obtained(
     if (!first || !(await isCopyOf(destination.path, first))) await requireFree(destination);
     if (standing === "saved") return copyOf(task, destination, wait, useCaseDeps);
   }
-  if (wait === null) return { ...report, isAwaited: report.files.length > 0 };
+  if (wait === null) return unawaited(report);
   // Bytes that went to standard output are nowhere now.
   const isGone = report.files.some(({ path }) => path === null);
   const itsPlace = isGone ? recoveryDestination(task.intent.destination) : null;
