@@ -69,13 +69,16 @@ async function withKilledLogin(operation: string, match: string) {
   return { world, folder, login };
 }
 
+/** The ticket of a killed process says who had the settings' turn, and is removed after a day. */
+const withoutTickets = (names: string[]) => names.filter((name) => !/^config\.\.[0-9a-f]{8}$/.test(name));
+
 it.each(KILLED_LOGINS)(
   "a login that is killed %s: logout leaves the key nowhere",
   async (_name, operation, match) => {
     const { world, folder } = await withKilledLogin(operation, match);
     expect((await readdir(folder)).length).toBeGreaterThan(1);
     expect((await world.run(["logout"])).code).toBe(0);
-    expect((await readdir(folder)).filter((name) => name !== "config.json")).toEqual([]);
+    expect(withoutTickets(await readdir(folder)).filter((name) => name !== "config.json")).toEqual([]);
     expect(filesWithKey(world.folder)).toEqual([]);
   },
 );
@@ -85,7 +88,7 @@ it.each(KILLED_LOGINS)(
   async (_name, operation, match) => {
     const { folder, login } = await withKilledLogin(operation, match);
     expect((await login()).code).toBe(0);
-    expect(await readdir(folder)).toEqual(["config.json"]);
+    expect(withoutTickets(await readdir(folder))).toEqual(["config.json"]);
   },
 );
 
