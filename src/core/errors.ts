@@ -65,9 +65,10 @@ export class TakenOverError extends ImggenError {
 export class AnsweredError extends ImggenError {
   readonly type = "pending";
 
-  /** @param other ledger id of that task */
-  constructor(other: string) {
-    super(`Task ${other} has the same request.`, { charged: "no" });
+  /** @param other ledger id of that task; null if it is not known which one it is */
+  constructor(other: string | null) {
+    const who = other === null ? "Another process" : `Task ${other}`;
+    super(`${who} has the same request.`, { charged: "no" });
   }
 }
 

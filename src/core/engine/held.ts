@@ -34,7 +34,8 @@ export class HeldTask {
   /** Lines that could not be written yet, oldest first; the next write includes them. */
   readonly #unwritten: Line[] = [];
   #writing: Promise<void> = Promise.resolve();
-  #hasWarned = false;
+  /** Number of jobs that the last warning named; -1 before the first. */
+  #warnedJobs = -1;
   #isLost = false;
 
   constructor(ledger: Ledger, owned: Owned, onWarning: (message: string) => void) {
@@ -214,9 +215,9 @@ export class HeldTask {
   }
 
   #warn(error: unknown): void {
-    if (this.#hasWarned) return;
-    this.#hasWarned = true;
     const jobs = this.#jobs;
+    if (jobs.length <= this.#warnedJobs) return;
+    this.#warnedJobs = jobs.length;
     const what = jobs.length === 0 ? OUTCOMES[this.#task.state] : noted(jobs, taskIdOf(this.#task));
     this.#onWarning(`The ledger could not be written: ${errorText(error)}. ${what}`);
   }

@@ -13,7 +13,7 @@ import {
 } from "../../providers/provider.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
 import type { RequestState } from "../../task/task.ts";
-import { CancelledError, ClaimedError, interruptedError, isOfAccount, PendingError } from "../errors.ts";
+import { AnsweredError, CancelledError, interruptedError, isOfAccount, PendingError } from "../errors.ts";
 import { giveBackTo, takeFrom } from "../limits/caps.ts";
 import { type Gate, isLasting, type Pass } from "../limits/gate.ts";
 import { POLICY } from "../limits/policy.ts";
@@ -203,7 +203,8 @@ class Sending {
     if (typeof attempt !== "string") await this.#giveBack();
     else if (!isKept()) {
       await this.#waits({ attempt }, "another process had begun the same request");
-      return new ClaimedError("Another process has begun the same request.");
+      // It is withdrawn: if it waited, the next `resume` would submit it beside the other.
+      return new AnsweredError(null);
     }
     return attempt;
   }

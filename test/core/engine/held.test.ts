@@ -70,6 +70,17 @@ describe("a task that this process holds", () => {
     });
   });
 
+  it("names a job whose id cannot be written, though an earlier line was refused before", async () => {
+    const { held, owned, warnings } = await heldTask();
+    const recording = vi.spyOn(TaskFile.prototype, "record").mockRejectedValueOnce(FULL);
+    await held.record(waiting);
+    recording.mockRestore();
+    expect(warnings).toHaveLength(1);
+    owned.file.close();
+    await held.record(accepted);
+    expect(warnings).toEqual([expect.any(String), expect.stringContaining("task-1")]);
+  });
+
   it("has with a later line what the disk refused for a while", async () => {
     const { held, ledger, warnings, types } = await heldTask();
     const recording = vi.spyOn(TaskFile.prototype, "record").mockRejectedValue(FULL);
