@@ -29,8 +29,10 @@ export function ownReplyFile({ folder }: Pick<Job, "folder">): string {
  * @throws the disk's error
  */
 export function replyFile(job: Pick<Job, "folder" | "fallbackFiles">): string {
+  const fallbacks = job.fallbackFiles ?? [];
+  if (!fallbacks.some(isPresent)) return ownReplyFile(job);
   let [found, mostBytes] = [ownReplyFile(job), sizeOf(ownReplyFile(job))];
-  for (const file of job.fallbackFiles ?? []) {
+  for (const file of fallbacks) {
     const bytes = sizeOf(file);
     if (bytes > mostBytes) [found, mostBytes] = [file, bytes];
   }
