@@ -193,12 +193,24 @@ export class ReplyFile implements ReplyReceiver {
       const rest = Buffer.concat(this.#untaken);
       this.#untaken = [];
       this.#write(rest);
-      if (this.#untaken.length === 0 || (this.#isSuccess && (await this.#storeElsewhere()))) return;
+      if (this.#untaken.length === 0 && (!this.#isSuccess || this.#isInPlace())) return;
+      if (this.#isSuccess && (await this.#storeElsewhere())) return;
+      if (this.#untaken.length === 0) return;
       if (!isPaid || !this.#isSuccess) break;
       if (tries === 0) onUnstored?.();
       await clock.sleep(WRITE_AGAIN_MS);
     }
     untaken.set(this.#path, Buffer.concat(this.#untaken));
+  }
+
+  /** Whether its folder is still there: its task may have been ended while this process was stopped. */
+  #isInPlace(): boolean {
+    try {
+      return this.#file.isAt(this.#path);
+    } catch {
+      // The disk cannot tell, so it may be there.
+      return true;
+    }
   }
 
   /** @returns whether a fallback has taken all of the reply */

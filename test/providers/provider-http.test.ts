@@ -1,5 +1,5 @@
-import { closeSync, openSync, writeSync } from "node:fs";
-import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { closeSync, openSync, rmSync, writeSync } from "node:fs";
+import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -151,6 +151,19 @@ function fill(disk: string): void {
     closeSync(file);
   }
 }
+
+it("a reply whose folder is removed while it is on its way is whole in the first other folder", async () => {
+  const [folder, there] = [path.join(await temporaryFolder(), "work"), await temporaryFolder()];
+  await mkdir(folder);
+  const { post } = await scripted((_request, socket) => {
+    rmSync(folder, { recursive: true });
+    socket.write(json(HELLO));
+  });
+  const fallback = path.join(there, "b");
+  const { body, cut } = await post({ folder, fallbackFiles: [fallback] }, { onUnstored: () => {} });
+  expect({ cut, body: JSON.parse(body.toString()) }).toEqual({ cut: null, body: HELLO });
+  expect((await readReplyFile(fallback))?.body).toEqual(body);
+});
 
 describe("a disk that is full by the time a reply comes", () => {
   it.each([
