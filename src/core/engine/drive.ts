@@ -95,8 +95,9 @@ class Drive {
     const jobs = this.#goal.isContinued ? openJobs(this.#task) : acceptedJobs(this.#task);
     for (const job of jobs) this.#follow(job);
     this.#saveEarly();
-    const unsent = unrecovered ?? (await this.#send());
+    const unsent = unrecovered ?? (await this.#send().catch(expected));
     if (unsent instanceof TakenOverError) this.#lost.abort(unsent);
+    // The task is left only when nothing works on it any longer, whatever has failed.
     const stops = await Promise.all(this.#following);
     await this.#saving;
     const stop = this.#pressing(unsent, stops);
@@ -150,12 +151,13 @@ class Drive {
     const timeoutMs = isEnded ? 0 : wait.timeoutMs;
     const onWarning = (message: string) => void this.#warnings.add(message);
     const spec = { ...wait, timeoutMs, pollAtOnce: isContinued, onWarning };
-    const following = followJob(this.#held, job, spec, this.#deps, seen?.get(job.request)).then((stop) => {
+    const followed = followJob(this.#held, job, spec, this.#deps, seen?.get(job.request)).then((stop) => {
       if (stop instanceof TakenOverError) this.#lost.abort(stop);
       else if (stop === null) this.#saveEarly();
       return stop;
     });
-    // Its error is thrown where all are awaited.
+    const following = followed.catch(expected);
+    // A bug is thrown where all are awaited.
     following.catch(() => {});
     this.#following.push(following);
   }
@@ -163,12 +165,15 @@ class Drive {
   /** Saves the images that are made, while others of the task are still to come. */
   #saveEarly(): void {
     if (this.#goal.wait === null || this.#task.requests.length === 1) return;
-    this.#saving = this.#saving.then(async () => {
+    const saving = this.#saving.then(async () => {
       const isNew = this.#task.requests.some(
         ({ state }, at) => state === "completed" && !this.#task.files[at],
       );
       if (!isNew || this.#saveFailure !== null || this.#deps.signal.aborted || this.#held.isLost) return;
       await this.#save(false);
+    });
+    this.#saving = saving.catch((error: unknown) => {
+      this.#saveFailure ??= expected(error);
     });
     this.#saving.catch(() => {});
   }
@@ -256,6 +261,12 @@ class Drive {
     if (entry.task.state === "saved") return { ...report, warnings: own.warnings };
     return { ...report, warnings: own.warnings, error };
   }
+}
+
+/** The error of a part of the work, which must not end the rest. @throws any other error: a bug */
+function expected(error: unknown): ImggenError {
+  if (error instanceof ImggenError) return error;
+  throw error;
 }
 
 /** Whether images are left to be saved, or the end of the task to be recorded. */

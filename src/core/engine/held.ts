@@ -178,12 +178,22 @@ export class HeldTask {
   async leave(): Promise<void> {
     const isWritten = await this.#catchUp(true);
     try {
-      const isMine = !this.isLost;
+      const isMine = this.#isKnownMine();
       // What the disk does not know to be finished must be found again by `resume`.
       if (isMine && isWritten && !STATES[this.#task.state].isOpen) await this.#end();
       else this.#ledger.release(this.#owned, isMine);
     } catch (error) {
       this.#warn(error);
+    }
+  }
+
+  /** Whether the disk says that no other process has the task. */
+  #isKnownMine(): boolean {
+    try {
+      return !this.isLost;
+    } catch (error) {
+      this.#warn(error);
+      return false;
     }
   }
 

@@ -85,6 +85,27 @@ describe("the first image of two is saved when it is ready", () => {
     expect(provider.jobs).toHaveLength(2);
   });
 
+  it("though the disk fails once the second is made, and both are saved", async () => {
+    const failing = delayed(async (job) => {
+      vi.spyOn(world.deps.ledger, "isLast").mockImplementationOnce(() => {
+        throw Object.assign(new Error("i/o error"), { code: "EIO" });
+      });
+      return drawn(job);
+    });
+    const world = await twoImages(failing.answer);
+    let isReady = () => {};
+    const ready = new Promise<void>((resolve) => (isReady = resolve));
+    const { poll } = world;
+    Object.assign(world.provider, { poll: (id: string) => ready.then(() => poll(id)) });
+    const generating = world.generate();
+    failing.send();
+    await vi.waitFor(() => expect(linesIn(world).types).toContain("completed"), 5_000);
+    isReady();
+    const report = await generating;
+    expect(report).toMatchObject({ error: { type: "save_failed" } });
+    expect((await readdir(world.output)).sort()).toEqual(["a-fox-2.png", "a-fox.png"]);
+  });
+
   it("and not downloaded again once the second is there, in another run", async () => {
     let isPaidFor = false;
     const second: Answer = (job, how, number) =>
