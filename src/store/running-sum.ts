@@ -8,25 +8,35 @@ import { namesIn } from "./ledger-files.ts";
 import { isId } from "./ledger-name.ts";
 import { usingStateFolder } from "./store-errors.ts";
 
+/** What a file adds to a sum. Files with the same key count once. */
+interface Entry {
+  key: string;
+  value: number;
+}
+
 /** A sum over the names of a folder's files, which other processes create and remove. Each name is read once. */
 export class RunningSum {
   readonly #folder: string;
-  readonly #valueOfName: (name: string) => number;
-  #values = new Map<string, number>();
+  readonly #entryOfName: (name: string) => Entry | null;
+  #entries = new Map<string, Entry | null>();
 
-  /** @param valueOfName value of a file by its name, which may be anything; 0 if it does not count */
-  constructor(folder: string, valueOfName: (name: string) => number) {
+  /** @param entryOfName entry of a file by its name, which may be anything; null if it does not count */
+  constructor(folder: string, entryOfName: (name: string) => Entry | null) {
     this.#folder = folder;
-    this.#valueOfName = valueOfName;
+    this.#entryOfName = entryOfName;
   }
 
   /** The present sum. A file that exists during the whole call counts. @throws the disk's error */
   total(): number {
-    const before = this.#values;
-    this.#values = new Map(
-      namesIn(this.#folder).map((name) => [name, before.get(name) ?? this.#valueOfName(name)]),
-    );
-    return [...this.#values.values()].reduce((sum, value) => sum + value, 0);
+    const before = this.#entries;
+    const entryOf = (name: string) => {
+      const known = before.get(name);
+      return known === undefined ? this.#entryOfName(name) : known;
+    };
+    this.#entries = new Map(namesIn(this.#folder).map((name) => [name, entryOf(name)]));
+    const values = new Map<string, number>();
+    for (const entry of this.#entries.values()) if (entry !== null) values.set(entry.key, entry.value);
+    return [...values.values()].reduce((sum, value) => sum + value, 0);
   }
 }
 
@@ -36,6 +46,8 @@ export interface Charge {
   task: string;
   /** Index of the request in its task. */
   request: number;
+  /** Number of the task's part that the process writes which submits it. */
+  part: number;
   /** Fingerprint of the account's key. */
   keyId: string;
   credits: number;
@@ -50,7 +62,7 @@ const MAX_CREDITS = 1_000_000_000;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 const KEY_ID = /^[\w-]{1,64}$/;
 const NAME =
-  /^(?<task>[^.]+)\.(?<request>\d{1,4})\.(?<keyId>[\w-]{1,64})\.(?<credits>\d{1,10}(?:\.\d{1,6})?)$/;
+  /^(?<task>[^.]+)\.(?<request>\d{1,4})\.(?<part>\d{1,6})\.(?<keyId>[\w-]{1,64})\.(?<credits>\d{1,10}(?:\.\d{1,6})?)$/;
 /** Two processes that withdraw for each other meet again less and less likely. */
 const LOOKS = 8;
 const FIRST_DELAY_MS = 2;
@@ -58,8 +70,9 @@ const FIRST_DELAY_MS = 2;
 const MAX_SUMS = 16;
 
 /**
- * What accounts may have been charged on a day, over all processes and providers: `<day>/<task>.<request>.<key>.<credits>`,
- * an empty file for each submit. It is announced before the submit, and withdrawn if the submit was refused or never sent.
+ * What accounts may have been charged on a day, over all processes and providers:
+ * `<day>/<task>.<request>.<part>.<key>.<credits>`, an empty file. A process announces a submit before it, and withdraws its
+ * own announcement if the submit was refused or never sent. A request that two processes of a task have announced counts once.
  */
 export class DailySpending {
   readonly #folder: string;
@@ -132,7 +145,7 @@ export class DailySpending {
   #sumOf(day: string, keyId: string): RunningSum {
     const folder = this.#dayFolder(day);
     const key = `${day} ${keyId}`;
-    const sum = this.#sums.get(key) ?? new RunningSum(folder, (name) => unitsIn(name, keyId));
+    const sum = this.#sums.get(key) ?? new RunningSum(folder, (name) => entryIn(name, keyId));
     this.#sums.set(key, sum);
     const [oldest] = this.#sums.keys();
     if (this.#sums.size > MAX_SUMS && oldest !== undefined) this.#sums.delete(oldest);
@@ -148,20 +161,21 @@ export class DailySpending {
 const HINT = "Nothing was sent. Free some space or fix its permissions, then try again.";
 
 /** @throws TypeError for what could not be read back, or would be another path */
-function nameOf({ task, request, keyId, credits }: Charge): string {
+function nameOf({ task, request, part, keyId, credits }: Charge): string {
   const price = (toUnits(credits) / UNITS).toFixed(6).replace(/\.?0+$/, "");
-  const name = `${task}.${request}.${keyId}.${price}`;
+  const name = `${task}.${request}.${part}.${keyId}.${price}`;
   if (!isId(task) || !KEY_ID.test(keyId) || !NAME.test(name) || !(credits >= 0 && credits <= MAX_CREDITS))
     throw new TypeError("not a charge");
   return name;
 }
 
-/** The price in a file's name, in millionths; 0 for another account, and for a name that is none of ours. */
-function unitsIn(name: string, keyId: string): number {
+/** The request in a file's name, and its price in millionths; null for another account, and for a name that is none of ours. */
+function entryIn(name: string, keyId: string): Entry | null {
   const { groups } = NAME.exec(name) ?? {};
-  if (groups?.keyId !== keyId || !isId(groups.task ?? "")) return 0;
+  if (groups?.keyId !== keyId || !isId(groups.task ?? "")) return null;
   const credits = Number(groups.credits);
-  return credits <= MAX_CREDITS ? toUnits(credits) : 0;
+  if (credits > MAX_CREDITS) return null;
+  return { key: `${groups.task}.${groups.request}`, value: toUnits(credits) };
 }
 
 /** Rounded up, but for what is only the error of a decimal. */

@@ -13,6 +13,7 @@ const taskId = (at: number) => `20260131T120000000-${at.toString(16).padStart(8,
 const charge = (at: number, credits: number, keyId = KEY) => ({
   task: taskId(at),
   request: 0,
+  part: 1,
   keyId,
   credits,
 });
@@ -30,7 +31,7 @@ describe("a running sum", () => {
     const read: string[] = [];
     const sum = new RunningSum(path.join(folder, "new"), (name) => {
       read.push(name);
-      return Number(name);
+      return { key: name, value: Number(name) };
     });
     expect(sum.total()).toBe(0);
     mkdirSync(path.join(folder, "new"));
@@ -68,7 +69,7 @@ describe("a day's spending", () => {
     expect(await spending.announce(DAY, charge(1, 0.1), 0.3)).toEqual({ ok: true });
     expect(await spending.announce(DAY, charge(2, 0.2), 0.3)).toEqual({ ok: true });
     expect(await spending.announce(DAY, charge(3, 0.000_001), 0.3)).toEqual({ ok: false, spent: 0.3 });
-    expect(names()).toEqual([`${taskId(1)}.0.${KEY}.0.1`, `${taskId(2)}.0.${KEY}.0.2`]);
+    expect(names()).toEqual([`${taskId(1)}.0.1.${KEY}.0.1`, `${taskId(2)}.0.1.${KEY}.0.2`]);
   });
 
   it("counts a request once that was announced before a crash, and never removes that", async () => {
@@ -83,22 +84,34 @@ describe("a day's spending", () => {
     });
   });
 
+  it("counts a request once that two processes of its task have announced, and each withdraws its own alone", async () => {
+    const { spending, another } = await newSpending();
+    const second = { ...charge(1, 2), part: 2 };
+    await spending.announce(DAY, charge(1, 2), 2);
+    expect(await another().announce(DAY, second, 2)).toEqual({ ok: true });
+    expect(await spending.total(DAY, KEY)).toBe(2);
+    await spending.withdraw(DAY, charge(1, 2));
+    expect(await spending.total(DAY, KEY)).toBe(2);
+    await another().withdraw(DAY, second);
+    expect(await spending.total(DAY, KEY)).toBe(0);
+  });
+
   it("is not moved by names that are none of its own", async () => {
     const { state, spending } = await newSpending();
     await spending.announce(DAY, charge(1, 3), null);
     const id = taskId(2);
     for (const name of [
       "x",
-      `${id}.0.${KEY}.-5`,
-      `${id}.0.${KEY}.1e9`,
-      `${id}.0.${KEY}.Infinity`,
-      `${id}.0.${KEY}.9999999999`,
-      `${id}.0.${KEY}.1.2.3`,
-      `${id}.0.${KEY}`,
-      `${id}.x.${KEY}.5`,
-      `nothing.0.${KEY}.5`,
-      `.${id}.0.${KEY}.5`,
-      `${id}.0.${KEY}.5\n`,
+      `${id}.0.1.${KEY}.-5`,
+      `${id}.0.1.${KEY}.1e9`,
+      `${id}.0.1.${KEY}.Infinity`,
+      `${id}.0.1.${KEY}.9999999999`,
+      `${id}.0.1.${KEY}.1.2.3`,
+      `${id}.0.1.${KEY}`,
+      `${id}.x.1.${KEY}.5`,
+      `nothing.0.1.${KEY}.5`,
+      `.${id}.0.1.${KEY}.5`,
+      `${id}.0.1.${KEY}.5\n`,
       "__proto__",
     ])
       writeFileSync(path.join(state, "spent", DAY, name), "");
@@ -112,6 +125,7 @@ describe("a day's spending", () => {
       { keyId: "a/b" },
       { keyId: "" },
       { request: -1 },
+      { part: -1 },
       { credits: -1 },
       { credits: Number.NaN },
       { credits: Number.POSITIVE_INFINITY },
@@ -139,7 +153,7 @@ const spending = new DailySpending(folder, systemClock, Math.random);
 let passed = 0;
 for (let at = first; at < first + count; at++) {
   const task = "20260131T120000000-" + at.toString(16).padStart(8, "0");
-  const charge = { task, request: 0, keyId, credits: 1.5 };
+  const charge = { task, request: 0, part: 1, keyId, credits: 1.5 };
   if (!(await spending.announce(day, charge, cap)).ok) continue;
   if (at % 3 === 0) await spending.withdraw(day, charge);
   else passed += 1;

@@ -10,7 +10,7 @@ const estimate = (credits: number | null) => ({ request: FOX, credits, warnings:
 
 /** A request of a call's task that is about to be submitted. */
 const priced = (credits: number | null): PricedRequest => ({
-  task: { id: "20260131T120000000-01234567", intent: { ...INTENT, request: FOX, credits } },
+  task: { id: "20260131T120000000-01234567", intent: { ...INTENT, request: FOX, credits }, parts: 1 },
   request: 0,
   credits,
 });

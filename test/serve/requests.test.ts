@@ -283,7 +283,7 @@ describe("dailyCredits", () => {
 
   it("of which what commands have spent is a part", async () => {
     const { submit, ledger } = await liveServer({ matrix, dailyCredits: 3, options: { isPaid: true } });
-    const charge = { task: ledger.newId(), request: 0, keyId: GENERATOR_KEY_ID, credits: 2 };
+    const charge = { task: ledger.newId(), request: 0, part: 1, keyId: GENERATOR_KEY_ID, credits: 2 };
     await ledger.spending.announce(localDay(new Date()), charge, null);
     expect((await submit({ prompt: "a hare", model: "priced" })).body.message).toBe(
       "my_credits.no_credits_description",
@@ -321,7 +321,7 @@ describe("dailyCredits", () => {
     const first = await accepted({ prompt: "a fox", model: "priced" });
     const second = await accepted({ prompt: "a hare", model: "priced" });
     await provider.sent(1);
-    const charge = { task: ledger.newId(), request: 0, keyId: GENERATOR_KEY_ID, credits: 2 };
+    const charge = { task: ledger.newId(), request: 0, part: 1, keyId: GENERATOR_KEY_ID, credits: 2 };
     await ledger.spending.announce(localDay(new Date()), charge, null);
     draw();
     await ended(first);

@@ -326,7 +326,7 @@ describe("finishing a task", () => {
     await ledger.work.begin(id, 0, "1.0");
     await ledger.cancels.leave(id);
     const { keyId } = INTENT.service;
-    await ledger.spending.announce("2026-01-31", { task: id, request: 0, keyId, credits: 2 }, null);
+    await ledger.spending.announce("2026-01-31", { task: id, request: 0, part: 1, keyId, credits: 2 }, null);
     await finishTask(ledger, owned);
     expect([await readdir(ledger.work.folder), ledger.cancels.has(id)]).toEqual([[], false]);
     expect(await ledger.spending.total("2026-01-31", keyId)).toBe(0);

@@ -88,7 +88,7 @@ export async function beginAndDrive(
   return submitAtOnce(pass, id);
 
   async function submitAtOnce(pass: Pass, id: string): Promise<TaskReport | "taken"> {
-    const task = { id, intent };
+    const task = { id, intent, parts: 1 };
     try {
       const overCap = await takeFrom(deps.caps, task, 0);
       if (overCap !== null) return unsent(id, intent, warnings, overCap, deps);

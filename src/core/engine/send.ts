@@ -335,21 +335,9 @@ class Sending {
     await this.#giveBack();
   }
 
-  /**
-   * Takes the request off the caps once it is on record that it was not charged. A process that has taken the task over may
-   * have counted it too, for a submit of its own.
-   */
+  /** Takes the request off the caps once it is on record that it was not charged. */
   async #giveBack(): Promise<void> {
-    if (!this.#isLost()) await giveBackTo(this.#deps.caps, this.#held.task, this.#index);
-  }
-
-  /** Also if the disk cannot tell. */
-  #isLost(): boolean {
-    try {
-      return this.#held.isLost;
-    } catch {
-      return true;
-    }
+    await giveBackTo(this.#deps.caps, this.#held.task, this.#index);
   }
 
   /** The gate waits before the next attempt; after a lost reply, this does. */

@@ -122,7 +122,7 @@ export function dayCap({ ledger, clock, dailyCredits }: LimitDeps): Cap {
   const today = () => localDay(new Date(clock.now()));
   const chargeOf = ({ task, request, credits }: PricedRequest) => {
     const { keyId } = task.intent.service;
-    return { task: task.id, request, keyId, credits: credits ?? 0 };
+    return { task: task.id, request, part: task.parts, keyId, credits: credits ?? 0 };
   };
   /** The days on which requests were counted: a run may last past midnight. */
   const days = new Map<string, string>();

@@ -3,7 +3,7 @@ import type { Task } from "../../task/task.ts";
 
 /** A request that is about to be submitted. */
 export interface PricedRequest {
-  task: Pick<Task, "id" | "intent">;
+  task: Pick<Task, "id" | "intent" | "parts">;
   /** Which of the task's requests, from 0. */
   request: number;
   /** Documented cost; null if there is no price. */
@@ -29,7 +29,7 @@ export function priceOf({ intent }: Pick<Task, "intent">): number | null {
  */
 export async function takeFrom(
   caps: readonly Cap[],
-  task: Pick<Task, "id" | "intent">,
+  task: Pick<Task, "id" | "intent" | "parts">,
   request: number,
 ): Promise<ImggenError | null> {
   if (!task.intent.work.isPaid) return null;
@@ -46,7 +46,7 @@ export async function takeFrom(
 /** Takes a request off every cap, because it was not charged. */
 export async function giveBackTo(
   caps: readonly Cap[],
-  task: Pick<Task, "id" | "intent">,
+  task: Pick<Task, "id" | "intent" | "parts">,
   request: number,
 ): Promise<void> {
   if (!task.intent.work.isPaid) return;

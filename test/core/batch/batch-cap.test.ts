@@ -26,7 +26,7 @@ async function twoClaimedRows() {
     if (task === "taken") throw new Error("taken");
     return task;
   };
-  const task = { id: ledger.newId(), intent: INTENT };
+  const task = { id: ledger.newId(), intent: INTENT, parts: 1 };
   const take = () => cap.take({ task, request: 0, credits: 2 });
   return { take, begin, other, endOther: () => processes.die(2) };
 }
@@ -75,6 +75,6 @@ it("the budget of a running batch refuses a row if the disk does not list the cl
     throw new StateFolderError(ledger.folder, Object.assign(new Error("EIO"), { code: "EIO" }));
   };
   const cap = batchCap(plan, 3, { ...deps, claims: Object.assign(Object.create(claims), { list }) });
-  const task = { id: ledger.newId(), intent: INTENT };
+  const task = { id: ledger.newId(), intent: INTENT, parts: 1 };
   expect(await cap.take({ task, request: 0, credits: 2 })).toMatchObject({ type: "save_failed" });
 });

@@ -161,7 +161,7 @@ async function newDay(dailyCredits: number | null) {
   const deps = { ledger, clock, dailyCredits };
   const cap = dayCap(deps);
   const priced = (credits: number | null, intent: Partial<Intent> = {}): PricedRequest => {
-    const task = { id: ledger.newId(), intent: { ...INTENT, credits, ...intent } };
+    const task = { id: ledger.newId(), intent: { ...INTENT, credits, ...intent }, parts: 1 };
     return { task, request: 0, credits };
   };
   /** Counts a request that is submitted without a limit. */
@@ -312,7 +312,7 @@ describe("several caps", () => {
     const no = new BudgetExceededError("No.", {});
     const caps = [capOf(null, steps, "one"), capOf(no, steps, "two"), capOf(null, steps, "three")];
     const intent = { ...INTENT, credits: 6, work: { ...INTENT.work, requests: 3 } };
-    expect(await takeFrom(caps, { id: "x", intent }, 1)).toBe(no);
+    expect(await takeFrom(caps, { id: "x", intent, parts: 1 }, 1)).toBe(no);
     expect(steps).toEqual(["one take 1: 2", "two take 1: 2", "one back"]);
   });
 });
