@@ -291,7 +291,12 @@ describe("a waiter", () => {
     await put(folder, ticket("a", "turn"), leaseOf(2, 60_000));
     let asked = 0;
     const isAlive = () => Boolean(++asked);
-    void taking(lineOf(folder, { ...world.as(1), isAlive }), "b");
+    // It never looks by itself: a busy machine would take the time to.
+    const clock = {
+      ...systemClock,
+      sleep: (_ms: number, signal?: AbortSignal) => systemClock.sleep(60_000, signal),
+    };
+    void taking(lineOf(folder, { ...world.as(1), isAlive }, LIMITS, clock), "b");
     await moment(100);
     const before = asked;
     for (let round = 0; round < 50; round++) await put(folder, ticket(`c${round}`, "wait"), "");
