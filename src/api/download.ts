@@ -198,5 +198,5 @@ function readHead(status: number, headers: ReplyHeaders, url: URL, nowMs: number
   return { outcome: "gone", why: `HTTP ${status}`, ...(MISSING.has(status) && { isMissing: true }) };
 }
 
-/** How servers answer where a signed URL has expired, or the file was deleted. */
+/** Statuses of an expired signed URL, or of a deleted file. */
 const MISSING: ReadonlySet<number> = new Set([403, 404, 410]);

@@ -6,7 +6,7 @@ import { refuseQuerySecret } from "../lib/query-secret.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import type { EffectiveSettings } from "./effective-settings.ts";
 
-/** Characters at the ends of a pasted key that nobody sees: no-break and zero-width spaces, marks of direction. */
+/** Invisible characters at the ends of a pasted key: no-break and zero-width spaces, marks of direction. */
 const INVISIBLE = "[\\u00a0\\u00ad\\u200b-\\u200f\\u202a-\\u202f\\u2060-\\u2064\\u2066-\\u2069\\ufeff]";
 const INVISIBLE_ENDS = new RegExp(`^${INVISIBLE}+|${INVISIBLE}+$`, "g");
 

@@ -24,7 +24,7 @@ export function requireKnown(name: string, taskId: string, source: Pick<Generato
     knownSpec(name, TASKS_GENERATOR, source);
   } catch (cause) {
     if (!(cause instanceof UsageError)) throw cause;
-    // What to write in place of it is advice for a new request.
+    // The alternative is advice for a new request.
     const hint = name.startsWith("npm:") ? (cause.hint?.replace(/^Nothing was sent\. /, " ") ?? "") : "";
     const message = `Task ${taskId} cannot be continued. ${cause.message}${hint}`;
     throw new MissingProviderError(message, { charged: "unknown", cause });

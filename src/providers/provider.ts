@@ -35,7 +35,7 @@ export interface SubmitHow {
   onProgress: (share: number) => void;
   /** Called with previews of the image, as the provider sends them: any bytes. Absent: none is wanted. */
   onPreview?: ((image: Buffer) => void) | undefined;
-  /** Called with a sentence for each part of the request that is not sent, because the model has no place for it. */
+  /** Called with a sentence for each part of the request that is not sent, because the model does not support it. */
   onWarning?: ((message: string) => void) | undefined;
   /** Called at once with a warning if no disk takes a reply that is paid for: it is lost if the process ends. */
   onUnstored?: ((message: string) => void) | undefined;
@@ -87,7 +87,7 @@ export interface UnknownReply {
 export type PolledState =
   /** `ahead`: how many others run or wait before it there, where that is known. */
   | { status: "running"; word: string | null; ahead?: number }
-  /** `warnings`: sentences about the images, which are saved all the same. */
+  /** `warnings`: sentences about the images, which are saved nevertheless. */
   | ({ status: "completed"; usage?: Usage; warnings?: readonly string[] } & (
       | { urls: string[] }
       | { urls: []; unread: UnreadResult }
@@ -158,7 +158,7 @@ export interface Provider {
    * @throws ProviderError or UsageError where no request can be sent
    */
   prepare?(signal: AbortSignal | null): Promise<Prepared>;
-  /** A sentence about what the provider has no place for; null if it has. Called before a task is begun. */
+  /** A sentence about an option that the provider does not support; null for none. Called before a task is begun. */
   check?(job: Omit<Job, "folder" | "taskId" | "index">): string | null;
   /** The request that `submit` would send, for people to read. Opens no connection. @throws ProviderError */
   describe?(job: Job): Promise<SentRequest>;

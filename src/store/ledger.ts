@@ -58,8 +58,8 @@ export interface BeginOptions {
 
 /**
  * Every task submitted from this machine. A task is a file, `<id>.jsonl`, and after each takeover one more, `<id>.2.jsonl` and
- * so on: its parts. Each is created once, by the process that then holds the task, and nobody else ever writes to it. So who
- * may work on a task has one answer: whoever has created its last part. A process looks before and after it writes that a
+ * so on: its parts. Each is created once, by the process that then holds the task, and no other ever writes to it. So who
+ * may work on a task has one answer: the process that created its last part. A process looks before and after it writes that a
  * request is sent or that the task is over, and of two that come at once, at least one sees the other's part. The
  * tickets of `Holder` only say whom not to disturb.
  */

@@ -30,7 +30,7 @@ export function batchCap(plan: BatchPlan, maxCredits: number, deps: PlanDeps): C
   };
 }
 
-/** What the claims of a batch may cost together: those that were planned, and those that were made since. */
+/** Highest total cost of the claims of a batch: the planned ones and later ones. */
 class ClaimedCredits {
   readonly #deps: PlanDeps;
   readonly #before: number;
@@ -70,7 +70,7 @@ class ClaimedCredits {
   }
 
   /**
-   * What waits to be submitted counts while its process lives, which may have asked for it already.
+   * A waiting request counts while its process lives: it may be submitted already.
    * @returns null if it costs nothing now, and may cost something later
    */
   async #creditsOf({ row, number }: ClaimedAttempt): Promise<number | null> {

@@ -22,10 +22,10 @@ export interface Attempted {
   attempts: string[];
 }
 
-/** What is known of an attempt; null if nothing was ever sent for it, and it has no task. */
+/** The state of an attempt; null if nothing was ever sent for it, and it has no task. */
 export type Attempt = LedgerEntry | LostTask | null;
 
-/** Where attempts are read from. */
+/** Source of attempts. */
 export interface AttemptDeps {
   claims: Pick<RowClaims, "owner" | "read">;
   ledger: Pick<Ledger, "read" | "isOpen" | "isHeld" | "asItStands">;

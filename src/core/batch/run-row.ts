@@ -32,7 +32,7 @@ import {
   unreadable,
 } from "./row-result.ts";
 
-/** What all rows of a run share. */
+/** Dependencies that all rows of a run share. */
 export interface BatchContext {
   output: OutputFolder;
   wait: WaitSettings;

@@ -13,7 +13,7 @@ import { identityOf, type TaskDeps } from "./deps.ts";
 /**
  * What may be done with an earlier task when its request comes again:
  * - `saved`: its images are files, or were.
- * - `resumable`: submitted, accepted or waiting, and unfinished: whoever takes it can take it further. `old`: after a week a
+ * - `resumable`: submitted, accepted or waiting, and unfinished: a process that takes it can continue it. `old`: after a week a
  *   request is hardly meant to continue it. `partly unknown`: the reply to another of its requests was lost.
  * - `alive`: a living process has it. `out of sight`: one may have it that cannot be asked, in a container or on another
  *   machine.
@@ -61,7 +61,7 @@ export function standingOf(
     case "accepted":
     case "completed": {
       if (ledger.isHeld(task)) return ledger.isOutOfSight(task) ? "out of sight" : "alive";
-      // What waits unsent is closed by whoever resumes it.
+      // `resume` closes a task that was never submitted.
       if (task.state === "waiting" && !task.intent.work.keepsUnsent) return "none";
       if (isUnknown(task)) return "partly unknown";
       return ledger.clock.now() - Date.parse(task.submittedAt) > OLD_MS ? "old" : "resumable";
@@ -187,7 +187,7 @@ const LOOK_AGAIN_MS = 5;
 
 /**
  * Begins to submit a task that is withdrawn if another one answers for its request: one process at a time looks for such a
- * task and records that it submits, whoever drives the task.
+ * task and records that it submits, in whichever command.
  * @param start records that the task is submitted, and asks after that whether the turn was kept
  * @returns what `start` returns, or why it was not called
  */

@@ -64,7 +64,7 @@ export function isAtUrls(request: RequestState): boolean {
 export interface FollowSpec extends WaitSettings {
   /** Whether a job is polled at once, because it may have ended long ago. */
   pollAtOnce: boolean;
-  /** Called with what the provider says of images that are saved all the same. */
+  /** Called with the provider's warnings about images that are saved. */
   onWarning?: (message: string) => void;
 }
 

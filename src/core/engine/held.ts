@@ -115,7 +115,7 @@ export class HeldTask {
       this.#task = withLine(this.#task, line);
       if (!this.isLost) return attempt;
     } catch (error) {
-      // It may be on the disk all the same.
+      // The line may be on the disk nevertheless.
       if (errorCode(error) !== undefined) this.#unwritten.push(this.#notMade(request, attempt));
       return new StateFolderError(this.#ledger.folder, error, { hint: NOT_SUBMITTED });
     }

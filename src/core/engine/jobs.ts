@@ -61,7 +61,7 @@ function withSeedOf(index: number, options: WorkOptions): WorkOptions {
   return seed === null ? options : { ...options, fields: { ...fields, [seedField]: seed } };
 }
 
-/** The part of a request that its provider has no place for, checked before anything is recorded or sent; null for none. */
+/** The part of a request that its provider does not support, checked before anything is recorded or sent; null for none. */
 export function misfitOf(
   request: GenerationRequest,
   { provider, workFor }: Pick<Connection, "provider" | "workFor">,

@@ -9,7 +9,7 @@ import { interruptedError } from "../errors.ts";
 import { diskFailure } from "../images/download-image.ts";
 import type { ImageSource } from "../images/image-source.ts";
 import { remarksOn } from "../images/remarks.ts";
-import { MOST_IMAGES, saveImages } from "../images/save-images.ts";
+import { MAX_IMAGES, saveImages } from "../images/save-images.ts";
 import type { SaveResult, SaveSpec, SidecarFacts } from "../images/save-spec.ts";
 import type { TaskDeps } from "./deps.ts";
 import type { HeldTask } from "./held.ts";
@@ -56,7 +56,7 @@ export async function saveSources(spec: SavingSpec, deps: TaskDeps): Promise<Sav
   const { sinceMs, maxImages, replacesNewer, ...facts } = spec;
   const saving: SaveSpec = {
     ...facts,
-    mostImages: maxImages,
+    maxImages: maxImages,
     date: new Date(sinceMs),
     keepsSinceMs: replacesNewer ? Number.POSITIVE_INFINITY : sinceMs,
   };
@@ -96,7 +96,7 @@ export async function saveMade(
       saved: goal.isOtherPlace ? [] : task.files,
       copies: [],
       recovering: goal.isContinued,
-      maxImages: MOST_IMAGES * task.requests.length,
+      maxImages: MAX_IMAGES * task.requests.length,
       savesFurther: isLast,
     },
     deps,

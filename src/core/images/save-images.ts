@@ -21,7 +21,7 @@ import type { SaveResult, SaveSpec } from "./save-spec.ts";
 import { writeSidecar } from "./sidecar.ts";
 
 /** The most images of one request that are saved. No model makes more than 15. */
-export const MOST_IMAGES = 16;
+export const MAX_IMAGES = 16;
 /** The most URLs that a warning lists. */
 const MOST_NAMED = 4;
 
@@ -31,10 +31,10 @@ const MOST_NAMED = 4;
  * @throws SaveFailedError, or the signal's reason; what was saved until then is in `result`
  */
 export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskDeps): Promise<void> {
-  const { mostImages } = spec;
-  const sources = spec.sources.slice(0, mostImages);
-  const surplus = spec.sources.slice(mostImages);
-  if (surplus.length > 0) result.warnings.push(surplusWarning(surplus, mostImages, deps));
+  const { maxImages } = spec;
+  const sources = spec.sources.slice(0, maxImages);
+  const surplus = spec.sources.slice(maxImages);
+  if (surplus.length > 0) result.warnings.push(surplusWarning(surplus, maxImages, deps));
   result.files = sources.map(() => null);
   if (spec.recovering && spec.heldTask !== null) await sweepLeftovers(spec, deps);
   const failures: DownloadFailedError[] = [];
@@ -61,12 +61,12 @@ export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskD
 
 function surplusWarning(
   sources: readonly ImageSource[],
-  mostImages: number,
+  maxImages: number,
   { connection }: Pick<TaskDeps, "connection">,
 ): string {
   const urls = sources.flatMap((source) => (source.kind === "url" ? [connection.maskUrl(source.url)] : []));
   return (
-    `The service returned ${mostImages + urls.length} images; the first ${mostImages} were downloaded. ` +
+    `The service returned ${maxImages + urls.length} images; the first ${maxImages} were downloaded. ` +
     `Not downloaded: ${listed(urls.map(withoutQuery), MOST_NAMED)}. All URLs are in the ledger.`
   );
 }
@@ -158,7 +158,7 @@ async function opened(
   const [image = images[0], ...others] = images.length > 1 ? images.filter(isUsable) : images;
   if (image === undefined) throw new BadImageError("there is no image in it");
   if (!savesFurther) return { kind: "made", image };
-  const saved = others.slice(0, MOST_IMAGES - 1);
+  const saved = others.slice(0, MAX_IMAGES - 1);
   sources.push(...saved.map((other) => ({ kind: "made", image: other }) as const));
   const count = images.length - 1 - saved.length;
   if (count > 0) rest.push({ request, count });

@@ -14,7 +14,7 @@ export interface SaveSpec {
   /** In the order of the images. Further images of a reply on this disk come after these. */
   sources: readonly ImageSource[];
   /** The most that are downloaded. */
-  mostImages: number;
+  maxImages: number;
   /** Whether further images of one reply are saved, after those of the other requests. */
   savesFurther: boolean;
   /** The files of an earlier run, by the position of their image; downloaded again only if the file is gone or changed. */

@@ -144,7 +144,7 @@ function textsOf(fields: Job["options"]["fields"]): Record<string, string> {
   );
 }
 
-/** What a job asks for that a command has no place for, as a sentence; null for nothing. */
+/** A sentence about an option of a job that a command does not support; null for none. */
 export function missingPlace(
   { references, options: { model, fields } }: Pick<Job, "references" | "options">,
   words: readonly string[],

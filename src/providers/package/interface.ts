@@ -56,7 +56,7 @@ export type Fetch = (at: string) => Promise<{ readonly status: number; json(): P
  * a process that is killed after the reply has lost nothing, and a request that may have been paid for is never repeated.
  */
 export interface Provider {
-  /** What it has no place for, as a sentence; null for nothing. */
+  /** A sentence about an option that it does not support; null for none. */
   check?(job: Job): string | null;
   /** The request for one image, sent as JSON with POST. @throws Error where it cannot be made: nothing is sent then */
   request(job: Job): ImageRequest | Promise<ImageRequest>;

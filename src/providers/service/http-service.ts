@@ -87,7 +87,7 @@ export class HttpImageService implements Provider {
     return { maskKey: this.#maskKey, nowMs: this.#options.clock.now() };
   }
 
-  /** Its connections are shared, and closed by whoever opened them. */
+  /** Its connections are shared, and closed by their owner. */
   async close(): Promise<void> {}
 
   /** @throws TransportError if not even the head of a reply arrived */

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { TaskDeps } from "../../../src/core/engine/deps.ts";
 import { atUrls } from "../../../src/core/images/image-source.ts";
 import { draftName } from "../../../src/core/images/prepare-destination.ts";
-import { MOST_IMAGES, saveImages } from "../../../src/core/images/save-images.ts";
+import { MAX_IMAGES, saveImages } from "../../../src/core/images/save-images.ts";
 import type { SaveResult, SaveSpec } from "../../../src/core/images/save-spec.ts";
 import { newLease } from "../../../src/lib/lease.ts";
 import { systemProcesses } from "../../../src/lib/processes.ts";
@@ -41,7 +41,7 @@ const SPEC = {
   keepsSinceMs: new Date(2026, 0, 31).getTime(),
   recovering: false,
   heldTask: "20260131T120000000-0123abcd",
-  mostImages: MOST_IMAGES,
+  maxImages: MAX_IMAGES,
   savesFurther: true,
 };
 

@@ -10,7 +10,7 @@ import { openProvider } from "../../../providers/kinds.ts";
 import { ProviderError, type SentRequest } from "../../../providers/provider.ts";
 import type { GenerationRequest } from "../../../task/request.ts";
 
-/** What the user's own generator would be sent. */
+/** The request as the user's own generator would receive it. */
 export interface DescribedRequest {
   /** The first request; null if its provider does not show it. */
   sent: SentRequest | null;
@@ -19,9 +19,9 @@ export interface DescribedRequest {
 }
 
 /**
- * What the user's own generator would be sent for a request, for people to read. No connection is opened.
+ * Describes the request to the user's own generator, for people to read. No connection is opened.
  * @param request its reference images as the user gave them
- * @throws InvalidRequestError for what the generator has no place for
+ * @throws InvalidRequestError for an option that the generator does not support
  */
 export async function describedRequest(
   request: GenerationRequest,

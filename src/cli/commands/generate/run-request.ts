@@ -110,7 +110,7 @@ async function showDryRun(
   return 0;
 }
 
-/** What the user's own generator would be sent; null for a service, which is sent the request as it is. */
+/** The request as the user's own generator would receive it; null for a service, which receives it unchanged. */
 async function sentToGenerator(
   request: GenerationRequest,
   session: Session,
