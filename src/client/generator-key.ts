@@ -1,7 +1,7 @@
 import { AuthRequiredError } from "../api/api-errors.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { shellWord } from "../lib/shell-word.ts";
-import type { GeneratorOptions } from "../providers/generator-options.ts";
+import type { GeneratorOptions } from "../providers/kind.ts";
 import { type GeneratorSpec, kindAtHome } from "../providers/kinds.ts";
 import { mayCarryKey } from "../providers/spec.ts";
 import type { GeneratorSource, OwnGenerator } from "./generator-settings.ts";

@@ -2,7 +2,7 @@ import { timeoutOption } from "../lib/duration.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { seedOption } from "../lib/whole-number.ts";
 import { jsonFields, providerFields } from "../models/provider-fields.ts";
-import type { GeneratorOptions } from "../providers/generator-options.ts";
+import type { GeneratorOptions } from "../providers/kind.ts";
 import { concurrencyOf, fieldNamesOf, type GeneratorSpec, isPaidByDefault } from "../providers/kinds.ts";
 import { parseGeneratorSpec } from "../providers/spec.ts";
 import { SETTINGS, type SettingName } from "../store/settings-table.ts";

@@ -1,11 +1,10 @@
 import { fieldsOf, jsonOrNull } from "../lib/json.ts";
 import { imagesIn } from "./found-images.ts";
 import { isJobId, type JobForm, jobService, wordsOf } from "./job-service.ts";
-import type { ServerSetup } from "./kind.ts";
+import type { ProviderDeps, ServerSetup } from "./kind.ts";
 import { sizeFields } from "./openai/size.ts";
 import { type Fields, isFailedState, type Polls, type ReadState } from "./polls.ts";
 import type { Job, Provider } from "./provider.ts";
-import type { ProviderDeps } from "./provider-deps.ts";
 import { ProviderServer } from "./provider-http.ts";
 import { base64Of, referenceFiles } from "./reference-files.ts";
 import { type JobContext, modelNamed } from "./server-provider.ts";

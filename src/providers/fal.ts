@@ -3,14 +3,13 @@ import { fieldsOf, isJsonObject } from "../lib/json.ts";
 import { readErrorBody } from "./failed-reply.ts";
 import { imagesInReply } from "./found-images.ts";
 import { isJobId, type JobForm, jobService } from "./job-service.ts";
-import type { ServerSetup } from "./kind.ts";
-import { lenientJson } from "./lenient-json.ts";
+import type { ProviderDeps, ServerSetup } from "./kind.ts";
 import { sizeFields } from "./openai/size.ts";
 import { type Fields, type GetState, isFailedState, type Polls } from "./polls.ts";
 import type { Job, PolledState, PollReply, Provider } from "./provider.ts";
-import type { ProviderDeps } from "./provider-deps.ts";
 import { ProviderServer } from "./provider-http.ts";
 import { referenceUrls } from "./reference-files.ts";
+import { lenientJson } from "./reply-json.ts";
 import { type JobContext, modelNamed } from "./server-provider.ts";
 
 /** fal's queue. The addresses of a request are used as its reply gives them, if they are fal's own. */

@@ -1,9 +1,8 @@
 import { fieldsOf, isJsonObject } from "../lib/json.ts";
 import { type Answer, answerOf, base64Images } from "./answer.ts";
 import { type ImageForm, imageService } from "./image-service.ts";
-import type { ServerSetup } from "./kind.ts";
+import type { ProviderDeps, ServerSetup } from "./kind.ts";
 import type { Job, Provider } from "./provider.ts";
-import type { ProviderDeps } from "./provider-deps.ts";
 import { ProviderServer } from "./provider-http.ts";
 import { base64Of, type ReferenceDeps, referenceFiles } from "./reference-files.ts";
 import { jsonIn, type StoredReply } from "./reply-file.ts";

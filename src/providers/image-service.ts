@@ -1,18 +1,16 @@
 import { isPresent } from "../lib/durable.ts";
 import type { ReadAnswer } from "./answer.ts";
 import { replyWithoutImage } from "./failed-reply.ts";
-import { warningsOn } from "./flagged.ts";
 import { settledWithReply } from "./kept-reply.ts";
-import type { ServerSetup } from "./kind.ts";
+import type { ProviderDeps, ServerSetup } from "./kind.ts";
 import { type ModelList, modelsAt, withModels } from "./list-models.ts";
 import { jsonBody } from "./post-body.ts";
 import type { Job, Provider, SubmitHow, SubmitReply } from "./provider.ts";
-import type { ProviderDeps } from "./provider-deps.ts";
 import type { ProviderServer } from "./provider-http.ts";
 import type { ReferenceDeps } from "./reference-files.ts";
+import { usageIn, warningsOn } from "./reply-facts.ts";
 import { isSuccess, jsonIn, readReplyFile, replyFile, type StoredReply } from "./reply-file.ts";
 import { type RequestForm, serverProvider } from "./server-provider.ts";
-import { usageIn } from "./usage.ts";
 
 /** How one service is asked for an image, and answers with it. */
 export interface ImageForm extends RequestForm {

@@ -1,18 +1,17 @@
 import { fieldsOf } from "../lib/json.ts";
 import { base64Image } from "./answer.ts";
-import { closedFields } from "./cut-json.ts";
 import { replyWithoutImage } from "./failed-reply.ts";
 import { urlsInJob } from "./found-images.ts";
 import type { AnswerReader } from "./image-service.ts";
 import { settledWithReply } from "./kept-reply.ts";
 import { isInline, keptResult } from "./kept-result.ts";
-import type { ServerSetup } from "./kind.ts";
+import type { ProviderDeps, ServerSetup } from "./kind.ts";
 import { type Fields, type GetState, Polls } from "./polls.ts";
 import { jsonBody } from "./post-body.ts";
 import { type Job, type PollReply, type Provider, ProviderError, type SubmitReply } from "./provider.ts";
-import type { ProviderDeps } from "./provider-deps.ts";
 import type { OwnUrl, ProviderServer } from "./provider-http.ts";
 import { isSuccess, jsonIn, type StoredReply } from "./reply-file.ts";
+import { closedFields } from "./reply-json.ts";
 import { type RequestForm, serverProvider } from "./server-provider.ts";
 
 /** How one service accepts jobs, and reports on them. */

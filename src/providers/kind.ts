@@ -1,8 +1,11 @@
+import type { HttpClientOptions } from "../api/http-client.ts";
+import type { Proxies } from "../api/proxies.ts";
+import type { Clock } from "../lib/clock.ts";
 import type { Matrix } from "../models/matrix.ts";
+import type { SizeForm } from "../task/intent.ts";
+import type { OwnFields } from "../task/request.ts";
 import type { FieldNames } from "../task/request-fields.ts";
-import type { GeneratorOptions } from "./generator-options.ts";
 import type { Provider } from "./provider.ts";
-import type { ProviderDeps } from "./provider-deps.ts";
 
 /** A kind of server, as data: a new one is an entry in `KINDS` and the file that it opens. */
 export interface ServerKind {
@@ -84,3 +87,46 @@ export const MOST_BFL_JOBS = 24;
 
 /** A service on the internet: it works on several images at once, with the model that each request names. */
 export const SERVICE = { ...LOCAL, concurrency: 4, needsModel: true } as const satisfies Partial<ServerKind>;
+
+/**
+ * How a generator is used. What makes an image, and whether it is paid for, is settled with the intent of its task; here it is
+ * what the user has set for new ones.
+ */
+export interface GeneratorOptions {
+  /** `--generator-model` */
+  model: string | null;
+  /** `--generator-side`: the longest side in pixels for 1K or no quality; 2K is twice, 4K four times as long. Default 1024. */
+  sidePx: number;
+  /** `--generator-size`: how a size is sent; null: as its kind does. */
+  sizeForm: SizeForm | null;
+  /** `--generator-concurrency`. Default: by the kind. */
+  concurrency: number;
+  /** `--generator-timeout`. Default 600 000. */
+  timeoutMs: number;
+  /** Defaults of requests: `--field`, and the settings `seed` and `negative`. */
+  defaults: OwnFields;
+  /** The names of its fields for a seed and a negative prompt. */
+  fieldNames: FieldNames;
+  /** `--workflow`: the user's file, and how messages name the option; undefined for none. */
+  workflow?: { path: string; label: string } | undefined;
+  /** `--generator-header`, with the variables' values in place. */
+  headers: Readonly<Record<string, string>>;
+  /** Follows from the kind and the address, unless `--generator-paid` or `--generator-free` says otherwise. */
+  isPaid: boolean;
+  key: string | null;
+  /** `name@version` of the package that makes the images, where one does. */
+  package?: string;
+}
+
+/** What a provider may need of the process that it runs in. */
+export interface ProviderDeps {
+  env: Readonly<Record<string, string | undefined>>;
+  proxies: Proxies | undefined;
+  clock: Clock;
+  /** Where what is learned of a service's models is kept for a day; absent: nowhere. */
+  cacheFolder?: string | undefined;
+  /** Where private copies of workflows are kept; absent: no task is begun, and none is kept. */
+  workflows?: string | undefined;
+  /** Called for every HTTP exchange with a server, for `--verbose`. */
+  onExchange?: HttpClientOptions["onExchange"];
+}

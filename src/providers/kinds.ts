@@ -1,13 +1,12 @@
+import { isPrivateHost } from "../api/address.ts";
 import { fieldsOf, isJsonObject } from "../lib/json.ts";
 import type { Matrix } from "../models/matrix.ts";
 import type { FieldNames } from "../task/request-fields.ts";
 import { GEMINI_MATRIX } from "./gemini-models.ts";
-import type { GeneratorOptions } from "./generator-options.ts";
+import type { GeneratorOptions, ProviderDeps } from "./kind.ts";
 import { basicOrBearer, LOCAL, MOST_BFL_JOBS, SERVICE, type ServerKind } from "./kind.ts";
 import { fieldNamesAt, modelsAt } from "./openai/server-forms.ts";
-import { isPrivateHost } from "./private-hosts.ts";
 import type { Provider } from "./provider.ts";
-import type { ProviderDeps } from "./provider-deps.ts";
 
 /** The names in the user's own workflow or command line. */
 const PLACEHOLDER_NAMES: FieldNames = { seed: "seed", negative: "negative" };

@@ -1,9 +1,9 @@
 import { listed } from "../lib/short-text.ts";
 import { namesModel, readErrorBody } from "./failed-reply.ts";
-import { lenientJson } from "./lenient-json.ts";
 import { ProviderError } from "./provider.ts";
 import type { ProviderServer } from "./provider-http.ts";
 import { isSuccess, type StoredReply } from "./reply-file.ts";
+import { lenientJson } from "./reply-json.ts";
 
 /** Where a server lists its models, below its base, and how the list is read. */
 export interface ModelList {

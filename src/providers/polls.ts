@@ -6,14 +6,13 @@ import { statedWaitMs } from "../api/stated-wait.ts";
 import { fieldsOf } from "../lib/json.ts";
 import { readErrorBody, replyWithoutImage, saysNotCharged } from "./failed-reply.ts";
 import { clauseOf, failedPoll } from "./failures.ts";
-import { warningsOn } from "./flagged.ts";
 import { urlsInRequest } from "./found-images.ts";
 import { isInline } from "./kept-result.ts";
-import { lenientJson } from "./lenient-json.ts";
 import { type PolledState, type PollReply, ProviderError } from "./provider.ts";
 import type { OwnUrl, ProviderServer } from "./provider-http.ts";
+import { usageIn, warningsOn } from "./reply-facts.ts";
 import { isSuccess } from "./reply-file.ts";
-import { usageIn } from "./usage.ts";
+import { lenientJson } from "./reply-json.ts";
 
 /** The fields of a reply. */
 export type Fields = Readonly<Record<string, unknown>>;

@@ -7,17 +7,14 @@ import { TRANSFER_POLICY } from "../api/retry.ts";
 import { type HttpRequest, TransportError } from "../api/transport.ts";
 import { Slots } from "../lib/concurrency.ts";
 import { errorText } from "../lib/error-text.ts";
-import { withoutQuery } from "../lib/redact.ts";
+import { secretsMasker, withoutQuery } from "../lib/redact.ts";
 import { type Asked, type FailedReply, failedReply } from "./failed-reply.ts";
 import { clauseOf } from "./failures.ts";
-import type { GeneratorOptions } from "./generator-options.ts";
 import { storedReply } from "./kept-reply.ts";
-import type { ServerSetup } from "./kind.ts";
+import type { GeneratorOptions, ProviderDeps, ServerSetup } from "./kind.ts";
 import type { PostBody } from "./post-body.ts";
 import { type Job, type MadeImage, ProviderError, type SentRequest, type SubmitHow } from "./provider.ts";
-import type { ProviderDeps } from "./provider-deps.ts";
 import { isSuccess, LARGEST_REPLY_BYTES, ownReplyFile, ReplyFile, type StoredReply } from "./reply-file.ts";
-import { secretsMasker } from "./secrets.ts";
 
 /** A server, and what every request has: the query of its URL, its key, the headers that the user has set. */
 export interface ServerOptions extends Pick<ServerSetup, "url" | "keyHeaders"> {

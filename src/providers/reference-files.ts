@@ -8,9 +8,9 @@ import { giveToOwnerOfFolder } from "../lib/disk-file.ts";
 import { errorText } from "../lib/error-text.ts";
 import { type ImageInfo, inspectFileAt } from "../lib/image/inspect.ts";
 import { withoutQuery } from "../lib/redact.ts";
+import type { ProviderDeps } from "./kind.ts";
 import { Base64File } from "./post-body.ts";
 import { type Job, ProviderError, type Reference, TimeLimitError, unsendable } from "./provider.ts";
-import type { ProviderDeps } from "./provider-deps.ts";
 
 export interface ReferenceDeps extends Pick<ProviderDeps, "proxies" | "clock" | "onExchange"> {
   /** The generator's URL: for one on the public internet, nothing is downloaded from a private network. */

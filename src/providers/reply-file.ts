@@ -7,8 +7,8 @@ import { DiskFile } from "../lib/disk-file.ts";
 import { isPresent, removeIfPossible, removeIfPresent, syncFolder, whileInUse } from "../lib/durable.ts";
 import { fieldsOf, jsonOrNull } from "../lib/json.ts";
 import { userId } from "../lib/processes.ts";
-import { lenientJson } from "./lenient-json.ts";
 import type { Job } from "./provider.ts";
+import { lenientJson } from "./reply-json.ts";
 
 /** A reply as it is on disk. */
 export interface StoredReply {

@@ -1,7 +1,6 @@
 import { settledWithReply, storedReply } from "./kept-reply.ts";
-import type { ServerSetup } from "./kind.ts";
+import type { ProviderDeps, ServerSetup } from "./kind.ts";
 import type { Job, Provider, SubmitHow, SubmitReply } from "./provider.ts";
-import type { ProviderDeps } from "./provider-deps.ts";
 import type { ProviderServer } from "./provider-http.ts";
 import { type ReferenceDeps, shownContext } from "./reference-files.ts";
 import { isSuccess, type StoredReply } from "./reply-file.ts";

@@ -1,4 +1,4 @@
-import { bareHost, isLoopbackHost } from "../api/address.ts";
+import { bareHost, isLoopbackHost, isPrivateHost } from "../api/address.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { withoutOperation } from "../lib/operation-path.ts";
 import { refuseQuerySecret } from "../lib/query-secret.ts";
@@ -11,7 +11,6 @@ import {
   type ServerKindName,
   type ServerSpec,
 } from "./kinds.ts";
-import { isPrivateHost } from "./private-hosts.ts";
 
 // The user's own generator as it is written on the command line.
 

@@ -1,10 +1,9 @@
 import { mkdir } from "node:fs/promises";
 import path from "node:path";
 import { systemClock } from "../../src/lib/clock.ts";
-import type { GeneratorOptions } from "../../src/providers/generator-options.ts";
+import type { GeneratorOptions, ProviderDeps } from "../../src/providers/kind.ts";
 import { type GeneratorSpec, type GivenSpec, openProvider } from "../../src/providers/kinds.ts";
 import type { Job, Provider, SubmitReply } from "../../src/providers/provider.ts";
-import type { ProviderDeps } from "../../src/providers/provider-deps.ts";
 import type { WorkOptions } from "../../src/task/intent.ts";
 import type { GenerationRequest } from "../../src/task/request.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";

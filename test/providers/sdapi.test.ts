@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import type { GeneratorOptions } from "../../src/providers/generator-options.ts";
+import type { GeneratorOptions } from "../../src/providers/kind.ts";
 import { TimeLimitError } from "../../src/providers/provider.ts";
 import { PICTURE } from "../support/images.ts";
 import { liveServer } from "../support/live-server.ts";

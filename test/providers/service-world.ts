@@ -1,7 +1,6 @@
 import { onTestFinished } from "vitest";
-import type { GeneratorOptions } from "../../src/providers/generator-options.ts";
+import type { GeneratorOptions, ProviderDeps } from "../../src/providers/kind.ts";
 import type { PolledState } from "../../src/providers/provider.ts";
-import type { ProviderDeps } from "../../src/providers/provider-deps.ts";
 import { parseGeneratorSpec } from "../../src/providers/spec.ts";
 import { type Part, type ServiceForm, serviceDouble } from "../support/doubles/double.ts";
 import type { Behaviour } from "../support/scripted-server.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { isPrivateHost } from "../../src/api/address.ts";
 import { UsageError } from "../../src/lib/error-types.ts";
-import { isPrivateHost } from "../../src/providers/private-hosts.ts";
 import { mayCarryKey, parseGeneratorSpec, placeOf } from "../../src/providers/spec.ts";
 import { words } from "../support/words.ts";
 

@@ -6,7 +6,7 @@ import type { GeneratorConnection } from "../../src/core/engine/deps.ts";
 import { Line } from "../../src/core/limits/turns.ts";
 import { systemClock } from "../../src/lib/clock.ts";
 import { type Processes, systemProcesses } from "../../src/lib/processes.ts";
-import type { GeneratorOptions } from "../../src/providers/generator-options.ts";
+import type { GeneratorOptions } from "../../src/providers/kind.ts";
 import type { Provider } from "../../src/providers/provider.ts";
 import { type ServeEvent, type ServeOptions, startServer } from "../../src/serve/start.ts";
 import { Ledger } from "../../src/store/ledger.ts";

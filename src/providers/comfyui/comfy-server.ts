@@ -1,10 +1,10 @@
 import type { HttpReply } from "../../api/http-client.ts";
 import { fieldsOf, isJsonObject, isTexts } from "../../lib/json.ts";
-import { lenientJson } from "../lenient-json.ts";
 import { jsonBody, type PostBody } from "../post-body.ts";
 import { ProviderError } from "../provider.ts";
 import type { ProviderServer } from "../provider-http.ts";
 import { isSuccess } from "../reply-file.ts";
+import { lenientJson } from "../reply-json.ts";
 import { entryIn, type HistoryEntry, type ServerImage } from "./outputs.ts";
 
 /** Where a job is at the server. */

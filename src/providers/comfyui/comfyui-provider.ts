@@ -1,6 +1,6 @@
 import { fieldsOf } from "../../lib/json.ts";
 import { clauseOf, settled } from "../failures.ts";
-import type { ServerSetup } from "../kind.ts";
+import type { ProviderDeps, ServerSetup } from "../kind.ts";
 import { jsonBody } from "../post-body.ts";
 import {
   type Job,
@@ -11,7 +11,6 @@ import {
   type SubmitReply,
   type UnknownReply,
 } from "../provider.ts";
-import type { ProviderDeps } from "../provider-deps.ts";
 import { ProviderServer } from "../provider-http.ts";
 import { isSuccess, jsonIn } from "../reply-file.ts";
 import { cancelJob } from "./cancel-job.ts";

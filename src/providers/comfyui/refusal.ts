@@ -1,8 +1,8 @@
 import { fieldsOf, isJsonObject } from "../../lib/json.ts";
 import { inOneLine, listed, shortened } from "../../lib/short-text.ts";
 import { type Asked, type FailedReply, failedReply } from "../failed-reply.ts";
-import { lenientJson } from "../lenient-json.ts";
 import { ProviderError } from "../provider.ts";
+import { lenientJson } from "../reply-json.ts";
 import { type Graph, nodeName } from "./graph.ts";
 
 const MOST_LISTED = 6;

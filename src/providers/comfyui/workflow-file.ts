@@ -7,7 +7,7 @@ import { sha256Of } from "../../lib/file-digest.ts";
 import { isPng, pngText } from "../../lib/image/png-text.ts";
 import { readRegular } from "../../lib/read-file.ts";
 import { createWhole } from "../../lib/write-whole.ts";
-import { lenientJson } from "../lenient-json.ts";
+import { lenientJson } from "../reply-json.ts";
 import { EXPORT_HINT, type Graph, graphIn, graphJson } from "./graph.ts";
 
 /** A workflow, and its private copy. */

@@ -1,6 +1,6 @@
 import { errorText } from "../../lib/error-text.ts";
 import type { WorkOptions } from "../../task/intent.ts";
-import type { GeneratorOptions } from "../generator-options.ts";
+import type { GeneratorOptions } from "../kind.ts";
 import { ProviderError, unsendable } from "../provider.ts";
 import { CLASSIC } from "./classic-graph.ts";
 import type { Graph } from "./graph.ts";

@@ -4,7 +4,7 @@ import { platform } from "node:os";
 import path from "node:path";
 import { errorText } from "../../lib/error-text.ts";
 import { settled } from "../failures.ts";
-import type { GeneratorOptions } from "../generator-options.ts";
+import type { GeneratorOptions, ProviderDeps } from "../kind.ts";
 import {
   type Job,
   type Provider,
@@ -13,7 +13,6 @@ import {
   type SubmitReply,
   unsendable,
 } from "../provider.ts";
-import type { ProviderDeps } from "../provider-deps.ts";
 import { referenceFiles, shownContext } from "../reference-files.ts";
 import { filledCommand, hasPrompt, missingPlace, shownCommand } from "./command-words.ts";
 import { isCommandRunning, recoverCommand } from "./left-command.ts";

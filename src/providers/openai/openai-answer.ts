@@ -1,9 +1,9 @@
 import { inspectBytes } from "../../lib/image/inspect.ts";
 import { fieldsOf, isJsonObject } from "../../lib/json.ts";
 import { type Answer, answerOf, base64Image, imagesElsewhere, type ReplyImage } from "../answer.ts";
-import { lenientJson } from "../lenient-json.ts";
 import type { Job } from "../provider.ts";
 import { jsonIn, type StoredReply } from "../reply-file.ts";
+import { lenientJson } from "../reply-json.ts";
 
 /**
  * Reads a successful reply in any of the forms that OpenAI-compatible servers use: JSON with `b64_json` or a URL, a stream

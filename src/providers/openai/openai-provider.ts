@@ -1,9 +1,8 @@
 import { fieldsOf, isJsonObject, jsonOrNull } from "../../lib/json.ts";
 import { isModeration, readErrorBody } from "../failed-reply.ts";
 import { imageService } from "../image-service.ts";
-import type { ServerSetup } from "../kind.ts";
+import type { ProviderDeps, ServerSetup } from "../kind.ts";
 import type { Job, Provider, SubmitHow } from "../provider.ts";
-import type { ProviderDeps } from "../provider-deps.ts";
 import { ProviderServer } from "../provider-http.ts";
 import type { ReferenceDeps } from "../reference-files.ts";
 import { isSuccess, type StoredReply } from "../reply-file.ts";

@@ -4,7 +4,7 @@ import path from "node:path";
 import { makeFolder } from "../../lib/durable.ts";
 import { fieldsOf, isJsonObject, isTexts, jsonOrNull } from "../../lib/json.ts";
 import { replaceUnsynced } from "../../lib/write-whole.ts";
-import type { ProviderDeps } from "../provider-deps.ts";
+import type { ProviderDeps } from "../kind.ts";
 import type { ProviderServer } from "../provider-http.ts";
 import type { ReferenceDeps } from "../reference-files.ts";
 import { isSuccess } from "../reply-file.ts";

@@ -1,10 +1,9 @@
 import { fieldsOf, jsonOrNull } from "../../lib/json.ts";
 import { imagesIn } from "../found-images.ts";
 import { isJobId, type JobForm, jobService, wordsOf } from "../job-service.ts";
-import type { ServerSetup } from "../kind.ts";
+import type { ProviderDeps, ServerSetup } from "../kind.ts";
 import { type Fields, isFailedState, type Polls } from "../polls.ts";
 import type { PolledState, Provider } from "../provider.ts";
-import type { ProviderDeps } from "../provider-deps.ts";
 import { ProviderServer } from "../provider-http.ts";
 import { modelNamed } from "../server-provider.ts";
 import { inputFor } from "./input.ts";

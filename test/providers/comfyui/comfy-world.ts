@@ -1,7 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { Clock } from "../../../src/lib/clock.ts";
-import type { GeneratorOptions } from "../../../src/providers/generator-options.ts";
+import type { GeneratorOptions } from "../../../src/providers/kind.ts";
 import { openProvider } from "../../../src/providers/kinds.ts";
 import type { Job } from "../../../src/providers/provider.ts";
 import { type ComfyGraph, type ComfyOptions, comfyDouble } from "../../support/comfyui.ts";

@@ -5,7 +5,7 @@ import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { inspectFileAt } from "../../../src/lib/image/inspect.ts";
 import { identityOf } from "../../../src/lib/processes.ts";
-import type { GeneratorOptions } from "../../../src/providers/generator-options.ts";
+import type { GeneratorOptions } from "../../../src/providers/kind.ts";
 import { type Job, TimeLimitError } from "../../../src/providers/provider.ts";
 import { PICTURE } from "../../support/images.ts";
 import { liveServer } from "../../support/live-server.ts";

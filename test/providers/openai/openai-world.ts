@@ -1,5 +1,5 @@
 import { expect, onTestFinished } from "vitest";
-import type { GeneratorOptions } from "../../../src/providers/generator-options.ts";
+import type { GeneratorOptions } from "../../../src/providers/kind.ts";
 import { bearer } from "../../../src/providers/kind.ts";
 import { openAiProvider } from "../../../src/providers/openai/openai-provider.ts";
 import { serverFormOf } from "../../../src/providers/openai/server-forms.ts";

@@ -1,9 +1,10 @@
 import { fieldsOf, isJsonObject, jsonOrNull } from "../lib/json.ts";
 import type { Usage } from "../task/line.ts";
 
-/** The most that is recorded of a report. */
-const MOST_BYTES = 16 * 1024;
-const MOST_LEVELS = 8;
+/** Deeper levels are not read: a server may nest thousands. */
+const MAX_DEPTH = 8;
+/** The most that is recorded of a report of cost. */
+const MAX_BYTES = 16 * 1024;
 
 /**
  * A provider's report of cost and tokens. Parts that are too large or too deep are left out, so that the image is never lost for them.
@@ -11,7 +12,7 @@ const MOST_LEVELS = 8;
  */
 export function usageIn(said: unknown, mask: (text: string) => string): Usage | null {
   if (!isJsonObject(said)) return null;
-  const kept = fieldsOf(fitting(said, MOST_LEVELS, { bytes: MOST_BYTES }));
+  const kept = fieldsOf(fitting(said, MAX_DEPTH, { bytes: MAX_BYTES }));
   if (Object.keys(kept).length === 0) return null;
   const masked = jsonOrNull(mask(JSON.stringify(kept)));
   return isJsonObject(masked) ? masked : null;
@@ -41,4 +42,25 @@ function takesRoom(json: string, room: { bytes: number }): boolean {
   if (bytes > room.bytes) return false;
   room.bytes -= bytes;
   return true;
+}
+
+/** `has_nsfw_concepts` of fal, `nsfw_content_detected` of diffusers, `nsfw` and `is_nsfw` of others. */
+const FLAG = /^(?:has_|is_)?nsfw(?:_(?:concepts?|content|flags?))?(?:_detected)?$/i;
+
+/** Warnings about the images of a reply: a service that finds one unsafe may have blackened it, and charges for it. */
+export function warningsOn(said: unknown, host: string): string[] {
+  return isFlagged(said, MAX_DEPTH)
+    ? [`${host} marks an image as not safe for work: it may be black or blurred.`]
+    : [];
+}
+
+function isFlagged(value: unknown, depth: number): boolean {
+  if (depth === 0 || typeof value !== "object" || value === null) return false;
+  if (Array.isArray(value)) return value.some((each) => isFlagged(each, depth - 1));
+  if (!isJsonObject(value)) return false;
+  // What the request held is the user's own.
+  const fields = Object.entries(value).filter(([name]) => name !== "input" && name !== "request");
+  return fields.some(
+    ([name, each]) => (FLAG.test(name) && [each].flat().includes(true)) || isFlagged(each, depth - 1),
+  );
 }

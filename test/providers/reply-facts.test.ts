@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { usageIn } from "../../src/providers/usage.ts";
+import { usageIn } from "../../src/providers/reply-facts.ts";
 
 const asIs = (text: string) => text;
 

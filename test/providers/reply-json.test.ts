@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { closedFields } from "../../src/providers/cut-json.ts";
+import { closedFields, lenientJson } from "../../src/providers/reply-json.ts";
+import { cpuTimeOf } from "../support/cpu-time.ts";
 import { holds } from "../support/holds.ts";
 
 it.each([
@@ -29,5 +30,24 @@ it("whatever is cut, every field is as the whole object has it", () => {
       const parsed = JSON.parse(JSON.stringify(whole));
       for (const [name, value] of Object.entries(fields)) expect(value).toEqual(parsed[name]);
     }),
+  );
+});
+
+it.each([
+  ["[NaN, Infinity, -Infinity, 1]", [null, null, null, 1]],
+  ['{"a": NaN, "NaN": "say \\"NaN\\" \\\\", "b": -Infinity}', { a: null, NaN: 'say "NaN" \\', b: null }],
+  ['{"a": NaN', null],
+  ["NaN and more", null],
+  ['{"a": 1}', { a: 1 }],
+])("%s is read as Python means it", (text, value) => {
+  expect(lenientJson(text)).toEqual(value);
+});
+
+it("is quick with an image of megabytes, and as many backslashes", async () => {
+  const image = "NaN/".repeat(2 ** 20);
+  const slashes = "\\\\".repeat(2 ** 20);
+  const text = `{"a": NaN, "b": "${image}", "c": "${slashes}"}`;
+  expect(await cpuTimeOf(() => expect(lenientJson(text)).toMatchObject({ a: null, b: image }))).toBeLessThan(
+    20_000,
   );
 });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { secretsMasker } from "../../src/providers/secrets.ts";
+import { secretsMasker } from "../../src/lib/redact.ts";
 
 it("hides a user and a password, in the header's form too, and the password alone", () => {
   const mask = secretsMasker("ada:s3cret-word", {});
