@@ -1,21 +1,20 @@
 import { fieldsOf, jsonOrNull } from "../lib/json.ts";
 import { imagesIn } from "./found-images.ts";
-import { isJobId, type JobForm, jobService, wordsOf } from "./job-service.ts";
 import type { ProviderDeps, ServerSetup } from "./kind.ts";
 import { sizeFields } from "./openai/size.ts";
-import { type Fields, isFailedState, type Polls, type ReadState } from "./polls.ts";
+import { type Fields, isFailedState, type Polls, type ReadState, wordsOf } from "./polls.ts";
 import type { Job, Provider } from "./provider.ts";
 import { ProviderServer } from "./provider-http.ts";
 import { base64Of, referenceFiles } from "./reference-files.ts";
-import { type JobContext, modelNamed } from "./server-provider.ts";
+import { type Form, isJobId, type JobContext, jobIn, modelNamed, serviceProvider } from "./service.ts";
 
 /** Black Forest Labs. A job is polled at the address that its reply gives, on one of the service's own hosts. */
 export function bflProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
   const server = new ProviderServer({ ...setup, otherHosts: ".bfl.ai" }, deps);
-  return jobService(setup, server, formOf(server), deps);
+  return serviceProvider(setup, server, formOf(server), deps);
 }
 
-function formOf(server: ProviderServer): JobForm {
+function formOf(server: ProviderServer): Form {
   const idIn = ({ id, polling_url: pollingUrl, cost }: Fields) => {
     if (!isJobId(id)) return null;
     const url = server.ownUrl(pollingUrl ?? server.urlBelow(`/get_result?id=${id}`));
@@ -33,9 +32,9 @@ function formOf(server: ProviderServer): JobForm {
         body: { prompt: job.request.prompt, ...sizeOf(job), ...images, ...fields },
       };
     },
-    idIn,
     // The polling address does not follow from the id.
-    idInCut: (said) => (said.polling_url === undefined ? null : idIn(said)),
+    read: (reply) =>
+      jobIn(reply, (said, isCut) => (isCut && said.polling_url === undefined ? null : idIn(said))),
     poll: (id, getState, polls) => {
       const [address, cost] = id.split(`#${COST}`);
       const usage = cost ? { cost: Number(cost) } : null;

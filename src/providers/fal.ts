@@ -2,7 +2,6 @@ import type { HttpReply } from "../api/http-client.ts";
 import { fieldsOf, isJsonObject } from "../lib/json.ts";
 import { readErrorBody } from "./failed-reply.ts";
 import { imagesInReply } from "./found-images.ts";
-import { isJobId, type JobForm, jobService } from "./job-service.ts";
 import type { ProviderDeps, ServerSetup } from "./kind.ts";
 import { sizeFields } from "./openai/size.ts";
 import { type Fields, type GetState, isFailedState, type Polls } from "./polls.ts";
@@ -10,15 +9,15 @@ import type { Job, PolledState, PollReply, Provider } from "./provider.ts";
 import { ProviderServer } from "./provider-http.ts";
 import { referenceUrls } from "./reference-files.ts";
 import { lenientJson } from "./reply-json.ts";
-import { type JobContext, modelNamed } from "./server-provider.ts";
+import { type Form, isJobId, type JobContext, jobIn, modelNamed, serviceProvider } from "./service.ts";
 
 /** fal's queue. The addresses of a request are used as its reply gives them, if they are fal's own. */
 export function falProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
   const server = new ProviderServer({ ...setup, otherHosts: ".fal.run" }, deps);
-  return jobService(setup, server, formOf(server), deps);
+  return serviceProvider(setup, server, formOf(server), deps);
 }
 
-function formOf(server: ProviderServer): JobForm {
+function formOf(server: ProviderServer): Form {
   const idIn = ({ request_id: id, ...urls }: Fields, { options: { model } }: Job) => {
     if (!isJobId(id) || model === null) return null;
     const atFal = (url: unknown) => server.ownUrl(url)?.href;
@@ -41,8 +40,7 @@ function formOf(server: ProviderServer): JobForm {
       };
       return { path: `/${model}`, body };
     },
-    idIn,
-    idInCut: idIn,
+    read: (reply, job) => jobIn(reply, (said) => idIn(said, job)),
     poll: (id, getState, polls) => poll(id, server, getState, polls),
     async cancelAt(id) {
       const url = server.ownUrl(addressesOf(id).cancel);

@@ -1,5 +1,9 @@
+import { readFileSync } from "node:fs";
 import { isJsonObject } from "../lib/json.ts";
 import type { Job } from "./provider.ts";
+
+/** An image of a reply: its bytes, or its URL, absolute or relative to the server. */
+export type ReplyImage = { bytes: Buffer } | { url: string };
 
 /** Deeper levels are not read: a server may nest thousands. */
 const MAX_DEPTH = 8;
@@ -80,4 +84,53 @@ export function urlsInRequest(value: unknown, depth = MAX_DEPTH): string[] {
 /** Every URL that a job holds. */
 export function urlsInJob({ request, options, references }: Pick<Job, "request" | "options" | "references">) {
   return new Set(urlsInRequest([request, options.fields, references]));
+}
+
+/** The images that are in base64 among these values. */
+export function base64Images(values: readonly unknown[]): ReplyImage[] {
+  return values
+    .map(base64Image)
+    .filter((bytes) => bytes !== null)
+    .map((bytes) => ({ bytes }));
+}
+
+/** The bytes of an image in base64, or in a `data:` URL of it, which some servers send in the same field; null for none. */
+export function base64Image(value: unknown): Buffer | null {
+  if (typeof value !== "string") return null;
+  const bytes = Buffer.from(value.replace(/^data:[^,]*,/, ""), "base64");
+  return bytes.length === 0 ? null : bytes;
+}
+
+/** Fields that servers name as the result of a request. */
+const RESULT_FIELDS = ["data", "images", "image", "output", "outputs", "result", "results", "artifacts"];
+
+/**
+ * The images anywhere in what a reply names as its result, for a reply without one in its usual place. None that the
+ * request held: some servers repeat it.
+ */
+export function imagesElsewhere(said: Readonly<Record<string, unknown>>, job: Job): ReplyImage[] {
+  const urls = imagesIn(RESULT_FIELDS.map((name) => said[name]));
+  const sent = urlsInJob(job);
+  const images = urls.filter((url) => !sent.has(url)).flatMap(imageAt);
+  return images.filter((image) => "url" in image || !isReference(image.bytes, job));
+}
+
+function imageAt(url: string): ReplyImage[] {
+  return isInline(url) ? base64Images([url]) : [{ url }];
+}
+
+function isReference(bytes: Buffer, { references }: Job): boolean {
+  return references.some((reference) => {
+    try {
+      const sent = "url" in reference ? base64Image(reference.url) : readFileSync(reference.file);
+      return sent?.equals(bytes) === true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** Whether a URL holds the image itself. */
+export function isInline(url: string): boolean {
+  return /^data:/i.test(url);
 }

@@ -1,25 +1,25 @@
 import { fieldsOf, isJsonObject } from "../lib/json.ts";
-import { type Answer, answerOf, base64Images } from "./answer.ts";
-import { type ImageForm, imageService } from "./image-service.ts";
+import { base64Images } from "./found-images.ts";
 import type { ProviderDeps, ServerSetup } from "./kind.ts";
 import type { Job, Provider } from "./provider.ts";
 import { ProviderServer } from "./provider-http.ts";
 import { base64Of, type ReferenceDeps, referenceFiles } from "./reference-files.ts";
-import { jsonIn, type StoredReply } from "./reply-file.ts";
-import { modelNamed } from "./server-provider.ts";
+import type { StoredReply } from "./reply-file.ts";
+import { jsonIn } from "./reply-json.ts";
+import { type Form, imagesOrNone, modelNamed, type ReadReply, serviceProvider } from "./service.ts";
 
 /** Gemini in its own form: `POST <base>/models/<model>:generateContent`, which answers with the image. */
 export function geminiProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
-  return imageService(setup, new ProviderServer(setup, deps), FORM, deps);
+  return serviceProvider(setup, new ProviderServer(setup, deps), FORM, deps);
 }
 
-const FORM: ImageForm = {
+const FORM: Form = {
   check: modelNamed(/^(?:models\/)?[\w-][\w.-]*$/, "Gemini is named like gemini-3-pro-image"),
   request: async (job, context) => ({
     path: `/models/${nameOf(job)}:generateContent`,
     body: await bodyFor(job, context),
   }),
-  readAnswer,
+  read,
   models: { path: "/models?pageSize=1000", namesIn: modelNames },
 };
 
@@ -60,9 +60,9 @@ function modelNames(json: unknown): string[] | null {
 }
 
 /** The resulting images, without those of the model's thoughts. */
-function readAnswer(reply: StoredReply): Answer {
+function read(reply: StoredReply): ReadReply | null {
   const json = jsonIn(reply);
-  if (json === undefined) return { kind: "cut" };
+  if (json === undefined) return null;
   const said = fieldsOf(json);
   const candidates = [said.candidates].flat().map(fieldsOf);
   const parts = candidates.flatMap(({ content }) => fieldsOf(content).parts).filter(isJsonObject);
@@ -70,7 +70,7 @@ function readAnswer(reply: StoredReply): Answer {
   const images = base64Images(results.map((part) => fieldsOf(part.inlineData ?? part.inline_data).data));
   const texts = results.map(({ text }) => text).filter((text) => typeof text === "string");
   const why = whyNone(said, candidates[0] ?? {}, texts.join(" "));
-  return answerOf(images, said.usageMetadata ?? said.usage_metadata, why ?? reply.body.toString("utf8"));
+  return imagesOrNone(images, said.usageMetadata ?? said.usage_metadata, why ?? reply.body.toString("utf8"));
 }
 
 /** Reasons of the service's rules: the same would come of every try. */

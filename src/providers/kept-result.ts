@@ -22,8 +22,3 @@ export async function keptResult(job: Pick<Job, "folder">): Promise<UnreadResult
     throw error;
   }
 }
-
-/** Whether a URL holds the image itself. */
-export function isInline(url: string): boolean {
-  return /^data:/i.test(url);
-}

@@ -6,8 +6,7 @@ import { statedWaitMs } from "../api/stated-wait.ts";
 import { fieldsOf } from "../lib/json.ts";
 import { readErrorBody, replyWithoutImage, saysNotCharged } from "./failed-reply.ts";
 import { clauseOf, failedPoll } from "./failures.ts";
-import { urlsInRequest } from "./found-images.ts";
-import { isInline } from "./kept-result.ts";
+import { isInline, urlsInRequest } from "./found-images.ts";
 import { type PolledState, type PollReply, ProviderError } from "./provider.ts";
 import type { OwnUrl, ProviderServer } from "./provider-http.ts";
 import { usageIn, warningsOn } from "./reply-facts.ts";
@@ -151,4 +150,10 @@ export class Polls {
 /** @param words the service's own, which may say that the job is not charged */
 function failedState(why: string, words: string): PolledState {
   return { status: "failed", errorCode: null, why, ...(saysNotCharged(words) && { charged: "no" }) };
+}
+
+/** A field of a reply as a text. */
+export function wordsOf(said: unknown): string | null {
+  if (typeof said === "string") return said.trim().replace(/\.$/, "") || null;
+  return said === undefined || said === null ? null : JSON.stringify(said).slice(0, 500);
 }

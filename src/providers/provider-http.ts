@@ -10,11 +10,18 @@ import { errorText } from "../lib/error-text.ts";
 import { secretsMasker, withoutQuery } from "../lib/redact.ts";
 import { type Asked, type FailedReply, failedReply } from "./failed-reply.ts";
 import { clauseOf } from "./failures.ts";
-import { storedReply } from "./kept-reply.ts";
+
 import type { GeneratorOptions, ProviderDeps, ServerSetup } from "./kind.ts";
 import type { PostBody } from "./post-body.ts";
 import { type Job, type MadeImage, ProviderError, type SentRequest, type SubmitHow } from "./provider.ts";
-import { isSuccess, LARGEST_REPLY_BYTES, ownReplyFile, ReplyFile, type StoredReply } from "./reply-file.ts";
+import {
+  isSuccess,
+  LARGEST_REPLY_BYTES,
+  ownReplyFile,
+  ReplyFile,
+  type StoredReply,
+  storedReply,
+} from "./reply-file.ts";
 
 /** A server, and what every request has: the query of its URL, its key, the headers that the user has set. */
 export interface ServerOptions extends Pick<ServerSetup, "url" | "keyHeaders"> {

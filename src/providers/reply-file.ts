@@ -5,10 +5,11 @@ import type { ReplyHeaders, ReplyReceiver } from "../api/transport.ts";
 import type { Clock } from "../lib/clock.ts";
 import { DiskFile } from "../lib/disk-file.ts";
 import { isPresent, removeIfPossible, removeIfPresent, syncFolder, whileInUse } from "../lib/durable.ts";
+import { errorText } from "../lib/error-text.ts";
 import { fieldsOf, jsonOrNull } from "../lib/json.ts";
 import { userId } from "../lib/processes.ts";
-import type { Job } from "./provider.ts";
-import { lenientJson } from "./reply-json.ts";
+import { clauseOf } from "./failures.ts";
+import { type Job, ProviderError } from "./provider.ts";
 
 /** A reply as it is on disk. */
 export interface StoredReply {
@@ -282,13 +283,19 @@ export async function readReplyFile(file: string, cut?: string | null): Promise<
 }
 
 /**
- * The JSON of a reply; null for another text, undefined for JSON that was cut short. The end of a connection is all that
- * ends some replies: whether one is whole, only its JSON can tell, whatever the connection did.
+ * The stored reply to a job's request. Only bytes that were read decide: a file that cannot be opened now leaves the job as it
+ * is.
+ * @param cut as of `readReplyFile`
+ * @throws ProviderError (lost, askable) if it cannot be read
  */
-export function jsonIn({ body, cut }: StoredReply): unknown {
-  const text = body.toString("utf8").replace(/^\uFEFF/, "");
-  const json = lenientJson(text);
-  return json === null && (cut !== null || /^\s*([{[]|$)/.test(text)) ? undefined : json;
+export async function storedReply(job: Job, cut?: string | null): Promise<StoredReply | null> {
+  const read = async () => readReplyFile(replyFile(job), cut);
+  return read()
+    .catch(read)
+    .catch((cause: unknown) => {
+      const message = `Its reply cannot be read now: ${clauseOf(errorText(cause))}.`;
+      throw new ProviderError(message, { kind: "lost", isAskable: true }, { cause });
+    });
 }
 
 /** None is asked for, but some proxies compress anyway. A body that cannot be decompressed stays as it is. */

@@ -1,4 +1,5 @@
 import { isJsonObject, jsonOrNull } from "../lib/json.ts";
+import type { StoredReply } from "./reply-file.ts";
 
 /** Numbers that are none in JSON. */
 const NO_NUMBER = /-?\b(?:NaN|Infinity)\b/g;
@@ -30,6 +31,16 @@ function endOfString(text: string, quote: number): number {
     if (backslashes % 2 === 0) return at + 1;
   }
   return text.length;
+}
+
+/**
+ * The JSON of a reply; null for another text, undefined for JSON that was cut short. The end of a connection is all that
+ * ends some replies: whether one is whole, only its JSON can tell, whatever the connection did.
+ */
+export function jsonIn({ body, cut }: StoredReply): unknown {
+  const text = body.toString("utf8").replace(/^\uFEFF/, "");
+  const json = lenientJson(text);
+  return json === null && (cut !== null || /^\s*([{[]|$)/.test(text)) ? undefined : json;
 }
 
 /**

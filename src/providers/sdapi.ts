@@ -1,15 +1,15 @@
 import type { Clock } from "../lib/clock.ts";
 import { fieldsOf, isJsonObject, jsonOrNull } from "../lib/json.ts";
 import { isAmong } from "../models/check-request.ts";
-import { type Answer, answerOf, base64Image, base64Images, imagesElsewhere } from "./answer.ts";
-import { type ImageForm, imageService } from "./image-service.ts";
+import { base64Image, base64Images, imagesElsewhere } from "./found-images.ts";
 import type { ProviderDeps, ServerSetup } from "./kind.ts";
 import { jsonBody } from "./post-body.ts";
 import { type FollowHow, type Job, type Provider, unsendable } from "./provider.ts";
 import { ProviderServer } from "./provider-http.ts";
 import { base64Of, type ReferenceDeps, referenceFiles } from "./reference-files.ts";
-import { jsonIn, type StoredReply } from "./reply-file.ts";
-import type { ServiceRequest } from "./server-provider.ts";
+import type { StoredReply } from "./reply-file.ts";
+import { jsonIn } from "./reply-json.ts";
+import { type Form, imagesOrNone, type ReadReply, type ServiceRequest, serviceProvider } from "./service.ts";
 
 /** A server of AUTOMATIC1111's form: `POST <base>/sdapi/v1/txt2img`, and `/img2img` with reference images. */
 export function sdapiProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
@@ -18,12 +18,12 @@ export function sdapiProvider(setup: ServerSetup, deps: ProviderDeps): Provider 
   base.pathname = base.pathname.replace(/\/sdapi\/v1$/, "");
   const baseSetup = { ...setup, url: base.href };
   const server = new ProviderServer(baseSetup, deps);
-  const send: ImageForm["send"] = async (job, how, context) => {
+  const send: Form["send"] = async (job, how, context) => {
     const { path, body } = await imageRequest(await unlessLoaded(job, server, how.signal), context);
     const content = jsonBody(body, setup.options.fieldNames.seed);
     return whileFollowed(server, deps.clock, how, () => server.post(path, content, job, how));
   };
-  const service = imageService(baseSetup, server, { ...FORM, send }, deps);
+  const service = serviceProvider(baseSetup, server, { ...FORM, send }, deps);
   return { ...service, loadedModel: (signal) => loadedModel(server, signal) };
 }
 
@@ -51,10 +51,10 @@ async function unlessLoaded(
   return isLoaded ? { ...job, options: { ...job.options, model: null } } : job;
 }
 
-const FORM: ImageForm = {
+const FORM: Form = {
   check: problemOf,
   request: imageRequest,
-  readAnswer,
+  read,
   models: { path: "/sdapi/v1/sd-models", namesIn: modelNames },
   stopPath: "/sdapi/v1/interrupt",
 };
@@ -65,13 +65,13 @@ function modelNames(list: unknown): string[] | null {
   return names.filter((name) => typeof name === "string");
 }
 
-function readAnswer(reply: StoredReply, job: Job): Answer {
+function read(reply: StoredReply, job: Job): ReadReply | null {
   const json = jsonIn(reply);
-  if (json === undefined) return { kind: "cut" };
+  if (json === undefined) return null;
   const said = fieldsOf(json);
   const images = base64Images([said.images].flat());
   const found = images.length > 0 ? images : imagesElsewhere(said, job);
-  return answerOf(found, null, reply.body.toString("utf8"));
+  return imagesOrNone(found, null, reply.body.toString("utf8"));
 }
 
 /** Some of these servers refuse several reference images, and some ignore all but the first. */

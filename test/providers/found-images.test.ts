@@ -1,8 +1,7 @@
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { imagesElsewhere } from "../../src/providers/answer.ts";
-import { imagesIn, imagesInReply } from "../../src/providers/found-images.ts";
+import { imagesElsewhere, imagesIn, imagesInReply } from "../../src/providers/found-images.ts";
 import { answers } from "../support/doubles/double.ts";
 import { FAL } from "../support/doubles/fal.ts";
 import { REPLICATE } from "../support/doubles/replicate.ts";

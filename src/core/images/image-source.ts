@@ -1,5 +1,4 @@
-import { base64Image } from "../../providers/answer.ts";
-import { isInline } from "../../providers/kept-result.ts";
+import { base64Image, isInline } from "../../providers/found-images.ts";
 import type { MadeImage } from "../../providers/provider.ts";
 
 /** Where one of a task's images is to be had from. */

@@ -12,7 +12,8 @@ import {
   type UnknownReply,
 } from "../provider.ts";
 import { ProviderServer } from "../provider-http.ts";
-import { isSuccess, jsonIn } from "../reply-file.ts";
+import { isSuccess } from "../reply-file.ts";
+import { jsonIn } from "../reply-json.ts";
 import { cancelJob } from "./cancel-job.ts";
 import { checkpointNamed } from "./checkpoint.ts";
 import { ComfyServer } from "./comfy-server.ts";

@@ -1,36 +1,37 @@
 import { inspectBytes } from "../../lib/image/inspect.ts";
 import { fieldsOf, isJsonObject } from "../../lib/json.ts";
-import { type Answer, answerOf, base64Image, imagesElsewhere, type ReplyImage } from "../answer.ts";
+import { base64Image, imagesElsewhere, type ReplyImage } from "../found-images.ts";
 import type { Job } from "../provider.ts";
-import { jsonIn, type StoredReply } from "../reply-file.ts";
-import { lenientJson } from "../reply-json.ts";
+import type { StoredReply } from "../reply-file.ts";
+import { jsonIn, lenientJson } from "../reply-json.ts";
+import { imagesOrNone, type ReadReply } from "../service.ts";
 
 /**
  * Reads a successful reply in any of the forms that OpenAI-compatible servers use: JSON with `b64_json` or a URL, a stream
  * of events, or the image itself. A reply that was cut short counts where its JSON is whole.
  */
-export function readAnswer(reply: StoredReply, job: Job): Answer {
+export function readReply(reply: StoredReply, job: Job): ReadReply | null {
   const { headers, body, cut } = reply;
   const type = String(headers["content-type"] ?? "");
   if ((cut === null && type.startsWith("image/") && body.length > 0) || inspectBytes(body).ok)
-    return answerOf([{ bytes: body }], null, "");
+    return imagesOrNone([{ bytes: body }], null, "");
   const text = body.toString("utf8");
   if (isEventStream(type, text)) {
     const last = finalEvents(text);
-    return last === null ? { kind: "cut" } : answerIn(last, JSON.stringify(last[0]), job);
+    return last === null ? null : answerIn(last, JSON.stringify(last[0]), job);
   }
   const json = jsonIn(reply);
-  return json === undefined ? { kind: "cut" } : answerIn([fieldsOf(json)], text, job);
+  return json === undefined ? null : answerIn([fieldsOf(json)], text, job);
 }
 
 /** The images of all parts of a reply: several if the user's own field `n` asks for them. */
-function answerIn(parts: readonly Record<string, unknown>[], body: string, job: Job): Answer {
+function answerIn(parts: readonly Record<string, unknown>[], body: string, job: Job): ReadReply {
   const allowed = parts.filter(({ respect_moderation: isAllowed }) => isAllowed !== false);
   const items = allowed.flatMap((part) => [part.data ?? part].flat()).filter(isJsonObject);
   const usage = parts.find((part) => isJsonObject(part.usage))?.usage;
   const usual = items.flatMap(imageIn);
   const images = usual.length > 0 ? usual : allowed.flatMap((part) => imagesElsewhere(part, job));
-  return answerOf(images, usage, body);
+  return imagesOrNone(images, usage, body);
 }
 
 /** The image of an item, in a list; an empty one if there is none. */

@@ -1,13 +1,12 @@
 import { fieldsOf, isJsonObject, jsonOrNull } from "../../lib/json.ts";
 import { isModeration, readErrorBody } from "../failed-reply.ts";
-import { imageService } from "../image-service.ts";
 import type { ProviderDeps, ServerSetup } from "../kind.ts";
 import type { Job, Provider, SubmitHow } from "../provider.ts";
 import { ProviderServer } from "../provider-http.ts";
 import type { ReferenceDeps } from "../reference-files.ts";
 import { isSuccess, type StoredReply } from "../reply-file.ts";
-import type { ServiceRequest } from "../server-provider.ts";
-import { readAnswer } from "./openai-answer.ts";
+import { type ServiceRequest, serviceProvider } from "../service.ts";
+import { readReply } from "./openai-answer.ts";
 import { bodyOf, type ImageRequest, imageRequest } from "./openai-request.ts";
 import { type ServerForm, serverFormOf } from "./server-forms.ts";
 import { isGptImage } from "./size.ts";
@@ -20,14 +19,14 @@ export function openAiProvider(
 ): Provider {
   const server = new ProviderServer(setup, deps);
   const requests = new Requests(server, form, setup.options.fieldNames.seed);
-  return imageService(
+  return serviceProvider(
     setup,
     server,
     {
       check: problemOf,
       request: (job, context) => requests.shown(job, context),
       send: (job, how, context) => requests.send(job, how, context),
-      readAnswer,
+      read: readReply,
       models: { path: "/models", namesIn: (json) => modelNames(json, form) },
     },
     deps,

@@ -1,19 +1,22 @@
 import { errorText } from "../../lib/error-text.ts";
 import { isJsonObject } from "../../lib/json.ts";
-import { type Answer, answerOf, base64Images, type ReplyImage } from "../answer.ts";
 import { clauseOf, failedPoll } from "../failures.ts";
-import { imagesIn } from "../found-images.ts";
-import { answerReader, imageService } from "../image-service.ts";
-import { type JobForm, jobService, wordsOf } from "../job-service.ts";
-import { isInline } from "../kept-result.ts";
+import { base64Images, imagesIn, isInline, type ReplyImage } from "../found-images.ts";
 import type { ProviderDeps, ServerSetup } from "../kind.ts";
-import type { GetState, Polls } from "../polls.ts";
+import { type GetState, type Polls, wordsOf } from "../polls.ts";
 import * as port from "../provider.ts";
 import { ProviderServer } from "../provider-http.ts";
 import { referenceUrls } from "../reference-files.ts";
-import { isSuccess, jsonIn, type StoredReply } from "../reply-file.ts";
-import { lenientJson } from "../reply-json.ts";
-import type { JobContext, ServiceRequest } from "../server-provider.ts";
+import { isSuccess, type StoredReply } from "../reply-file.ts";
+import { jsonIn, lenientJson } from "../reply-json.ts";
+import {
+  type Form,
+  imagesOrNone,
+  type JobContext,
+  type ReadReply as Read,
+  type ServiceRequest,
+  serviceProvider,
+} from "../service.ts";
 import { callPackage, waitForPackage } from "./call-package.ts";
 import type { Fetch, Job, JobState, Provider, ProviderPackage, ReadImage, ReadReply } from "./interface.ts";
 
@@ -32,15 +35,23 @@ export function packageProvider(
   const provider = callPackage(title, () =>
     definition.create({ url, key, options, fetch: fetchFrom(server) }),
   );
-  const form = {
-    check: (job: CheckedJob) => problemOf(job, definition, provider),
-    request: (job: port.Job, context: JobContext) => requestOf(job, provider, context),
+  const form: Form = {
+    check: (job) => problemOf(job, definition, provider),
+    request: (job, context) => requestOf(job, provider, context),
+    read: (reply) => readReply(reply, provider),
+    ...(provider.poll && {
+      poll: (id, getState, polls) => polled(id, provider, { getState, polls, server }),
+    }),
+    ...(provider.poll &&
+      provider.cancel && {
+        async cancelAt(id) {
+          const at = provider.cancel?.(id);
+          const url = at ? server.ownUrl(server.urlBelow(at.path)) : null;
+          return at && url ? { method: at.method, url } : null;
+        },
+      }),
   };
-  const readAnswer = (reply: StoredReply) => answerIn(reply, provider);
-  const answer = answerReader(server, readAnswer);
-  const service = provider.poll
-    ? jobService(setup, server, { ...form, ...pollForm(provider, server), answer }, deps)
-    : imageService(setup, server, { ...form, readAnswer }, deps);
+  const service = serviceProvider(setup, server, form, deps);
   const { poll } = service;
   return {
     ...service,
@@ -68,23 +79,6 @@ function problemOf(
   } catch (error) {
     return `The package cannot check it: ${clauseOf(errorText(error))}.`;
   }
-}
-
-function pollForm(provider: Provider, server: ProviderServer): Omit<JobForm, "check" | "request"> {
-  return {
-    idIn(_said, _job, json) {
-      const read = readBy(provider, json);
-      return read !== null && "id" in read && isId(read.id) ? read.id : null;
-    },
-    poll: (id, getState, polls) => polled(id, provider, { getState, polls, server }),
-    ...(provider.cancel && {
-      async cancelAt(id: string) {
-        const at = provider.cancel?.(id);
-        const url = at ? server.ownUrl(server.urlBelow(at.path)) : null;
-        return at && url ? { method: at.method, url } : null;
-      },
-    }),
-  };
 }
 
 const LONGEST_ID = 2000;
@@ -198,15 +192,17 @@ function urlAt(address: string, server: ProviderServer): string {
   return image.kind === "url" ? image.url : address;
 }
 
-function answerIn(reply: StoredReply, provider: Provider): Answer {
+/** An id counts only where the package can poll. */
+function readReply(reply: StoredReply, provider: Provider): Read | null {
   const json = jsonIn(reply);
-  if (json === undefined) return { kind: "cut" };
-  const body = reply.body.toString("utf8");
+  if (json === undefined) return null;
+  const text = reply.body.toString("utf8");
   const read = readBy(provider, json);
-  if (read === null || "id" in read) return { kind: "none", body };
-  if ("refused" in read) return { kind: "none", body: refusal(read.refused) };
+  if (read === null) return { none: text };
+  if ("id" in read) return provider.poll && isId(read.id) ? { id: read.id } : { none: text };
+  if ("refused" in read) return { none: refusal(read.refused) };
   const images = "images" in read ? read.images : [read];
-  return answerOf(images.filter(isJsonObject).flatMap(imageIn), read.usage, body);
+  return imagesOrNone(images.filter(isJsonObject).flatMap(imageIn), read.usage, text);
 }
 
 /** A package's image as a list, which is empty if there is none. */

@@ -2,7 +2,7 @@ import { USUAL_NAMES } from "../kind.ts";
 import { sizeFields } from "../openai/size.ts";
 import { type Job, unsendable } from "../provider.ts";
 import { referenceUrls } from "../reference-files.ts";
-import type { JobContext } from "../server-provider.ts";
+import type { JobContext } from "../service.ts";
 import type { ModelInput, ModelInputs } from "./model-inputs.ts";
 
 type Input = Readonly<Record<string, unknown>>;

@@ -1,21 +1,20 @@
 import { fieldsOf, jsonOrNull } from "../../lib/json.ts";
 import { imagesIn } from "../found-images.ts";
-import { isJobId, type JobForm, jobService, wordsOf } from "../job-service.ts";
 import type { ProviderDeps, ServerSetup } from "../kind.ts";
-import { type Fields, isFailedState, type Polls } from "../polls.ts";
+import { type Fields, isFailedState, type Polls, wordsOf } from "../polls.ts";
 import type { PolledState, Provider } from "../provider.ts";
 import { ProviderServer } from "../provider-http.ts";
-import { modelNamed } from "../server-provider.ts";
+import { type Form, isJobId, jobIn, modelNamed, serviceProvider } from "../service.ts";
 import { inputFor } from "./input.ts";
 import { MODEL_NAME, modelInputs, submitPath, versionOf } from "./model-inputs.ts";
 
 /** Replicate: a request is a prediction, whose inputs differ by model. */
 export function replicateProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
   const server = new ProviderServer(setup, deps);
-  return jobService(setup, server, formOf(server, deps), deps);
+  return serviceProvider(setup, server, formOf(server, deps), deps);
 }
 
-function formOf(server: ProviderServer, deps: ProviderDeps): JobForm {
+function formOf(server: ProviderServer, deps: ProviderDeps): Form {
   const urlOf = (id: string) => server.ownUrl(isJobId(id) ? server.urlBelow(`/predictions/${id}`) : id);
   const idIn = ({ id, urls }: Fields) => {
     if (!isJobId(id)) return null;
@@ -32,8 +31,7 @@ function formOf(server: ProviderServer, deps: ProviderDeps): JobForm {
       const version = versionOf(model);
       return { path: submitPath(model), body: { ...(version !== null && { version }), input } };
     },
-    idIn,
-    idInCut: idIn,
+    read: (reply) => jobIn(reply, idIn),
     poll: (id, getState, polls) => getState(urlOf(id), (said) => stateOf(said, polls)),
     async cancelAt(id, signal) {
       const url = urlOf(id);

@@ -15,7 +15,7 @@ import { type Check, type Finding, make, needed, ok, type Target } from "./check
 import { checkFolder, checkState, checkTasks } from "./folders.ts";
 import { checkLibraries, checkNode, checkTerminal } from "./installation.ts";
 import { checkProxy, checkTls } from "./network.ts";
-import { askService, SANDBOX } from "./service.ts";
+import { askService, SANDBOX } from "./service-checks.ts";
 import { checkConfig, checkModels, checkProfile } from "./settings.ts";
 
 const EXAMPLES = `

@@ -1,0 +1,298 @@
+import { promises } from "node:fs";
+import { isPresent } from "../lib/durable.ts";
+import { fieldsOf } from "../lib/json.ts";
+import { listed } from "../lib/short-text.ts";
+import { namesModel, readErrorBody, replyWithoutImage } from "./failed-reply.ts";
+import { settled } from "./failures.ts";
+import { base64Image, isInline, type ReplyImage, urlsInJob } from "./found-images.ts";
+import { keptResult } from "./kept-result.ts";
+import type { ProviderDeps, ServerSetup } from "./kind.ts";
+import { type GetState, Polls } from "./polls.ts";
+import { jsonBody } from "./post-body.ts";
+import {
+  type Job,
+  type MadeImage,
+  type PollReply,
+  type Provider,
+  ProviderError,
+  type SubmitHow,
+  type SubmitReply,
+  type UnknownReply,
+} from "./provider.ts";
+import type { OwnUrl, ProviderServer } from "./provider-http.ts";
+import { type ReferenceDeps, shownContext } from "./reference-files.ts";
+import { usageIn, warningsOn } from "./reply-facts.ts";
+import {
+  isSuccess,
+  ownReplyFile,
+  readReplyFile,
+  replyFile,
+  type StoredReply,
+  storedReply,
+} from "./reply-file.ts";
+import { closedFields, jsonIn, lenientJson } from "./reply-json.ts";
+import { excerptOf } from "./service/excerpt.ts";
+
+/** A POST below the service's base. */
+export interface ServiceRequest {
+  path: string;
+  body: unknown;
+}
+
+/** The context in which a request is made: reference images, and the callback for warnings. */
+export type JobContext = ReferenceDeps & Pick<SubmitHow, "onWarning">;
+
+/** The content of a whole reply of success. */
+export type ReadReply =
+  /**
+   * The id of a job: with it alone the job is polled, so where its address does not follow from its id, it is its
+   * address.
+   */
+  | { id: string }
+  /** `usage`: cost and tokens, as the service has them. */
+  | { images: readonly ReplyImage[]; usage?: unknown }
+  /** No image. The text may hold the service's words. */
+  | { none: string }
+  /** No id that a job could be asked for by. */
+  | "unnamed";
+
+/** The list of a service's models. */
+interface ModelList {
+  /** Below its base. */
+  path: string;
+  namesIn: (json: unknown) => string[] | null;
+}
+
+/** How one service is asked for images, and how it answers. An absent member is a feature that it does not have. */
+export interface Form {
+  /** As `Provider.check`. */
+  check: NonNullable<Provider["check"]>;
+  /** @throws ProviderError where the service does not support a part of the job */
+  request(job: Job, context: JobContext): Promise<ServiceRequest>;
+  /** Sends a job's request. Default: the result of `request`, once. @throws ProviderError */
+  send?(job: Job, how: SubmitHow, context: JobContext): Promise<StoredReply>;
+  /** Reads a reply of success; null: it ends before its image or its id. */
+  read(reply: StoredReply, job: Job): ReadReply | null;
+  poll?(id: string, getState: GetState, polls: Polls): Promise<PollReply>;
+  /** The address that cancels a job; null where it is not known. */
+  cancelAt?(id: string, signal: AbortSignal): Promise<{ method: "POST" | "PUT"; url: OwnUrl } | null>;
+  models?: ModelList;
+  /** A POST to this path below the base ends the service's work on an image. */
+  stopPath?: string;
+}
+
+/**
+ * A service over HTTP. Each reply to a submit is on the disk before it is read, so that a process that ends meanwhile has
+ * lost nothing, and the next one can read it.
+ */
+export function serviceProvider(
+  { url, options }: ServerSetup,
+  server: ProviderServer,
+  form: Form,
+  deps: ProviderDeps,
+): Provider {
+  const { models, stopPath, poll, cancelAt } = form;
+  /** The URLs of the requests that this process has sent, by the ids of their jobs. */
+  const sentUrls = new Map<string, ReadonlySet<string>>();
+  const generatorUrl = new URL(url);
+  const send =
+    form.send ??
+    (async (job, how, context) => {
+      const { path, body } = await form.request(job, context);
+      return server.post(path, jsonBody(body, options.fieldNames.seed), job, how);
+    });
+  return {
+    version: 1,
+    limits: { concurrency: options.concurrency, submitMs: options.timeoutMs },
+    check: form.check,
+    async describe(job) {
+      const { path, body } = await form.request(job, shownContext(deps, generatorUrl));
+      return server.shown(path, body);
+    },
+    async submit(job, how) {
+      const { signal, onWarning } = how;
+      const sent = async (onSent: () => void) => {
+        const reply = await send(job, { ...how, onSent }, { ...deps, generatorUrl, signal, onWarning });
+        try {
+          return outcomeOf(reply, job, server, form, onWarning);
+        } catch (error) {
+          throw models ? await withModels(error, reply, server, models, signal) : error;
+        }
+      };
+      const reply = await settledWithReply(job, server, sent, how.onSent);
+      if (reply.outcome === "accepted") sentUrls.set(reply.taskId, urlsInJob(job));
+      if (reply.outcome !== "unknown" || poll) return reply;
+      // A free server that can be told so ends its work where the request is given up.
+      const canStop = signal.aborted && !job.isPaid && stopPath !== undefined;
+      return { ...reply, isStopped: canStop && (await server.cancel("POST", stopPath)) === true };
+    },
+    recover: (job) =>
+      settledWithReply(job, server, async (hasSent) => {
+        hasSent();
+        const stored = await storedReply(job);
+        const isCut = stored === null || (isSuccess(stored) && form.read(stored, job) === null);
+        return isCut ? null : outcomeOf(stored, job, server, form);
+      }),
+    images: async (job) => (await resultOf(job, server)) ?? (await imagesInReply(job, server, form)),
+    ...(poll && {
+      poll: (id, limitMs, signal) => {
+        const polls = new Polls(server, sentUrls.get(id));
+        return poll(id, polls.stateGetter(limitMs, signal), polls);
+      },
+    }),
+    ...(cancelAt && {
+      async cancel(id, signal) {
+        const at = await cancelAt(id, signal).catch(() => null);
+        return at ? server.cancel(at.method, at.url, signal) : null;
+      },
+    }),
+    ...(models && {
+      async models(signal) {
+        const reply = await server.get(models.path, signal);
+        if (reply.status === 404 || reply.status === 405) return null;
+        if (!isSuccess(reply)) throw server.failure(reply, false);
+        return models.namesIn(lenientJson(reply.body));
+      },
+    }),
+    close: () => server.close(),
+  };
+}
+
+/** The outcome of a job's submit, by its reply. @throws ProviderError */
+function outcomeOf(
+  reply: StoredReply,
+  job: Job,
+  server: ProviderServer,
+  form: Form,
+  onWarning?: (message: string) => void,
+): SubmitReply {
+  if (!isSuccess(reply)) throw server.failure(reply, job.isPaid);
+  const read = form.read(reply, job);
+  if (read === null) throw server.lost(reply.cut ?? "it ended too early");
+  if (read === "unnamed") {
+    const message = `${server.host} took the request, and its reply names no job that can be asked for.`;
+    throw new ProviderError(message, { kind: "lost" });
+  }
+  if ("id" in read) return { outcome: "accepted", taskId: read.id };
+  if ("none" in read) throw replyWithoutImage(read.none, server.asked(job.isPaid));
+  for (const warning of warningsOn(jsonIn(reply), server.host)) onWarning?.(warning);
+  return { outcome: "made", usage: usageIn(read.usage, server.mask) };
+}
+
+/** The images of a finished job, from its result, if one is kept. @throws ProviderError where it has no image */
+async function resultOf(job: Job, server: ProviderServer): Promise<MadeImage[] | null> {
+  const kept = await keptResult(job);
+  if (kept === null) return null;
+  const sent = urlsInJob(job);
+  const urls = kept.urls.filter((url) => !sent.has(url));
+  if (urls.length === 0) throw replyWithoutImage(kept.said, server.asked(job.isPaid));
+  return urls.map((url) => {
+    const bytes = isInline(url) ? base64Image(url) : null;
+    return bytes === null ? { kind: "url", url } : { kind: "bytes", bytes };
+  });
+}
+
+/** The images of a reply that is kept. @throws ProviderError (lost) for one that is cut, Error where it has none */
+async function imagesInReply(job: Job, server: ProviderServer, form: Form): Promise<MadeImage[]> {
+  const file = replyFile(job);
+  const stored = await readReplyFile(file);
+  const read = stored && form.read(stored, job);
+  // A full disk has not taken its end.
+  if (read === null && isPresent(file)) throw server.lost(stored?.cut ?? "its end is not on the disk");
+  if (read === null || read === "unnamed" || !("images" in read))
+    throw new Error("there is no image in the reply that was kept");
+  return read.images.map((image) =>
+    "url" in image ? server.imageAt(image.url) : { kind: "bytes", bytes: image.bytes },
+  );
+}
+
+/** How much of a reply that could not be used is read for an excerpt. */
+const MAX_EXCERPT_BYTES = 64 * 1024;
+
+/** As `settled`. The outcome names the kept reply if it is unknown, or in a fallback's file. */
+async function settledWithReply<Reply extends SubmitReply | null>(
+  job: Job,
+  { mask }: ProviderServer,
+  work: (onSent: () => void) => Promise<Reply>,
+  onSent?: () => void,
+): Promise<Reply | SubmitReply> {
+  const reply = await settled(work, onSent);
+  if (reply?.outcome === "unknown") return { ...reply, ...(await keptReply(job, mask)) };
+  if (reply?.outcome !== "made") return reply;
+  const file = replyFile(job);
+  return file === ownReplyFile(job) ? reply : { ...reply, kept: file };
+}
+
+/** Never throws. */
+async function keptReply(
+  job: Job,
+  mask: (text: string) => string,
+): Promise<Pick<UnknownReply, "kept" | "excerpt">> {
+  const file = await Promise.resolve(job)
+    .then(replyFile)
+    .catch(() => ownReplyFile(job));
+  const { size } = await promises.stat(file).catch(() => ({ size: 0 }));
+  if (size === 0) return { kept: null, excerpt: null };
+  const stored = await readReplyFile(file).catch(() => null);
+  const text = stored?.body.toString("utf8", 0, MAX_EXCERPT_BYTES) ?? "";
+  return { kept: file, excerpt: excerptOf(text, mask) };
+}
+
+const MAX_NAME_LENGTH = 100;
+
+/** The error for a reply; of a refusal that may be about the model, with the models that there are. Never throws. */
+async function withModels(
+  error: unknown,
+  reply: StoredReply,
+  server: ProviderServer,
+  { path, namesIn }: ModelList,
+  signal: AbortSignal,
+): Promise<unknown> {
+  if (!(error instanceof ProviderError) || error.failure.kind !== "invalid") return error;
+  const isOfModel = namesModel(readErrorBody(String(reply.body)));
+  if (reply.status !== 404 && !isOfModel) return error;
+  const list = await server.get(path, signal).catch(() => null);
+  if (reply.status === 404 && list?.status === 404 && !isOfModel) {
+    const message = `There is no such API at ${server.address} (HTTP 404). Check --generator.`;
+    const hint = "Nothing was charged. To find the servers on this machine: imggen setup";
+    return new ProviderError(message, error.failure, { cause: error, hint });
+  }
+  const names = list && isSuccess(list) ? namesIn(lenientJson(list.body)) : null;
+  if (names === null || names.length === 0) return error;
+  const shown = listed(names.map((name) => name.slice(0, MAX_NAME_LENGTH)));
+  const hint = `Nothing was charged. Its models: ${server.mask(shown)}`;
+  return new ProviderError(error.message, error.failure, { cause: error, hint });
+}
+
+/** Fields of a reply. */
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * The job in a reply. A paid job is not lost with the end of its reply, if the id has arrived.
+ * @param idIn reads the id from the fields, which of a reply that is cut are those that arrived whole
+ */
+export function jobIn(
+  reply: StoredReply,
+  idIn: (said: Fields, isCut: boolean) => string | null,
+): ReadReply | null {
+  const json = jsonIn(reply);
+  const isCut = json === undefined;
+  const id = idIn(isCut ? closedFields(reply.body.toString("utf8")) : fieldsOf(json), isCut);
+  if (id !== null) return { id };
+  return isCut ? null : "unnamed";
+}
+
+/** @param text may hold the service's words, if there is no image */
+export function imagesOrNone(images: readonly ReplyImage[], usage: unknown, text: string): ReadReply {
+  return images.length > 0 ? { images, usage } : { none: text };
+}
+
+/** The check of a service's names of models. @param like the end of a sentence about them */
+export function modelNamed(pattern: RegExp, like: string): Form["check"] {
+  return ({ options: { model } }) => (model !== null && pattern.test(model) ? null : `A model of ${like}.`);
+}
+
+/** An id as services make them. */
+export function isJobId(id: unknown): id is string {
+  return typeof id === "string" && /^[\w-]{1,128}$/.test(id);
+}
