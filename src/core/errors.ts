@@ -145,6 +145,11 @@ export class InterruptedError extends ImggenError {
   }
 }
 
+/** Whether a signal was aborted by Ctrl-C. */
+export function isCtrlC({ reason }: AbortSignal): boolean {
+  return reason instanceof InterruptedError && reason.signal === "SIGINT";
+}
+
 /** The error of a task whose signal was aborted, with what is charged so far. Any other reason counts as Ctrl-C. */
 export function interruptedError({ reason }: AbortSignal, charged: Charged): InterruptedError {
   const signal = reason instanceof InterruptedError ? reason.signal : "SIGINT";

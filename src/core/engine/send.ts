@@ -71,9 +71,9 @@ export async function sendRequests(
     if (!isFirst && held.task.requests[index]?.state !== "waiting") continue;
     const stop = await new Sending(held, index, spec, deps).run(isFirst ? first : undefined);
     first = undefined;
-    if (stop !== null) return stop;
     const { state } = held.task.requests[index] as RequestState;
     if (state === "accepted" || state === "completed") spec.onAnswered?.(index);
+    if (stop !== null) return stop;
   }
   return null;
 }
