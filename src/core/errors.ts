@@ -3,7 +3,7 @@ import { isInSameScope, isSameProcess, type ProcessIdentity } from "../lib/proce
 import type { Wording } from "../lib/wording.ts";
 import type { Ledger } from "../store/ledger.ts";
 import type { ServiceIdentity } from "../task/intent.ts";
-import { chargedOf, type Task, taskIdOf } from "../task/task.ts";
+import { chargedOf, displayId, type Task } from "../task/task.ts";
 
 /** An earlier error, or another row's, that keeps a task from continuing. It has the same `type`; `cause` is the first error. */
 export class InheritedError extends ImggenError {
@@ -42,7 +42,7 @@ export async function claimedBy(
   ledger: Pick<Ledger, "workerOn" | "processes">,
 ): Promise<ClaimedError> {
   const worker = describeWorker(await ledger.workerOn(task), ledger.processes.self);
-  const message = `${worker} is working on task ${taskIdOf(task) ?? task.id}.`;
+  const message = `${worker} is working on task ${displayId(task)}.`;
   return new ClaimedError(message, { charged: chargedOf(task) });
 }
 

@@ -12,7 +12,7 @@ import {
   type Waiting,
 } from "../../providers/provider.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
-import type { RequestState } from "../../task/task.ts";
+import { displayId, type RequestState } from "../../task/task.ts";
 import { AnsweredError, CancelledError, interruptedError, isOfAccount, PendingError } from "../errors.ts";
 import { giveBackTo, takeFrom } from "../limits/caps.ts";
 import { type Gate, isLasting, type Pass } from "../limits/gate.ts";
@@ -174,8 +174,8 @@ class Sending {
   async #turn(signal: AbortSignal): Promise<Turn | null> {
     const { line } = this.#deps.connection.generator ?? {};
     if (!line) return null;
-    const { id, intent } = this.#held.task;
-    const taskId = intent.work.taskId ?? id;
+    const { id } = this.#held.task;
+    const taskId = displayId(this.#held.task);
     const order = `${id}-${String(this.#index).padStart(2, "0")}`;
     const onWait = (waiting: Waiting) =>
       this.#deps.onProgress({ type: "progress", taskId, share: null, waiting });
@@ -509,15 +509,13 @@ export function timeLimit(ms: number): TimeLimitError {
 /** The request stays as it is: its provider knows what became of it, and cannot be asked now. */
 export function askedLater(held: HeldTask, { why }: UnknownReply, deps: TaskDeps): ImggenError {
   if (deps.signal.aborted) return interruptedError(deps.signal, held.charged);
-  const { id, intent } = held.task;
   const name = providerName(deps.connection);
-  const message = `What became of task ${intent.work.taskId ?? id} at ${name} is not known yet: ${why}.`;
+  const message = `What became of task ${displayId(held.task)} at ${name} is not known yet: ${why}.`;
   return new PendingError(message, { charged: held.charged });
 }
 
 function timeIsUp(held: HeldTask): PendingError {
-  const { id, intent } = held.task;
-  const message = `Task ${intent.work.taskId ?? id} is not finished yet: its time is up.`;
+  const message = `Task ${displayId(held.task)} is not finished yet: its time is up.`;
   return new PendingError(message, { charged: held.charged });
 }
 

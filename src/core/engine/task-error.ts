@@ -7,6 +7,7 @@ import {
   answerOf,
   chargedOf,
   decidingRequest,
+  displayId,
   type RequestState,
   type Task,
   taskIdOf,
@@ -178,6 +179,6 @@ export function identicalUnfinished(task: Task): string {
     freeAt(task.intent) === null
       ? ["charged and unfinished", "submitted and charged too"]
       : ["unfinished", "submitted too"];
-  const id = taskIdOf(task) ?? task.id;
+  const id = displayId(task);
   return `An identical request of ${task.submittedAt.slice(0, 10)} is ${stands} (task ${id}). This one is ${next}.`;
 }
