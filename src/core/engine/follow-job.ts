@@ -227,7 +227,7 @@ const POLL_EVERY_MS = 500;
 /**
  * Asks a provider to stop working on a request that it has accepted, and records what it then says of it. It is never
  * taken as not charged without the provider's word.
- * @returns why it goes on, as a clause; null where it has ended
+ * @returns why it goes on, as a clause; null if it has ended
  */
 export async function askToStop(held: HeldTask, job: AcceptedJob, deps: TaskDeps): Promise<string | null> {
   const { provider } = deps.connection;

@@ -132,7 +132,7 @@ class Sending {
     const { task } = this.#held;
     // Another process may have the turn that this one would wait for.
     if (begun === undefined && this.#held.isLost) return this.#held.takenOver();
-    const waits = new Giving(this.#held, this.#index, this.#spec, this.#deps);
+    const waits = new AttemptLimits(this.#held, this.#index, this.#spec, this.#deps);
     let turn: Turn | null = null;
     let keepMs = 0;
     try {
@@ -185,7 +185,7 @@ class Sending {
   /** The last look before the request counts as sent. @returns the attempt, or why it must not be made */
   async #start(): Promise<string | ImggenError> {
     const { task } = this.#held;
-    // Whoever marks the task later finds that it was started.
+    // A mark that comes later finds the task started.
     if (this.#held.isCancelled()) return new CancelledError();
     const isFirst = task.requests.every(({ attempts }) => attempts.length === 0);
     return task.isOnce && isFirst
@@ -209,7 +209,7 @@ class Sending {
     return attempt;
   }
 
-  async #submit(attempt: string, waits: Giving): Promise<SubmitReply> {
+  async #submit(attempt: string, waits: AttemptLimits): Promise<SubmitReply> {
     const { connection, ledger, onPreview } = this.#deps;
     const job = jobOf(this.#held.task, this.#index, attempt, ledger.work);
     const onProgress = (share: number) =>
@@ -423,7 +423,7 @@ function keptMs(gaveUp: GivenUp | null, limitMs: number): number {
 }
 
 /** When an attempt is given up: at a signal, at its time limit, or if the user cancels it. What was paid for goes on. */
-class Giving {
+class AttemptLimits {
   isSent = false;
   gaveUp: GivenUp | null = null;
   readonly #held: HeldTask;
@@ -464,7 +464,7 @@ class Giving {
     this.#over.abort();
   }
 
-  /** A request that has left is waited for: its id, or what was paid for, may be on the way. */
+  /** A request that was sent is waited for: its id, or what was paid for, may be in flight. */
   #onAbort(): void {
     const { reason } = this.#deps.signal;
     const { graceMs } = this;

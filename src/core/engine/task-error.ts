@@ -140,7 +140,7 @@ export function taskFailed(taskId: string, { errorCode, why, charged }: TaskFail
   return new GenerationFailedError(`The service could not finish task ${taskId}${code}.`, facts);
 }
 
-/** The error of a task some of whose images there are not; null where there are all. */
+/** The error of a task without some of its images; null if it has all. */
 function partly(task: Task): PartialError | null {
   const missing = missingIn(task);
   if (missing.length === 0) return null;
