@@ -3,7 +3,7 @@ import { isInSameScope, isSameProcess, type ProcessIdentity } from "../lib/proce
 import type { Wording } from "../lib/wording.ts";
 import type { Ledger } from "../store/ledger.ts";
 import type { ServiceIdentity } from "../task/intent.ts";
-import { chargedOf, type Task, taskIdOf } from "../task/task.ts";
+import { chargedOf, displayId, type Task } from "../task/task.ts";
 
 /** An earlier error, or another row's, that keeps a task from continuing. It has the same `type`; `cause` is the first error. */
 export class InheritedError extends ImggenError {
@@ -42,7 +42,7 @@ export async function claimedBy(
   ledger: Pick<Ledger, "workerOn" | "processes">,
 ): Promise<ClaimedError> {
   const worker = describeWorker(await ledger.workerOn(task), ledger.processes.self);
-  const message = `${worker} is working on task ${taskIdOf(task) ?? task.id}.`;
+  const message = `${worker} is working on task ${displayId(task)}.`;
   return new ClaimedError(message, { charged: chargedOf(task) });
 }
 
@@ -143,6 +143,11 @@ export class InterruptedError extends ImggenError {
     super(signal === null ? "The call was aborted." : `Interrupted by ${signal}.`, facts);
     this.signal = signal;
   }
+}
+
+/** Whether a signal was aborted by Ctrl-C. */
+export function isCtrlC({ reason }: AbortSignal): boolean {
+  return reason instanceof InterruptedError && reason.signal === "SIGINT";
 }
 
 /** The error of a task whose signal was aborted, with what is charged so far. Any other reason counts as Ctrl-C. */

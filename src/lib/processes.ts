@@ -62,7 +62,8 @@ export function signalGroup(id: number, signal: "SIGTERM" | "SIGKILL"): void {
 
 const BEFORE_EXIT = new Set<() => void>();
 
-function callAll(): void {
+/** Calls what `beforeExit` was given: before this process ends itself with a signal. */
+export function callBeforeExit(): void {
   for (const call of BEFORE_EXIT) call();
 }
 
@@ -73,10 +74,10 @@ export function userId(): number | undefined {
 
 /** Calls a function at the last moment before this process ends, unless a signal ends it. @returns takes that back */
 export function beforeExit(call: () => void): () => void {
-  if (BEFORE_EXIT.size === 0) process.on("exit", callAll);
+  if (BEFORE_EXIT.size === 0) process.on("exit", callBeforeExit);
   BEFORE_EXIT.add(call);
   return () => {
-    if (BEFORE_EXIT.delete(call) && BEFORE_EXIT.size === 0) process.removeListener("exit", callAll);
+    if (BEFORE_EXIT.delete(call) && BEFORE_EXIT.size === 0) process.removeListener("exit", callBeforeExit);
   };
 }
 

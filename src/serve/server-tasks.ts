@@ -6,7 +6,7 @@ import { Gate } from "../core/limits/gate.ts";
 import { POLICY } from "../core/limits/policy.ts";
 import { PollingSchedules } from "../core/polling/choose-schedule.ts";
 import { describeUnreadable, mayBeTask } from "../store/ledger-files.ts";
-import { STATES, type Task, taskIdOf } from "../task/task.ts";
+import { displayId, STATES, type Task } from "../task/task.ts";
 import { isNewTaskId } from "../task/task-id.ts";
 import { endOf } from "./end.ts";
 import type { ServeOptions, Service } from "./serve-options.ts";
@@ -39,7 +39,7 @@ export function openRunner(options: ServeOptions): Pick<Service, "runner" | "gat
       const end = endOf(task);
       if (end !== null) onEvent?.({ kind: "ended", task, end, ms, waiting: runner.open.length });
     },
-    onFailed: (task, why) => onEvent?.({ kind: "dropped", taskId: taskIdOf(task) ?? task.id, why }),
+    onFailed: (task, why) => onEvent?.({ kind: "dropped", taskId: displayId(task), why }),
   });
   return { runner, gate };
 }

@@ -294,6 +294,11 @@ export function taskIdOf({ intent, requests }: Pick<Task, "intent" | "requests">
   return intent.work.taskId ?? requests[0]?.attempts.find(({ accepted }) => accepted)?.accepted?.id ?? null;
 }
 
+/** Id of a task in messages and for its provider: as `taskIdOf`, or the ledger's name of a task that has none yet. */
+export function displayId(task: Pick<Task, "id" | "intent" | "requests">): string {
+  return taskIdOf(task) ?? task.id;
+}
+
 /** The answer that decides where a request stands, of one type; null if another one does. */
 export function answerOf<Type extends Answer["type"]>(
   { attempt }: Pick<RequestState, "attempt">,
@@ -392,6 +397,11 @@ export function unsentCredits({ intent, requests }: Pick<Task, "intent" | "reque
   const waiting = requests.filter(({ state }) => state === "waiting").length;
   if (waiting === 0) return 0;
   return intent.credits === null ? null : (intent.credits / requests.length) * waiting;
+}
+
+/** Whether nothing of a task was submitted, and it ends unsent: `resume` closes it, and its request begins a new task. */
+export function endsUnsent({ state, intent }: Pick<Task, "state" | "intent">): boolean {
+  return state === "waiting" && !intent.work.keepsUnsent;
 }
 
 /** Whether a task was, may have been or may still be charged: all but those that were refused or never sent. */

@@ -3,7 +3,8 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { PICTURE } from "../support/images.ts";
 import { CANARY, programWorld } from "../support/program-world.ts";
-import { isRunning, killed, startedWhen } from "../support/started.ts";
+import { pause } from "../support/scripts.ts";
+import { isRunning, killed, startedWhen, stopped } from "../support/started.ts";
 
 /** A world whose generator is a shell script; `$log` is a file, `$picture` an image. */
 async function commandWorld(body: string, args = "{promptFile} {output}") {
@@ -165,6 +166,22 @@ describe("a generator's command", () => {
     expect(isRunning((await lines())[0])).toBe(false);
     expect(await world.afterResume([], { env })).toMatchObject(SAVED);
     expect(await lines()).toHaveLength(2);
+  });
+
+  it("that ignores the end of its imggen is killed by a second signal, with what it has started", async () => {
+    const { world, env, lines } = await commandWorld(
+      `echo $$ >> "$log"; trap '' TERM INT; sleep 3600 & echo $! >> "$log"; wait; sleep 3600`,
+    );
+    const isStarted = async () => (await lines()).length === 2;
+    const { program, end } = await startedWhen(world, isStarted, world.generateArgs(), { env });
+    program.kill("SIGINT");
+    // Signals that come closer together than a process is woken are one to it.
+    await pause(200);
+    const { run } = await stopped(program, end, "SIGTERM");
+    // Ended by the first signal, after the command's grace, it would exit with 130.
+    expect(run.code).toBe(143);
+    for (const pid of await lines()) await expect.poll(() => isRunning(pid), { timeout: 10_000 }).toBe(false);
+    expect(await world.aftermath(run)).toMatchObject({ type: "interrupted", files: [] });
   });
 
   it("that outlives its imggen is ended by the next one, which runs it again", async () => {

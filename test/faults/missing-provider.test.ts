@@ -70,6 +70,49 @@ it("an accepted task whose package is gone: named with exit 9 by each command, i
   expect(double.submits()).toHaveLength(1);
 });
 
+it("the same command again, with the package gone: exit 9 names the accepted task, and the package continues it", async () => {
+  const { double, args, world, env, run, install, finish } = await acceptedAndRemoved();
+  const { task } = await run("resume", "--json");
+  for (const flag of [[], ["--reuse"]]) {
+    const again = await run(...args, ...flag);
+    expect(again).toMatchObject({ ...OUTCOME_UNKNOWN, open: ["accepted"], task: { taskId: task.taskId } });
+    expect(again.task.error.message).toMatch(/ cannot be continued\. The package .* is not installed /);
+    expect(again.task.error.hint).toContain("--dismiss");
+  }
+  const shown = await world.run(
+    args.filter((arg) => arg !== "--json"),
+    { env },
+  );
+  expect({ exit: shown.code, said: shown.stdout + shown.stderr }).toMatchObject({
+    exit: 9,
+    said: expect.stringMatching(/is not installed .*--dismiss/s),
+  });
+  // Another request has no task to lose.
+  for (const other of [
+    ["generate", "a hen", "--json"],
+    [...args, "--again"],
+    [...args, "--dry-run"],
+  ])
+    expect(await run(...other)).toMatchObject({ exit: 2, task: { charged: "no", error: { type: "usage" } } });
+  await install();
+  finish();
+  expect(await run(...args)).toMatchObject({
+    exit: 0,
+    open: [],
+    task: { taskId: task.taskId, reused: true },
+  });
+  expect(double.submits()).toHaveLength(1);
+});
+
+it("the same command again, after its request was lost and its package is gone: exit 9, charged unknown", async () => {
+  const { double, args, world, env, run, remove } = await packageWorld({ submit: silence });
+  await killed(await startedWhen(world, () => double.submits().length === 1, args, { env }));
+  await remove();
+  const again = await run(...args);
+  expect(again).toMatchObject({ exit: 9, task: { charged: "unknown", error: { type: "outcome_unknown" } } });
+  expect(again.task.error.hint).toContain("--dismiss");
+});
+
 it("an accepted task whose package is gone is dismissed, and continued by its id once the package is there", async () => {
   const { double, world, run, install, finish } = await acceptedAndRemoved();
   const { task } = await run("resume", "--json");

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { mkdir, readdir } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
@@ -155,4 +156,32 @@ it("resume with 40 open tasks polls each once before any again, and saves at onc
   expect(new Set(polled.slice(0, 40)).size).toBe(40);
   expect(polled.length).toBeLessThan(120);
   expect(double.submits()).toHaveLength(40);
+});
+
+/** Starts a command as a container would: it sees no process but its own. */
+const CONTAINER = ["unshare", "-Urpf", "--mount-proc", "--kill-child"];
+
+it("two images begun in one container: resume in another one leaves them alone while the first lives", async (test) => {
+  if (spawnSync("unshare", [...CONTAINER.slice(1), "true"]).status !== 0)
+    return test.skip("needs namespaces of process ids");
+  let isReady = false;
+  let charged = 0;
+  const submit: Behaviour = (request, socket) => {
+    if (charged > 0 && !isReady) return refused(429, { "retry-after": "1" })(request, socket);
+    charged += 1;
+    return usual("submit", charged)(request, socket);
+  };
+  const poll: Behaviour = (request, socket) =>
+    isReady ? usual("poll", numberIn(request.target))(request, socket) : running(request, socket);
+  const { world, args, env } = await paidWorld(REPLICATE, { submit, poll });
+  const inContainer = { env, through: CONTAINER };
+  const command = [...args, "--max-images", "2"];
+  const { end } = await startedWhen(world, () => waitsUnsent(world), command, inContainer);
+  const resumed = await world.resume(["--generator-paid"], inContainer);
+  expect({ code: resumed.code, charged }).toEqual({ code: 6, charged: 1 });
+  expect(JSON.parse(resumed.stdout).tasks).toMatchObject([{ error: { type: "pending" } }]);
+  isReady = true;
+  expect((await end).code).toBe(0);
+  expect(charged).toBe(2);
+  expect(await world.files()).toEqual([IMAGE, IMAGE]);
 });

@@ -444,22 +444,54 @@ async function worldWithPipe(server?: ScriptedServer) {
   return { world, fifo };
 }
 
-it("a second SIGINT asks ComfyUI to stop a free job, within 2 s", async () => {
+/** A program that waits for a free job at ComfyUI, and the POST requests that would stop it. */
+async function waitingForComfy() {
   const double = await comfyDouble({ isHeld: true });
   const world = await programWorld(null);
   const env = { IMGGEN_GENERATOR: `comfyui:${double.url}`, IMGGEN_API_KEY: undefined };
   const args = world.generateArgs(["--model", "dream"]);
   const isAccepted = async () => (await world.ledger()).open[0] === "accepted";
-  const { program, end } = await startedWhen(world, isAccepted, args, { env });
-  await handlesSignals(program);
+  const started = await startedWhen(world, isAccepted, args, { env });
+  const stops = () =>
+    double.requests.filter(
+      ({ method, target }) => method === "POST" && /^\/(?:api\/)?(?:queue|interrupt)/.test(target),
+    );
+  return { double, world, stops, ...started };
+}
+
+/** What a second signal may take to end the program: its own limit is 2 s, but this machine may be busy. */
+const SECOND_SIGNAL_MS = 10_000;
+
+it.each(["SIGINT", "SIGTERM"] as const)(
+  "SIGINT, then %s, asks ComfyUI to stop a free job, and ends the program",
+  async (second) => {
+    const { double, world, stops, program, end } = await waitingForComfy();
+    program.kill("SIGINT");
+    await pause(20);
+    const { run, elapsedMs } = await stopped(program, end, second);
+    expect(run.code).toBe(second === "SIGINT" ? 130 : 143);
+    expect(elapsedMs).toBeLessThan(SECOND_SIGNAL_MS);
+    expect(stops()).not.toEqual([]);
+    expect(run.stderr).toContain("Ctrl-C again asks");
+    // What came of it is for `resume` to find out.
+    expect(await world.ledger()).toEqual({ open: ["accepted"], done: [] });
+    expect(double.submits).toHaveLength(1);
+  },
+);
+
+it("a second SIGINT ends the program although ComfyUI does not answer that it stops a free job", async () => {
+  const { double, world, program, end } = await waitingForComfy();
+  let asked = 0;
+  double.isSilent = () => {
+    asked += 1;
+    return true;
+  };
   program.kill("SIGINT");
   await pause(20);
   const { run, elapsedMs } = await stopped(program, end, "SIGINT");
+  // A question of its own takes up to 15 s.
+  expect(elapsedMs).toBeLessThan(SECOND_SIGNAL_MS);
+  expect(asked).toBeGreaterThan(0);
   expect(run.code).toBe(130);
-  expect(elapsedMs).toBeLessThan(4000);
-  const posts = double.requests.filter(({ method }) => method === "POST").map(({ target }) => target);
-  expect(posts.filter((target) => /^\/(?:api\/)?(?:queue|interrupt)/.test(target)).length).toBeGreaterThan(0);
-  // What came of it is for `resume` to find out.
   expect(await world.ledger()).toEqual({ open: ["accepted"], done: [] });
-  expect(double.submits).toHaveLength(1);
 });

@@ -54,6 +54,8 @@ export interface ComfyDouble {
   uploads: string[];
   /** Called before each reply; true: the connection is cut instead of it. */
   cuts: (method: string, target: string) => boolean;
+  /** Called before each reply; true: there is none. */
+  isSilent: (method: string, target: string) => boolean;
   /** Called with each job that was taken, before its reply. */
   onTaken: () => void;
   /** Runs the jobs that wait, and those that come. */
@@ -196,6 +198,7 @@ export async function comfyDouble(
     instead: new Map(),
     areFilesGone: false,
     cuts: () => false,
+    isSilent: () => false,
     onTaken: () => {},
     release() {
       isHeld = false;
@@ -221,6 +224,7 @@ export async function comfyDouble(
   const serve = (request: IncomingMessage, response: ServerResponse, body: string) => {
     const { method = "", url: target = "", headers } = request;
     double.requests.push({ method, target, headers, body });
+    if (double.isSilent(method, target)) return;
     const [status, value] =
       headers.origin === undefined ? answer(method, new URL(target, "http://a"), body) : [403, null];
     if (double.cuts(method, target)) return void request.socket.destroy();

@@ -1,5 +1,6 @@
 import { thisProcess } from "../../client/this-process.ts";
 import { foldersOf } from "../../client/user-folders.ts";
+import { isCtrlC } from "../../core/errors.ts";
 import type { Context } from "../session/context.ts";
 import { fdStream } from "../text/fd-stream.ts";
 import type { OutputStream } from "../text/output-stream.ts";
@@ -13,7 +14,7 @@ export async function main(argv: readonly string[]): Promise<number> {
   const stateFolder = () => foldersOf(context).state;
   const cacheCode = () => enableCompileCache({ stateFolder, env: context.env, userId: process.geteuid?.() });
   const exitCode = await run(argv, context, cacheCode);
-  if (context.stopAccepted) await secondCtrlC(context);
+  if (context.stopAccepted && isCtrlC(context.signal)) await secondCtrlC(context);
   await terminal.isSilent;
   leaveSoon(exitCode, context.signal);
   return exitCode;

@@ -4,18 +4,19 @@ import { readFileSync } from "node:fs";
 import { platform } from "node:os";
 import { exitCodeOf } from "../../client/exit-codes.ts";
 import { InterruptedError, type InterruptSignal } from "../../core/errors.ts";
+import { callBeforeExit } from "../../lib/processes.ts";
 
 const SIGNALS: readonly InterruptSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
 /** How long the process is given to end by itself. */
 const LINGER_MS = 100;
 
-/** How long others may take to be asked to stop after a second signal, in milliseconds. */
-const STOP_MS = 2_000;
+/** How long providers are asked to stop jobs after a second signal, in milliseconds: the process exits within two seconds. */
+const STOP_MS = 1_500;
 
 /**
- * The first signal asks the program to shut down cleanly; the second ends it at once, or within two seconds where
- * there is something to stop elsewhere; the third at once.
+ * The first signal asks the program to shut down cleanly; the second ends it at once, or within two seconds if
+ * there are jobs to stop; the third at once.
  * @param onSecondSignal called for the second
  * @param stopping returns what asks others to stop; undefined where there is nothing to stop
  * @returns aborts at the first, with an InterruptedError as its reason
@@ -122,7 +123,11 @@ function leave(exitCode: number, signal: InterruptSignal | null): never {
   const isBlocked = hasBusyThreads();
   // Whatever still holds the exit up, the next signal ends the process.
   for (const each of SIGNALS) process.removeAllListeners(each);
-  if (isBlocked && signal !== null) process.kill(process.pid, signal);
+  if (isBlocked && signal !== null) {
+    // A process that dies of a signal emits no event.
+    callBeforeExit();
+    process.kill(process.pid, signal);
+  }
   process.exit(exitCode);
 }
 

@@ -1,7 +1,7 @@
 import { Workspace } from "../../client/workspace.ts";
 import type { UseCaseDeps } from "../../core/engine/deps.ts";
 import { StoppableJobs } from "../../core/engine/stoppable-jobs.ts";
-import { InterruptedError } from "../../core/errors.ts";
+import { isCtrlC } from "../../core/errors.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
 import type { Session } from "../session/session.ts";
 import type { Console } from "../text/console.ts";
@@ -79,9 +79,8 @@ export async function withTasksShown<Result>(
 ): Promise<Result> {
   await session.checkGeneratorFlags();
   const workspace = new Workspace(session, requestTimeoutMs);
-  const stoppable = new StoppableJobs();
   const { context, console } = session;
-  const forget = stopAtSecondSignal(stoppable, session);
+  const { stoppable, forget } = stopAtSecondSignal(session);
   try {
     const deps = workspace.depsFor({
       signal: context.signal,
@@ -99,19 +98,19 @@ export async function withTasksShown<Result>(
   }
 }
 
-/** Has a second signal stop free jobs. @returns takes that back, unless a Ctrl-C has left something to stop */
-function stopAtSecondSignal(stoppable: StoppableJobs, { context, console }: Session): () => void {
+/** Has a second signal stop free jobs. `forget`: takes that back, unless a signal has left something to stop. */
+function stopAtSecondSignal({ context, console }: Session): { stoppable: StoppableJobs; forget: () => void } {
   const { signal } = context;
-  const tell = () => {
-    const { names } = stoppable;
-    const { reason } = signal;
-    const isCtrlC = reason instanceof InterruptedError && reason.signal === "SIGINT";
-    if (names.length === 0 || !isCtrlC) return;
+  const offer = () => {
+    if (!signal.aborted || stoppable.names.length === 0 || context.stopAccepted) return;
     context.stopAccepted = async (limit) => {
       for (const stopped of await stoppable.stopAll(limit)) await console.note(stoppedText(stopped));
     };
-    void console.note(`Ctrl-C again asks ${names.join(", ")} to cancel its free jobs.`);
+    if (isCtrlC(signal))
+      void console.note(`Ctrl-C again asks ${stoppable.names.join(", ")} to cancel its free jobs.`);
   };
-  signal.addEventListener("abort", tell, { once: true });
-  return () => signal.removeEventListener("abort", tell);
+  // A job may be accepted at the moment of the first signal.
+  const stoppable = new StoppableJobs(offer);
+  signal.addEventListener("abort", offer, { once: true });
+  return { stoppable, forget: () => signal.removeEventListener("abort", offer) };
 }

@@ -25,8 +25,8 @@ export interface Context extends ProcessContext {
   /** Lines to write when a second signal ends the process at once. */
   onSecondSignal: (reason: InterruptedError) => Promise<unknown>;
   /**
-   * Asks providers to stop what they have accepted, and says whether they do: called at a second signal, for at most two
-   * seconds. Absent where there is nothing to stop.
+   * Asks providers to stop what they have accepted, and prints whether they do: called at a second signal. Absent if there
+   * is nothing to stop.
    */
   stopAccepted?: ((signal: AbortSignal) => Promise<unknown>) | undefined;
   /** Asks on the terminal, and reads a line there. */

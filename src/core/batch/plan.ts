@@ -5,7 +5,14 @@ import { type LedgerEntry, requireReadable } from "../../store/ledger-files.ts";
 import { isId } from "../../store/ledger-name.ts";
 import { attemptName, type LostTask, type RowClaims } from "../../store/row-claims.ts";
 import { inPlaceOfPaid } from "../../task/request.ts";
-import { mayBeCharged, STATES, spentCredits, type Task, type TaskState } from "../../task/task.ts";
+import {
+  endsUnsent,
+  mayBeCharged,
+  STATES,
+  spentCredits,
+  type Task,
+  type TaskState,
+} from "../../task/task.ts";
 import { type CheckedRow, underKnownKeys } from "./batch-row.ts";
 
 /**
@@ -85,9 +92,9 @@ export function rowStateOf(entry: Attempt, ledger: Pick<Ledger, "isHeld">): RowS
   if (entry === null) return "new";
   // A task that cannot be read may have been charged.
   if (entry.kind !== "task") return "unknown";
-  const { state, intent } = entry.task;
+  const { state } = entry.task;
   if ((state === "waiting" || state === "started") && ledger.isHeld(entry.task)) return "waiting";
-  return state === "waiting" && !intent.work.keepsUnsent ? "new" : ROW_STATES[state];
+  return endsUnsent(entry.task) ? "new" : ROW_STATES[state];
 }
 
 /** A row's state at the end of a run: a refused row counts as failed, because the same run does not submit it again. */

@@ -8,7 +8,7 @@ import { nameIsTaken } from "../../lib/publish.ts";
 import type { RowClaims } from "../../store/row-claims.ts";
 import type { Destination } from "../../task/intent.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
-import { isUnknown, STATES, type Task, taskIdOf, wordOf } from "../../task/task.ts";
+import { displayId, endsUnsent, isUnknown, STATES, type Task, wordOf } from "../../task/task.ts";
 import { beginAndDrive, intentOf } from "../engine/begin.ts";
 import { type ContinueSpec, continueHeld, continueNamed } from "../engine/continue.ts";
 import { identityOf, ofOneAccount, type TaskDeps, type UseCaseDeps } from "../engine/deps.ts";
@@ -129,7 +129,7 @@ async function withTask(row: PlannedRow, task: Task, run: BatchContext): Promise
     case "accepted":
     case "completed":
       if (wordOf(task) === "unknown") return resultOf(row, reportOf(task), false);
-      requireSameAccount(task.intent.service, run.deps.connection.identity, taskIdOf(task) ?? task.id);
+      requireSameAccount(task.intent.service, run.deps.connection.identity, displayId(task));
       return withHeld(row, task, run, (held) => continueRow(row, held, run));
   }
 }
@@ -192,10 +192,8 @@ async function withHeld(
 }
 
 async function continueRow(row: PlannedRow, held: HeldTask, run: BatchContext): Promise<Step> {
-  const { state, intent } = held.task;
   const spec = continueSpec(row, held.task, run);
-  const isUnsent = state === "waiting" && !intent.work.keepsUnsent;
-  if (!isUnsent) return resultOf(row, await continueHeld(held, spec, useCaseDeps(run)), false);
+  if (!endsUnsent(held.task)) return resultOf(row, await continueHeld(held, spec, useCaseDeps(run)), false);
   // Nothing of it was sent, so it is like a new one.
   const report = await drive(held, { ...spec, isContinued: false }, row.checked.warnings, run.deps);
   return submitted(row, report, run);

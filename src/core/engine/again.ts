@@ -5,7 +5,7 @@ import { type LedgerEntry, requireReadable } from "../../store/ledger-files.ts";
 import { requestTag } from "../../store/ledger-name.ts";
 import { isSameRequest, type RequestIdentity } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";
-import { isUnknown, type Task } from "../../task/task.ts";
+import { endsUnsent, isUnknown, type Task } from "../../task/task.ts";
 import { AnsweredError, interruptedError } from "../errors.ts";
 import { pause } from "../polling/wait.ts";
 import { identityOf, type TaskDeps } from "./deps.ts";
@@ -62,7 +62,7 @@ export function standingOf(
     case "completed": {
       if (ledger.isHeld(task)) return ledger.isOutOfSight(task) ? "out of sight" : "alive";
       // `resume` closes a task that was never submitted.
-      if (task.state === "waiting" && !task.intent.work.keepsUnsent) return "none";
+      if (endsUnsent(task)) return "none";
       if (isUnknown(task)) return "partly unknown";
       return ledger.clock.now() - Date.parse(task.submittedAt) > OLD_MS ? "old" : "resumable";
     }

@@ -1,6 +1,6 @@
 import { isoTime } from "../../lib/clock.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
-import { isUnknown, type Task, taskIdOf } from "../../task/task.ts";
+import { displayId, isUnknown, type Task } from "../../task/task.ts";
 import { interruptedError, PendingError } from "../errors.ts";
 import type { WaitSettings } from "../polling/wait.ts";
 import type { TaskDeps, UseCaseDeps } from "./deps.ts";
@@ -87,7 +87,7 @@ async function endInFlight(
   const { intent } = held.task;
   let taskDeps: TaskDeps;
   try {
-    taskDeps = await deps.depsFor(intent, taskIdOf(held.task) ?? held.task.id);
+    taskDeps = await deps.depsFor(intent, displayId(held.task));
   } catch (error) {
     // What is free can be given up without asking its provider.
     if (intent.work.isPaid || acceptedJobs(held.task).length > 0) throw error;
@@ -164,7 +164,7 @@ function stillOpen(
   if (isInFlight(task)) {
     if (signal.aborted) return interruptedError(signal, charged);
     const why = left ?? "it is still at work";
-    const id = taskIdOf(task) ?? task.id;
+    const id = displayId(task);
     return new PendingError(`Task ${id} ${wasCancelled(counts)}: ${why}.`, { charged });
   }
   return isUnknown(task) ? errorOf(task) : null;

@@ -3,7 +3,16 @@ import { isoTime } from "../../lib/clock.ts";
 import { type ErrorType, ImggenError, UsageError } from "../../lib/error-types.ts";
 import { type Destination, recoveryDestination } from "../../task/intent.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
-import { answerOf, isResumable, STATES, savedFilesOf, type Task, taskIdOf, wordOf } from "../../task/task.ts";
+import {
+  answerOf,
+  displayId,
+  endsUnsent,
+  isResumable,
+  STATES,
+  savedFilesOf,
+  type Task,
+  wordOf,
+} from "../../task/task.ts";
 import { claimedBy, interruptedError, PendingError, SaveFailedError } from "../errors.ts";
 import { isWhole } from "../images/copy-image.ts";
 import {
@@ -101,7 +110,7 @@ async function waitForFirst(
   seen: Map<number, WaitResult>,
   deps: UseCaseDeps,
 ): Promise<TaskReport | null> {
-  const taskDeps = await deps.depsFor(task.intent, taskIdOf(task) ?? task.id);
+  const taskDeps = await deps.depsFor(task.intent, displayId(task));
   if (jobs.some(({ acceptedMs }) => Math.abs(deps.clock.now() - acceptedMs) < WRITTEN_BY_THEN_MS))
     await deps.ledger.sync(task);
   const over = new AbortController();
@@ -146,13 +155,13 @@ export async function continueHeld(
     await held.leave();
     return reportOf(held.task);
   }
-  if (task.state === "waiting" && spec.sends && !task.intent.work.keepsUnsent) {
+  if (spec.sends && endsUnsent(task)) {
     await closeUnsent(held, whyUnsent(task), deps);
     return reportOf(held.task);
   }
   let taskDeps: TaskDeps;
   try {
-    taskDeps = await deps.depsFor(task.intent, taskIdOf(task) ?? task.id);
+    taskDeps = await deps.depsFor(task.intent, displayId(task));
   } catch (error) {
     await held.leave();
     throw error;
@@ -206,7 +215,7 @@ async function askAgain(task: Task, spec: ContinueSpec, deps: UseCaseDeps): Prom
       : [],
   );
   if (failed.length === 0) return reportOf(task);
-  const taskDeps = await deps.depsFor(task.intent, taskIdOf(task) ?? task.id);
+  const taskDeps = await deps.depsFor(task.intent, displayId(task));
   if (!taskDeps.connection.provider.poll) return reportOf(task);
   const seen = new Map<number, WaitResult>();
   const report = reportOf(task);
@@ -247,14 +256,14 @@ export async function saveAgain(
   const areHere = await areWhole(files);
   if (files.length > 0 && !areHere && isOnlyHere(files))
     return { ...report, error: noLongerThere(report, null) };
-  const taskDeps = await deps.depsFor(task.intent, taskIdOf(task) ?? task.id);
+  const taskDeps = await deps.depsFor(task.intent, displayId(task));
   const isRecorded = areHere || knownJobs(task).length === 0;
   const urls = isRecorded ? files.map(({ url }) => url ?? "") : await urlsAgain(task, wait, taskDeps);
   if (urls instanceof ImggenError) return { ...report, error: urls };
   const { saveSources, sidecarFacts } = await import("./save.ts");
   const { result, failure } = await saveSources(
     {
-      taskId: taskIdOf(task) ?? task.id,
+      taskId: displayId(task),
       heldTask: null,
       request: task.intent.request,
       facts: sidecarFacts(report, taskDeps),
@@ -290,7 +299,7 @@ async function urlsAgain(task: Task, wait: WaitSettings, deps: TaskDeps): Promis
       return waited.lastFailure === null
         ? stillRunning(task, null)
         : unseen(waited.lastFailure, report.charged, deps.connection.serviceUrl);
-    if (waited.task.status === "failed") return taskFailed(taskIdOf(task) ?? task.id, waited.task);
+    if (waited.task.status === "failed") return taskFailed(displayId(task), waited.task);
     urls.push(...waited.task.urls);
   }
   return urls;

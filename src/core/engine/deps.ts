@@ -20,7 +20,7 @@ export interface Connection {
   downloads: HttpClient;
   /** The provider's actual address, which decides which result URLs are allowed. */
   serviceUrl: URL;
-  /** How to add credits to the account, where the program knows; else null or absent. */
+  /** How to add credits to the account; null or absent if unknown. */
   topUpHint?: string | null | undefined;
   /** How long its tasks take, in milliseconds, if known in advance (the embedded sandbox). */
   taskMs?: number | undefined;
@@ -40,9 +40,9 @@ export interface GeneratorFacts {
   name: string;
   /** Finds out what the connection's `workFor` and the provider's `check` go by. Absent: they go by the settings alone. @throws ImggenError */
   prepare?: ((signal: AbortSignal) => Promise<void>) | undefined;
-  /** `name@version` of the package that makes the images here, where one does. */
+  /** `name@version` of the package that makes the images, if one does. */
   package?: string | undefined;
-  /** The line in which its requests wait, over all processes; null where any number may be under way. */
+  /** The queue of its requests, over all processes; null if any number may be in flight. */
   line: Line | null;
 }
 

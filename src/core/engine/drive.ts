@@ -1,7 +1,7 @@
 import { isoTime } from "../../lib/clock.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import { type Destination, isSamePlace, recoveryDestination } from "../../task/intent.ts";
-import { isUnsaved, type Task, taskIdOf } from "../../task/task.ts";
+import { displayId, isUnsaved, type Task } from "../../task/task.ts";
 import {
   AnsweredError,
   InheritedError,
@@ -133,7 +133,7 @@ class Drive {
 
   #waitsUnsent(): ImggenError | null {
     if (!this.#task.requests.some(({ state }) => state === "waiting")) return null;
-    const message = `Task ${taskIdOf(this.#task) ?? this.#task.id} waits to be submitted.`;
+    const message = `Task ${displayId(this.#task)} waits to be submitted.`;
     return new PendingError(message, { charged: this.#held.charged });
   }
 

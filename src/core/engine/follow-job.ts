@@ -6,7 +6,7 @@ import type { Charged, ImggenError } from "../../lib/error-types.ts";
 import { keepResult } from "../../providers/kept-result.ts";
 import type { FailedPoll } from "../../providers/provider.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
-import { answerOf, chargedOf, type RequestState, type Task, taskIdOf } from "../../task/task.ts";
+import { answerOf, chargedOf, displayId, type RequestState, type Task } from "../../task/task.ts";
 import { interruptedError, isOfAccount, PendingError } from "../errors.ts";
 import { fixedSchedule } from "../polling/fixed-schedules.ts";
 import { type EndedState, type WaitResult, type WaitSettings, waitForTask } from "../polling/wait.ts";
@@ -153,9 +153,8 @@ export async function followJob(
 
 /** Lists a free job among those that a second signal stops. No signal cancels a paid one. @returns takes it off the list */
 function listed(held: HeldTask, job: AcceptedJob, { stoppable, connection }: TaskDeps): () => void {
-  const { id, intent } = held.task;
-  if (intent.work.isPaid || !stoppable) return () => {};
-  const task = { taskId: intent.work.taskId ?? id, name: providerName(connection) };
+  if (held.task.intent.work.isPaid || !stoppable) return () => {};
+  const task = { taskId: displayId(held.task), name: providerName(connection) };
   return stoppable.add(task, job.id, connection.provider);
 }
 
@@ -207,7 +206,7 @@ async function keepUnread(
 /** The error of a task whose end was not seen. @param why the last poll has failed; null if it has not */
 export function stillRunning(task: Task, why: string | null): PendingError {
   const state = why === null ? "is still running" : `was not seen to finish: ${why}`;
-  return new PendingError(`Task ${taskIdOf(task) ?? task.id} ${state}.`, { charged: chargedOf(task) });
+  return new PendingError(`Task ${displayId(task)} ${state}.`, { charged: chargedOf(task) });
 }
 
 /** The error of a poll that has no usable answer. */
@@ -228,7 +227,7 @@ const POLL_EVERY_MS = 500;
 /**
  * Asks a provider to stop working on a request that it has accepted, and records what it then says of it. It is never
  * taken as not charged without the provider's word.
- * @returns why it goes on, as a clause; null where it has ended
+ * @returns why it goes on, as a clause; null if it has ended
  */
 export async function askToStop(held: HeldTask, job: AcceptedJob, deps: TaskDeps): Promise<string | null> {
   const { provider } = deps.connection;

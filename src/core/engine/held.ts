@@ -9,6 +9,7 @@ import { mayUseReserve } from "../../store/task-file.ts";
 import type { Line } from "../../task/line.ts";
 import {
   chargedOf,
+  displayId,
   isResumable,
   STATES,
   type Task,
@@ -76,7 +77,7 @@ export class HeldTask {
       await this.#ledger.workerOn(this.#task).catch(() => null),
       this.#ledger.processes.self,
     );
-    const name = taskIdOf(this.#task) ?? this.#task.id;
+    const name = displayId(this.#task);
     return new TakenOverError(`${worker} has taken over task ${name}.`, {
       charged: this.charged,
       hint: "This process has submitted nothing since. To see what became of it: imggen history",

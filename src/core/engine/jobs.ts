@@ -8,7 +8,7 @@ import type { Job, Reference } from "../../providers/provider.ts";
 import type { WorkFolders } from "../../store/work-folders.ts";
 import type { WorkOptions } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";
-import { answerOf, type Task } from "../../task/task.ts";
+import { answerOf, displayId, type Task } from "../../task/task.ts";
 import type { Connection } from "./deps.ts";
 
 /** What an attempt at one of a task's requests is made from, as its file says. @param index of the request, from 0 */
@@ -21,7 +21,7 @@ export function jobOf(
   const { id, intent } = task;
   return {
     request: intent.request,
-    taskId: intent.work.taskId ?? id,
+    taskId: displayId(task),
     index,
     isPaid: intent.work.isPaid,
     options: withSeedOf(index, intent.work.options),

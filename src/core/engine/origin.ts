@@ -16,7 +16,7 @@ export interface ImageOrigin {
   /** Base URL of the service that its task was charged at. */
   service: string;
   credits: number | null;
-  /** Where it is free; null where it may have cost something. */
+  /** Why it is free; null if it may have cost something. */
   free: FreeAt | null;
   submittedAt: string | null;
   /** The seed that the image was made with, where that is known. */

@@ -1,6 +1,6 @@
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { Waiting } from "../../providers/provider.ts";
-import { type Task, taskIdOf, wordOf } from "../../task/task.ts";
+import { displayId, type Task, wordOf } from "../../task/task.ts";
 import type { TaskProgressEvent } from "./events.ts";
 
 /** A task that a runner has, and what its file does not say. */
@@ -53,7 +53,7 @@ export class QueuedTask implements RunnerTask {
 
   constructor(task: Task) {
     this.task = task;
-    this.name = taskIdOf(task) ?? task.id;
+    this.name = displayId(task);
   }
 
   get isIdle(): boolean {

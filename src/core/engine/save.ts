@@ -4,7 +4,7 @@ import type { Provider } from "../../providers/provider.ts";
 import type { Destination } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
-import { answerOf, isUnknown, type Task, taskIdOf } from "../../task/task.ts";
+import { answerOf, displayId, isUnknown, type Task } from "../../task/task.ts";
 import { interruptedError } from "../errors.ts";
 import { diskFailure } from "../images/download-image.ts";
 import type { ImageSource } from "../images/image-source.ts";
@@ -86,7 +86,7 @@ export async function saveMade(
   const { result, failure } = await saveSources(
     {
       ...goal,
-      taskId: taskIdOf(task) ?? task.id,
+      taskId: displayId(task),
       heldTask: task.id,
       request: task.intent.request,
       facts: sidecarFacts(report, deps),

@@ -12,7 +12,7 @@ import {
   type Waiting,
 } from "../../providers/provider.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
-import type { RequestState } from "../../task/task.ts";
+import { displayId, type RequestState } from "../../task/task.ts";
 import { AnsweredError, CancelledError, interruptedError, isOfAccount, PendingError } from "../errors.ts";
 import { giveBackTo, takeFrom } from "../limits/caps.ts";
 import { type Gate, isLasting, type Pass } from "../limits/gate.ts";
@@ -71,9 +71,9 @@ export async function sendRequests(
     if (!isFirst && held.task.requests[index]?.state !== "waiting") continue;
     const stop = await new Sending(held, index, spec, deps).run(isFirst ? first : undefined);
     first = undefined;
-    if (stop !== null) return stop;
     const { state } = held.task.requests[index] as RequestState;
     if (state === "accepted" || state === "completed") spec.onAnswered?.(index);
+    if (stop !== null) return stop;
   }
   return null;
 }
@@ -132,7 +132,7 @@ class Sending {
     const { task } = this.#held;
     // Another process may have the turn that this one would wait for.
     if (begun === undefined && this.#held.isLost) return this.#held.takenOver();
-    const waits = new Giving(this.#held, this.#index, this.#spec, this.#deps);
+    const waits = new AttemptLimits(this.#held, this.#index, this.#spec, this.#deps);
     let turn: Turn | null = null;
     let keepMs = 0;
     try {
@@ -174,8 +174,8 @@ class Sending {
   async #turn(signal: AbortSignal): Promise<Turn | null> {
     const { line } = this.#deps.connection.generator ?? {};
     if (!line) return null;
-    const { id, intent } = this.#held.task;
-    const taskId = intent.work.taskId ?? id;
+    const { id } = this.#held.task;
+    const taskId = displayId(this.#held.task);
     const order = `${id}-${String(this.#index).padStart(2, "0")}`;
     const onWait = (waiting: Waiting) =>
       this.#deps.onProgress({ type: "progress", taskId, share: null, waiting });
@@ -185,7 +185,7 @@ class Sending {
   /** The last look before the request counts as sent. @returns the attempt, or why it must not be made */
   async #start(): Promise<string | ImggenError> {
     const { task } = this.#held;
-    // Whoever marks the task later finds that it was started.
+    // A mark that comes later finds the task started.
     if (this.#held.isCancelled()) return new CancelledError();
     const isFirst = task.requests.every(({ attempts }) => attempts.length === 0);
     return task.isOnce && isFirst
@@ -209,7 +209,7 @@ class Sending {
     return attempt;
   }
 
-  async #submit(attempt: string, waits: Giving): Promise<SubmitReply> {
+  async #submit(attempt: string, waits: AttemptLimits): Promise<SubmitReply> {
     const { connection, ledger, onPreview } = this.#deps;
     const job = jobOf(this.#held.task, this.#index, attempt, ledger.work);
     const onProgress = (share: number) =>
@@ -423,7 +423,7 @@ function keptMs(gaveUp: GivenUp | null, limitMs: number): number {
 }
 
 /** When an attempt is given up: at a signal, at its time limit, or if the user cancels it. What was paid for goes on. */
-class Giving {
+class AttemptLimits {
   isSent = false;
   gaveUp: GivenUp | null = null;
   readonly #held: HeldTask;
@@ -464,7 +464,7 @@ class Giving {
     this.#over.abort();
   }
 
-  /** A request that has left is waited for: its id, or what was paid for, may be on the way. */
+  /** A request that was sent is waited for: its id, or what was paid for, may be in flight. */
   #onAbort(): void {
     const { reason } = this.#deps.signal;
     const { graceMs } = this;
@@ -509,15 +509,13 @@ export function timeLimit(ms: number): TimeLimitError {
 /** The request stays as it is: its provider knows what became of it, and cannot be asked now. */
 export function askedLater(held: HeldTask, { why }: UnknownReply, deps: TaskDeps): ImggenError {
   if (deps.signal.aborted) return interruptedError(deps.signal, held.charged);
-  const { id, intent } = held.task;
   const name = providerName(deps.connection);
-  const message = `What became of task ${intent.work.taskId ?? id} at ${name} is not known yet: ${why}.`;
+  const message = `What became of task ${displayId(held.task)} at ${name} is not known yet: ${why}.`;
   return new PendingError(message, { charged: held.charged });
 }
 
 function timeIsUp(held: HeldTask): PendingError {
-  const { id, intent } = held.task;
-  const message = `Task ${intent.work.taskId ?? id} is not finished yet: its time is up.`;
+  const message = `Task ${displayId(held.task)} is not finished yet: its time is up.`;
   return new PendingError(message, { charged: held.charged });
 }
 

@@ -21,6 +21,11 @@ export interface Stopped extends Pick<Stoppable, "taskId" | "name"> {
  */
 export class StoppableJobs {
   readonly #open = new Set<Stoppable>();
+  readonly #onAdded: () => void;
+
+  constructor(onAdded = () => {}) {
+    this.#onAdded = onAdded;
+  }
 
   /** The providers' names, each once. */
   get names(): string[] {
@@ -35,6 +40,7 @@ export class StoppableJobs {
       cancel: async (signal: AbortSignal) => (await provider.cancel?.(id, signal)) ?? null,
     };
     this.#open.add(entry);
+    this.#onAdded();
     return () => void this.#open.delete(entry);
   }
 

@@ -7,6 +7,7 @@ import {
   answerOf,
   chargedOf,
   decidingRequest,
+  displayId,
   type RequestState,
   type Task,
   taskIdOf,
@@ -139,7 +140,7 @@ export function taskFailed(taskId: string, { errorCode, why, charged }: TaskFail
   return new GenerationFailedError(`The service could not finish task ${taskId}${code}.`, facts);
 }
 
-/** The error of a task some of whose images there are not; null where there are all. */
+/** The error of a task without some of its images; null if it has all. */
 function partly(task: Task): PartialError | null {
   const missing = missingIn(task);
   if (missing.length === 0) return null;
@@ -178,6 +179,6 @@ export function identicalUnfinished(task: Task): string {
     freeAt(task.intent) === null
       ? ["charged and unfinished", "submitted and charged too"]
       : ["unfinished", "submitted too"];
-  const id = taskIdOf(task) ?? task.id;
+  const id = displayId(task);
   return `An identical request of ${task.submittedAt.slice(0, 10)} is ${stands} (task ${id}). This one is ${next}.`;
 }

@@ -2,7 +2,7 @@ import type { ProcessIdentity } from "../../lib/processes.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import { mayBeTask, type UnreadableEntry } from "../../store/ledger-files.ts";
 import { type Destination, SANDBOX_SERVICE } from "../../task/intent.ts";
-import { isResumable, type Task, taskIdOf } from "../../task/task.ts";
+import { endsUnsent, isResumable, type Task, taskIdOf } from "../../task/task.ts";
 import {
   type ContinueSpec,
   continueNamed,
@@ -160,9 +160,9 @@ async function orItsRequest(named: NamedTask, ledger: Ledger): Promise<NamedTask
 /** Whether there was nothing to finish, and the user did not name the task: then it is left out of the result. */
 function isLeftOut({ charged, state }: TaskReport, target: ResumeTarget): boolean {
   if (target.id !== null || charged !== "no" || isResumable(state)) return false;
-  const { state: before, intent } = target.record;
+  const { state: before } = target.record;
   // What was never sent, and is not to be, is only closed.
-  if (before === "waiting" && !intent.work.keepsUnsent) return true;
+  if (endsUnsent(target.record)) return true;
   // One that was waited for may have failed at no charge, as at a free generator.
   return !isResumable(before);
 }

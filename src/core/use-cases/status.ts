@@ -2,7 +2,7 @@ import { isoTime } from "../../lib/clock.ts";
 import { inOrder } from "../../lib/concurrency.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { Destination } from "../../task/intent.ts";
-import { chargedOf, type Task, taskIdOf, withLine } from "../../task/task.ts";
+import { chargedOf, displayId, type Task, withLine } from "../../task/task.ts";
 import {
   continueNamed,
   continueTask,
@@ -115,7 +115,7 @@ async function statusOfTask(
 ): Promise<TaskReport> {
   const jobs = knownJobs(task);
   if (jobs.length === 0) return statusWithoutJob(task, { wait, destination }, deps);
-  const taskDeps = await deps.depsFor(task.intent, taskIdOf(task) ?? task.id);
+  const taskDeps = await deps.depsFor(task.intent, displayId(task));
   if (!taskDeps.connection.provider.poll) return reportOf(task);
   const isUnsent = task.requests.some(({ state }) => state === "waiting");
   const seen =
@@ -214,8 +214,8 @@ async function statusWithoutJob(
 }
 
 /** @throws MissingProviderError for a task that cannot be continued */
-async function requireProvider({ id, intent }: Task, deps: UseCaseDeps): Promise<void> {
-  await deps.depsFor(intent, intent.work.taskId ?? id).catch((error: unknown) => {
+async function requireProvider(task: Task, deps: UseCaseDeps): Promise<void> {
+  await deps.depsFor(task.intent, displayId(task)).catch((error: unknown) => {
     if (error instanceof MissingProviderError) throw error;
   });
 }
@@ -225,7 +225,7 @@ async function asWaiting(task: Task, deps: UseCaseDeps): Promise<Task> {
   const { work } = task.intent;
   const isStarted = task.requests.some(({ state }) => state === "started");
   if (!isStarted || work.isPaid || deps.ledger.isHeld(task)) return task;
-  const { connection, ledger, signal, clock } = await deps.depsFor(task.intent, work.taskId ?? task.id);
+  const { connection, ledger, signal, clock } = await deps.depsFor(task.intent, displayId(task));
   let seen = task;
   for (const [request, { state, attempt }] of task.requests.entries()) {
     if (state !== "started" || attempt === null) continue;

@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
 import type { ServiceRequest } from "../../server/http.ts";
-import { completionOf, type Task, taskIdOf } from "../../task/task.ts";
+import { completionOf, displayId, type Task } from "../../task/task.ts";
 import { linksTo, originOf } from "../answer-poll.ts";
 import type { TaskEnd } from "../end.ts";
 import type { Service } from "../serve-options.ts";
@@ -26,7 +26,7 @@ export async function resultOf(
   service: Service,
 ): Promise<ImagesResult> {
   const { files, usage } = end;
-  const taskId = taskIdOf(task) ?? task.id;
+  const taskId = displayId(task);
   const [first] = files;
   return {
     created: Math.floor(Date.parse(completionOf(task)?.at ?? task.submittedAt) / 1000),

@@ -109,6 +109,22 @@ describe("what a second signal can stop", () => {
     expect(asked).toEqual(["theirs"]);
   });
 
+  it("is a free job that is accepted at the moment of a Ctrl-C", async () => {
+    const stop = new AbortController();
+    const answer: Answer = async () => {
+      stop.abort(new InterruptedError("SIGINT"));
+      return { outcome: "accepted", taskId: "theirs" };
+    };
+    const world = await workWorld({ answer, work: { isPaid: false } });
+    Object.assign(world.provider, { poll: async () => expect.fail("polled"), cancel: async () => true });
+    const offered: string[][] = [];
+    const stoppable = new StoppableJobs(() => offered.push(stoppable.names));
+    Object.assign(world.deps, { stoppable, signal: stop.signal });
+    expect(await world.generate()).toMatchObject({ state: "accepted", error: { type: "interrupted" } });
+    expect(offered).toHaveLength(1);
+    expect(await stoppable.stopAll(NEVER)).toMatchObject([{ taskId: "task_1", isStopped: true }]);
+  });
+
   it("is no paid job: only the user's own command cancels one", async () => {
     expect(await leftAccepted(true)).toEqual({ stopped: [], asked: [] });
   });

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { UsageError } from "../../../lib/error-types.ts";
-import { checkRequest } from "../../../models/check-request.ts";
+import { checkRequest, type GeneratorTerms } from "../../../models/check-request.ts";
 import { addGenerateOptions, type GenerateFlags } from "../../flags/generate-flags.ts";
 import {
   addRequestOptions,
@@ -50,7 +50,14 @@ async function runGenerate(
   const { values, labels } = readRequestFlags(flags, session);
   const text = await promptOf(session, prompt, flags);
   const uploads = canUpload(values.image, session);
-  const generator = await session.generatorTerms({ ...flags, model: values.model });
+  let generator: GeneratorTerms | null;
+  try {
+    generator = await session.generatorTerms({ ...flags, model: values.model });
+  } catch (error) {
+    if (flags.again || flags.dryRun) throw error;
+    const { showUnusable } = await import("./submit-shown.ts");
+    return showUnusable(error, text, session);
+  }
   const options = { validate: flags.validate, labels, uploads, generator };
   const checked = checkRequest({ ...values, prompt: text }, await session.matrix(), options);
   return runRequest(checked, flags, session);

@@ -61,8 +61,20 @@ async function showReport(
   session: Session,
 ): Promise<number> {
   await previewImages(report.files, viewing, session);
-  if (session.options.json) await session.console.json(reportJson(report, FLAG_NAMES));
-  else await renderReport(report, session, "", destination.kind === "stdout");
+  await print(report, session, destination.kind === "stdout");
   await openImages(report.files, viewing, session);
+  return exitCodeOfReport(report);
+}
+
+async function print(report: TaskReport, session: Session, isOnStdout = false): Promise<void> {
+  if (session.options.json) await session.console.json(reportJson(report, FLAG_NAMES));
+  else await renderReport(report, session, "", isOnStdout);
+}
+
+/** Shows the unfinished task of a request whose generator cannot be used. @throws `error` if there is none */
+export async function showUnusable(error: unknown, prompt: string, session: Session): Promise<number> {
+  const { unusableTask } = await import("../../../client/own-generator.ts");
+  const report = await unusableTask(error, prompt, session);
+  await print(report, session);
   return exitCodeOfReport(report);
 }
