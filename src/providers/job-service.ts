@@ -60,7 +60,9 @@ export function jobService(
       const sent = async (onSent: () => void) => {
         const { path, body } = await form.request(job, context);
         const sent = jsonBody(body, setup.options.fieldNames.seed);
-        const reply = read(await server.post(path, sent, job, { signal, onSent, onUnstored }), job);
+        const how = { signal, onSent, onUnstored };
+        const hasId = (reply: StoredReply) => idIn(reply, job, form) !== null;
+        const reply = read(await server.post(path, sent, job, how, hasId), job);
         if (reply.outcome !== "accepted") return reply;
         sentUrls.set(reply.taskId, urlsInJob(job));
         return reply;
