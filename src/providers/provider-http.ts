@@ -88,6 +88,7 @@ export class ProviderServer {
   /**
    * Sends the request for a job's image, once. Its reply is written to a file while it arrives, synced if it is paid for,
    * and only then read. @returns the reply, whatever its status: one that was cut short, or given up, says so
+   * @param isDispensable as of `ReplyFile`
    * @throws ProviderError (unsent, disk, lost)
    */
   async post(
@@ -95,8 +96,9 @@ export class ProviderServer {
     body: PostBody,
     job: Job,
     { signal, onSent, onUnstored }: Pick<SubmitHow, "signal" | "onSent" | "onUnstored">,
+    isDispensable?: (reply: StoredReply) => boolean,
   ): Promise<StoredReply> {
-    const reply = await this.#createReply(job, onUnstored);
+    const reply = await this.#createReply(job, onUnstored, isDispensable);
     let failure: TransportError | null = null;
     try {
       const headers = {
@@ -254,6 +256,7 @@ export class ProviderServer {
   async #createReply(
     { isPaid, folder, fallbackFiles }: Job,
     onUnstored: SubmitHow["onUnstored"],
+    isDispensable: ((reply: StoredReply) => boolean) | undefined,
   ): Promise<ReplyFile> {
     const file = ownReplyFile({ folder });
     const unstored = `No disk takes the reply from ${this.host}, which may be charged: it is in memory alone, and lost if imggen ends. Free some space in one of: ${[file, ...(fallbackFiles ?? [])].map((each) => path.dirname(each)).join(", ")}.`;
@@ -262,6 +265,7 @@ export class ProviderServer {
         isPaid,
         mask: this.mask,
         fallbackFiles,
+        isDispensable,
         onUnstored: () => onUnstored?.(unstored),
         clock: this.#clock,
       });

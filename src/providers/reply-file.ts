@@ -57,6 +57,8 @@ interface ReplyFileOptions {
   mask: (text: string) => string;
   /** Files that take all of it if its own disk does not, in this order. Default: none. */
   fallbackFiles?: readonly string[] | undefined;
+  /** Whether a reply that no disk takes needs none: the ledger, which has a reserve, records all that it says. */
+  isDispensable?: ((reply: StoredReply) => boolean) | undefined;
   /** Called once if no disk takes it. */
   onUnstored?: (() => void) | undefined;
   clock: Pick<Clock, "sleep">;
@@ -197,11 +199,18 @@ export class ReplyFile implements ReplyReceiver {
       if (this.#untaken.length === 0 && (!this.#isSuccess || this.#isInPlace())) return;
       if (this.#isSuccess && (await this.#storeElsewhere())) return;
       if (this.#untaken.length === 0) return;
-      if (!isPaid || !this.#isSuccess) break;
+      untaken.set(this.#path, Buffer.concat(this.#untaken));
+      if (!isPaid || !this.#isSuccess || (await this.#isDispensable())) return;
+      untaken.delete(this.#path);
       if (tries === 0) onUnstored?.();
       await clock.sleep(WRITE_AGAIN_MS);
     }
-    untaken.set(this.#path, Buffer.concat(this.#untaken));
+  }
+
+  async #isDispensable(): Promise<boolean> {
+    const { isDispensable } = this.#options;
+    const stored = isDispensable && (await readReplyFile(this.#path).catch(() => null));
+    return stored ? isDispensable(stored) : false;
   }
 
   /** Whether its folder is still there: its task may have been ended while this process was stopped. */

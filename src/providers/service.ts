@@ -99,7 +99,8 @@ export function serviceProvider(
     form.send ??
     (async (job, how, context) => {
       const { path, body } = await form.request(job, context);
-      return server.post(path, jsonBody(body, options.fieldNames.seed), job, how);
+      const hasId = (reply: StoredReply) => isAccepted(form.read(reply, job));
+      return server.post(path, jsonBody(body, options.fieldNames.seed), job, how, hasId);
     });
   return {
     version: 1,
@@ -173,10 +174,14 @@ function outcomeOf(
     const message = `${server.host} took the request, and its reply names no job that can be asked for.`;
     throw new ProviderError(message, { kind: "lost" });
   }
-  if ("id" in read) return { outcome: "accepted", taskId: read.id };
+  if (isAccepted(read)) return { outcome: "accepted", taskId: read.id };
   if ("none" in read) throw replyWithoutImage(read.none, server.asked(job.isPaid));
   for (const warning of warningsOn(jsonIn(reply), server.host)) onWarning?.(warning);
   return { outcome: "made", usage: usageIn(read.usage, server.mask) };
+}
+
+function isAccepted(read: ReadReply | null): read is { id: string } {
+  return read !== null && read !== "unnamed" && "id" in read;
 }
 
 /** The images of a finished job, from its result, if one is kept. @throws ProviderError where it has no image */

@@ -2,6 +2,7 @@ import { readdir } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
+import { REPLICATE } from "../support/doubles/replicate.ts";
 import { OPENAI } from "../support/doubles/synchronous.ts";
 import { failingDisk } from "../support/failing-disk.ts";
 import { paidWorld } from "../support/paid-world.ts";
@@ -59,6 +60,14 @@ it("no disk takes a paid reply: it is tried until the second signal, and never c
     exit: 9,
     open: ["unknown"],
   });
+  expect(double.submits()).toHaveLength(1);
+});
+
+it("no disk takes the reply with the id of a paid job: the ledger records the id, and the image is saved", async () => {
+  const { double, world, args, env } = await paidWorld(REPLICATE);
+  const run = await world.run(args, { env: { ...env, ...fullFor("reply") } });
+  expect(run.stderr).not.toContain("lost if imggen ends");
+  expect(await world.aftermath(run)).toMatchObject({ ...SAVED, charged: "yes" });
   expect(double.submits()).toHaveLength(1);
 });
 
