@@ -6,7 +6,6 @@ import { fieldsOf, isTexts } from "../../lib/json.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import { bearer, SERVICE, type ServerKind } from "../kind.ts";
 import type { PackageName, PackageSpec } from "../kinds.ts";
-import { callPackage } from "./call-package.ts";
 import type { ProviderPackage } from "./interface.ts";
 import { PackageThread } from "./package-thread.ts";
 
@@ -113,4 +112,16 @@ function kindOf(definition: ProviderPackage): ServerKind {
     open: async (setup, deps) =>
       (await import("./package-provider.ts")).packageProvider(setup, definition, deps),
   };
+}
+
+/** Calls a package's own code that sends nothing. @throws UsageError for whatever it throws */
+export function callPackage<Result>(title: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (cause) {
+    throw new UsageError(`The package for ${title} cannot be used: ${errorText(cause)}.`, {
+      hint: "Nothing was sent. Its author can mend that.",
+      cause,
+    });
+  }
 }

@@ -1,3 +1,5 @@
+import type { Clock } from "../../lib/clock.ts";
+import { formatDuration } from "../../lib/duration.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { isJsonObject } from "../../lib/json.ts";
 import { type Answer, answerOf, base64Images, type ReplyImage } from "../answer.ts";
@@ -15,8 +17,8 @@ import { ProviderServer } from "../provider-http.ts";
 import { referenceUrls } from "../reference-files.ts";
 import { isSuccess, jsonIn, type StoredReply } from "../reply-file.ts";
 import type { JobContext, ServiceRequest } from "../server-provider.ts";
-import { callPackage, waitForPackage } from "./call-package.ts";
 import type { Fetch, Job, JobState, Provider, ProviderPackage, ReadImage, ReadReply } from "./interface.ts";
+import { callPackage } from "./load.ts";
 
 /** Makes images with a package. The same code as for every other service does the work. */
 export function packageProvider(
@@ -251,4 +253,30 @@ function fetchFrom(server: ProviderServer): Fetch {
 
 function urlOf(at: string, server: ProviderServer) {
   return server.ownUrl(at.startsWith("/") ? server.urlBelow(at) : at);
+}
+
+/** Several questions of 15 s each. */
+const MOST_MS = 60_000;
+
+/**
+ * Waits for a package's own code for a limited time, because it may never settle and may ignore the signal. The timer keeps
+ * the process alive, which would end without a word otherwise.
+ * @throws the signal's reason, or an Error that says how long it was waited for
+ */
+async function waitForPackage<Result>(
+  work: Result | Promise<Result>,
+  signal: AbortSignal,
+  { sleep }: Pick<Clock, "sleep">,
+  limitMs = MOST_MS,
+): Promise<Result> {
+  const over = new AbortController();
+  const ms = Math.min(limitMs, MOST_MS);
+  const late = sleep(ms, AbortSignal.any([signal, over.signal])).then(() => {
+    throw new Error(`the package does not answer within ${formatDuration(ms)}`);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    over.abort();
+  }
 }
