@@ -18,7 +18,6 @@ import { referenceUrls } from "../reference-files.ts";
 import { isSuccess, jsonIn, type StoredReply } from "../reply-file.ts";
 import type { JobContext, ServiceRequest } from "../server-provider.ts";
 import type { Fetch, Job, JobState, Provider, ProviderPackage, ReadImage, ReadReply } from "./interface.ts";
-import { callPackage } from "./load.ts";
 
 /** Makes images with a package. The same code as for every other service does the work. */
 export function packageProvider(
@@ -31,10 +30,7 @@ export function packageProvider(
   const { otherHosts } = definition;
   const server = new ProviderServer({ ...setup, ...(otherHosts !== undefined && { otherHosts }) }, deps);
   const options = { model, isPaid };
-  const { title } = definition;
-  const provider = callPackage(title, () =>
-    definition.create({ url, key, options, fetch: fetchFrom(server) }),
-  );
+  const provider = definition.create({ url, key, options, fetch: fetchFrom(server) });
   const form = {
     check: (job: CheckedJob) => problemOf(job, definition, provider),
     request: (job: port.Job, context: JobContext) => requestOf(job, provider, context),
