@@ -268,7 +268,7 @@ describe("the process", () => {
       "cli/app/signals.ts",
       "client/this-process.ts",
       "lib/processes.ts",
-      "providers/package/thread-code.ts",
+      "providers/package/package-thread.ts",
     ]);
   });
 

@@ -70,7 +70,9 @@ export const GENERATOR_MUTANTS: Mutant[] = [
   },
   {
     bug: "resume saves an image of a job under the provider's id of it",
-    edits: [instead("saveMade", "displayId", "(goal.isContinued ? task.requests[0].attempt.accepted.id : $)")],
+    edits: [
+      instead("saveMade", "displayId", "(goal.isContinued ? task.requests[0].attempt.accepted.id : $)"),
+    ],
     shows: { scenario: GENERATORS.comfyui, at: /^kill-after at operation \d+, link / },
   },
 ];

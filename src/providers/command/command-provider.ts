@@ -15,8 +15,7 @@ import {
 } from "../provider.ts";
 import { referenceFiles, shownContext } from "../reference-files.ts";
 import { filledCommand, hasPrompt, missingPlace, shownCommand } from "./command-words.ts";
-import { isCommandRunning, recoverCommand } from "./left-command.ts";
-import { failureOf, hasEndedWell, runCommand } from "./run-command.ts";
+import { failureOf, hasEndedWell, isCommandRunning, recoverCommand, runCommand } from "./run-command.ts";
 import {
   clearScratch,
   extraImages,

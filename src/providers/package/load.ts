@@ -6,8 +6,7 @@ import { fieldsOf, isTexts } from "../../lib/json.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import { bearer, SERVICE, type ServerKind } from "../kind.ts";
 import type { PackageName, PackageSpec } from "../kinds.ts";
-import { callPackage } from "./call-package.ts";
-import type { ProviderPackage } from "./interface.ts";
+import type { ProviderPackage, ProviderSetup } from "./interface.ts";
 import { PackageThread } from "./package-thread.ts";
 
 /** Where packages are installed: in this folder's `node_modules`. */
@@ -110,7 +109,22 @@ function kindOf(definition: ProviderPackage): ServerKind {
     concurrency: definition.concurrency ?? SERVICE.concurrency,
     needsModel,
     fieldNamesAt: () => definition.fieldNames ?? {},
-    open: async (setup, deps) =>
-      (await import("./package-provider.ts")).packageProvider(setup, definition, deps),
+    open: async (setup, deps) => {
+      const { packageProvider } = await import("./package-provider.ts");
+      const create = (given: ProviderSetup) => callPackage(title, () => definition.create(given));
+      return packageProvider(setup, { ...definition, create }, deps);
+    },
   };
+}
+
+/** Calls a package's own code that sends nothing. @throws UsageError for whatever it throws */
+function callPackage<Result>(title: string, work: () => Result): Result {
+  try {
+    return work();
+  } catch (cause) {
+    throw new UsageError(`The package for ${title} cannot be used: ${errorText(cause)}.`, {
+      hint: "Nothing was sent. Its author can mend that.",
+      cause,
+    });
+  }
 }

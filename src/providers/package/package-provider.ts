@@ -1,3 +1,5 @@
+import type { Clock } from "../../lib/clock.ts";
+import { formatDuration } from "../../lib/duration.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { isJsonObject } from "../../lib/json.ts";
 import { clauseOf, failedPoll } from "../failures.ts";
@@ -17,7 +19,6 @@ import {
   type ServiceRequest,
   serviceProvider,
 } from "../service.ts";
-import { callPackage, waitForPackage } from "./call-package.ts";
 import type { Fetch, Job, JobState, Provider, ProviderPackage, ReadImage, ReadReply } from "./interface.ts";
 
 /** Makes images with a package. The same code as for every other service does the work. */
@@ -31,10 +32,7 @@ export function packageProvider(
   const { otherHosts } = definition;
   const server = new ProviderServer({ ...setup, ...(otherHosts !== undefined && { otherHosts }) }, deps);
   const options = { model, isPaid };
-  const { title } = definition;
-  const provider = callPackage(title, () =>
-    definition.create({ url, key, options, fetch: fetchFrom(server) }),
-  );
+  const provider = definition.create({ url, key, options, fetch: fetchFrom(server) });
   const form: Form = {
     check: (job) => problemOf(job, definition, provider),
     request: (job, context) => requestOf(job, provider, context),
@@ -246,4 +244,30 @@ function fetchFrom(server: ProviderServer): Fetch {
 
 function urlOf(at: string, server: ProviderServer) {
   return server.ownUrl(at.startsWith("/") ? server.urlBelow(at) : at);
+}
+
+/** Several questions of 15 s each. */
+const MOST_MS = 60_000;
+
+/**
+ * Waits for a package's own code for a limited time, because it may never settle and may ignore the signal. The timer keeps
+ * the process alive, which would end without a word otherwise.
+ * @throws the signal's reason, or an Error that says how long it was waited for
+ */
+async function waitForPackage<Result>(
+  work: Result | Promise<Result>,
+  signal: AbortSignal,
+  { sleep }: Pick<Clock, "sleep">,
+  limitMs = MOST_MS,
+): Promise<Result> {
+  const over = new AbortController();
+  const ms = Math.min(limitMs, MOST_MS);
+  const late = sleep(ms, AbortSignal.any([signal, over.signal])).then(() => {
+    throw new Error(`the package does not answer within ${formatDuration(ms)}`);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    over.abort();
+  }
 }

@@ -1,36 +1,63 @@
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from "node:worker_threads";
 import { formatDuration } from "../../lib/duration.ts";
 import type { Fetch, Provider, ProviderPackage, ProviderSetup } from "./interface.ts";
-import {
-  type Fetched,
-  type ThreadAnswer,
-  type ThreadCall,
-  type ThreadFetch,
-  threadMain,
-} from "./thread-code.ts";
+
+// A thread and not a process: a call that a caller waits for without a promise (`check`, `read`) has its answer within
+// microseconds, and the single executable has no Node.js to start.
 
 /** Limit of a call for which this process waits without doing anything else. */
 const BLOCKING_MS = 15_000;
 
-interface Waiting {
-  done: (value: unknown) => void;
-  fail: (error: unknown) => void;
+/** What a provider is made from, as data. Its number is that of its fetch function. */
+interface Owner {
+  number: number;
+  setup: object;
 }
+
+/** A call of a function: of the provider that `create` makes for an owner, or of the package itself. */
+interface Call {
+  name: string;
+  args: unknown[];
+  owner?: Owner;
+  /** Number of the fetch function that is this call's own. */
+  fetch?: number;
+}
+
+/** The answer to a call: the result in JSON, and the names of its functions. */
+type ThreadAnswer =
+  | { id: number; json: string | undefined; functions: string[] }
+  /** `fetch`: the failed fetch that the error is of. */
+  | { id: number; error: string; fetch?: number };
+
+/** A GET that the package asks for. */
+interface ThreadFetch {
+  fetch: number;
+  request: number;
+  at: unknown;
+}
+
+/** `fatal`: the thread is at its end. */
+type FromThread = ThreadAnswer | ThreadFetch | { fatal: string };
+
+type Fetched = { request: number } & ({ status: number; value: unknown } | { error: string });
 
 interface Thread {
   worker: Worker;
   port: MessagePort;
-  blocking: MessagePort;
-  answered: Int32Array;
+  /** Is set to 1 and notified once there is a message. */
+  sent: Int32Array;
   /** Calls without an answer yet. */
-  waiting: Map<number, Waiting>;
+  waiting: Map<number, (result: () => Result) => void>;
 }
 
 /** A value that a package has, as data, and the names of its functions. */
-interface Described {
+interface Result {
   data: unknown;
   functions: ReadonlySet<string>;
 }
+
+/** Functions whose results are not promises. */
+const BLOCKING: ReadonlySet<string> = new Set(["check", "read", "cancel"]);
 
 /**
  * A package in a thread of its own: what it prints goes to standard error, and an error outside of its functions, or
@@ -40,8 +67,6 @@ export class PackageThread {
   readonly #modules: string;
   readonly #name: string;
   #thread: Thread | null = null;
-  /** Number of the thread: what an earlier one has created is gone. */
-  #generation = 0;
   #last = 0;
   readonly #fetches = new Map<number, Fetch>();
   /** Errors of fetches, so that one that goes through the package's code is still itself. */
@@ -55,87 +80,34 @@ export class PackageThread {
 
   /** Loads the package. @throws its error, or one that names the package */
   load(): ProviderPackage {
-    const { data, functions } = this.#start();
+    const { data, functions } = this.#blockingCall({ name: "load", args: [] });
     return {
       ...(typeof data === "object" && data !== null ? data : {}),
       ...(functions.has("create") && { create: (setup: ProviderSetup) => this.#create(setup) }),
       ...(functions.has("keyHeaders") && {
-        keyHeaders: (key: string) => this.#blockingCall(null, "keyHeaders", [key]).data,
+        keyHeaders: (key: string) => this.#blockingCall({ name: "keyHeaders", args: [key] }).data,
       }),
     } as ProviderPackage;
   }
 
-  /** Loads the package in a new thread. */
-  #start(): Described {
-    const [calls, blockingCalls] = [new MessageChannel(), new MessageChannel()];
-    const answered = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-    const [port, blocking] = [calls.port2, blockingCalls.port2];
-    const { modules, name } = { modules: this.#modules, name: this.#name };
-    const worker = new Worker(
-      `(${threadMain})(require("node:worker_threads").workerData, require("node:vm"))`,
-      {
-        eval: true,
-        execArgv: [],
-        stdout: true,
-        workerData: { modules, name, port, blocking, answered },
-        transferList: [port, blocking],
-      },
-    );
-    const thread: Thread = {
-      worker,
-      port: calls.port1,
-      blocking: blockingCalls.port1,
-      answered,
-      waiting: new Map(),
-    };
-    // The thread itself sends this to standard error.
-    worker.stdout.resume();
-    worker.on("error", (error) => this.#end(thread, error.message));
-    worker.on("exit", (code) => this.#end(thread, `it ended with exit code ${code}`));
-    thread.port.on("message", (message: ThreadAnswer | ThreadFetch) => void this.#receive(thread, message));
-    // Waiting for an answer has a timer of its own.
-    thread.port.unref();
-    worker.unref();
-    this.#thread = thread;
-    this.#generation += 1;
-    return this.#blockingCall(null, "load", []);
-  }
-
-  #create(setup: ProviderSetup): Provider {
-    const { fetch, ...data } = setup;
-    const number = this.#register(fetch);
-    let generation = 0;
-    let object = 0;
-    let functions: ReadonlySet<string> = new Set();
-    const create = () => {
-      if (this.#thread !== null && generation === this.#generation) return object;
-      if (this.#thread === null) this.#start();
-      object = this.#last + 1;
-      ({ functions } = this.#blockingCall(null, "create", [data], number));
-      generation = this.#generation;
-      return object;
-    };
-    create();
-    const blocking =
-      (name: string) =>
-      (...args: unknown[]) =>
-        this.#blockingCall(create(), name, args).data;
-    const calling =
-      (name: string) =>
-      async (...args: unknown[]) =>
-        this.#call(create(), name, args);
+  /** The provider of a setup. Each thread creates its own. */
+  #create({ fetch, ...setup }: ProviderSetup): Provider {
+    const owner = { number: this.#register(fetch), setup };
+    const { functions } = this.#blockingCall({ name: "create", args: [], owner });
     const poll = async (id: string, { fetch: own }: { fetch: Fetch }) => {
-      const call = this.#register(own);
+      const number = this.#register(own);
       try {
-        return await this.#call(create(), "poll", [id], call);
+        return await this.#call({ name: "poll", args: [id], owner, fetch: number });
       } finally {
-        this.#fetches.delete(call);
+        this.#fetches.delete(number);
       }
     };
-    const all = { check: blocking("check"), read: blocking("read"), cancel: blocking("cancel") };
-    const further = { request: calling("request"), models: calling("models"), poll };
-    const entries = Object.entries({ ...all, ...further });
-    return Object.fromEntries(entries.filter(([name]) => functions.has(name))) as unknown as Provider;
+    const calling = (name: string) =>
+      BLOCKING.has(name)
+        ? (...args: unknown[]) => this.#blockingCall({ name, args, owner }).data
+        : (...args: unknown[]) => this.#call({ name, args, owner });
+    const entries = [...functions].map((name) => [name, name === "poll" ? poll : calling(name)]);
+    return Object.fromEntries(entries);
   }
 
   #register(fetch: Fetch): number {
@@ -145,63 +117,85 @@ export class PackageThread {
   }
 
   /** Calls a function, and does nothing else until its answer is there. @throws its error */
-  #blockingCall(object: number | null, name: string, args: unknown[], fetch?: number): Described {
-    const thread = this.#thread;
-    if (thread === null) throw this.#gone("it has ended");
-    const { blocking, answered } = thread;
-    this.#last += 1;
-    const id = this.#last;
-    blocking.postMessage({
-      id,
-      object,
-      name,
-      args,
-      ...(fetch !== undefined && { fetch }),
-    } satisfies ThreadCall);
+  #blockingCall(call: Call): Result {
+    let answer: (() => Result) | undefined;
+    const thread = this.#send(call, (result) => {
+      answer = result;
+    });
     const untilMs = performance.now() + BLOCKING_MS;
-    for (;;) {
-      const message = receiveMessageOnPort(blocking)?.message as ThreadAnswer | undefined;
-      if (message !== undefined && "fatal" in message) throw this.#end(thread, message.fatal);
-      if (message !== undefined && message.id === id) return described(message, this.#failed);
+    while (answer === undefined) {
+      const message: FromThread | undefined = receiveMessageOnPort(thread.port)?.message;
       const leftMs = untilMs - performance.now();
-      if (leftMs <= 0) throw this.#end(thread, `it does not answer within ${formatDuration(BLOCKING_MS)}`);
-      if (message !== undefined) continue;
-      Atomics.wait(answered, 0, 0, leftMs);
-      Atomics.store(answered, 0, 0);
+      if (message !== undefined) this.#receive(thread, message);
+      else if (leftMs <= 0) this.#end(thread, `it does not answer within ${formatDuration(BLOCKING_MS)}`);
+      else {
+        Atomics.wait(thread.sent, 0, 0, leftMs);
+        Atomics.store(thread.sent, 0, 0);
+      }
     }
+    return answer();
   }
 
   /** Calls a function. @throws its error */
-  #call(object: number | null, name: string, args: unknown[], fetch?: number): Promise<unknown> {
-    const thread = this.#thread;
-    if (thread === null) throw this.#gone("it has ended");
-    this.#last += 1;
-    const id = this.#last;
-    return new Promise((done, fail) => {
-      thread.waiting.set(id, { done, fail });
-      thread.port.postMessage({
-        id,
-        object,
-        name,
-        args,
-        ...(fetch !== undefined && { fetch }),
-      } satisfies ThreadCall);
-    });
+  async #call(call: Call): Promise<unknown> {
+    const answer = await new Promise<() => Result>((resolve) => void this.#send(call, resolve));
+    return answer().data;
   }
 
-  async #receive(thread: Thread, message: ThreadAnswer | ThreadFetch): Promise<void> {
-    if ("at" in message) return this.#fetchFor(thread, message);
-    if ("fatal" in message) return void this.#end(thread, message.fatal);
-    const waiting = thread.waiting.get(message.id);
-    thread.waiting.delete(message.id);
-    try {
-      waiting?.done(described(message, this.#failed).data);
-    } catch (error) {
-      waiting?.fail(error);
+  #send(call: Call, onResult: (result: () => Result) => void): Thread {
+    this.#thread ??= this.#start();
+    this.#last += 1;
+    this.#thread.waiting.set(this.#last, onResult);
+    this.#thread.port.postMessage({ id: this.#last, ...call });
+    return this.#thread;
+  }
+
+  /** Loads the package in a new thread. */
+  #start(): Thread {
+    const { port1, port2: port } = new MessageChannel();
+    const sent = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+    const worker = new Worker(`(${threadMain})(require("node:worker_threads").workerData, require)`, {
+      eval: true,
+      execArgv: [],
+      // The thread itself sends this to standard error.
+      stdout: true,
+      workerData: { modules: this.#modules, name: this.#name, port, sent } satisfies ThreadStart,
+      transferList: [port],
+    });
+    const thread: Thread = { worker, port: port1, sent, waiting: new Map() };
+    worker.stdout.resume();
+    worker.on("error", (error) => this.#end(thread, error.message));
+    worker.on("exit", (code) => this.#end(thread, `it ended with exit code ${code}`));
+    port1.on("message", (message: FromThread) => this.#receive(thread, message));
+    // Waiting for an answer has a timer of its own.
+    port1.unref();
+    worker.unref();
+    return thread;
+  }
+
+  #receive(thread: Thread, message: FromThread): void {
+    if ("fatal" in message) this.#end(thread, message.fatal);
+    else if ("at" in message) void this.#fetchFor(thread, message);
+    else {
+      const onResult = thread.waiting.get(message.id);
+      thread.waiting.delete(message.id);
+      onResult?.(() => this.#resultOf(message));
     }
   }
 
-  async #fetchFor(thread: Thread, { fetch, request, at }: ThreadFetch): Promise<void> {
+  /** @throws the error of the call */
+  #resultOf(answer: ThreadAnswer): Result {
+    if (!("error" in answer)) {
+      const data: unknown = answer.json === undefined ? undefined : JSON.parse(answer.json);
+      return { data, functions: new Set(answer.functions) };
+    }
+    const { error, fetch = 0 } = answer;
+    const own = this.#failed.get(fetch);
+    this.#failed.delete(fetch);
+    throw own ?? new Error(error);
+  }
+
+  async #fetchFor({ port }: Thread, { fetch, request, at }: ThreadFetch): Promise<void> {
     let reply: Fetched;
     try {
       const answer = await this.#fetches.get(fetch)?.(String(at));
@@ -211,38 +205,135 @@ export class PackageThread {
       this.#failed.set(request, error);
       reply = { request, error: error instanceof Error ? error.message : String(error) };
     }
-    thread.port.postMessage(reply);
+    port.postMessage(reply);
   }
 
-  /** Ends a thread, and every call that has no answer. @returns their error */
-  #end(thread: Thread | null, why: string): Error {
-    const error = this.#gone(why);
-    if (thread === null) return error;
+  /** Ends a thread, and every call that has no answer. */
+  #end(thread: Thread, why: string): void {
     if (this.#thread === thread) this.#thread = null;
-    for (const { fail } of thread.waiting.values()) fail(error);
+    const error = new Error(`the package ${this.#name} was stopped: ${why.replace(/\.$/, "")}`);
+    for (const onResult of thread.waiting.values())
+      onResult(() => {
+        throw error;
+      });
     thread.waiting.clear();
     thread.port.close();
-    thread.blocking.close();
     void thread.worker.terminate();
-    return error;
-  }
-
-  #gone(why: string): Error {
-    return new Error(`the package ${this.#name} was stopped: ${why.replace(/\.$/, "")}`);
   }
 }
 
-/** The value of an answer. @throws the error of the call */
-function described(
-  answer: Exclude<ThreadAnswer, { fatal: string }>,
-  failed: Map<number, unknown>,
-): Described {
-  if (!("error" in answer)) {
-    const data: unknown = answer.json === undefined ? undefined : JSON.parse(answer.json);
-    return { data, functions: new Set(answer.functions) };
-  }
-  const { error, fetch } = answer;
-  const own = fetch === undefined ? undefined : failed.get(fetch);
-  if (fetch !== undefined) failed.delete(fetch);
-  throw own ?? new Error(error);
+/** What a thread begins with. */
+interface ThreadStart {
+  /** The folder of installed packages. Nothing is loaded from anywhere else. */
+  modules: string;
+  /** Name of the package. */
+  name: string;
+  port: MessagePort;
+  sent: Int32Array;
+}
+
+/** Runs in the thread. It is passed as text, so it uses nothing but its parameters and what Node has. */
+function threadMain({ modules, name, port, sent }: ThreadStart, load: NodeJS.Require): void {
+  const vm: typeof import("node:vm") = load("node:vm");
+  const { syncBuiltinESMExports }: typeof import("node:module") = load("node:module");
+  type Functions = Record<string, (...args: unknown[]) => unknown>;
+  const requests = new Map<number, { done: (value: unknown) => void; fail: (error: Error) => void }>();
+  const failedFetches = new WeakMap<object, number>();
+  let last = 0;
+
+  const post = (message: FromThread) => {
+    port.postMessage(message);
+    Atomics.store(sent, 0, 1);
+    Atomics.notify(sent, 0);
+  };
+
+  const textOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+  let why = "";
+  const end = (reason: string) => {
+    why ||= reason;
+    post({ fatal: why });
+  };
+  process.on("uncaughtException", (error) =>
+    end(`an error was thrown outside of its functions: ${textOf(error)}`),
+  );
+  process.on("exit", (code) => end(`it ended with exit code ${code}`));
+
+  // Standard output is for results.
+  process.stdout.write = process.stderr.write.bind(process.stderr);
+  const fs: Functions = load("node:fs");
+  const writing = ["write", "writev", "writeFile", "appendFile"];
+  for (const each of writing.flatMap((write) => [write, `${write}Sync`]))
+    fs[each] = new Proxy(fs[each] ?? (() => {}), {
+      apply: (write, self, [to, ...rest]) => Reflect.apply(write, self, [to === 1 ? 2 : to, ...rest]),
+    });
+  syncBuiltinESMExports();
+
+  const fetchFrom = (fetch: number) => (at: unknown) => {
+    const request = ++last;
+    post({ fetch, request, at });
+    return new Promise((done, fail) => requests.set(request, { done, fail }));
+  };
+
+  const loaded = async () => {
+    // Node warns of the way in which it is imported here, which is no concern of the user's.
+    const { emitWarning } = process;
+    process.emitWarning = () => {};
+    // As if it were imported by a file in the folder, so that nothing above that is looked in before it.
+    const importer = new vm.Script(`import(${JSON.stringify(name)})`, {
+      filename: `${modules}/imggen.mjs`,
+      importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
+    });
+    const imported = importer.runInThisContext();
+    process.emitWarning = emitWarning;
+    const exported = (await imported) as { default?: { default?: unknown } };
+    const main = exported.default ?? exported;
+    // What compilers make of an ES module: CommonJS with a default of its own.
+    return "default" in Object(main) ? (main as { default?: unknown }).default : main;
+  };
+  let definition: Promise<unknown> | undefined;
+  const providers = new Map<number, Promise<unknown>>();
+  const create = async ({ number, setup }: Owner) => {
+    const functions: Functions = Object(await definition);
+    return functions.create?.({ ...setup, fetch: fetchFrom(number) });
+  };
+  const ownerOf = (owner: Owner | undefined) => {
+    definition ??= loaded();
+    if (owner === undefined) return definition;
+    const provider = providers.get(owner.number) ?? create(owner);
+    providers.set(owner.number, provider);
+    return provider;
+  };
+
+  // Of classes too, whose functions are not their objects' own.
+  const functionsOf = (value: Functions) =>
+    ["create", "keyHeaders", "check", "request", "read", "poll", "cancel", "models"].filter(
+      (each) => typeof value[each] === "function",
+    );
+
+  const run = async ({ id, name: called, args, owner, fetch }: Call & { id: number }) => {
+    try {
+      const value = await ownerOf(owner);
+      const functions = Object(value) as Functions;
+      if (called === "load" || called === "create") {
+        const json = called === "load" ? JSON.stringify(value) : undefined;
+        return post({ id, json, functions: functionsOf(functions) });
+      }
+      const given = fetch === undefined ? args : [...args, { fetch: fetchFrom(fetch) }];
+      post({ id, json: JSON.stringify(await functions[called]?.(...given)), functions: [] });
+    } catch (error) {
+      const failed = failedFetches.get(Object(error));
+      post({ id, error: textOf(error), ...(failed !== undefined && { fetch: failed }) });
+    }
+  };
+
+  port.on("message", (message: (Call & { id: number }) | Fetched) => {
+    if ("name" in message) return void run(message);
+    const waiting = requests.get(message.request);
+    requests.delete(message.request);
+    if ("error" in message) {
+      const error = new Error(message.error);
+      failedFetches.set(error, message.request);
+      waiting?.fail(error);
+    } else waiting?.done({ status: message.status, json: async () => message.value });
+  });
 }

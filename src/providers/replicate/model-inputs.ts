@@ -21,19 +21,6 @@ export interface ModelInput {
 /** What a model can be given, by name; null where that could not be learned. */
 export type ModelInputs = ReadonlyMap<string, ModelInput> | null;
 
-/** Models are named `owner/name` or `owner/name:version`. */
-export const MODEL_NAME = /^[\w-][\w.-]*\/[\w-][\w.-]*(?::[\w-]+)?$/;
-
-/** The version in a model's name; null for its newest one. */
-export function versionOf(model: string): string | null {
-  return model.split(":")[1] ?? null;
-}
-
-/** Where a request for a model goes. */
-export function submitPath(model: string): string {
-  return versionOf(model) === null ? `/models/${model}/predictions` : "/predictions";
-}
-
 /** A model's inputs seldom change. */
 const KEPT_MS = 24 * 3_600_000;
 /** Form of the kept files: others are not read. */

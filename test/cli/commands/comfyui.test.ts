@@ -320,9 +320,15 @@ describe("--dry-run with a workflow", () => {
       [two, "has 2 nodes that save images"],
       [without(saving), "has no node that saves an image"],
     ] as const) {
-      const { json, double } = await comfyWorld({ graph });
+      const { json, double, cwd } = await comfyWorld({ graph });
       const dry = await json([...FOX, "--dry-run"]);
       expect([dry.code, dry.document.error?.message]).toEqual([2, expect.stringContaining(why)]);
+      for (const command of ["batch", "compare"]) {
+        await writeFile(path.join(cwd, "p.txt"), "a fox");
+        const [, , ...flags] = FOX;
+        const several = await json([command, command === "batch" ? "p.txt" : "a fox", ...flags, "--dry-run"]);
+        expect([several.code, several.document.error?.message]).toEqual([2, dry.document.error?.message]);
+      }
       expect(double.requests).toEqual([]);
       expect((await json(FOX)).document.error?.message).toBe(dry.document.error?.message);
     }

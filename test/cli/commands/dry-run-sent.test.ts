@@ -40,3 +40,19 @@ it("--dry-run shows the words of a command", async () => {
   expect(code).toBe(0);
   expect(stdout).toContain("/bin/paint '<file with the prompt>' 1024 '<file for the image>'");
 });
+
+it.each([
+  ["batch", "line 3: A model of Replicate is named"],
+  ["compare", "flux: A model of Replicate is named"],
+])(
+  "%s --dry-run refuses what the generator would refuse, by its name, and opens no connection",
+  async (command, message) => {
+    const { json, generator, cwd } = await generatorWorld();
+    const spec = `replicate:${generator.origin}`;
+    await writeFile(path.join(cwd, "p.csv"), "prompt,model\na fox,a/b\na hare,flux\n");
+    const args = command === "batch" ? ["batch", "p.csv"] : ["compare", "a fox", "--model", "a/b,flux"];
+    const { code, document } = await json([...args, "--dry-run", "--generator", spec, "--no-validate"]);
+    expect([code, document.error?.message]).toEqual([2, expect.stringContaining(message)]);
+    expect(generator.requests).toEqual([]);
+  },
+);

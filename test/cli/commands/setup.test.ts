@@ -75,6 +75,7 @@ describe("setup", () => {
           },
           { ...server, generator: specs.openAi, port: localPorts[2], model: "flux", models: ["flux"] },
         ],
+        locked: [],
         services: [
           {
             generator: "openai",
@@ -203,6 +204,27 @@ describe("setup", () => {
   });
 });
 
+describe("a server that answers 401", () => {
+  const noKey = json({ detail: "no" }, 401);
+  const everywhere: Behaviour = (_request, socket) => void socket.write(noKey);
+  const atItsPath: Behaviour = ({ target }, socket) =>
+    void socket.write(target.startsWith("/sdapi/") ? noKey : response(404, "nothing here"));
+  it.each<[string, Behaviour, (port: number) => string]>([
+    ["everywhere", everywhere, (port) => `openai:http://localhost:${port}/v1`],
+    ["where its kind is asked", atItsPath, (port) => `sdapi:http://localhost:${port}`],
+  ])("%s is there, and the command that stores its key is named", async (_where, behave, specAt) => {
+    const { run, json: asJson } = await commandWorld({}, NO_ACCOUNT);
+    const { port } = await liveServer(behave);
+    const locked = [{ generator: specAt(port), port }];
+    expect((await asJson(["setup"], { localPorts: [port] })).document).toMatchObject({ servers: [], locked });
+    const { code, stderr } = await run(["setup"], { localPorts: [port] });
+    expect([code, stderr]).toEqual([
+      0,
+      `The server on port ${port} requires a key. To store it: imggen login --generator ${specAt(port)}\n`,
+    ]);
+  });
+});
+
 describe("what answers otherwise is not taken for a server, within a moment", () => {
   const elsewhere: Behaviour = (_request, socket) =>
     void socket.write(response(302, "", { location: "http://127.0.0.1:1/v1/models" }));
@@ -218,7 +240,6 @@ describe("what answers otherwise is not taken for a server, within a moment", ()
     ["no end", endless],
     ["10 MB", (_request, socket) => void socket.write(response(200, `[${"1,".repeat(5e6)}1]`))],
     ["other JSON", (_request, socket) => void socket.write(json({ data: [1], object: "list" }))],
-    ["a key wanted", (_request, socket) => void socket.write(json({ detail: "no" }, 401))],
   ])("%s", async (_what, behave) => {
     const { json: asJson } = await commandWorld({}, NO_ACCOUNT);
     const server = await liveServer(behave);

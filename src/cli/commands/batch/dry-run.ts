@@ -25,6 +25,7 @@ export async function dryRun(spec: BatchSpec, session: Session): Promise<number>
   const { toSubmit } = plan;
   if (spec.cap !== null) checkBatchBudget(plan, spec.cap, spec);
   const submitted = plan.rows.filter(isToSubmit);
+  await requireSupportedRows(submitted, spec, session);
   const kinds = kindsOf(submitted);
   if (!session.options.json) {
     await session.console.result(`${planText(plan, session.isSandbox)}, nothing was sent`);
@@ -52,6 +53,19 @@ export async function dryRun(spec: BatchSpec, session: Session): Promise<number>
     })),
   });
   return 0;
+}
+
+/** Refuses requests that the user's own generator would refuse. @throws InvalidRequestError */
+export async function requireSupportedRows(
+  rows: readonly CheckedRow[],
+  { nameOf }: Pick<BatchSpec, "nameOf">,
+  session: Session,
+): Promise<void> {
+  const generator = await session.ownGenerator();
+  if (generator === null) return;
+  const { requireSupported } = await import("../generate/described-request.ts");
+  const requests = rows.map((row) => [nameOf(row), row.checked.request] as const);
+  await requireSupported(requests, generator, session);
 }
 
 /** What earlier runs have done at the service that is configured; where none is, there were none. */

@@ -51,8 +51,11 @@ export async function showPlan(comparison: Comparison, terms: BatchTerms, sessio
   for (const { checked } of comparison.rows) add(toSubmit, checked.credits);
   const batch = { toSubmit, charged: noCost(), chargedForOthers: noCost() };
   if (terms.cap !== null) checkBatchBudget(batch, terms.cap, terms);
+  const { requireSupportedRows } = await import("../batch/dry-run.ts");
+  const differing = differingIn(comparison.rows);
+  const nameOf = ({ checked }: CheckedRow) => labelOf(checked.request, differing);
+  await requireSupportedRows(comparison.rows, { nameOf }, session);
   if (!session.options.json) {
-    const differing = differingIn(comparison.rows);
     const rows = comparison.rows.map((row) => costCells(row, differing, session));
     await showTable(planColumns(differing), rows, session);
     await session.console.note(`${costText(toSubmit, session.isSandbox)}, nothing was sent`);

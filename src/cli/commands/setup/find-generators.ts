@@ -9,6 +9,7 @@ import {
   isPaidByDefault,
   isServerKind,
   KINDS,
+  type ServerKindName,
   type ServerSpec,
 } from "../../../providers/kinds.ts";
 import { ProviderError } from "../../../providers/provider.ts";
@@ -33,6 +34,13 @@ export interface FoundServer extends FoundGenerator {
   port: number;
   /** The names of its models, as many as are read. */
   models: string[];
+}
+
+/** A server on this machine that requires a key. */
+export interface LockedServer {
+  /** As `--generator` has it. OpenAI's kind if its reply does not show another one. */
+  generator: string;
+  port: number;
 }
 
 /** A service whose key is in the environment. The key itself is not read. */
@@ -65,25 +73,30 @@ export async function findServers(
   ports: readonly number[],
   signal: AbortSignal,
   session: AskingSession,
-): Promise<FoundServer[]> {
+): Promise<{ servers: FoundServer[]; locked: LockedServer[] }> {
   const found = await Promise.all(ports.map((port) => serverAt(port, signal, session)));
   signal.throwIfAborted();
-  return found.filter((each) => each !== null);
+  const all = found.filter((each) => each !== null);
+  return {
+    servers: all.filter((each) => "models" in each),
+    locked: all.filter((each) => !("models" in each)),
+  };
 }
 
 async function serverAt(
   port: number,
   signal: AbortSignal,
   session: AskingSession,
-): Promise<FoundServer | null> {
-  const asked = await Promise.all(
-    LOCAL_KINDS.map(async ({ name, local }) => {
-      const spec = parseGeneratorSpec(`${name}:http://localhost:${port}`, "The address") as ServerSpec;
-      return (await answers(spec, local, signal, session)) ? spec : null;
-    }),
-  );
-  const spec = asked.findLast((each) => each !== null);
-  if (!spec) return null;
+): Promise<FoundServer | LockedServer | null> {
+  const asked = await askKinds((name) => `${name}:http://localhost:${port}`, signal, session);
+  const spec = asked.findLast(({ reply }) => reply === "own")?.spec;
+  if (!spec) {
+    const [locked, ...others] = asked.filter(({ reply }) => reply === "locked");
+    // A server may answer every path so, and few are of another kind than OpenAI's.
+    return locked
+      ? { generator: (others.length === 0 ? locked : (asked[0] ?? locked)).spec.name, port }
+      : null;
+  }
   const { names, loaded, needsName } = await modelsOf(spec, session);
   const models = (names ?? []).filter((name) => name.length <= LONGEST_NAME).slice(0, MOST_MODELS);
   const isOneOf = models.length > 1;
@@ -103,23 +116,35 @@ export async function otherKindAt(
 ): Promise<string | null> {
   // A base path is the kind's own.
   const { origin } = new URL(url);
-  const asked = await Promise.all(
-    LOCAL_KINDS.map(async ({ name, local }) => {
-      const spec = parseGeneratorSpec(`${name}:${name === kind ? url : origin}`, "The address") as ServerSpec;
-      return (await answers(spec, local, signal, session)) ? spec : null;
-    }),
-  );
-  if (asked.some((spec) => spec?.kind === kind)) return null;
-  return asked.findLast((spec) => spec !== null)?.name ?? null;
+  const asked = await askKinds((name) => `${name}:${name === kind ? url : origin}`, signal, session);
+  const own = asked.filter(({ reply }) => reply === "own").map(({ spec }) => spec);
+  return own.some((spec) => spec.kind === kind) ? null : (own.at(-1)?.name ?? null);
 }
 
-/** Whether a server answers as one of a kind does. Never throws. */
-async function answers(
+/** Asks a server, as each kind is asked. Never throws. */
+function askKinds(
+  generator: (kind: ServerKindName) => string,
+  signal: AbortSignal,
+  session: AskingSession,
+): Promise<{ spec: ServerSpec; reply: KindReply }[]> {
+  return Promise.all(
+    LOCAL_KINDS.map(async ({ name, local }) => {
+      const spec = parseGeneratorSpec(generator(name), "The address") as ServerSpec;
+      return { spec, reply: await replyAs(spec, local, signal, session) };
+    }),
+  );
+}
+
+/** A server's reply to a kind's request: as that kind replies, that a key is required, or anything else. */
+type KindReply = "own" | "locked" | "other";
+
+/** Never throws. */
+async function replyAs(
   { url }: ServerSpec,
   { path, isOwn }: LocalServers,
   signal: AbortSignal,
   { context: { env, clock }, onExchange }: AskingSession,
-): Promise<boolean> {
+): Promise<KindReply> {
   const unlocked = { url, keyHeaders: {}, options: { headers: {}, key: null } };
   const server = new ProviderServer(unlocked, {
     env,
@@ -130,9 +155,10 @@ async function answers(
   try {
     const limited = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
     const { status, body } = await server.get(path, limited);
-    return status === 200 && isOwn(jsonOrNull(body));
+    if (status === 401) return "locked";
+    return status === 200 && isOwn(jsonOrNull(body)) ? "own" : "other";
   } catch {
-    return false;
+    return "other";
   } finally {
     await server.close();
   }

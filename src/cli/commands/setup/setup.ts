@@ -6,7 +6,7 @@ import { canAsk } from "../../input/input-stream.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 import { showTable, type TableColumn } from "../../text/table.ts";
-import type { FoundGenerator, FoundServer, FoundService } from "./find-generators.ts";
+import type { FoundGenerator, FoundServer, FoundService, LockedServer } from "./find-generators.ts";
 
 const EXAMPLES = `
 Examples:
@@ -30,6 +30,7 @@ interface Found {
   /** The variables that may hold a service's key. */
   variables: readonly string[];
   servers: readonly FoundServer[];
+  locked: readonly LockedServer[];
   services: readonly FoundService[];
 }
 
@@ -41,8 +42,9 @@ async function runSetup(session: Session): Promise<number> {
   const { KEY_VARIABLES } = await import("../../../providers/kinds.ts");
   const { context, console, options } = session;
   const ports = context.localPorts ?? LOCAL_PORTS;
-  const servers = await findServers(ports, context.signal, session);
-  const found: Found = { ports, variables: KEY_VARIABLES, servers, services: findServices(session) };
+  const { servers, locked } = await findServers(ports, context.signal, session);
+  const services = findServices(session);
+  const found: Found = { ports, variables: KEY_VARIABLES, servers, locked, services };
   if (options.json) {
     await console.json({
       ok: true,
@@ -54,8 +56,12 @@ async function runSetup(session: Session): Promise<number> {
     return 0;
   }
   const all = [...found.servers, ...found.services];
-  if (all.length === 0) await console.note(nothingFound(found, session));
-  else await showFound(found, session);
+  if (all.length > 0) await showFound(found, session);
+  else if (locked.length === 0) await console.note(nothingFound(found, session));
+  for (const { port, generator } of locked)
+    await console.note(
+      `The server on port ${port} requires a key. To store it: ${session.inProfile(`imggen login --generator ${shellWord(generator)}`)}`,
+    );
   if (hasApiKey(session) && baseUrl === undefined && !context.env.IMGGEN_BASE_URL)
     await console.note(
       `IMGGEN_API_KEY is set. To use the service that it is for: ${session.inProfile("imggen login --base-url <url>")}`,
