@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -305,6 +305,34 @@ it("a data: URL of an SVG that a free job has made is saved too", async () => {
   const run = await world.run(["generate", "a fox", "--model", REPLICATE.model, "--generator-free"], { env });
   expect(run).toMatchObject({ code: 0, stderr: expect.stringContaining("image/svg+xml") });
   expect(await readFile(run.stdout.trim(), "utf8")).toBe(SVG);
+});
+
+it("the query of a generator's address is in no sidecar, record, history, config list or message", async () => {
+  const { double, world, env } = await paidProgramWorld(OPENAI);
+  const generator = `${double.spec}?zone=hush-1`;
+  const own = { env: { ...env, IMGGEN_GENERATOR: undefined } };
+  const said = [];
+  for (const line of [
+    ["config", "set", "generator", generator, "--json"],
+    ["config", "list", "--json"],
+    ["generate", "a fox", "--model", OPENAI.model, "--generator-paid", "--sidecar", "--json"],
+    ["generate", "a fox", "--generator", `htp://a.example?zone=hush-1`, "--json"],
+    ["history", "--json"],
+  ])
+    said.push(await world.run(line, own));
+  expect(said.map(({ code }) => code)).toEqual([0, 0, 0, 2, 0]);
+  expect(JSON.stringify(said)).not.toContain("hush-1");
+  const files = await readdir(world.home, { recursive: true, withFileTypes: true });
+  const paths = files.filter((each) => each.isFile()).map((each) => path.join(each.parentPath, each.name));
+  const texts = await Promise.all(paths.map(async (file) => [file, await readFile(file, "latin1")] as const));
+  // The settings alone have it: requests need it.
+  expect(texts.filter(([, text]) => text.includes("hush-1")).map(([file]) => path.basename(file))).toEqual([
+    "config.json",
+  ]);
+  const sidecars = (await readdir(world.out)).filter((name) => name.endsWith(".json"));
+  expect(sidecars).toHaveLength(1);
+  expect(await readFile(path.join(world.out, sidecars[0] ?? ""), "utf8")).not.toContain("hush-1");
+  expect(double.submits().map(({ target }) => target)).toEqual([expect.stringContaining("zone=hush-1")]);
 });
 
 const FLAGGED = { seed: 7, has_nsfw_concepts: [true] };
