@@ -2,20 +2,22 @@ import type { Clock } from "../lib/clock.ts";
 import { Slots } from "../lib/concurrency.ts";
 import { DiskFile } from "../lib/disk-file.ts";
 import { removeIfPossible } from "../lib/durable.ts";
-import { type ImageInfo, inspectImage } from "../lib/image/inspect.ts";
+import { type FileInfo, inspectImage } from "../lib/image/inspect.ts";
 import { type DownloadOptions, type DownloadReply, download } from "./download.ts";
 import { FileSink } from "./file-sink.ts";
 import { backoffMs, type RetryRule } from "./retry.ts";
 import type { ByteSink } from "./transport.ts";
 
-/** A whole image in a file, synced. */
-export interface ImageFile {
-  outcome: "whole";
-  image: ImageInfo;
+/** A file, synced: a whole image, or a file of another type, which is not checked. */
+export interface WrittenFile {
+  image: FileInfo;
   bytes: number;
   /** Hex digits. */
   sha256: string;
 }
+
+/** `why` is a phrase: "not an image: an SVG document". */
+type ImageFile = WrittenFile & ({ outcome: "whole" } | { outcome: "other"; why: string });
 
 type BadImage = { outcome: "bad"; why: string };
 
@@ -63,12 +65,17 @@ export async function downloadImageFile(
   const { clock, signal, retry, random } = options;
   let url = firstUrl;
   let { freshUrl } = options;
+  let otherSha256: string | null = null;
   for (let failures = 0; ; ) {
     signal.throwIfAborted();
     const attempt = await downloads
       .run(() => attemptDownload(url, file, options))
       .catch((cause: unknown) => ({ outcome: "disk_error", cause }) as const);
-    if (attempt.outcome === "whole") return { ...attempt, url };
+    // What a proxy has sent in place of the image would not come twice.
+    const isFile = attempt.outcome === "other" && attempt.sha256 === otherSha256;
+    if (attempt.outcome === "whole" || isFile) return { ...attempt, url };
+    if (attempt.outcome === "other") removeIfPossible(file);
+    otherSha256 = attempt.outcome === "other" ? attempt.sha256 : null;
     signal.throwIfAborted();
     if (attempt.outcome === "disk_error") return attempt;
     const failed = (why: string) => ({ outcome: "failed", why, url }) as const;
@@ -106,7 +113,7 @@ function attemptDownload(
 
 /**
  * Writes an image into a new file, and checks it: its type comes from its bytes, which must be complete. The file is for its
- * owner alone until it is whole, and is removed if it is not.
+ * owner alone until then, and is removed if it is no whole image and no file of another type.
  * @param write writes the bytes. @returns why there is no image, else null
  * @throws the disk's error, or what `write` throws
  */
@@ -121,7 +128,7 @@ export async function writeImageFile<Failure extends { outcome: string }>(
     result = await written(file, mode, write).finally(() => file.close());
     return result;
   } finally {
-    if (result?.outcome !== "whole") removeIfPossible(path);
+    if (result?.outcome !== "whole" && result?.outcome !== "other") removeIfPossible(path);
   }
 }
 
@@ -137,16 +144,18 @@ async function written<Failure>(
     if (failure !== null) return failure;
     const sha256 = await sink.finish();
     const inspection = inspectImage(file);
-    if (!inspection.ok) {
-      const what = inspection.problem === "incomplete" ? "the image is incomplete" : inspection.problem;
-      return { outcome: "bad", why: `${what}: ${inspection.detail}` };
-    }
+    const image = inspection.ok ? inspection.image : inspection.file;
+    const why = inspection.ok ? null : `${PROBLEMS[inspection.problem]}: ${inspection.detail}`;
+    if (image === undefined) return { outcome: "bad", why: why ?? "" };
     if (mode !== undefined) await file.setMode(mode);
-    return { outcome: "whole", image: inspection.image, bytes: sink.bytes, sha256 };
+    const written = { image, bytes: sink.bytes, sha256 };
+    return why === null ? { outcome: "whole", ...written } : { outcome: "other", why, ...written };
   } finally {
     await sink.abandon();
   }
 }
+
+const PROBLEMS = { "not an image": "not an image", incomplete: "the image is incomplete" } as const;
 
 const BYTES_BETWEEN_EVENTS = 256 * 1024;
 

@@ -113,7 +113,7 @@ export class Connections {
 
   /** A connection for each generator and its settings: a changed setting applies to the next task. */
   #generatorConnection(generator: OwnGenerator): Promise<Connection> {
-    return this.#once(JSON.stringify([generator.spec.name, generator.options]), async () => {
+    return this.#once(JSON.stringify([generator.spec, generator.options]), async () => {
       const { openGenerator } = await import("./generator-connection.ts");
       const { connection, close } = await openGenerator(generator, this.#session);
       this.#closers.push(close);

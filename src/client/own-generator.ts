@@ -70,7 +70,8 @@ export async function unusableTask(
 export function generatorOf(name: string, source: GeneratorSource): OwnGenerator {
   const setting = orNull(() => source.settings.generator()) ?? null;
   const inEffect = setting && orNull(() => knownSpec(setting.value, setting.label, source));
-  return setting && inEffect?.name === name ? ownGenerator(setting, source) : generatorNamed(name, source);
+  const isInEffect = inEffect?.name === parseGeneratorSpec(name, TASKS_GENERATOR).name;
+  return setting && isInEffect ? ownGenerator(setting, source) : generatorNamed(name, source);
 }
 
 /** The value; null where it is invalid, because an invalid setting is not meant for a stored task. */

@@ -2,7 +2,7 @@ import type { CancelReport } from "../core/engine/cancel-task.ts";
 import { reportOf, reportStatus, type TaskReport } from "../core/engine/report.ts";
 import type { Resumed } from "../core/use-cases/resume.ts";
 import type { Charged } from "../lib/error-types.ts";
-import { withoutQuerySecret } from "../lib/query-secret.ts";
+import { shownAddress } from "../lib/query-secret.ts";
 import type { OptionNames } from "../lib/wording.ts";
 import { describeUnreadable, type UnreadableEntry } from "../store/ledger-files.ts";
 import type { SavedFile } from "../task/saved-file.ts";
@@ -61,7 +61,7 @@ export function historyEntry(record: Task): HistoryEntry {
   return {
     id: report.ledgerId,
     ...taskFacts(report),
-    service: withoutQuerySecret(record.intent.service.baseUrl),
+    service: shownAddress(record.intent.service.baseUrl),
   };
 }
 

@@ -44,8 +44,8 @@ const CHECKS: Readonly<Record<SettingType, Check>> = {
   baseUrl: checkBaseUrl,
   // Loaded late: few have a generator of their own.
   generator: async (value, name) => {
-    const { parseGeneratorSpec } = await import("../providers/spec.ts");
-    return parseGeneratorSpec(value, name).name;
+    const { parseGeneratorSpec, storedSpec } = await import("../providers/spec.ts");
+    return storedSpec(parseGeneratorSpec(value, name));
   },
   generatorKey: (value, name) => checkGeneratorKey(value, name, null),
   text: notBlank,

@@ -28,7 +28,7 @@ export function refuseQuerySecret(url: string, label: string, way: string): void
   });
 }
 
-/** An address for display: as it stands, or without its query where that holds a key. */
-export function withoutQuerySecret(url: string): string {
-  return secretParameter(url) === null ? url : withoutQuery(url);
+/** A service's or generator's address for display: without its query, which may hold a secret under any name. */
+export function shownAddress(address: string): string {
+  return address.startsWith("command:") ? address : withoutQuery(address);
 }

@@ -122,7 +122,7 @@ export type GeneratorSpec = ServerSpec | CommandSpec | PackageSpec;
 
 export interface ServerSpec {
   kind: ServerKindName;
-  /** The spec in its canonical spelling, without a user name or password: it identifies the generator in the ledger. */
+  /** The spec in its canonical spelling, without a user name, password or query: it identifies the generator in the ledger. */
   name: string;
   /** Its base, with its kind's path where the given URL had none, without a slash at its end; a query is kept. */
   url: string;

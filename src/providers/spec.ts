@@ -1,7 +1,7 @@
 import { bareHost, isLoopbackHost, isPrivateHost } from "../api/address.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { withoutOperation } from "../lib/operation-path.ts";
-import { refuseQuerySecret } from "../lib/query-secret.ts";
+import { refuseQuerySecret, shownAddress } from "../lib/query-secret.ts";
 import { parseGeneratorCommand } from "./command/command-words.ts";
 import {
   type GeneratorSpec,
@@ -16,7 +16,8 @@ import {
 
 /**
  * A generator as it is written: the name of a kind that has an address of its own, the URL of an OpenAI-compatible
- * server, `<kind>:<url>`, `npm:<package>` or `command:<command line>`. The `name` of the result is read as the same generator again.
+ * server, `<kind>:<url>`, `npm:<package>` or `command:<command line>`. The `name` of the result is read as the same generator
+ * again, but for the query of its address: that may be a secret, and the name is recorded and shown.
  * @param label names the option in messages @throws UsageError
  */
 export function parseGeneratorSpec(written: string, label: string): GivenSpec {
@@ -31,7 +32,7 @@ export function parseGeneratorSpec(written: string, label: string): GivenSpec {
     const url = rest ?? KINDS[kind].url;
     if (url !== null) return serverSpec(kind, url.trim(), label);
   }
-  throw refused(`${label} ${JSON.stringify(text)} is not a generator`, hintFor(text));
+  throw refused(`${label} ${JSON.stringify(shownAddress(text))} is not a generator`, hintFor(text));
 }
 
 const KEY_ELSEWHERE =
@@ -41,7 +42,7 @@ const FORMS = `Write ${OWN.join(", ")}, a URL such as http://gpubox:1234, sdapi:
 
 /** An address that lacks only its scheme: `gpubox:1234`. */
 function hintFor(text: string): string {
-  const whole = `http://${text}`;
+  const whole = `http://${text.replace(/[?#].*$/s, "")}`;
   return /^[a-z0-9.-]+:\d+(\/|$)/i.test(text) && URL.canParse(whole) ? `Did you mean ${whole}?` : FORMS;
 }
 
@@ -51,14 +52,17 @@ const PACKAGE = /^((?:@[a-z0-9-][\w.-]*\/)?[a-z0-9-][\w.-]*)(?::(https?:.*))?$/i
 function packageSpec(text: string, rest: string, label: string): GivenSpec {
   const [, name, address] = PACKAGE.exec(rest.trim()) ?? [];
   if (name === undefined)
-    throw refused(`${label} ${JSON.stringify(text)} names no package`, "Write npm:<name of the package>.");
+    throw refused(
+      `${label} ${JSON.stringify(shownAddress(text))} names no package`,
+      "Write npm:<name of the package>.",
+    );
   if (address === undefined) return { kind: "npm", name: `npm:${name}`, package: name, url: null };
   const { url } = serverSpec("sdapi", address, label);
-  return { kind: "npm", name: `npm:${name}:${url}`, package: name, url };
+  return { kind: "npm", name: `npm:${name}:${withoutSearch(url)}`, package: name, url };
 }
 
 function serverSpec(kind: ServerKindName, text: string, label: string): ServerSpec {
-  if (!URL.canParse(text)) throw refused(`${label} ${JSON.stringify(text)} is not a URL`);
+  if (!URL.canParse(text)) throw refused(`${label} ${JSON.stringify(shownAddress(text))} is not a URL`);
   const { protocol, origin, hostname, username, password, pathname, search, hash } = connectable(
     new URL(text),
   );
@@ -76,8 +80,18 @@ function serverSpec(kind: ServerKindName, text: string, label: string): ServerSp
     );
   const path = withoutOperation(pathname).replace(/\/+$/, "");
   const { url: defaultUrl, basePath } = KINDS[kind];
-  const url = `${origin}${path === "" ? basePath : path}${search}`;
-  return { kind, name: url === defaultUrl ? kind : `${kind}:${url}`, url };
+  const base = `${origin}${path === "" ? basePath : path}`;
+  return { kind, name: base === defaultUrl ? kind : `${kind}:${base}`, url: `${base}${search}` };
+}
+
+/** A generator with the query of its address, as only the settings have it. */
+export function storedSpec(spec: GivenSpec): string {
+  if (spec.kind === "command" || spec.url === null || withoutSearch(spec.url) === spec.url) return spec.name;
+  return `${spec.kind === "npm" ? `npm:${spec.package}` : spec.kind}:${spec.url}`;
+}
+
+function withoutSearch(url: string): string {
+  return url.replace(/\?.*$/s, "");
 }
 
 /** Loopback addresses in place of the ones that a server listens on, and prints, for all interfaces. */

@@ -143,13 +143,22 @@ it.each([
   expect(await world.afterGenerate()).toEqual(SAVED);
 });
 
-it.each([
-  ["HTML", HTML],
-  ["SVG", SVG],
-])("%s in place of an image, to the end: six attempts, and no file", async (_name, page) => {
-  const { server, world } = await serviceWorld({ file: replies(page) });
+it("HTML in place of an image, to the end: six attempts, and no file", async () => {
+  const { server, world } = await serviceWorld({ file: replies(HTML) });
   expect(await world.afterGenerate()).toEqual(NOT_SAVED);
   expect(downloads(server.requests)).toBe(6);
+});
+
+it("SVG in place of an image is downloaded again, and saved as what it is if it comes twice", async () => {
+  const once = await serviceWorld({ file: inTurn(replies(SVG), replies(WHOLE)) });
+  expect(await once.world.afterGenerate()).toEqual(SAVED);
+  const { server, world } = await serviceWorld({ file: replies(SVG) });
+  const run = await world.generate();
+  const { files, ...rest } = await world.aftermath(run);
+  expect(rest).toMatchObject({ exit: 0, charged: "yes", open: [], done: ["saved"] });
+  expect(files).toEqual([expect.stringMatching(/^a-fox-.+\.svg/)]);
+  expect(JSON.parse(run.stdout).warnings).toEqual([expect.stringMatching(/\.svg is not an image.+svg\+xml/)]);
+  expect(downloads(server.requests)).toBe(2);
 });
 
 it("a download of a byte now and then is given up after a minute, and begun again", async () => {

@@ -1,3 +1,4 @@
+import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
@@ -266,6 +267,72 @@ describe.each(WITH_JOBS.map((form) => [form.kind, form] as const))("an accepted 
       expect(double.submits()).toHaveLength(1);
     },
   );
+});
+
+const SVG = '<svg xmlns="http://www.w3.org/2000/svg"/>';
+const MP4 = Buffer.concat([Buffer.from("\0\0\0\x18ftypisom\0\0\0\0isomiso2"), Buffer.alloc(64, 7)]);
+
+it.each<[string, Buffer | string, string, string[]]>([
+  ["an SVG", SVG, "svg", ["--generator-paid"]],
+  ["an MP4", MP4, "mp4", ["--generator-paid"]],
+  ["a file of unknown type", Buffer.alloc(64, 0x91), "bin", ["--generator-paid"]],
+  ["an SVG", SVG, "svg", ["--generator-free"]],
+])(
+  "%s that a job has made is saved and named, and not downloaded again: %#",
+  async (_what, file, extension, worth) => {
+    const { double, world, env } = await paidProgramWorld(FAL, { file: answers(() => response(200, file)) });
+    const output = path.join(world.out, "fox.png");
+    const args = ["generate", "a fox", "--model", FAL.model, ...worth, "-o", output];
+    const run = await world.run([...args, "--json"], { env });
+    const saved = path.join(world.out, `fox.${extension}`);
+    expect(JSON.parse(run.stdout)).toMatchObject({
+      ok: true,
+      files: [{ path: saved, bytes: Buffer.from(file).length, width: 0, height: 0 }],
+      warnings: [expect.stringMatching(`^fox\\.${extension} is not an image`)],
+    });
+    expect(await readFile(saved)).toEqual(Buffer.from(file));
+    const downloads = double.asked("file").length;
+    const { taskId } = JSON.parse(run.stdout);
+    expect(await world.run(["resume", taskId], { env })).toMatchObject({ code: 0 });
+    expect(double.asked("file")).toHaveLength(downloads);
+  },
+);
+
+it("a data: URL of an SVG that a free job has made is saved too", async () => {
+  const url = `data:image/svg+xml;base64,${Buffer.from(SVG).toString("base64")}`;
+  const poll = answers(() => json({ status: "succeeded", output: [url] }));
+  const { world, env } = await paidProgramWorld(REPLICATE, { poll });
+  const run = await world.run(["generate", "a fox", "--model", REPLICATE.model, "--generator-free"], { env });
+  expect(run).toMatchObject({ code: 0, stderr: expect.stringContaining("image/svg+xml") });
+  expect(await readFile(run.stdout.trim(), "utf8")).toBe(SVG);
+});
+
+it("the query of a generator's address is in no sidecar, record, history, config list or message", async () => {
+  const { double, world, env } = await paidProgramWorld(OPENAI);
+  const generator = `${double.spec}?zone=hush-1`;
+  const own = { env: { ...env, IMGGEN_GENERATOR: undefined } };
+  const said = [];
+  for (const line of [
+    ["config", "set", "generator", generator, "--json"],
+    ["config", "list", "--json"],
+    ["generate", "a fox", "--model", OPENAI.model, "--generator-paid", "--sidecar", "--json"],
+    ["generate", "a fox", "--generator", `htp://a.example?zone=hush-1`, "--json"],
+    ["history", "--json"],
+  ])
+    said.push(await world.run(line, own));
+  expect(said.map(({ code }) => code)).toEqual([0, 0, 0, 2, 0]);
+  expect(JSON.stringify(said)).not.toContain("hush-1");
+  const files = await readdir(world.home, { recursive: true, withFileTypes: true });
+  const paths = files.filter((each) => each.isFile()).map((each) => path.join(each.parentPath, each.name));
+  const texts = await Promise.all(paths.map(async (file) => [file, await readFile(file, "latin1")] as const));
+  // The settings alone have it: requests need it.
+  expect(texts.filter(([, text]) => text.includes("hush-1")).map(([file]) => path.basename(file))).toEqual([
+    "config.json",
+  ]);
+  const sidecars = (await readdir(world.out)).filter((name) => name.endsWith(".json"));
+  expect(sidecars).toHaveLength(1);
+  expect(await readFile(path.join(world.out, sidecars[0] ?? ""), "utf8")).not.toContain("hush-1");
+  expect(double.submits().map(({ target }) => target)).toEqual([expect.stringContaining("zone=hush-1")]);
 });
 
 const FLAGGED = { seed: 7, has_nsfw_concepts: [true] };

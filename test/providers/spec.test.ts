@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { isPrivateHost } from "../../src/api/address.ts";
 import { UsageError } from "../../src/lib/error-types.ts";
-import { mayCarryKey, parseGeneratorSpec, placeOf } from "../../src/providers/spec.ts";
+import { mayCarryKey, parseGeneratorSpec, placeOf, storedSpec } from "../../src/providers/spec.ts";
 import { words } from "../support/words.ts";
 
 const parsed = (text: string) => parseGeneratorSpec(text, "--generator");
@@ -16,7 +16,7 @@ describe("a generator as it is written", () => {
     [
       "https://ada.openai.azure.com/openai/v1?api-version=preview",
       "openai",
-      "openai:https://ada.openai.azure.com/openai/v1?api-version=preview",
+      "openai:https://ada.openai.azure.com/openai/v1",
       "https://ada.openai.azure.com/openai/v1?api-version=preview",
     ],
     ["sdapi:http://10.0.0.7:7860", "sdapi", "sdapi:http://10.0.0.7:7860", "http://10.0.0.7:7860"],
@@ -31,7 +31,9 @@ describe("a generator as it is written", () => {
     ],
   ])("%j is %s", (text, kind, name, url) => {
     expect(parsed(text)).toEqual({ kind, name, url });
-    expect(parsed(name)).toEqual({ kind, name, url });
+    // Only the settings have its query.
+    expect(parsed(name)).toEqual({ kind, name, url: url.replace(/\?.*/, "") });
+    expect(parsed(storedSpec(parseGeneratorSpec(text, "--generator")))).toEqual({ kind, name, url });
   });
 
   it("is a command line, whose words are the program and its arguments", () => {

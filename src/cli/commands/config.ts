@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { checkSetting } from "../../client/setting-checks.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { withoutQuerySecret } from "../../lib/query-secret.ts";
+import { shownAddress } from "../../lib/query-secret.ts";
 import { maskKey } from "../../lib/redact.ts";
 import type { Settings } from "../../store/settings-file.ts";
 import { SETTING_NAMES, SETTINGS, type SettingName } from "../../store/settings-table.ts";
@@ -49,7 +49,7 @@ function shown(name: SettingName, { settings }: Session) {
 
 /** An address from a variable or an edited file may hold a key that no command takes. */
 function shownValue(name: SettingName, value: string): string {
-  return name === "baseUrl" || name === "generator" ? withoutQuerySecret(value) : value;
+  return name === "baseUrl" || name === "generator" ? shownAddress(value) : value;
 }
 
 /** Keys, each with the command that stores it. */
@@ -103,8 +103,8 @@ async function runSet(session: Session, text: string, value: string): Promise<nu
   const store = await session.settingsStore();
   requireOneService(name, await store.read(), session);
   await store.update({ [name]: checked });
-  if (session.options.json) await session.console.json({ ok: true, name, value: checked });
-  else await session.console.note(`${name} is now ${checked}`);
+  if (session.options.json) await session.console.json({ ok: true, name, value: shownValue(name, checked) });
+  else await session.console.note(`${name} is now ${shownValue(name, checked)}`);
   const { apiKeyBaseUrl: keyBaseUrl } = await store.read();
   if (name === "baseUrl" && keyBaseUrl !== undefined && keyBaseUrl !== checked)
     await session.console.warn(
@@ -119,12 +119,9 @@ function requireOneService(name: SettingName, stored: Settings, session: Session
   if (name !== "generator" && name !== "baseUrl") return;
   const held = stored[other[name]];
   if (held === undefined) return;
-  throw new UsageError(
-    `${other[name]} is set (${withoutQuerySecret(held)}), and ${name} would take its place.`,
-    {
-      hint: `Nothing was stored. First: ${session.inProfile(`imggen config unset ${other[name]}`)}\nTo keep both, make a profile: add --profile <name>`,
-    },
-  );
+  throw new UsageError(`${other[name]} is set (${shownAddress(held)}), and ${name} would take its place.`, {
+    hint: `Nothing was stored. First: ${session.inProfile(`imggen config unset ${other[name]}`)}\nTo keep both, make a profile: add --profile <name>`,
+  });
 }
 
 async function runUnset(session: Session, text: string): Promise<number> {

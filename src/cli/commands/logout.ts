@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { withoutQuerySecret } from "../../lib/query-secret.ts";
+import { shownAddress } from "../../lib/query-secret.ts";
 import type { Settings } from "../../store/settings-file.ts";
 import { isOfGenerator, SETTING_NAMES, SETTINGS, type SettingName } from "../../store/settings-table.ts";
 import type { RunWith } from "../session/command.ts";
@@ -50,7 +50,7 @@ function removedText(names: readonly SettingName[], { baseUrl, generator }: Sett
   const parts = names.flatMap((name) => {
     const address = addresses[name];
     const what = WORDS[name] ?? [];
-    return address === undefined ? what : `${what} ${withoutQuerySecret(address)}`;
+    return address === undefined ? what : `${what} ${shownAddress(address)}`;
   });
   const others = names.filter((name) => WORDS[name] === undefined);
   if (others.length > 0)

@@ -137,7 +137,7 @@ export function mismatchWarnings({ request, files }: Pick<TaskReport, "request" 
     );
   const asked = ratio === undefined ? null : ratioShape(ratio);
   for (const { width, height } of asked === null ? [] : files) {
-    if (Math.abs(Math.log(width / height) - (asked ?? 0)) > TOLERANCE)
+    if (width > 0 && Math.abs(Math.log(width / height) - (asked ?? 0)) > TOLERANCE)
       warnings.push(`requested ${ratio}, received ${width}×${height}.`);
   }
   return warnings;

@@ -45,11 +45,12 @@ export async function copyImage(
   try {
     await promises.copyFile(source, temporary, constants.COPYFILE_EXCL);
     const inspection = inspectFileAt(temporary);
-    if (!inspection.ok || !(await isFileOf(temporary, saved))) return null;
+    const image = inspection.ok ? inspection.image : inspection.file;
+    if (image === undefined || !(await isFileOf(temporary, saved))) return null;
     giveToOwnerOfFolder(temporary);
     await syncWithMode(temporary, fileMode);
     isCopied = true;
-    return { temporary, url, image: inspection.image, bytes, sha256 };
+    return { temporary, url, image, bytes, sha256 };
   } catch (error) {
     throw diskFailure(temporary, error);
   } finally {

@@ -1,5 +1,6 @@
 import { createReadStream } from "node:fs";
-import { downloadImageFile, type ImageFile, writeImageFile } from "../../api/image-download.ts";
+import { downloadImageFile, type WrittenFile, writeImageFile } from "../../api/image-download.ts";
+import { removeIfPossible } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import { shortened } from "../../lib/short-text.ts";
@@ -9,8 +10,8 @@ import { BadImageError, DownloadFailedError, SaveFailedError } from "../errors.t
 import { POLICY } from "../limits/policy.ts";
 import type { ImageSource } from "./image-source.ts";
 
-/** A complete, checked image in a draft, synced and ready to be published. */
-export interface DownloadedImage extends Pick<ImageFile, "image" | "bytes" | "sha256"> {
+/** A complete, checked image in a draft, or a file of another type, synced and ready to be published. */
+export interface DownloadedImage extends WrittenFile {
   temporary: string;
   /** null where its provider has sent the image itself. */
   url: string | null;
@@ -89,7 +90,10 @@ export async function writeImage(
   }).catch((error: unknown) => {
     throw diskFailure(temporary, error);
   });
-  if (result.outcome === "bad") throw new BadImageError(result.why);
+  // A provider that has sent the image itself may have sent words in its place, which were decoded from base64.
+  const isWords = result.outcome === "other" && result.image.type === "unrecognised";
+  if (isWords) removeIfPossible(temporary);
+  if (result.outcome === "bad" || isWords) throw new BadImageError(result.why);
   const { image, bytes, sha256 } = result;
   return { temporary, url: null, image, bytes, sha256 };
 }

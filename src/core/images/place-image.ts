@@ -51,7 +51,11 @@ function finalPath(fetched: DownloadedImage, index: number, spec: SaveSpec): str
   const { destination, taskId, request } = spec;
   const { extension } = fetched.image;
   if (destination.kind === "file") {
-    return path.extname(destination.path) === "" ? `${destination.path}.${extension}` : destination.path;
+    const named = path.extname(destination.path);
+    const isOther = !isImage(fetched);
+    // A file whose name says that it is an image is one.
+    const base = isOther && named !== "" ? destination.path.slice(0, -named.length) : destination.path;
+    return isOther || named === "" ? `${base}.${extension}` : base;
   }
   const name = renderName(destination.template, { request, taskId, index, extension, date: spec.date });
   return path.join(destination.folder, name);
@@ -68,7 +72,16 @@ async function writeToStdout(fetched: DownloadedImage, deps: TaskDeps): Promise<
   } finally {
     await whileInUse(() => promises.unlink(fetched.temporary));
   }
-  return { path: null, image: fetched, warnings: [] };
+  const warnings = isImage(fetched) ? [] : [`Standard output ${notChecked(fetched)}.`];
+  return { path: null, image: fetched, warnings };
+}
+
+function isImage({ image: { type } }: DownloadedImage): boolean {
+  return type !== "other" && type !== "unrecognised";
+}
+
+function notChecked({ image: { mediaType } }: DownloadedImage): string {
+  return `is not an image but of type ${mediaType}; it was saved as received`;
 }
 
 /** Publishes under the first free number; with `--overwrite`, under the image's own number. */
@@ -141,6 +154,7 @@ async function asNamed(
   wanted: string,
   deps: Pick<TaskDeps, "fileMode">,
 ): Promise<Omit<Placed, "path">> {
+  if (!isImage(fetched)) return { image: fetched, warnings: [notChecked(fetched)] };
   const type = typeNamed(wanted);
   const kind = fetched.image.extension.toUpperCase();
   if (type === fetched.image.type) return { image: fetched, warnings: [] };

@@ -11,7 +11,8 @@ export function remarksOn({ intent }: Pick<Task, "intent">, files: readonly Save
   const isAnySize =
     request.ratio === "auto" || (request.ratio === undefined && request.quality === undefined);
   const wanted = `${width}×${height}`;
-  const sizes = new Set(files.map((file) => `${file.width}×${file.height}`));
+  // Some files do not say their size.
+  const sizes = new Set(files.filter((file) => file.width > 0).map((file) => `${file.width}×${file.height}`));
   const others = isAnySize || sizeForm === "aspect_ratio" ? [] : [...sizes].filter((size) => size !== wanted);
   const remarks = others.map((size) => `Requested ${wanted} pixels, received ${size}.`);
   const asked = work.requests === 1 ? "1 image" : `${work.requests} images`;

@@ -167,7 +167,9 @@ async function opened(
 
 function isUsable(image: MadeImage): boolean {
   if (image.kind === "file") return image.isExtra !== true;
-  return image.kind !== "bytes" || inspectBytes(image.bytes).ok;
+  if (image.kind === "url") return true;
+  const inspection = inspectBytes(image.bytes);
+  return inspection.ok || inspection.file?.type === "other";
 }
 
 /** Removes what earlier processes on this task have left. */

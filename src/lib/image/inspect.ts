@@ -1,6 +1,7 @@
 import { DiskFile } from "../disk-file.ts";
 import { groupedDigits } from "../whole-number.ts";
 import { avif } from "./avif.ts";
+import { foreignFile } from "./foreign.ts";
 import {
   type ByteSource,
   ByteWindow,
@@ -16,8 +17,9 @@ import { webp } from "./webp.ts";
 
 export type { ImageType } from "./format.ts";
 
-export interface ImageInfo {
-  type: ImageType;
+export interface FileInfo {
+  /** Detected from its bytes. Only the image types are checked to be whole. */
+  type: ImageType | "other" | "unrecognised";
   mediaType: string;
   /** Extension without the dot: `png`, `jpg`, `webp`, `gif`, `avif`. */
   extension: string;
@@ -28,10 +30,14 @@ export interface ImageInfo {
   isTurned?: true;
 }
 
-/** `detail` is a short phrase for an error message: "an HTML page", "PNG cut short at byte 5 of at least 57". */
+export interface ImageInfo extends FileInfo {
+  type: ImageType;
+}
+
+/** `file`: its type, if it is a file of another type and not text in place of one. `detail` is a short phrase for an error message: "an HTML page", "PNG cut short at byte 5 of at least 57". */
 type Inspection =
   | { ok: true; image: ImageInfo }
-  | { ok: false; problem: "not an image" | "incomplete"; detail: string };
+  | { ok: false; problem: "not an image" | "incomplete"; detail: string; file?: FileInfo };
 
 const FORMATS: readonly ImageFormat[] = [png, jpeg, webp, gif, avif];
 const HEAD_BYTES = 4096;
@@ -46,7 +52,11 @@ export function inspectImage(source: ByteSource): Inspection {
   const file = new ByteWindow(source);
   const head = file.bytes(0, Math.min(HEAD_BYTES, file.size)) ?? Buffer.alloc(0);
   const format = FORMATS.find((candidate) => candidate.begins(head));
-  if (format === undefined) return { ok: false, problem: "not an image", detail: describeForeign(head) };
+  if (format === undefined) {
+    const { what: detail, saved } = foreignFile(head);
+    const info = saved && { file: { ...saved, width: 0, height: 0 } };
+    return { ok: false, problem: "not an image", detail, ...info };
+  }
 
   const verdict = format.examine(file);
   if (verdict.kind !== "whole") {
@@ -80,49 +90,4 @@ export function inspectFileAt(path: string): Inspection {
 function describe(verdict: Exclude<Verdict, { kind: "whole" }>, size: number): string {
   if (verdict.kind === "damaged") return `damaged at byte ${groupedDigits(verdict.at)}`;
   return `cut short at byte ${groupedDigits(size)} of at least ${groupedDigits(verdict.needs)}`;
-}
-
-/** The first bytes of well-known file types that are not images. */
-const SIGNATURES: ReadonlyArray<readonly [string, string]> = [
-  ["%PDF-", "a PDF document"],
-  ["PK\x03\x04", "a ZIP archive"],
-  ["\x1f\x8b", "gzip-compressed data"],
-  ["BM", "a BMP image"],
-  ["II*\0", "a TIFF image"],
-  ["MM\0*", "a TIFF image"],
-  ["\xff\x0a", "a JPEG XL image"],
-  ["\0\0\0\x0cJXL ", "a JPEG XL image"],
-];
-
-/**
- * Describes what was received in place of an image, for an error message: "an HTML page", "JSON text", "empty".
- * @param head the first bytes of the file, a few thousand at most
- */
-export function describeForeign(head: Buffer): string {
-  if (head.length === 0) return "empty";
-  const bytes = head.toString("latin1");
-  const match = SIGNATURES.find(([signature]) => bytes.startsWith(signature));
-  if (match !== undefined) return match[1];
-  if (bytes.startsWith("ftyp", 4)) return "a media file that is not AVIF";
-  return describeText(
-    head
-      .toString("utf8")
-      .replace(/^\uFEFF/, "")
-      .trimStart()
-      .toLowerCase(),
-  );
-}
-
-function describeText(text: string): string {
-  if (/^[{[]/.test(text)) return "JSON text";
-  if (text.startsWith("<")) return describeMarkup(text);
-  // A character cut in two at the end of the head does not mean binary data.
-  const isText = text !== "" && !/[\0-\x08\x0e-\x1a\x1c-\x1f\x7f\ufffd]/.test(text.replace(/\ufffd$/, ""));
-  return isText ? "plain text" : "unrecognised data";
-}
-
-function describeMarkup(text: string): string {
-  if (/^<!doctype html|<(?:html|head|body)[\s>]/.test(text)) return "an HTML page";
-  if (/<svg[\s>]/.test(text)) return "an SVG document";
-  return text.startsWith("<?xml") ? "an XML document" : "markup text";
 }

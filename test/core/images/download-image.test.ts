@@ -195,6 +195,23 @@ describe("a fetch is tried again after", () => {
   });
 });
 
+describe("a file of another type than an image", () => {
+  const answers = [response(200, "%PDF-1.7 one"), response(200, "%PDF-1.7 two")];
+
+  it("is kept once a second download in a row has the same bytes", async () => {
+    const { outcome, server, temporary } = await fetching({ answers });
+    expect(outcome).toMatchObject({ image: { type: "other", extension: "pdf", width: 0 } });
+    expect(await readFile(temporary, "utf8")).toBe("%PDF-1.7 two");
+    expect(server.requests).toHaveLength(3);
+  });
+
+  it("is not kept if the next download is an image", async () => {
+    const { outcome, temporary } = await fetching({ answers: [...answers, response(200, IMAGE)] });
+    expect(outcome).toMatchObject({ sha256: sha256(IMAGE) });
+    expect((await readFile(temporary)).equals(IMAGE)).toBe(true);
+  });
+});
+
 describe("a URL that is gone", () => {
   it.each([403, 404, 410])("(HTTP %i) is asked for again, once", async (status) => {
     const { outcome, server } = await fetching({

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { describeForeign, inspectFileAt, inspectImage } from "../../../src/lib/image/inspect.ts";
+import { foreignFile } from "../../../src/lib/image/foreign.ts";
+import { inspectFileAt, inspectImage } from "../../../src/lib/image/inspect.ts";
 import { buildPng, inspect, pngChunk, pngHeader, pngSignature } from "./builders.ts";
 import * as samples from "./samples.ts";
 
@@ -112,16 +113,16 @@ it.each([
   ["plain text", "Zugriff verweigert: ungültig"],
   ["a PDF document", "%PDF-1.7"],
 ])("tells people about %s: %j", (description, text) => {
-  expect(describeForeign(Buffer.from(text))).toBe(description);
+  expect(foreignFile(Buffer.from(text)).what).toBe(description);
 });
 
 it("tells people about files that are no text", () => {
-  expect(describeForeign(gzipSync("x"))).toBe("gzip-compressed data");
-  expect(describeForeign(Buffer.from("BM\x10\0", "latin1"))).toBe("a BMP image");
-  expect(describeForeign(Buffer.alloc(64))).toBe("unrecognised data");
-  expect(describeForeign(Buffer.from([0xfe, 0xfe, 0xfe, 0xfe]))).toBe("unrecognised data");
+  expect(foreignFile(gzipSync("x")).what).toBe("gzip-compressed data");
+  expect(foreignFile(Buffer.from("BM\x10\0", "latin1")).what).toBe("a BMP image");
+  expect(foreignFile(Buffer.alloc(64)).what).toBe("unrecognised data");
+  expect(foreignFile(Buffer.from([0xfe, 0xfe, 0xfe, 0xfe])).what).toBe("unrecognised data");
 });
 
 it("takes text for text, even where the head ends within a character", () => {
-  expect(describeForeign(Buffer.from("grün").subarray(0, 3))).toBe("plain text");
+  expect(foreignFile(Buffer.from("grün").subarray(0, 3)).what).toBe("plain text");
 });

@@ -3,7 +3,7 @@ import type { OwnGenerator } from "../../../client/generator-settings.ts";
 import { asFailure, modelNames } from "../../../client/generator-terms.ts";
 import { formatDuration } from "../../../lib/duration.ts";
 import { ImggenError } from "../../../lib/error-types.ts";
-import { maskKey, withoutQuery } from "../../../lib/redact.ts";
+import { maskKey } from "../../../lib/redact.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
 import type { Session } from "../../session/session.ts";
 import { type Finding, failed, news, ok, skipped, type Target, warning } from "./check.ts";
@@ -39,7 +39,7 @@ async function otherKind({ spec }: OwnGenerator, reply: Reply, session: Session)
 const UNHEARD: ReadonlySet<string> = new Set(["auth_required", "insufficient_credits"]);
 
 function ofOtherKind({ spec, options }: OwnGenerator, other: string): Finding {
-  const name = withoutQuery(spec.name);
+  const { name } = spec;
   return failed(
     `${name} answers, but as ${other} does.`,
     `To use it: imggen config set generator ${shellWord(other)}`,
@@ -53,7 +53,7 @@ function ofOtherKind({ spec, options }: OwnGenerator, other: string): Finding {
 /** Whether the generator can be reached, and has the model that is set. */
 function checkReachable(generator: OwnGenerator, reply: Reply, elapsedMs: number): Finding {
   const { spec, options } = generator;
-  const name = spec.kind === "command" ? spec.name : withoutQuery(spec.name);
+  const { name } = spec;
   const facts = { generator: name, paid: options.isPaid };
   const cost = options.isPaid ? "paid" : "free";
   if (spec.kind === "command") {

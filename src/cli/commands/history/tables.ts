@@ -1,7 +1,7 @@
 import { reportOf, type TaskReport } from "../../../core/engine/report.ts";
 import { historyStatus } from "../../../core/use-cases/history.ts";
 import { ageText, localMinute } from "../../../lib/local-time.ts";
-import { withoutQuerySecret } from "../../../lib/query-secret.ts";
+import { shownAddress } from "../../../lib/query-secret.ts";
 import { GENERATOR_KEY_ID } from "../../../task/intent.ts";
 import { shortTaskIds } from "../../../task/short-task-id.ts";
 import type { Task } from "../../../task/task.ts";
@@ -47,7 +47,7 @@ export function taskRow(record: Task, context: Session["context"]) {
 function shortName(name: string): string {
   const [, kind, rest = ""] = /^(\w+):(.*)$/s.exec(name) ?? [];
   if (kind === "command") return rest.split(" ", 1)[0]?.replace(/^.*[\\/]/, "") ?? "";
-  return URL.canParse(rest) ? new URL(rest).host : withoutQuerySecret(name);
+  return URL.canParse(rest) ? new URL(rest).host : shownAddress(name);
 }
 
 /** Shows tasks as a table. On a terminal times and ids are shortened, in a pipe they are complete. */

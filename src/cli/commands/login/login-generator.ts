@@ -2,10 +2,10 @@ import { ServiceError } from "../../../api/api-errors.ts";
 import { checkGeneratorKey } from "../../../client/generator-values.ts";
 import { generatorNamed, knownSpec } from "../../../client/own-generator.ts";
 import { UsageError } from "../../../lib/error-types.ts";
-import { withoutQuerySecret } from "../../../lib/query-secret.ts";
+import { shownAddress } from "../../../lib/query-secret.ts";
 import { maskKey } from "../../../lib/redact.ts";
 import type { GeneratorSpec } from "../../../providers/kinds.ts";
-import { mayCarryKey } from "../../../providers/spec.ts";
+import { mayCarryKey, storedSpec } from "../../../providers/spec.ts";
 import type { Settings } from "../../../store/settings-file.ts";
 import { readSecret } from "../../input/input-stream.ts";
 import type { Session } from "../../session/session.ts";
@@ -29,7 +29,7 @@ export async function loginGenerator(specText: string, verify: boolean, session:
     });
   const verified = verify && origin !== null && (await isAccepted(spec, key, session));
   const bound = key !== null && origin !== null ? { generatorKey: key, generatorKeyOrigin: origin } : {};
-  const changes: Settings = { ...bound, ...(isUsed && { generator: spec.name }) };
+  const changes: Settings = { ...bound, ...(isUsed && { generator: storedSpec(spec) }) };
   await store.update(changes);
   const shownKey = key === null ? null : maskKey(key);
   if (session.options.json) {
@@ -42,7 +42,7 @@ export async function loginGenerator(specText: string, verify: boolean, session:
   await session.console.note(`Stored ${what} in ${store.file}`);
   if (!isUsed)
     await session.console.note(
-      `This profile is for ${withoutQuerySecret(stored.baseUrl ?? "")}: to use the generator, add --generator.`,
+      `This profile is for ${shownAddress(stored.baseUrl ?? "")}: to use the generator, add --generator.`,
     );
   return 0;
 }
@@ -64,7 +64,7 @@ async function askKey(
 /** Asks for the names of the models, which costs nothing. @returns whether they came */
 async function isAccepted(spec: GeneratorSpec, key: string | null, session: Session): Promise<boolean> {
   const { modelNames } = await import("../../../client/generator-terms.ts");
-  const { options } = generatorNamed(spec.name, session);
+  const { options } = generatorNamed(storedSpec(spec), session);
   try {
     return (await modelNames({ spec, options: { ...options, key } }, session)) !== null;
   } catch (error) {

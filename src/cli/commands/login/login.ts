@@ -6,7 +6,7 @@ import { TransportError } from "../../../api/transport.ts";
 import { checkApiKey, checkBaseUrl, requireBaseUrl, withScheme } from "../../../client/account.ts";
 import { EffectiveSettings } from "../../../client/effective-settings.ts";
 import { UsageError } from "../../../lib/error-types.ts";
-import { withoutQuerySecret } from "../../../lib/query-secret.ts";
+import { shownAddress } from "../../../lib/query-secret.ts";
 import { maskKey } from "../../../lib/redact.ts";
 import { costRange, documentedCost, estimateCost } from "../../../models/cost.ts";
 import { resolveModel } from "../../../models/find.ts";
@@ -55,7 +55,7 @@ async function runLogin(session: Session, options: LoginOptions): Promise<number
   const stored = await store.read();
   if (stored.generator !== undefined)
     throw new UsageError(
-      `This profile is for a generator (${withoutQuerySecret(stored.generator)}), not for a service.`,
+      `This profile is for a generator (${shownAddress(stored.generator)}), not for a service.`,
       {
         hint: `Nothing was stored. To use a service instead: ${session.inProfile("imggen config unset generator")}\nTo keep both, make a profile: add --profile <name>`,
       },

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { withoutQuerySecret } from "../../../lib/query-secret.ts";
+import { shownAddress } from "../../../lib/query-secret.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
 import { counted } from "../../../lib/whole-number.ts";
 import { canAsk } from "../../input/input-stream.ts";
@@ -69,7 +69,7 @@ async function runSetup(session: Session): Promise<number> {
   if (all.length === 0) return 0;
   if (baseUrl !== undefined) {
     await console.note([
-      `This profile is for ${withoutQuerySecret(baseUrl)}, so nothing was changed.`,
+      `This profile is for ${shownAddress(baseUrl)}, so nothing was changed.`,
       "To use a generator beside it, make a profile: imggen setup --profile local",
     ]);
     return 0;
