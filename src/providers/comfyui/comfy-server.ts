@@ -29,7 +29,7 @@ const MAX_BYTES = 64 * 1024 * 1024;
 const MISSING_MS = 30_000;
 const CANCEL_MS = 15_000;
 /** A job may begin while it is taken out of the queue. */
-const CANCEL_TRIES = 3;
+const CANCEL_TRIES = 4;
 
 /** The routes of a ComfyUI server. Only `post` may cost money. */
 export class ComfyServer {
@@ -118,14 +118,16 @@ export class ComfyServer {
     const tell = async (at: string, body: object) =>
       this.#checked(await this.http.tell(at, jsonBody(body), limited));
     try {
-      for (let tries = 0; tries <= CANCEL_TRIES; tries++) {
+      for (let tries = 0; tries < CANCEL_TRIES; tries++) {
         const found = await this.find(jobId, limited);
-        if (found === null && tries > 0) this.#removed.add(jobId);
-        if (found === null) return tries > 0;
-        if (found.place === "ended" || tries === CANCEL_TRIES) return false;
-        if (found.place === "running") await tell("/interrupt", { prompt_id: jobId });
-        else await tell("/queue", { delete: [jobId] });
-        if (found.place === "running") return true;
+        if (found?.place === "waiting") {
+          await tell("/queue", { delete: [jobId] });
+          continue;
+        }
+        if (found?.place === "running") await tell("/interrupt", { prompt_id: jobId });
+        if (found !== null) return found.place === "running";
+        if (tries > 0) this.#removed.add(jobId);
+        return tries > 0;
       }
       return false;
     } catch (error) {

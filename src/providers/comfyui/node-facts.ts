@@ -1,7 +1,7 @@
 import { mapConcurrent } from "../../lib/concurrency.ts";
 import { fieldsOf, isJsonObject } from "../../lib/json.ts";
 import { listed } from "../../lib/short-text.ts";
-import { type ProviderError, unsendable } from "../provider.ts";
+import { unsendable } from "../provider.ts";
 import type { ComfyServer } from "./comfy-server.ts";
 import { type Graph, nodeName, nodesTitled, OUTPUT_TITLE } from "./graph.ts";
 
@@ -17,6 +17,7 @@ export interface NodeFacts {
 const factsByClass = new Map<string, NodeFacts>();
 
 const CONCURRENCY = 8;
+const MAX_LISTED = 8;
 
 /**
  * Asks a server about the classes of a workflow.
@@ -28,15 +29,21 @@ export async function factsOf(
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, NodeFacts>> {
   const classes = [...new Set([...graph.values()].map(({ class_type }) => class_type))];
-  const facts = await mapConcurrent(classes, CONCURRENCY, async (name) => {
+  const facts = new Map<string, NodeFacts>();
+  await mapConcurrent(classes, CONCURRENCY, async (name) => {
     const key = `${server.http.address} ${name}`;
     const found = factsByClass.get(key) ?? readFacts(name, await server.objectInfo(name, signal));
-    if (found !== null) factsByClass.set(key, found);
-    return [name, found] as const;
+    if (found === null) return;
+    factsByClass.set(key, found);
+    facts.set(name, found);
   });
-  const missing = facts.filter(([, found]) => found === null).map(([name]) => name);
-  if (missing.length > 0) throw missingClasses(graph, missing, server);
-  return new Map(facts.flatMap(([name, found]) => (found === null ? [] : [[name, found] as const])));
+  const missing = [...graph].filter(([, { class_type }]) => !facts.has(class_type));
+  if (missing.length === 0) return facts;
+  const names = missing.map(([id, node]) => `${nodeName(id, node)} of ${node.class_type}`);
+  throw unsendable(
+    `The workflow has nodes of classes that ${server.http.host} does not have: ${listed(names, MAX_LISTED)}.`,
+    { hint: "Nothing was sent or charged. Install their custom nodes there." },
+  );
 }
 
 /** @returns null for a class that the server does not have */
@@ -49,17 +56,6 @@ function readFacts(name: string, info: unknown): NodeFacts | null {
   const isOutput = facts.output_node === true && takesImages;
   const kind = /^Preview/i.test(name) ? "shown" : "saved";
   return { output: isOutput ? kind : null, isPaid: facts.api_node === true };
-}
-
-const MAX_LISTED = 8;
-
-function missingClasses(graph: Graph, classes: readonly string[], { http }: ComfyServer): ProviderError {
-  const nodes = [...graph].filter(([, { class_type }]) => classes.includes(class_type));
-  const names = nodes.map(([id, node]) => `${nodeName(id, node)} of ${node.class_type}`);
-  return unsendable(
-    `The workflow has nodes of classes that ${http.host} does not have: ${listed(names, MAX_LISTED)}.`,
-    { hint: "Nothing was sent or charged. Install their custom nodes there." },
-  );
 }
 
 /** ComfyUI's own classes of text-to-image and image-to-image workflows, which every server has. */

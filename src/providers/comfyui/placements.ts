@@ -16,7 +16,7 @@ export interface Placement extends Place {
 }
 
 /** The parts of a job that go into a workflow. */
-export type JobParts = Pick<Job, "request" | "options"> & Partial<Pick<Job, "taskId" | "index">>;
+type JobParts = Pick<Job, "request" | "options"> & Partial<Pick<Job, "taskId" | "index">>;
 
 /** The values of a job for a workflow, by name. */
 interface Wanted {

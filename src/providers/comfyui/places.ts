@@ -34,8 +34,11 @@ export function titledPlaces(graph: Graph, name: string): Place[] {
 
 /** Places of a value by the links of the graph: several if they are not certain. */
 export function linkedPlaces(graph: Graph, name: string): Place[] {
-  if (IMAGE.test(name)) return name === "image" ? loadImages(graph) : [];
   switch (name) {
+    case "image":
+      return valuesNamed(graph, ["image"], "string").filter(
+        ({ id }) => graph.get(id)?.class_type === "LoadImage",
+      );
     case "prompt": {
       const found = behindSamplers(graph, "positive", textsBehind("positive"));
       // If no sampler leads to it, the only text of the workflow is no guess.
@@ -53,6 +56,7 @@ export function linkedPlaces(graph: Graph, name: string): Place[] {
     case "model":
       return valuesNamed(graph, ["ckpt_name"], "string");
     default:
+      if (IMAGE.test(name)) return [];
       return samplers(graph).flatMap(([id, { inputs }]) =>
         Object.hasOwn(inputs, name) && !isLink(inputs[name]) ? [{ id, input: name }] : [],
       );
@@ -73,12 +77,6 @@ const TEXTS = ["text", "prompt", "string", "value"];
 function samplers(graph: Graph): [string, GraphNode][] {
   return [...graph].filter(
     ([, { inputs }]) => isLink(inputs.positive) && SEEDS.some((input) => Object.hasOwn(inputs, input)),
-  );
-}
-
-function loadImages(graph: Graph): Place[] {
-  return [...graph].flatMap(([id, { class_type, inputs }]) =>
-    class_type === "LoadImage" && typeof inputs.image === "string" ? [{ id, input: "image" }] : [],
   );
 }
 

@@ -88,20 +88,10 @@ interface ServerImage {
  */
 function imagesOf({ outputs, graph }: HistoryEntry): ServerImage[] {
   const [titled] = nodesTitled(graph, OUTPUT_TITLE);
-  if (titled !== undefined) return keptFirst(imagesIn(outputs[titled[0]]));
-  const each = Object.values(outputs)
-    .map(imagesIn)
-    .filter((images) => images.length > 0);
-  return keptFirst(each.find((images) => images.some(isKept)) ?? each[0] ?? []);
-}
-
-function isKept({ type }: ServerImage): boolean {
-  return type === "output";
-}
-
-function keptFirst(images: readonly ServerImage[]): ServerImage[] {
-  const kept = images.filter(isKept);
-  return kept.length > 0 ? kept : [...images];
+  const nodes = titled === undefined ? Object.values(outputs) : [outputs[titled[0]]];
+  const images = nodes.map(imagesIn).filter((each) => each.length > 0);
+  const kept = images.map((each) => each.filter(({ type }) => type === "output"));
+  return kept.find((each) => each.length > 0) ?? images[0] ?? [];
 }
 
 /** The files of a node: its images, else those of any other kind, such as `gifs` of a node that saves videos. */
