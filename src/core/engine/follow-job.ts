@@ -65,7 +65,7 @@ export function isAtUrls(request: RequestState): boolean {
 export interface FollowSpec extends WaitSettings {
   /** Whether a job is polled at once, because it may have ended long ago. */
   pollAtOnce: boolean;
-  /** Whether a free job that its provider has lost waits to be submitted again. */
+  /** Whether a free job that its provider has lost is to be submitted again. */
   resubmits?: boolean;
   /** Called with the provider's warnings about images that are saved. */
   onWarning?: (message: string) => void;

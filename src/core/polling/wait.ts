@@ -40,7 +40,10 @@ export type WaitResult =
   | { outcome: "ended"; task: EndedState; seenMs: number; pendingMs: number | null }
   /** The service answered with an error; the task itself may still complete. */
   | { outcome: "refused"; error: ImggenError }
-  /** The time is up, or the service no longer has the task. `lastFailure`: the last poll, if it failed. `wasSeen`: whether any poll saw the task. */
+  /**
+   * The time is up, or the service no longer has the task. `lastFailure`: the last poll, if it failed. `wasSeen`: whether any
+   * poll saw the task.
+   */
   | { outcome: "timeout"; lastFailure: FailedPoll | null; wasSeen: boolean }
   | { outcome: "interrupted" };
 

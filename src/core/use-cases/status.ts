@@ -132,7 +132,10 @@ async function statusOfTask(
   return continueTask(task, { wait: once, destination, sends: false }, deps);
 }
 
-/** @returns the task as it was seen, or the report on one whose jobs all wait @throws if a poll has no usable answer */
+/**
+ * @returns the task as it was seen, or the report on one whose jobs all wait
+ * @throws if a poll has no usable answer
+ */
 async function polledOnce(
   task: Task,
   jobs: readonly AcceptedJob[],

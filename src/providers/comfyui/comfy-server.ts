@@ -166,7 +166,7 @@ export class ComfyServer {
   #checked(reply: HttpReply): HttpReply {
     if (isSuccess(reply)) return reply;
     const error = this.http.failure(reply, false);
-    // What failed was not the request for an image.
+    // The request that failed was not one for an image.
     throw error.failure.kind === "lost" ? new ProviderError(error.message, { kind: "unsent" }) : error;
   }
 

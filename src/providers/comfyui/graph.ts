@@ -24,7 +24,7 @@ const MAX_TITLE = 80;
 /** Names that are no names of data in JavaScript. */
 const RESERVED: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
 
-/** How to get the right format from ComfyUI. */
+/** Instructions for an export in the right format. */
 export const EXPORT_HINT =
   'In ComfyUI, open it and choose Workflow > Export (API). Older versions have "Save (API format)" with the dev mode on.';
 
