@@ -85,8 +85,8 @@ export interface UnknownReply {
 
 /** A task as polling shows it. */
 export type PolledState =
-  /** `ahead`: how many others run or wait before it there, where that is known. */
-  | { status: "running"; word: string | null; ahead?: number }
+  /** `ahead`: how many others run or wait before it there, where that is known. `isWaiting`: it has not begun. */
+  | { status: "running"; word: string | null; ahead?: number; isWaiting?: true }
   /** `warnings`: sentences about the images, which are saved nevertheless. */
   | ({ status: "completed"; usage?: Usage; warnings?: readonly string[] } & (
       | { urls: string[] }
@@ -119,6 +119,8 @@ export interface FailedPoll {
   connectionError: Error | null;
   /** The service answered that it has no such job. It is no end of the job: some know one only a moment after its submit. */
   isMissing?: true;
+  /** The service has answered so for long enough: it will not have the job again by itself. */
+  isGone?: true;
 }
 
 /** An image that a request has made, before it is checked. */

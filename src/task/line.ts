@@ -41,7 +41,7 @@ interface Facts {
   refused: { error: { type: ErrorType; key: string | null; message: string; hint?: string } } & OfAttempt;
   /**
    * It was sent, and its reply was lost or cannot be used. `excerpt`: the reply's beginning, the API key masked. `unusable`: it
-   * was recorded as completed before, and what it made is no image.
+   * was recorded as accepted or completed before, and its provider no longer has the job, or what it made is no image.
    */
   unknown: { why: string; excerpt?: string; kept?: string; unusable?: true } & OfAttempt;
   accepted: { taskId: string } & OfAttempt;

@@ -201,17 +201,19 @@ function replaces(line: Answer, answer: Answer): boolean {
       // What a reply on this disk holds may turn out to be no image. That it was lost is the word of a process that did not
       // wait for it.
       return (
-        line.type === "completed" ||
-        line.type === "failed" ||
-        (line.type === "unknown" && line.unusable === true && answer.urls.length === 0)
+        line.type === "completed" || line.type === "failed" || (isUnusable(line) && answer.urls.length === 0)
       );
     case "failed":
       return RANKS[line.type] >= RANKS.failed;
     case "accepted":
-      return line.type === "completed" || line.type === "failed";
+      return line.type === "completed" || line.type === "failed" || isUnusable(line);
     default:
       return RANKS[line.type] >= RANKS[answer.type];
   }
+}
+
+function isUnusable(line: Answer): boolean {
+  return line.type === "unknown" && line.unusable === true;
 }
 
 /** The answer without the word that nothing was charged, if that may be untrue of what was made or has failed before. */
@@ -422,6 +424,16 @@ export function isUnsaved({
   const count = Math.max(files.length, requests.length);
   const isToCome = (at: number) => (requests[at]?.state ?? "completed") === "completed";
   return Array.from({ length: count }, (_, at) => at).some((at) => !files[at] && isToCome(at));
+}
+
+/** Why a request has no image that the user has cancelled. */
+export const CANCELLED = "it was cancelled";
+
+/** Whether a task has no image because the user has cancelled it. */
+export function isCancelled(task: Pick<Task, "state" | "requests">): boolean {
+  const deciding = decidingRequest(task);
+  if (task.state === "not_sent") return deciding.notSent === CANCELLED;
+  return task.state === "failed" && answerOf(deciding, "failed")?.why === `${CANCELLED}.`;
 }
 
 /** Whether a task is one that was asked for and neither refused nor left unsent, so that the history has it. */

@@ -119,6 +119,10 @@ describe("several attempts at one request", () => {
     expect(stateAfterFree(started, unknown)).toBe("waiting");
     expect(stateAfterFree(started, unknown, second(started))).toBe("started");
     expect(stateAfterFree(started, unknown, second(started), second(refused))).toBe("refused");
+    // A job that was accepted, and that its provider no longer has.
+    expect(stateAfterFree(started, accepted, unusable)).toBe("waiting");
+    expect(stateAfterFree(started, accepted, unusable, accepted)).toBe("accepted");
+    expect(stateAfterFree(started, accepted, unknown)).toBe("accepted");
     // What it has made is on this disk, and no image: the user decides.
     expect(stateAfterFree(started, here, unusable)).toBe("unknown");
   });
@@ -129,6 +133,7 @@ describe("several attempts at one request", () => {
     ["one whose reply was lost, before the next", [started, unknown], 1],
     ["one that never left", [started, waiting], 0],
     ["two", [started, unknown, second(started)], 2],
+    ["one that was accepted, and whose job was lost", [started, accepted, unusable], 1],
     ["one of two", [started, unknown, second(started), second(waiting)], 1],
   ])("may have reached the provider: %s", (_what, lines, tries) => {
     expect(recordOf(lines, { isPaid: false }).requests).toMatchObject([{ tries }]);

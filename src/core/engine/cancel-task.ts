@@ -1,6 +1,6 @@
 import { isoTime } from "../../lib/clock.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
-import { displayId, isUnknown, type Task } from "../../task/task.ts";
+import { CANCELLED, displayId, isUnknown, type Task } from "../../task/task.ts";
 import { interruptedError, PendingError } from "../errors.ts";
 import type { WaitSettings } from "../polling/wait.ts";
 import type { TaskDeps, UseCaseDeps } from "./deps.ts";
@@ -10,7 +10,7 @@ import { jobOf } from "./jobs.ts";
 import { recoverRequest } from "./recover.ts";
 import { recordReply } from "./reply-lines.ts";
 import { factsOf, type TaskReport } from "./report.ts";
-import { CANCELLED, errorOf } from "./task-error.ts";
+import { errorOf } from "./task-error.ts";
 import { withinLimit } from "./time-limit.ts";
 
 /** Result of a task that was to be cancelled. */

@@ -2,6 +2,7 @@ import { ServiceError } from "../../api/api-errors.ts";
 import { isoTime } from "../../lib/clock.ts";
 import { type ErrorType, ImggenError, UsageError } from "../../lib/error-types.ts";
 import { type Destination, recoveryDestination } from "../../task/intent.ts";
+import type { Line } from "../../task/line.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import {
   answerOf,
@@ -28,6 +29,7 @@ import { closeUnsent, drive } from "./drive.ts";
 import {
   type AcceptedJob,
   isAtUrls,
+  isLostJob,
   knownJobs,
   openJobs,
   stillRunning,
@@ -36,6 +38,7 @@ import {
 } from "./follow-job.ts";
 
 import { type HeldTask, holdTask } from "./held.ts";
+import { jobOf } from "./jobs.ts";
 import { factsOf, reportOf, reportOfId, type TaskReport } from "./report.ts";
 import { ENDED_BEFORE, taskFailed, toSubmitAgain } from "./task-error.ts";
 
@@ -69,8 +72,7 @@ export async function continueNamed(task: Task, spec: ContinueSpec, deps: UseCas
 export function continueTask(task: Task, given: ContinueSpec, deps: UseCaseDeps): Promise<TaskReport> {
   return reported(reportOf(task), async () => {
     if (deps.ledger.isHeld(task)) return heldElsewhere(task, deps);
-    // It would grow by a part with every resume.
-    if (isUpToUser(task, given)) return reportOf(task);
+    if (isUpToUser(task, given)) return askForLost(task, given, deps);
     const jobs = openJobs(task);
     const isUnsent = !given.sends && task.requests.some(({ state }) => state === "waiting");
     // What waits unsent ends the wait of a command that does not submit it.
@@ -94,6 +96,43 @@ function isUpToUser(task: Task, { destination }: ContinueSpec): boolean {
   return wordOf(task) === "unknown" && (task.state === "unknown" || destination === null);
 }
 
+/**
+ * Asks once more for the requests of a task whose replies were lost, if its provider knows them by an id of ours. The task is
+ * taken only if one is found: it would grow by a part with every resume.
+ */
+async function askForLost(task: Task, spec: ContinueSpec, deps: UseCaseDeps): Promise<TaskReport> {
+  const found = spec.sends ? await acceptedAfterAll(task, deps) : [];
+  if (found.length === 0) return reportOf(task);
+  const held = await holdTask(task, deps.ledger, () => {});
+  if (held === "held") return heldElsewhere(task, deps);
+  if (held === "ended") return reportOf((await deps.ledger.find(task.id)) ?? task);
+  for (const line of found) await held.record(line);
+  return continueHeld(held, spec, deps);
+}
+
+async function acceptedAfterAll(task: Task, deps: UseCaseDeps): Promise<Line<"accepted">[]> {
+  const lost = task.requests.flatMap(({ state, attempt }, request) =>
+    state === "unknown" && attempt !== null ? [{ request, attempt: attempt.name }] : [],
+  );
+  try {
+    const { connection } = await deps.depsFor(task.intent, displayId(task));
+    const once = { signal: AbortSignal.abort(new Error("asked once")), onProgress: () => {} };
+    const asked = lost.map(async ({ request, attempt }): Promise<Line<"accepted">[]> => {
+      const job = jobOf(task, request, attempt, deps.ledger.work);
+      const reply = await connection.provider.recover?.(job, once);
+      const at = isoTime(deps.clock.now());
+      return reply?.outcome === "accepted"
+        ? [{ type: "accepted", at, request, attempt, taskId: reply.taskId }]
+        : [];
+    });
+    return (await Promise.all(asked)).flat();
+  } catch (error) {
+    // Its outcome stays unknown, whatever keeps its provider from being asked.
+    if (error instanceof ImggenError) return [];
+    throw error;
+  }
+}
+
 /** Whether something else than its jobs is to be done for a task at once. */
 function hasMore({ requests }: Task, { sends }: ContinueSpec): boolean {
   return requests.some((request) => {
@@ -106,7 +145,7 @@ function hasMore({ requests }: Task, { sends }: ContinueSpec): boolean {
 async function waitForFirst(
   task: Task,
   jobs: readonly AcceptedJob[],
-  { wait }: ContinueSpec,
+  { wait, sends }: ContinueSpec,
   seen: Map<number, WaitResult>,
   deps: UseCaseDeps,
 ): Promise<TaskReport | null> {
@@ -115,16 +154,17 @@ async function waitForFirst(
     await deps.ledger.sync(task);
   const over = new AbortController();
   const signal = AbortSignal.any([taskDeps.signal, over.signal]);
+  const isOver = (waited: WaitResult) => waited.outcome === "ended" || (sends && isLostJob(task, waited));
   const waits = jobs.map(async (job) => {
     const waited = await waitForJob(task, job, { ...wait, pollAtOnce: true }, { ...taskDeps, signal });
-    if (over.signal.aborted && waited.outcome !== "ended") return;
+    if (over.signal.aborted && !isOver(waited)) return;
     seen.set(job.request, waited);
-    if (waited.outcome === "ended") over.abort();
+    if (isOver(waited)) over.abort();
   });
   await Promise.all(waits);
   const results = [...seen.values()];
-  if (results.some(({ outcome }) => outcome === "ended")) {
-    for (const [request, { outcome }] of seen) if (outcome !== "ended") seen.delete(request);
+  if (results.some(isOver)) {
+    for (const [request, waited] of seen) if (!isOver(waited)) seen.delete(request);
     return null;
   }
   const [first] = results;

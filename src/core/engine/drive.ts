@@ -90,15 +90,20 @@ class Drive {
   }
 
   async #run(): Promise<TaskReport> {
-    const { sends, first } = this.#goal;
+    const { sends, first, seen } = this.#goal;
     const unrecovered = sends && !first ? await recoverRequests(this.#held, this.#deps) : null;
     const jobs = this.#goal.isContinued ? openJobs(this.#task) : acceptedJobs(this.#task);
-    for (const job of jobs) this.#follow(job);
+    for (const job of jobs) this.#follow(job, seen?.get(job.request));
     this.#saveEarly();
-    const unsent = unrecovered ?? (await this.#send().catch(expected));
+    let unsent = unrecovered ?? (await this.#send(first).catch(expected));
     if (unsent instanceof TakenOverError) this.#lost.abort(unsent);
     // The task is left only when nothing works on it any longer, whatever has failed.
-    const stops = await Promise.all(this.#following);
+    let stops = await Promise.all(this.#following);
+    while (unsent === null && !this.#held.isLost && this.#hasWaiting) {
+      // A free provider has lost a job that it had accepted.
+      unsent = await this.#send().catch(expected);
+      stops = await Promise.all(this.#following);
+    }
     await this.#saving;
     const stop = this.#pressing(unsent, stops);
     if (stop instanceof TakenOverError) return this.#abandoned(stop);
@@ -110,8 +115,8 @@ class Drive {
   }
 
   /** Submits what waits. @returns why it is not */
-  async #send(): Promise<ImggenError | null> {
-    const { sends, wait, first, onSent, isContinued } = this.#goal;
+  async #send(first?: Goal["first"]): Promise<ImggenError | null> {
+    const { sends, wait, onSent, isContinued } = this.#goal;
     if (!sends) return this.#waitsUnsent();
     const { work } = this.#task.intent;
     const timeoutMs = wait === null ? null : (wait.timeoutMs ?? (work.queue ? null : work.requestMs));
@@ -131,8 +136,12 @@ class Drive {
     );
   }
 
+  get #hasWaiting(): boolean {
+    return this.#task.requests.some(({ state }) => state === "waiting");
+  }
+
   #waitsUnsent(): ImggenError | null {
-    if (!this.#task.requests.some(({ state }) => state === "waiting")) return null;
+    if (!this.#hasWaiting) return null;
     const message = `Task ${displayId(this.#task)} waits to be submitted.`;
     return new PendingError(message, { charged: this.#held.charged });
   }
@@ -143,15 +152,16 @@ class Drive {
     else this.#saveEarly();
   }
 
-  #follow(job: AcceptedJob): void {
-    const { wait, isContinued, seen, sends } = this.#goal;
+  /** @param seen how the wait for the job ended, if it is over already */
+  #follow(job: AcceptedJob, seen?: WaitResult): void {
+    const { wait, isContinued, sends } = this.#goal;
     if (wait === null) return;
     // What waits unsent ends the wait of a command that does not submit it.
     const isEnded = !sends && this.#waitsUnsent() !== null;
     const timeoutMs = isEnded ? 0 : wait.timeoutMs;
     const onWarning = (message: string) => void this.#warnings.add(message);
-    const spec = { ...wait, timeoutMs, pollAtOnce: isContinued, onWarning };
-    const followed = followJob(this.#held, job, spec, this.#deps, seen?.get(job.request)).then((stop) => {
+    const spec = { ...wait, timeoutMs, pollAtOnce: isContinued, resubmits: sends, onWarning };
+    const followed = followJob(this.#held, job, spec, this.#deps, seen).then((stop) => {
       if (stop instanceof TakenOverError) this.#lost.abort(stop);
       else if (stop === null) this.#saveEarly();
       return stop;

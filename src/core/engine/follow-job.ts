@@ -6,8 +6,9 @@ import type { Charged, ImggenError } from "../../lib/error-types.ts";
 import { keepResult } from "../../providers/kept-result.ts";
 import type { FailedPoll } from "../../providers/provider.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
-import { answerOf, chargedOf, displayId, type RequestState, type Task } from "../../task/task.ts";
+import { answerOf, CANCELLED, chargedOf, displayId, type RequestState, type Task } from "../../task/task.ts";
 import { interruptedError, isOfAccount, PendingError } from "../errors.ts";
+import { POLICY } from "../limits/policy.ts";
 import { fixedSchedule } from "../polling/fixed-schedules.ts";
 import { type EndedState, type WaitResult, type WaitSettings, waitForTask } from "../polling/wait.ts";
 import { providerName, type TaskDeps } from "./deps.ts";
@@ -15,7 +16,6 @@ import type { ProgressFacts } from "./events.ts";
 import type { HeldTask } from "./held.ts";
 import { endLine } from "./reply-lines.ts";
 import { timeLimit } from "./send.ts";
-import { CANCELLED } from "./task-error.ts";
 import { withinLimit } from "./time-limit.ts";
 
 /** A job of a task at its provider. */
@@ -36,8 +36,9 @@ export function acceptedJobs(task: Pick<Task, "requests">): AcceptedJob[] {
 
 /** The jobs of a task, those that have ended too. */
 export function knownJobs({ requests }: Pick<Task, "requests">): AcceptedJob[] {
-  return requests.flatMap(({ attempt }, request) => {
-    if (attempt?.accepted == null) return [];
+  return requests.flatMap(({ attempt, state }, request) => {
+    // The provider no longer has the job of a request that waits to be submitted again.
+    if (attempt?.accepted == null || state === "waiting") return [];
     const { id, at } = attempt.accepted;
     return [{ request, attempt: attempt.name, id, acceptedMs: Date.parse(at) }];
   });
@@ -64,6 +65,8 @@ export function isAtUrls(request: RequestState): boolean {
 export interface FollowSpec extends WaitSettings {
   /** Whether a job is polled at once, because it may have ended long ago. */
   pollAtOnce: boolean;
+  /** Whether a free job that its provider has lost is to be submitted again. */
+  resubmits?: boolean;
   /** Called with the provider's warnings about images that are saved. */
   onWarning?: (message: string) => void;
 }
@@ -127,7 +130,7 @@ export async function followJob(
   deps: TaskDeps,
   seen: WaitResult | undefined,
 ): Promise<ImggenError | null> {
-  if (seen !== undefined) return recordWait(held, job, seen, deps, spec.onWarning);
+  if (seen !== undefined) return recordWait(held, job, seen, deps, spec);
   const unlist = listed(held, job, deps);
   const jobEnded = deps.gate.jobBegan();
   const cancelled = new AbortController();
@@ -144,7 +147,7 @@ export async function followJob(
     const waited = isAsked ? await waitWith(deps.signal) : result;
     // After a signal a free one may still be asked to stop.
     if (waited.outcome !== "interrupted") unlist();
-    return await recordWait(held, job, waited, deps, spec.onWarning);
+    return await recordWait(held, job, waited, deps, spec);
   } finally {
     jobEnded();
     unwatch();
@@ -163,7 +166,7 @@ async function recordWait(
   job: AcceptedJob,
   waited: WaitResult,
   deps: TaskDeps,
-  onWarning: (message: string) => void = () => {},
+  { onWarning = () => {}, resubmits = false }: Partial<FollowSpec> = {},
 ): Promise<ImggenError | null> {
   switch (waited.outcome) {
     case "ended": {
@@ -181,8 +184,34 @@ async function recordWait(
     case "interrupted":
       return interruptedError(deps.signal, held.charged);
     case "timeout":
+      if (resubmits && isLostJob(held.task, waited)) return recordLost(held, job, waited.lastFailure, deps);
       return stillRunning(held.task, waited.lastFailure?.why ?? null);
   }
+}
+
+/** Whether a free provider no longer has the job that was waited for. */
+export function isLostJob(
+  { intent }: Pick<Task, "intent">,
+  waited: WaitResult,
+): waited is WaitResult & { outcome: "timeout"; lastFailure: FailedPoll } {
+  return !intent.work.isPaid && waited.outcome === "timeout" && waited.lastFailure?.isGone === true;
+}
+
+/** Records that a free provider has lost a job: its request waits to be submitted again, or has failed too often. */
+async function recordLost(
+  held: HeldTask,
+  { request, attempt }: AcceptedJob,
+  { why }: FailedPoll,
+  { clock, onProgress }: TaskDeps,
+): Promise<ImggenError | null> {
+  if (held.isLost) return held.takenOver();
+  const of = { at: isoTime(clock.now()), request, attempt };
+  const tries = (held.task.requests[request]?.tries ?? 0) + 1;
+  if (tries < POLICY.submit.lost.attempts) {
+    await held.record({ type: "unknown", ...of, why, unusable: true });
+    onProgress({ type: "submit_retry", why: `${why}.`, isLost: true, delayMs: 0 });
+  } else await held.record({ type: "failed", ...of, errorCode: null, why: `${why}.`, charged: "no" });
+  return null;
 }
 
 /** Keeps a result that is not at URLs alone, before its job is recorded as completed. @returns why that cannot be done */
@@ -255,7 +284,7 @@ async function recordStop(
   const stopped = { errorCode: null, why: `${CANCELLED}.`, ...free };
   if (waited.outcome === "ended") {
     const { task } = waited;
-    const ended = task.status === "failed" ? { ...stopped, ...task } : task;
+    const ended = task.status === "failed" ? { ...task, ...stopped } : task;
     return (await recordWait(held, job, { ...waited, task: ended }, deps))?.message ?? null;
   }
   // A refusal of the account says nothing of the task.

@@ -7,6 +7,7 @@ import {
   answerOf,
   chargedOf,
   completionOf,
+  isCancelled,
   isUnsaved,
   savedFilesOf,
   spentCredits,
@@ -54,12 +55,21 @@ export interface TaskReport {
   reused?: true;
   /** It waits, and no process is working on it. */
   isIdle?: true;
+  /** It has no image because the user has cancelled it. */
+  isCancelled?: true;
   /** Its files are those that were saved before: nothing was downloaded now. */
   isSavedBefore?: true;
 }
 
 /** The `status` of the JSON output. */
-export type ReportStatus = "submitted" | "running" | "completed" | "failed" | "unknown" | "refused";
+export type ReportStatus =
+  | "submitted"
+  | "running"
+  | "completed"
+  | "failed"
+  | "cancelled"
+  | "unknown"
+  | "refused";
 
 const STATUSES: Readonly<Record<TaskState, ReportStatus>> = {
   waiting: "running",
@@ -80,8 +90,10 @@ export function reportStatus({
   isAwaited,
   ledgerId,
   charged,
+  isCancelled,
 }: Pick<TaskReport, "state" | "isAwaited"> & Partial<TaskReport>): ReportStatus {
   if (!isAwaited) return "submitted";
+  if (isCancelled) return "cancelled";
   // Of a task of which only the id is known, a poll alone can tell, and it says what was charged too.
   const isUnseen = ledgerId === null && state === "accepted" && charged === "unknown";
   return isUnseen ? "unknown" : STATUSES[state];
@@ -132,6 +144,7 @@ export function factsOf(task: Task): TaskReport {
     ...(isMade && usage && { usage }),
     ...(missing.length > 0 && { missing }),
     ...(isOnlyLost(task) && { isOnlyLost: true }),
+    ...(isCancelled(task) && { isCancelled: true }),
     urls: isMade ? requests.flatMap((each) => answerOf(each, "completed")?.urls ?? []) : [],
     files: savedFilesOf(task),
     submittedAt,

@@ -12,7 +12,7 @@ import {
   type Waiting,
 } from "../../providers/provider.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
-import { displayId, type RequestState } from "../../task/task.ts";
+import { CANCELLED, displayId, type RequestState } from "../../task/task.ts";
 import { AnsweredError, CancelledError, interruptedError, isOfAccount, PendingError } from "../errors.ts";
 import { giveBackTo, takeFrom } from "../limits/caps.ts";
 import { type Gate, isLasting, type Pass } from "../limits/gate.ts";
@@ -24,7 +24,6 @@ import { providerName, type TaskDeps } from "./deps.ts";
 import type { HeldTask } from "./held.ts";
 import { jobOf } from "./jobs.ts";
 import { recordReply } from "./reply-lines.ts";
-import { CANCELLED } from "./task-error.ts";
 
 /** How the requests of a task are submitted. All times are in milliseconds. */
 export interface SendSpec {

@@ -5,6 +5,7 @@ import { taskIdIn } from "../../providers/service/excerpt.ts";
 import { type FreeAt, freeAt } from "../../task/intent.ts";
 import {
   answerOf,
+  CANCELLED,
   chargedOf,
   decidingRequest,
   displayId,
@@ -103,9 +104,6 @@ export function errorOf(task: Task): ImggenError | null {
 export function mentionedTaskId(task: Task): string | null {
   return taskIdIn(answerOf(decidingRequest(task), "unknown")?.excerpt ?? null);
 }
-
-/** Why a request has no image that the user has cancelled. */
-export const CANCELLED = "it was cancelled";
 
 /** Why a request was not sent whose process ended before it could submit it, or submit it again. */
 export const ENDED_BEFORE = "imggen ended before it could submit it";

@@ -40,7 +40,10 @@ export type WaitResult =
   | { outcome: "ended"; task: EndedState; seenMs: number; pendingMs: number | null }
   /** The service answered with an error; the task itself may still complete. */
   | { outcome: "refused"; error: ImggenError }
-  /** `lastFailure`: the last poll, if it failed. `wasSeen`: whether any poll saw the task. */
+  /**
+   * The time is up, or the service no longer has the task. `lastFailure`: the last poll, if it failed. `wasSeen`: whether any
+   * poll saw the task.
+   */
   | { outcome: "timeout"; lastFailure: FailedPoll | null; wasSeen: boolean }
   | { outcome: "interrupted" };
 
@@ -91,7 +94,7 @@ export async function waitForTask(taskId: string, options: WaitSpec, deps: WaitD
     lastFailure = reply.outcome === "retry" ? reply : null;
     if (lastFailure !== null) deps.onProgress({ type: "poll_failed", taskId, why: lastFailure.why });
     const timeout = { outcome: "timeout", lastFailure, wasSeen: pendingMs !== null } as const;
-    if (last) return timeout;
+    if (last || lastFailure?.isGone) return timeout;
     delay = Math.max(options.schedule.nextDelayMs(age()), backoffAfter(reply, failures, deps));
     // The service asks for a longer pause than is left; a poll before that would be refused again.
     const asked = askedFor(reply);

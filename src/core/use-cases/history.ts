@@ -6,16 +6,8 @@ import type { Matrix } from "../../models/matrix.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { UnreadableEntry } from "../../store/ledger-files.ts";
 import { SANDBOX_SERVICE, type ServiceIdentity } from "../../task/intent.ts";
-import {
-  isInHistory,
-  isUnknown,
-  type OpenWord,
-  STATE_WORDS,
-  stateWord,
-  type Task,
-  type TaskState,
-} from "../../task/task.ts";
-import { type ReportStatus, reportStatus } from "../engine/report.ts";
+import { isInHistory, isUnknown, type OpenWord, STATE_WORDS, stateWord, type Task } from "../../task/task.ts";
+import { factsOf, type ReportStatus, reportStatus } from "../engine/report.ts";
 
 /** Which tasks of the ledger are wanted; a field that is absent asks nothing. */
 export interface HistoryFilter {
@@ -33,8 +25,8 @@ export interface HistoryFilter {
 export type HistoryStatus = ReportStatus | OpenWord | "unfinished";
 
 /** Where an open task stands; how another one has ended. */
-export function historyStatus(state: TaskState): ReportStatus | OpenWord {
-  return stateWord(state) ?? reportStatus({ state, isAwaited: true });
+export function historyStatus(task: Task): ReportStatus | OpenWord {
+  return stateWord(task.state) ?? reportStatus(factsOf(task));
 }
 
 /** The tasks that were or may have been charged, newest first. Reads no more of the ledger than it must. */
@@ -93,14 +85,20 @@ function hasStatus(task: Task, status: HistoryStatus): boolean {
   if (status === "unknown" && isUnknown(task)) return true;
   if (status === "unfinished") return stateWord(state) !== null;
   const isRunning = status === "running" && reportStatus({ state, isAwaited: true }) === "running";
-  return isRunning || historyStatus(state) === status;
+  return isRunning || historyStatus(task) === status;
 }
 
 /** How many tasks are shown by default. */
 export const HISTORY_LIMIT = 20;
 
 /** The words of `status`. */
-export const STATUSES: readonly HistoryStatus[] = ["completed", "unfinished", ...STATE_WORDS, "failed"];
+export const STATUSES: readonly HistoryStatus[] = [
+  "completed",
+  "unfinished",
+  ...STATE_WORDS,
+  "failed",
+  "cancelled",
+];
 
 /** What a user asks of the history, as it was given. */
 export interface HistoryQuery {

@@ -2,7 +2,7 @@ import { isoTime } from "../../lib/clock.ts";
 import { inOrder } from "../../lib/concurrency.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { Destination } from "../../task/intent.ts";
-import { chargedOf, displayId, type Task, withLine } from "../../task/task.ts";
+import { chargedOf, displayId, isCancelled, type Task, withLine } from "../../task/task.ts";
 import {
   continueNamed,
   continueTask,
@@ -114,6 +114,7 @@ async function statusOfTask(
   deps: UseCaseDeps,
 ): Promise<TaskReport> {
   const jobs = knownJobs(task);
+  if (isCancelled(task)) return reportOf(task);
   if (jobs.length === 0) return statusWithoutJob(task, { wait, destination }, deps);
   const taskDeps = await deps.depsFor(task.intent, displayId(task));
   if (!taskDeps.connection.provider.poll) return reportOf(task);
@@ -131,9 +132,17 @@ async function statusOfTask(
   return continueTask(task, { wait: once, destination, sends: false }, deps);
 }
 
-/** @throws if a poll has no usable answer */
-async function polledOnce(task: Task, jobs: readonly AcceptedJob[], deps: TaskDeps): Promise<Task> {
+/**
+ * @returns the task as it was seen, or the report on one whose jobs all wait
+ * @throws if a poll has no usable answer
+ */
+async function polledOnce(
+  task: Task,
+  jobs: readonly AcceptedJob[],
+  deps: TaskDeps,
+): Promise<Task | TaskReport> {
   let polled = task;
+  let waiting = 0;
   for (const job of jobs) {
     const reply = await pollOnce(job.id, undefined, deps);
     if (deps.signal.aborted) throw interruptedError(deps.signal, chargedOf(task));
@@ -142,8 +151,9 @@ async function polledOnce(task: Task, jobs: readonly AcceptedJob[], deps: TaskDe
     if (reply.outcome === "refused" && !isNotYetKnown(reply.error, ageMs)) throw reply.error;
     const state = reply.outcome === "state" ? reply.task : { status: "running" as const };
     polled = withState(polled, job, state, deps);
+    if (state.status === "running" && "isWaiting" in state) waiting += 1;
   }
-  return polled;
+  return waiting === task.requests.length ? { ...reportOf(polled), state: "waiting" } : polled;
 }
 
 /** @returns the task as it was seen, or the report on one that was not seen to end */

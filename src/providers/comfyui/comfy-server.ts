@@ -1,106 +1,162 @@
 import type { HttpReply } from "../../api/http-client.ts";
+import type { Clock } from "../../lib/clock.ts";
 import { fieldsOf, isJsonObject, isTexts } from "../../lib/json.ts";
 import { jsonBody, type PostBody } from "../post-body.ts";
-import { ProviderError } from "../provider.ts";
+import { type Job, ProviderError, type SubmitHow } from "../provider.ts";
 import type { ProviderServer } from "../provider-http.ts";
-import { isSuccess } from "../reply-file.ts";
+import { isSuccess, type StoredReply } from "../reply-file.ts";
 import { lenientJson } from "../reply-json.ts";
-import { entryIn, type HistoryEntry, type ServerImage } from "./outputs.ts";
+import { type Graph, graphIn } from "./graph.ts";
 
-/** Where a job is at the server. */
-export type Whereabouts =
-  /** `ahead`: how many jobs run or wait before it. */
+/** A job as its server knows it. */
+export type FoundJob =
+  /** `ahead`: number of jobs that run or wait before it. */
   | { place: "waiting"; ahead: number; graph: unknown }
   | { place: "running"; graph: unknown }
   | { place: "ended"; entry: HistoryEntry };
 
+/** A job that has ended, as the server's history has it. */
+export interface HistoryEntry {
+  outputs: Readonly<Record<string, unknown>>;
+  status: Readonly<Record<string, unknown>>;
+  /** The workflow as it was sent; empty if the server does not say. */
+  graph: Graph;
+}
+
 /** A queue holds the workflows of all its jobs; a list of files can be long too. */
-const MOST_BYTES = 64 * 1024 * 1024;
+const MAX_BYTES = 64 * 1024 * 1024;
+/** Time for which the server must answer that it has no such job before it counts as gone, in milliseconds. */
+const MISSING_MS = 30_000;
+const CANCEL_MS = 15_000;
+/** A job may begin while it is taken out of the queue. */
+const CANCEL_TRIES = 4;
 
-/** ComfyUI's routes, but for the one that takes a job. Nothing here costs money. */
+/** The routes of a ComfyUI server. Only `post` may cost money. */
 export class ComfyServer {
-  readonly #server: ProviderServer;
+  readonly http: ProviderServer;
+  readonly #clock: Pick<Clock, "monotonicMs">;
+  /**
+   * Time of the first answer in a row without a job, by its id. One such answer proves nothing: its submit may still be on its
+   * way through a proxy, or the server loading its queue.
+   */
+  readonly #missingSince = new Map<string, number>();
+  /** Ids of jobs that were taken out of the queue. */
+  readonly #removed = new Set<string>();
 
-  constructor(server: ProviderServer) {
-    this.#server = server;
+  constructor(http: ProviderServer, clock: Pick<Clock, "monotonicMs">) {
+    this.http = http;
+    this.#clock = clock;
   }
 
-  get host(): string {
-    return this.#server.host;
+  /** Sends a job. @throws as `ProviderServer.post` */
+  post(id: string, graph: Graph, job: Job, how: SubmitHow): Promise<StoredReply> {
+    this.#missingSince.delete(id);
+    const body = { prompt: Object.fromEntries(graph), prompt_id: id, client_id: id };
+    return this.http.post("/prompt", jsonBody(body), job, how);
   }
 
-  get address(): string {
-    return this.#server.address;
+  /**
+   * Finds a job; null if the server does not have it.
+   * @param historyFirst asks for less if the job has ended: the queue holds the workflows of all its jobs
+   * @throws ProviderError, or the signal's reason
+   */
+  async find(jobId: string, signal: AbortSignal, historyFirst = false): Promise<FoundJob | null> {
+    try {
+      const ended = historyFirst ? await this.#ended(jobId, signal) : null;
+      // A job goes from the queue into the history in one step, so that this order cannot miss it.
+      const found = ended ?? (await this.#queued(jobId, signal)) ?? (await this.#ended(jobId, signal));
+      if (found !== null) this.#missingSince.delete(jobId);
+      else if (!this.#missingSince.has(jobId)) this.#missingSince.set(jobId, this.#clock.monotonicMs());
+      return found;
+    } catch (error) {
+      this.#missingSince.clear();
+      throw error;
+    }
   }
 
-  /** Where a job is; null where the server does not know it. @throws ProviderError, or the signal's reason */
-  async find(jobId: string, signal: AbortSignal): Promise<Whereabouts | null> {
-    // It goes from the queue into the history in one step: who asks in this order cannot miss it.
-    const queued = await this.#queued(jobId, signal);
-    if (queued !== null) return queued;
-    const entry = await this.ended(jobId, signal);
-    return entry && { place: "ended", entry };
+  /** Whether the server has answered for long enough that it does not have a job. */
+  isGone(jobId: string): boolean {
+    const since = this.#missingSince.get(jobId);
+    return since !== undefined && this.#clock.monotonicMs() - since >= MISSING_MS;
   }
 
-  /** A job that has ended; null for any other. @throws as `find` */
-  async ended(jobId: string, signal: AbortSignal): Promise<HistoryEntry | null> {
+  /** Whether a job that the server does not have was cancelled in its queue. */
+  isRemoved(jobId: string): boolean {
+    return this.#removed.has(jobId);
+  }
+
+  async #ended(jobId: string, signal: AbortSignal): Promise<FoundJob | null> {
     const history = await this.#json(`/history/${encodeURIComponent(jobId)}`, signal);
     if (!isJsonObject(history)) throw this.#unreadable();
     if (!Object.hasOwn(history, jobId)) return null;
-    const entry = entryIn(history[jobId]);
-    if (entry === null) throw this.#unreadable();
-    return entry;
+    const value = history[jobId];
+    if (!isJsonObject(value)) throw this.#unreadable();
+    const graph = graphIn(Array.isArray(value.prompt) ? value.prompt[2] : undefined);
+    const entry = { outputs: fieldsOf(value.outputs), status: fieldsOf(value.status) };
+    return { place: "ended", entry: { ...entry, graph: typeof graph === "string" ? new Map() : graph } };
   }
 
-  async #queued(jobId: string, signal: AbortSignal): Promise<Whereabouts | null> {
+  async #queued(jobId: string, signal: AbortSignal): Promise<FoundJob | null> {
     const { queue_running, queue_pending } = fieldsOf(await this.#json("/queue", signal));
     // A reply that is no queue, such as a proxy's own, does not say that the job is not in it.
     if (!Array.isArray(queue_running) || !Array.isArray(queue_pending)) throw this.#unreadable();
-    const [running, pending] = [rowsIn(queue_running), rowsIn(queue_pending)];
-    const current = running.find((row) => row.id === jobId);
-    if (current !== undefined) return { place: "running", graph: current.graph };
-    const waiting = pending.find((row) => row.id === jobId);
+    const [running, pending] = [queue_running, queue_pending].map((rows) => rows.filter(Array.isArray));
+    const current = running?.find(([, id]) => id === jobId);
+    if (current !== undefined) return { place: "running", graph: current[2] };
+    const waiting = pending?.find(([, id]) => id === jobId);
     if (waiting === undefined) return null;
-    const before = pending.filter(({ number }) => number < waiting.number);
-    return { place: "waiting", ahead: running.length + before.length, graph: waiting.graph };
+    const before = pending?.filter(([number]) => Number(number) < Number(waiting[0])) ?? [];
+    return { place: "waiting", ahead: (running?.length ?? 0) + before.length, graph: waiting[2] };
   }
 
-  /** What it says of a class of nodes. @throws as `find` */
+  /**
+   * Ends a job: takes it out of the queue, or ends it after the node that runs. Never throws.
+   * @returns whether it ends without an image; null if the server does not answer
+   */
+  async cancel(jobId: string, signal: AbortSignal): Promise<boolean | null> {
+    const limited = AbortSignal.any([signal, AbortSignal.timeout(CANCEL_MS)]);
+    const tell = async (at: string, body: object) =>
+      this.#checked(await this.http.tell(at, jsonBody(body), limited));
+    try {
+      for (let tries = 0; tries < CANCEL_TRIES; tries++) {
+        const found = await this.find(jobId, limited);
+        if (found?.place === "waiting") {
+          await tell("/queue", { delete: [jobId] });
+          continue;
+        }
+        if (found?.place === "running") await tell("/interrupt", { prompt_id: jobId });
+        if (found !== null) return found.place === "running";
+        if (tries > 0) this.#removed.add(jobId);
+        return tries > 0;
+      }
+      return false;
+    } catch (error) {
+      if (error instanceof ProviderError || limited.aborted) return null;
+      throw error;
+    }
+  }
+
+  /** The server's description of a class of nodes. @throws as `find` */
   objectInfo(name: string, signal: AbortSignal): Promise<unknown> {
     return this.#json(`/object_info/${encodeURIComponent(name)}`, signal);
   }
 
-  /** The names of its checkpoints; null where it does not list them. @throws as `find` */
+  /** The names of its checkpoints; null if it does not list them. @throws as `find` */
   async checkpoints(signal: AbortSignal): Promise<string[] | null> {
     const names = await this.#json("/models/checkpoints", signal);
     return isTexts(names) ? names : null;
   }
 
-  /** Uploads an image. @returns how a node names it @throws as `find` */
+  /** Uploads an image. @returns the name that nodes have for it @throws as `find` */
   async upload(body: PostBody, signal: AbortSignal): Promise<string> {
-    const reply = this.#checked(await this.#server.tell("/upload/image", body, signal));
+    const reply = this.#checked(await this.http.tell("/upload/image", body, signal));
     const { name, subfolder } = fieldsOf(lenientJson(reply.body));
     if (typeof name !== "string") throw this.#unreadable();
     return typeof subfolder === "string" && subfolder !== "" ? `${subfolder}/${name}` : name;
   }
 
-  /** Takes a job out of the queue, if it waits there. @throws as `find` */
-  async unqueue(jobId: string, signal: AbortSignal): Promise<void> {
-    this.#checked(await this.#server.tell("/queue", jsonBody({ delete: [jobId] }), signal));
-  }
-
-  /** Ends a job, if it is the one that runs: at the end of the node that it is at. @throws as `find` */
-  async interrupt(jobId: string, signal: AbortSignal): Promise<void> {
-    this.#checked(await this.#server.tell("/interrupt", jsonBody({ prompt_id: jobId }), signal));
-  }
-
-  /** Where an image is downloaded from. */
-  urlOf({ filename, subfolder, type }: ServerImage): string {
-    return this.#server.urlBelow(`/view?${new URLSearchParams({ filename, subfolder, type })}`);
-  }
-
   async #json(from: string, signal: AbortSignal): Promise<unknown> {
-    const reply = this.#checked(await this.#server.get(from, signal, undefined, MOST_BYTES));
+    const reply = this.#checked(await this.http.get(from, signal, undefined, MAX_BYTES));
     const json = lenientJson(reply.body);
     if (json === null) throw this.#unreadable();
     return json;
@@ -109,23 +165,17 @@ export class ComfyServer {
   /** @throws ProviderError unless it is a success */
   #checked(reply: HttpReply): HttpReply {
     if (isSuccess(reply)) return reply;
-    const error = this.#server.failure(reply, false);
-    // What fails here was not the request for an image.
+    const error = this.http.failure(reply, false);
+    // The request that failed was not one for an image.
     throw error.failure.kind === "lost" ? new ProviderError(error.message, { kind: "unsent" }) : error;
   }
 
   #unreadable(): ProviderError {
     const hint = "Nothing was sent or charged. Is there a ComfyUI server at this address?";
-    return new ProviderError(`${this.host} does not answer as ComfyUI does.`, { kind: "unsent" }, { hint });
+    return new ProviderError(
+      `${this.http.host} does not answer as ComfyUI does.`,
+      { kind: "unsent" },
+      { hint },
+    );
   }
-}
-
-interface QueueRow {
-  number: number;
-  id: unknown;
-  graph: unknown;
-}
-
-function rowsIn(rows: readonly unknown[]): QueueRow[] {
-  return rows.filter(Array.isArray).map(([number, id, graph]) => ({ number: Number(number), id, graph }));
 }

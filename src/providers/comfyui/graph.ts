@@ -16,25 +16,25 @@ export type Graph = ReadonlyMap<string, GraphNode>;
 /** A link: the id of another node, and the number of one of its outputs. */
 export type Link = readonly [string, number];
 
-const MOST_NODES = 5_000;
-const MOST_LEVELS = 16;
-const LONGEST_NAME = 200;
-const LONGEST_TITLE = 80;
+const MAX_NODES = 5_000;
+const MAX_LEVELS = 16;
+const MAX_NAME = 200;
+const MAX_TITLE = 80;
 
 /** Names that are no names of data in JavaScript. */
 const RESERVED: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
 
-/** How to get the right format from ComfyUI. */
+/** Instructions for an export in the right format. */
 export const EXPORT_HINT =
   'In ComfyUI, open it and choose Workflow > Export (API). Older versions have "Save (API format)" with the dev mode on.';
 
-/** The nodes in a JSON value; in place of them a phrase that says what it is instead. */
+/** The nodes in a JSON value; a phrase in place of them if it has none. */
 export function graphIn(json: unknown): Graph | string {
   if (!isJsonObject(json)) return "is not a workflow in JSON";
   if (Array.isArray(json.nodes)) return "is in the editor's own format, which ComfyUI's API does not take";
   const entries = Object.entries(json);
   if (entries.length === 0) return "has no nodes";
-  if (entries.length > MOST_NODES) return `has more than ${MOST_NODES} nodes`;
+  if (entries.length > MAX_NODES) return `has more than ${MAX_NODES} nodes`;
   const graph = new Map<string, GraphNode>();
   for (const [id, value] of entries) {
     const node = nodeIn(id, value);
@@ -45,15 +45,15 @@ export function graphIn(json: unknown): Graph | string {
 }
 
 function nodeIn(id: string, value: unknown): GraphNode | string {
-  if (RESERVED.has(id) || id.length > LONGEST_NAME) return "has a node whose id is not one of ComfyUI's";
+  if (RESERVED.has(id) || id.length > MAX_NAME) return "has a node whose id is not one of ComfyUI's";
   if (!isJsonObject(value) || typeof value.class_type !== "string")
     return `is not a workflow in API format: its entry ${JSON.stringify(id)} has no class_type`;
   const { class_type, inputs = {}, _meta } = value;
-  if (class_type === "" || class_type.length > LONGEST_NAME) return `has a node ${id} without a class`;
+  if (class_type === "" || class_type.length > MAX_NAME) return `has a node ${id} without a class`;
   if (!isJsonObject(inputs) || Object.keys(inputs).some((name) => RESERVED.has(name)))
     return `has a node ${id} whose inputs are not ComfyUI's`;
-  if (!isShallow(inputs, MOST_LEVELS) || !isShallow(_meta, MOST_LEVELS))
-    return `has a node ${id} with values nested more than ${MOST_LEVELS} levels deep`;
+  if (!isShallow(inputs, MAX_LEVELS) || !isShallow(_meta, MAX_LEVELS))
+    return `has a node ${id} with values nested more than ${MAX_LEVELS} levels deep`;
   return { class_type, inputs, ...(_meta !== undefined && { _meta }) };
 }
 
@@ -68,10 +68,10 @@ export function isLink(value: unknown): value is Link {
   );
 }
 
-/** A node's title as it is shown in the editor; its class where it has none. */
+/** A node's title as it is shown in the editor; its class if it has none. */
 export function titleOf({ class_type, _meta }: GraphNode): string {
   const title = isJsonObject(_meta) && typeof _meta.title === "string" ? _meta.title.trim() : "";
-  return (title === "" ? class_type : title).slice(0, LONGEST_TITLE);
+  return (title === "" ? class_type : title).slice(0, MAX_TITLE);
 }
 
 /** The title of the node whose image is the result. */
@@ -88,7 +88,30 @@ export function nodesTitled(graph: Graph, title: string): [string, GraphNode][] 
   return [...graph].filter(([, node]) => titleOf(node).toLowerCase() === wanted);
 }
 
-/** A workflow as it is sent. */
-export function graphJson(graph: Graph): Record<string, GraphNode> {
-  return Object.fromEntries(graph);
-}
+/** The classic text-to-image workflow for a checkpoint, if the user gives none. */
+export const CLASSIC: Graph = new Map([
+  ["1", { class_type: "CheckpointLoaderSimple", inputs: { ckpt_name: "{model}" } }],
+  ["2", { class_type: "CLIPTextEncode", inputs: { text: "{prompt}", clip: ["1", 1] } }],
+  ["3", { class_type: "CLIPTextEncode", inputs: { text: "{negative}", clip: ["1", 1] } }],
+  ["4", { class_type: "EmptyLatentImage", inputs: { width: "{width}", height: "{height}", batch_size: 1 } }],
+  [
+    "5",
+    {
+      class_type: "KSampler",
+      inputs: {
+        seed: "{seed}",
+        steps: 20,
+        cfg: 8,
+        sampler_name: "euler",
+        scheduler: "normal",
+        denoise: 1,
+        model: ["1", 0],
+        positive: ["2", 0],
+        negative: ["3", 0],
+        latent_image: ["4", 0],
+      },
+    },
+  ],
+  ["6", { class_type: "VAEDecode", inputs: { samples: ["5", 0], vae: ["1", 2] } }],
+  ["7", { class_type: "SaveImage", inputs: { filename_prefix: "imggen", images: ["6", 0] } }],
+]);

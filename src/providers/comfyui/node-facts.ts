@@ -1,28 +1,27 @@
 import { mapConcurrent } from "../../lib/concurrency.ts";
 import { fieldsOf, isJsonObject } from "../../lib/json.ts";
 import { listed } from "../../lib/short-text.ts";
-import { type ProviderError, unsendable } from "../provider.ts";
+import { unsendable } from "../provider.ts";
 import type { ComfyServer } from "./comfy-server.ts";
-import { type Graph, type GraphNode, nodeName, nodesTitled, OUTPUT_TITLE } from "./graph.ts";
+import { type Graph, nodeName, nodesTitled, OUTPUT_TITLE } from "./graph.ts";
 
-/** What a server says of a class of nodes (`/object_info/{class}`). */
+/** A server's facts about a class of nodes (`/object_info/{class}`). */
 export interface NodeFacts {
-  /** Whether its images end a workflow, kept by the server. */
-  savesImages: boolean;
-  /** Whether they are only shown: they are kept for a while. */
-  showsImages: boolean;
+  /** Whether its images end a workflow, kept by the server or only shown: these are kept for a while. */
+  output: "saved" | "shown" | null;
   /** Whether it has the work done elsewhere, for money. */
   isPaid: boolean;
 }
 
-/** What is known of the classes of each server: it is asked once in the life of this process. */
+/** Facts about the classes of each server, which is asked once in the life of this process. */
 const factsByClass = new Map<string, NodeFacts>();
 
-const AT_ONCE = 8;
+const CONCURRENCY = 8;
+const MAX_LISTED = 8;
 
 /**
  * Asks a server about the classes of a workflow.
- * @throws ProviderError for one that it does not have, or where it cannot be asked
+ * @throws ProviderError for one that it does not have, or if it cannot be asked
  */
 export async function factsOf(
   graph: Graph,
@@ -30,15 +29,21 @@ export async function factsOf(
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, NodeFacts>> {
   const classes = [...new Set([...graph.values()].map(({ class_type }) => class_type))];
-  const facts = await mapConcurrent(classes, AT_ONCE, async (name) => {
-    const key = `${server.address} ${name}`;
+  const facts = new Map<string, NodeFacts>();
+  await mapConcurrent(classes, CONCURRENCY, async (name) => {
+    const key = `${server.http.address} ${name}`;
     const found = factsByClass.get(key) ?? readFacts(name, await server.objectInfo(name, signal));
-    if (found !== null) factsByClass.set(key, found);
-    return [name, found] as const;
+    if (found === null) return;
+    factsByClass.set(key, found);
+    facts.set(name, found);
   });
-  const missing = facts.filter(([, found]) => found === null).map(([name]) => name);
-  if (missing.length > 0) throw missingClasses(graph, missing, server);
-  return new Map(facts.flatMap(([name, found]) => (found === null ? [] : [[name, found] as const])));
+  const missing = [...graph].filter(([, { class_type }]) => !facts.has(class_type));
+  if (missing.length === 0) return facts;
+  const names = missing.map(([id, node]) => `${nodeName(id, node)} of ${node.class_type}`);
+  throw unsendable(
+    `The workflow has nodes of classes that ${server.http.host} does not have: ${listed(names, MAX_LISTED)}.`,
+    { hint: "Nothing was sent or charged. Install their custom nodes there." },
+  );
 }
 
 /** @returns null for a class that the server does not have */
@@ -49,81 +54,40 @@ function readFacts(name: string, info: unknown): NodeFacts | null {
   const inputs = [...Object.values(fieldsOf(required)), ...Object.values(fieldsOf(optional))];
   const takesImages = inputs.some((each) => Array.isArray(each) && each[0] === "IMAGE");
   const isOutput = facts.output_node === true && takesImages;
-  const isPreview = /^Preview/i.test(name);
-  return {
-    savesImages: isOutput && !isPreview,
-    showsImages: isOutput && isPreview,
-    isPaid: facts.api_node === true,
-  };
+  const kind = /^Preview/i.test(name) ? "shown" : "saved";
+  return { output: isOutput ? kind : null, isPaid: facts.api_node === true };
 }
-
-const MOST_LISTED = 8;
-
-function missingClasses(graph: Graph, classes: readonly string[], { host }: ComfyServer): ProviderError {
-  const nodes = [...graph].filter(([, { class_type }]) => classes.includes(class_type));
-  const names = nodes.map(([id, node]) => `${nodeName(id, node)} of ${node.class_type}`);
-  return unsendable(
-    `The workflow has nodes of classes that ${host} does not have: ${listed(names, MOST_LISTED)}.`,
-    { hint: "Nothing was sent or charged. Install their custom nodes there." },
-  );
-}
-
-/** Checks that it is certain which node's image is the result. @throws ProviderError */
-export function requireOneOutput(graph: Graph, facts: ReadonlyMap<string, NodeFacts>): void {
-  const makes = (what: "savesImages" | "showsImages") =>
-    [...graph].filter(([, { class_type }]) => facts.get(class_type)?.[what] === true);
-  const saving = makes("savesImages");
-  const found = saving.length > 0 ? saving : makes("showsImages");
-  const titled = nodesTitled(graph, OUTPUT_TITLE);
-  if (titled.length === 1 || (titled.length === 0 && found.length === 1)) return;
-  throw unclearOutput(titled.length > 1 ? titled : found);
-}
-
-const NOT_OUTPUT: NodeFacts = { savesImages: false, showsImages: false, isPaid: false };
 
 /** ComfyUI's own classes of text-to-image and image-to-image workflows, which every server has. */
-const CORE_CLASSES: ReadonlyMap<string, NodeFacts> = new Map([
-  ...[
-    "CheckpointLoaderSimple",
-    "CLIPLoader",
-    "CLIPTextEncode",
-    "DualCLIPLoader",
-    "EmptyLatentImage",
-    "EmptySD3LatentImage",
-    "FluxGuidance",
-    "ImageScale",
-    "ImageScaleBy",
-    "ImageUpscaleWithModel",
-    "KSampler",
-    "KSamplerAdvanced",
-    "LatentUpscale",
-    "LoadImage",
-    "LoraLoader",
-    "LoraLoaderModelOnly",
-    "UNETLoader",
-    "UpscaleModelLoader",
-    "VAEDecode",
-    "VAEEncode",
-    "VAELoader",
-  ].map((name) => [name, NOT_OUTPUT] as const),
-  ["SaveImage", { ...NOT_OUTPUT, savesImages: true }],
-  ["PreviewImage", { ...NOT_OUTPUT, showsImages: true }],
+const CORE_CLASSES = `CheckpointLoaderSimple CLIPLoader CLIPTextEncode DualCLIPLoader EmptyLatentImage EmptySD3LatentImage
+  FluxGuidance ImageScale ImageScaleBy ImageUpscaleWithModel KSampler KSamplerAdvanced LatentUpscale LoadImage LoraLoader
+  LoraLoaderModelOnly UNETLoader UpscaleModelLoader VAEDecode VAEEncode VAELoader`;
+
+const CORE_FACTS: ReadonlyMap<string, NodeFacts> = new Map<string, NodeFacts>([
+  ...CORE_CLASSES.split(/\s+/).map((name): [string, NodeFacts] => [name, { output: null, isPaid: false }]),
+  ["SaveImage", { output: "saved", isPaid: false }],
+  ["PreviewImage", { output: "shown", isPaid: false }],
 ]);
 
-/** As `requireOneOutput`, as far as that is certain without asking a server. @throws ProviderError */
-export function requireOneOutputUnasked(graph: Graph): void {
-  const titled = nodesTitled(graph, OUTPUT_TITLE).length;
-  const saving = [...graph].filter(([, { class_type }]) => CORE_CLASSES.get(class_type)?.savesImages);
-  const isKnown = [...graph.values()].every(({ class_type }) => CORE_CLASSES.has(class_type));
+/**
+ * Checks that it is certain which node's image is the result, as far as its classes are known.
+ * @param facts as the server says; default: what every server has @throws ProviderError
+ */
+export function requireOneOutput(graph: Graph, facts: ReadonlyMap<string, NodeFacts> = CORE_FACTS): void {
+  const nodesOf = (output: NodeFacts["output"]) =>
+    [...graph].filter(([, { class_type }]) => facts.get(class_type)?.output === output);
+  const titled = nodesTitled(graph, OUTPUT_TITLE);
+  if (titled.length === 1) return;
+  const saving = nodesOf("saved");
+  const found = [titled, saving, nodesOf("shown")].find((nodes) => nodes.length > 0) ?? [];
   // Nodes of unknown classes may add an output, and take none away.
-  if (isKnown || titled > 1 || saving.length > 1) requireOneOutput(graph, CORE_CLASSES);
-}
-
-function unclearOutput(nodes: readonly [string, GraphNode][]): ProviderError {
-  const names = nodes.map(([id, node]) => nodeName(id, node)).join(", ");
-  const what =
-    nodes.length === 0
-      ? "has no node that saves an image: add a Save Image node"
-      : `has ${nodes.length} nodes that save images: ${names}. Give the right one, and no other, the title "${OUTPUT_TITLE}" in ComfyUI, and export it again`;
-  return unsendable(`The workflow ${what}.`);
+  const mayHaveMore = [...graph.values()].some(({ class_type }) => !facts.has(class_type));
+  if (mayHaveMore && titled.length === 0 && saving.length <= 1) return;
+  if (titled.length === 0 && found.length === 1) return;
+  const names = found.map(([id, node]) => nodeName(id, node)).join(", ");
+  throw unsendable(
+    found.length === 0
+      ? "The workflow has no node that saves an image: add a Save Image node."
+      : `The workflow has ${found.length} nodes that save images: ${names}. Give the right one, and no other, the title "${OUTPUT_TITLE}" in ComfyUI, and export it again.`,
+  );
 }

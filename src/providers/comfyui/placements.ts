@@ -1,44 +1,100 @@
-import { stringifyExact } from "../../lib/exact-integer.ts";
+import { type ExactInteger, exactSeed, stringifyExact } from "../../lib/exact-integer.ts";
+import type { JsonValue } from "../../lib/json.ts";
 import { listed, shortened } from "../../lib/short-text.ts";
-import { type ProviderError, unsendable } from "../provider.ts";
-import { type Graph, type GraphNode, nodeName, nodesTitled } from "./graph.ts";
-import { candidates, linkedPlaces, type Place, titledPlaces } from "./places.ts";
-import { NAMES, type Value, type Wanted } from "./wanted.ts";
+import { pictureDimensions } from "../../models/dimensions.ts";
+import { type Job, unsendable } from "../provider.ts";
+import { seedOf } from "../seed.ts";
+import { type Graph, nodeName, nodesTitled } from "./graph.ts";
+import { candidates, distinct, linkedPlaces, type Place, titledPlaces } from "./places.ts";
 
-/** What goes where in a workflow. */
+/** A value for a workflow. */
+type Value = JsonValue | ExactInteger;
+
+/** A value, and its place in a workflow. */
 export interface Placement extends Place {
   value: Value;
 }
 
-/**
- * Where everything goes, by the first rule that applies: placeholders, then titles of nodes, then the links of the graph;
- * last what the user has set of one node's input. Nothing is guessed between two.
- * @throws ProviderError where something has no place, or more than one
- */
-export function placementsIn(graph: Graph, wanted: Wanted): Placement[] {
-  const filled = filledPlaceholders(graph, wanted.values);
-  const found = [...wanted.needed]
-    .filter((name) => !filled.names.has(name) && !(wanted.optional.has(name) && hasNoPlace(graph, name)))
-    .flatMap((name) =>
-      placesOf(graph, name).map((place) => ({ ...place, value: valueFor(wanted, name), name })),
-    );
-  requireDistinct(graph, found);
-  const direct = wanted.direct.map(([name, value]) => ({ ...directPlace(graph, name), value }));
-  const all = [...filled.placements, ...found, ...direct];
-  const last = new Map(
-    all.map(({ id, input, value }) => [JSON.stringify([id, input]), { id, input, value }]),
-  );
-  return [...last.values()];
+/** The parts of a job that go into a workflow. */
+type JobParts = Pick<Job, "request" | "options"> & Partial<Pick<Job, "taskId" | "index">>;
+
+/** The values of a job for a workflow, by name. */
+interface Wanted {
+  /** For placeholders: every value that there is. */
+  values: ReadonlyMap<string, Value>;
+  /** Values that must find a place. */
+  needed: ReadonlyMap<string, Value>;
+  /** Names among these that may have no place: an upscaler has neither prompt nor seed. */
+  optional: ReadonlySet<string>;
+  /** Values that the user has set for one node's input: `3.steps`, `Title.steps`. */
+  direct: readonly (readonly [string, Value])[];
 }
 
-/** Whether nothing in a workflow could be what a name stands for. */
-export function hasNoPlace(graph: Graph, name: string): boolean {
-  const places = [titledPlaces, linkedPlaces, candidates].flatMap((find) => find(graph, name));
-  const isPlaceholder = ({ inputs }: GraphNode) =>
-    Object.values(inputs).some(
-      (text) => typeof text === "string" && (text.includes(`{${name}}`) || text.includes(`%${name}%`)),
-    );
-  return places.length === 0 && ![...graph.values()].some(isPlaceholder);
+/** Names that stand for a part of a job, beside the user's own fields. */
+const NAMES = ["prompt", "negative", "width", "height", "seed", "image", "model", "steps"];
+
+/** A field that sets a seed of one node: `3.seed`, `Noise.noise_seed`. */
+const SEED_INPUT = /\.(?:noise_)?seed$/;
+
+/** The values of a job. @param images names of its reference images at the server */
+export function wantedOf(job: JobParts, images: readonly string[]): Wanted {
+  const { request, options } = job;
+  const { seed, negative_prompt: other, negative = other, ...fields } = options.fields;
+  const { width, height, model } = options;
+  const isDirect = ([name]: [string, Value]) => name.includes(".");
+  const needed = new Map<string, Value>([
+    ["prompt", request.prompt],
+    ["seed", exactSeed(seed ?? seedOf({ taskId: "", index: 0, ...job }))],
+  ]);
+  if (negative !== undefined) needed.set("negative", negative);
+  if (model !== null) needed.set("model", model);
+  // `image` is the first one, `image2` the second.
+  for (const [at, image] of images.entries()) needed.set(at === 0 ? "image" : `image${at + 1}`, image);
+  for (const [name, value] of Object.entries(fields)) if (!isDirect([name, value])) needed.set(name, value);
+  // A negative prompt that is not there is empty.
+  const values = new Map<string, Value>([["negative", ""], ["width", width], ["height", height], ...needed]);
+  if (isSizeAsked(job)) needed.set("width", width).set("height", height);
+  return {
+    values,
+    needed,
+    // Without a reference image, a workflow that has no place for the prompt is a mistake.
+    optional: new Set(images.length === 0 ? [] : seed === undefined ? ["prompt", "seed"] : ["prompt"]),
+    direct: Object.entries(fields)
+      .filter(isDirect)
+      .map(([name, value]) => [name, SEED_INPUT.test(name) ? exactSeed(value) : value] as const),
+  };
+}
+
+/** Whether the user asks for a size: if not, that of the workflow itself stays. */
+function isSizeAsked({ request: { ratio, quality }, options }: JobParts): boolean {
+  if (ratio === "auto") return false;
+  const usual = pictureDimensions(undefined, undefined);
+  const isUsual = options.width === usual.width && options.height === usual.height;
+  return ratio !== undefined || quality !== undefined || !isUsual;
+}
+
+/**
+ * The places of all values, by the first rule that applies: placeholders, then titles of nodes, then the links of the graph;
+ * last what the user has set for one node's input. Nothing is guessed between two.
+ * @returns `unplaced`: the optional names without a place
+ * @throws ProviderError if something has no place, or more than one
+ */
+export function placementsIn(
+  graph: Graph,
+  { values, needed, optional, direct }: Wanted,
+): { placements: Placement[]; unplaced: string[] } {
+  const { filled, names } = filledPlaceholders(graph, values);
+  const hasPlace = (name: string) =>
+    [titledPlaces, linkedPlaces, candidates].some((find) => find(graph, name).length > 0);
+  const unfilled = [...needed].filter(([name]) => !names.has(name));
+  const unplaced = unfilled.map(([name]) => name).filter((name) => optional.has(name) && !hasPlace(name));
+  const found = unfilled
+    .filter(([name]) => !unplaced.includes(name))
+    .flatMap(([name, value]) => placesOf(graph, name).map((place) => ({ ...place, name, value })));
+  requireDistinct(graph, found);
+  const set = direct.map(([name, value]) => ({ ...directPlace(graph, name), value }));
+  const all = [...filled, ...found.map(({ id, input, value }) => ({ id, input, value })), ...set];
+  return { placements: distinct(all), unplaced };
 }
 
 /** A workflow with everything in its place. */
@@ -51,50 +107,47 @@ export function placed(graph: Graph, placements: readonly Placement[]): Graph {
   return result;
 }
 
-const LONGEST_SHOWN = 200;
+const MAX_SHOWN = 200;
 
-/** What goes where, a line each: `node 3 "Sampler" (KSampler).seed = 7`. */
+/** Each value and its place as a line: `node 3 "Sampler" (KSampler).seed = 7`. */
 export function placementLines(graph: Graph, placements: readonly Placement[]): string[] {
   return placements.map(({ id, input, value }) => {
-    const node = graph.get(id);
-    const shown = shortened(stringifyExact(value), LONGEST_SHOWN);
-    return `node ${node ? nodeName(id, node) : id} (${node?.class_type}).${input} = ${shown}`;
+    const shown = shortened(stringifyExact(value), MAX_SHOWN);
+    return `node ${nameAt(graph, id)} (${graph.get(id)?.class_type}).${input} = ${shown}`;
   });
 }
 
-/** The texts of a workflow with their placeholders filled, and the names that were among them. */
-function filledPlaceholders(
-  graph: Graph,
-  values: ReadonlyMap<string, Value>,
-): { placements: Placement[]; names: Set<string> } {
-  const placeholders = [...new Set([...NAMES, ...values.keys()])].map((name) =>
-    name.replace(/[^\w-]/g, "\\$&"),
-  );
-  const pattern = new RegExp(`\\{(${placeholders.join("|")})\\}|%(${placeholders.join("|")})%`, "g");
-  const placements: Placement[] = [];
+function nameAt(graph: Graph, id: string): string {
+  const node = graph.get(id);
+  return node ? nodeName(id, node) : id;
+}
+
+/** The texts of a workflow with their placeholders filled, and the names that were among them. @throws ProviderError */
+function filledPlaceholders(graph: Graph, values: ReadonlyMap<string, Value>) {
+  const known = [...new Set([...NAMES, ...values.keys()])].map((name) => name.replace(/[^\w-]/g, "\\$&"));
+  const pattern = new RegExp(`\\{(${known.join("|")})\\}|%(${known.join("|")})%`, "g");
+  const filled: Placement[] = [];
   const names = new Set<string>();
-  const valueAt = (name: string, id: string, node: GraphNode) => {
-    const value = values.get(name);
-    if (value === undefined) throw missingValue(name, nodeName(id, node));
-    names.add(name);
-    return value;
-  };
-  for (const [id, node] of graph) {
-    for (const [input, text] of Object.entries(node.inputs)) {
-      if (typeof text !== "string") continue;
-      const matches = [...text.matchAll(pattern)];
-      const [whole, braced, percent] = matches[0] ?? [];
-      if (whole === undefined) continue;
+  for (const [id, { inputs }] of graph) {
+    const matchedValue = ([, braced, percent]: readonly string[]): Value => {
+      const name = braced ?? percent ?? "";
+      const value = values.get(name);
+      if (value === undefined) throw missingValue(name, nameAt(graph, id));
+      names.add(name);
+      return value;
+    };
+    for (const [input, text] of Object.entries(inputs)) {
+      const [first] = typeof text === "string" ? text.matchAll(pattern) : [];
+      if (typeof text !== "string" || first === undefined) continue;
+      // A placeholder alone becomes a number if its value is one.
       const value =
-        whole === text
-          ? valueAt(braced ?? percent ?? "", id, node)
-          : text.replace(pattern, (_whole, braces, percents) =>
-              textOf(valueAt(braces ?? percents, id, node)),
-            );
-      placements.push({ id, input, value });
+        first[0] === text
+          ? matchedValue(first)
+          : text.replace(pattern, (...match) => textOf(matchedValue(match)));
+      filled.push({ id, input, value });
     }
   }
-  return { placements, names };
+  return { filled, names };
 }
 
 /** A value within a text. */
@@ -102,89 +155,63 @@ function textOf(value: Value): string {
   return typeof value === "object" ? stringifyExact(value) : String(value);
 }
 
-const FLAGS: ReadonlyMap<string, string> = new Map([
-  ["image", "--image"],
-  ["model", "--model"],
-]);
-
-function missingValue(name: string, node: string): ProviderError {
-  const flag = FLAGS.get(name) ?? `--field ${name}=<value>`;
+function missingValue(name: string, node: string) {
+  const flag = name === "image" || name === "model" ? `--${name}` : `--field ${name}=<value>`;
   return unsendable(
     `The workflow has {${name}} in the node ${node}, and there is no value for it: add ${flag}.`,
   );
 }
 
-/** The places of a name; several only where several nodes have it as their title. @throws ProviderError */
+/** The places of a name; several only if several nodes have it as their title. @throws ProviderError */
 function placesOf(graph: Graph, name: string): Place[] {
   const titled = titledPlaces(graph, name);
-  if (titled.length > 0) {
-    const nodes = new Set(titled.map(({ id }) => id));
-    if (nodes.size < titled.length) throw unclear(graph, name, titled);
-    return titled;
-  }
-  const linked = linkedPlaces(graph, name);
-  if (linked.length !== 1) throw unclear(graph, name, linked);
-  return linked;
-}
-
-function unclear(graph: Graph, name: string, found: readonly Place[]): ProviderError {
-  const listed = listOf(graph, found.length > 1 ? found : candidates(graph, name));
-  const could = listed === "" ? "" : `: it could be ${listed}`;
+  const isClear = new Set(titled.map(({ id }) => id)).size === titled.length;
+  const found = titled.length > 0 ? titled : linkedPlaces(graph, name);
+  if (found === titled ? isClear : found.length === 1) return found;
+  const possible = listOf(graph, found.length > 1 ? found : candidates(graph, name));
+  const could = possible === "" ? "" : `: it could be ${possible}`;
   const what = found.length > 1 ? `${found.length} places for` : `no ${could && "certain "}place for`;
-  return unsendable(
+  throw unsendable(
     `The workflow has ${what} ${name}${could}. Give the right node the title "${name}" in ComfyUI, or write {${name}} there, and export it again.`,
   );
 }
 
-const MOST_LISTED = 8;
+const MAX_LISTED = 8;
 
 function listOf(graph: Graph, places: readonly Place[]): string {
-  const names = places.map(({ id, input }) => {
-    const node = graph.get(id);
-    return `${node ? nodeName(id, node) : id}.${input}`;
-  });
-  return listed(names, MOST_LISTED);
+  return listed(
+    places.map(({ id, input }) => `${nameAt(graph, id)}.${input}`),
+    MAX_LISTED,
+  );
 }
 
-/** A place that two values are meant for cannot be right for both: a negative prompt that leads to the prompt's own node. */
+/** A place for two values cannot be right for both: a negative prompt that leads to the prompt's own node. */
 function requireDistinct(graph: Graph, found: readonly (Place & { name: string })[]): void {
-  const taken = new Map<string, string>();
-  for (const { id, input, name } of found) {
-    const key = JSON.stringify([id, input]);
-    const other = taken.get(key);
+  for (const [at, { id, input, name }] of found.entries()) {
+    const other = found.slice(0, at).find((each) => each.id === id && each.input === input);
     if (other !== undefined)
       throw unsendable(
-        `The workflow has one place for ${other} and ${name}, ${listOf(graph, [{ id, input }])}. Give each a node of its own with that title in ComfyUI, and export it again.`,
+        `The workflow has one place for ${other.name} and ${name}, ${listOf(graph, [other])}. Give each a node of its own with that title in ComfyUI, and export it again.`,
       );
-    taken.set(key, name);
   }
 }
 
 /** The input that a field such as `3.steps` or `Title.steps` names. @throws ProviderError */
 function directPlace(graph: Graph, field: string): Place {
   const at = field.lastIndexOf(".");
-  const [node, input] = [field.slice(0, at), field.slice(at + 1)];
-  const byId = graph.get(node);
-  const found: [string, GraphNode][] = byId === undefined ? nodesTitled(graph, node) : [[node, byId]];
-  const [first, ...more] = found;
-  if (first === undefined)
-    throw unsendable(
-      `The workflow has no node with the id or the title ${JSON.stringify(node)} (field ${field}).`,
-    );
-  if (more.length > 0)
-    throw unsendable(
-      `The workflow has ${found.length} nodes with the title ${JSON.stringify(node)} (field ${field}): use an id, ${found.map(([id]) => `${id}.${input}`).join(" or ")}.`,
-    );
-  const [id, { inputs }] = first;
+  const [title, input] = [field.slice(0, at), field.slice(at + 1)];
+  const found = graph.has(title) ? [title] : nodesTitled(graph, title).map(([id]) => id);
+  const [id, ...more] = found;
+  const named = `${JSON.stringify(title)} (field ${field})`;
+  if (id === undefined) throw unsendable(`The workflow has no node with the id or the title ${named}.`);
+  if (more.length > 0) {
+    const ids = found.map((each) => `${each}.${input}`).join(" or ");
+    throw unsendable(`The workflow has ${found.length} nodes with the title ${named}: use an id, ${ids}.`);
+  }
+  const inputs = graph.get(id)?.inputs ?? {};
   if (!Object.hasOwn(inputs, input))
     throw unsendable(
-      `The node ${nodeName(...first)} has no input ${input} (field ${field}). It has: ${Object.keys(inputs).join(", ")}.`,
+      `The node ${nameAt(graph, id)} has no input ${input} (field ${field}). It has: ${Object.keys(inputs).join(", ")}.`,
     );
   return { id, input };
-}
-
-function valueFor({ values }: Wanted, name: string): Value {
-  const value = values.get(name);
-  if (value === undefined) throw new TypeError(`there is no value for ${name}`);
-  return value;
 }

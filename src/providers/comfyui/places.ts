@@ -7,7 +7,7 @@ export interface Place {
   input: string;
 }
 
-/** Inputs of nodes that hold what a name stands for, whatever their nodes are called. */
+/** Inputs of nodes that usually hold the value of a name, whatever their nodes are called. */
 const INPUTS: ReadonlyMap<string, readonly string[]> = new Map([
   ["prompt", ["text", "prompt", "string", "value"]],
   ["negative", ["text", "negative_prompt", "prompt", "string", "value"]],
@@ -21,38 +21,42 @@ function inputsFor(name: string): readonly string[] {
 }
 
 /**
- * Inputs of the nodes with this name as their title: a title survives every export. Of a node that has several inputs that
- * fit, all are given.
+ * Inputs of the nodes with this name as their title, which survives every export: of each node all with a usual name, else
+ * its only value.
  */
 export function titledPlaces(graph: Graph, name: string): Place[] {
-  return nodesTitled(graph, name).flatMap(([id, node]) =>
-    fittingInputs(node, name).map((input) => ({ id, input })),
-  );
+  return nodesTitled(graph, name).flatMap(([id, { inputs }]) => {
+    const free = Object.keys(inputs).filter((input) => !isLink(inputs[input]));
+    const usual = inputsFor(name).filter((input) => free.includes(input));
+    return (usual.length > 0 || free.length > 1 ? usual : free).map((input) => ({ id, input }));
+  });
 }
 
-/** The inputs of a titled node that a value may go to: those of the usual names, else its only value. */
-function fittingInputs(node: GraphNode, name: string): string[] {
-  const free = Object.keys(node.inputs).filter((input) => !isLink(node.inputs[input]));
-  const usual = inputsFor(name).filter((input) => free.includes(input));
-  return usual.length > 0 ? usual : free.length === 1 ? free : [];
-}
-
-/** Where a value goes by the links of the graph: several places where that is not certain. */
+/** Places of a value by the links of the graph: several if they are not certain. */
 export function linkedPlaces(graph: Graph, name: string): Place[] {
-  if (IMAGE.test(name)) return name === "image" ? loadImages(graph) : [];
   switch (name) {
-    case "prompt":
-      return prompts(graph);
+    case "image":
+      return valuesNamed(graph, ["image"], "string").filter(
+        ({ id }) => graph.get(id)?.class_type === "LoadImage",
+      );
+    case "prompt": {
+      const found = behindSamplers(graph, "positive", textsBehind("positive"));
+      // If no sampler leads to it, the only text of the workflow is no guess.
+      return found.length > 0 ? found : valuesNamed(graph, ["text", "prompt"], "string");
+    }
     case "negative":
-      return distinct(behindSamplers(graph, "negative", (id) => textsBehind(graph, id, "negative")));
-    case "seed":
-      return seeds(graph);
+      return behindSamplers(graph, "negative", textsBehind("negative"));
+    case "seed": {
+      const found = samplers(graph).flatMap(([id]) => numbersAt(graph, id, SEEDS));
+      return found.length > 0 ? distinct(found) : valuesNamed(graph, SEEDS, "number");
+    }
     case "width":
     case "height":
-      return distinct(behindSamplers(graph, "latent_image", (id) => sizesBehind(graph, id, name)));
+      return behindSamplers(graph, "latent_image", sizesBehind(graph, name));
     case "model":
       return valuesNamed(graph, ["ckpt_name"], "string");
     default:
+      if (IMAGE.test(name)) return [];
       return samplers(graph).flatMap(([id, { inputs }]) =>
         Object.hasOwn(inputs, name) && !isLink(inputs[name]) ? [{ id, input: name }] : [],
       );
@@ -76,72 +80,52 @@ function samplers(graph: Graph): [string, GraphNode][] {
   );
 }
 
-function prompts(graph: Graph): Place[] {
-  const found = distinct(behindSamplers(graph, "positive", (id) => textsBehind(graph, id, "positive")));
-  // Where no sampler leads to it, the only text of the workflow is no guess.
-  return found.length > 0 ? found : valuesNamed(graph, ["text", "prompt"], "string");
-}
+/** A step of a walk: the places at a node, or the links on which it goes on. */
+type Visit = (id: string, inputs: GraphNode["inputs"]) => { places: Place[] } | { links: Link[] };
 
-function seeds(graph: Graph): Place[] {
-  const found = samplers(graph).flatMap(([id]) => numbersAt(graph, id, SEEDS));
-  return found.length > 0 ? distinct(found) : valuesNamed(graph, SEEDS, "number");
-}
-
-function loadImages(graph: Graph): Place[] {
-  return [...graph].flatMap(([id, { class_type, inputs }]) =>
-    class_type === "LoadImage" && typeof inputs.image === "string" ? [{ id, input: "image" }] : [],
-  );
-}
-
-function behindSamplers(graph: Graph, input: string, find: (id: string) => Place[]): Place[] {
-  return samplers(graph).flatMap(([, { inputs }]) => {
-    const link = inputs[input];
-    return isLink(link) ? find(link[0]) : [];
+/**
+ * Walks back from an input of the samplers along the links of a graph, from each of them to a node once: a workflow of thousands
+ * of nodes must not be as many calls.
+ */
+function behindSamplers(graph: Graph, input: string, visit: Visit): Place[] {
+  const found = samplers(graph).flatMap(([, { inputs }]) => {
+    const places: Place[] = [];
+    const seen = new Set<string>();
+    const left = [inputs[input]].filter(isLink);
+    for (let link = left.pop(); link !== undefined; link = left.pop()) {
+      const [id] = link;
+      const node = graph.get(id);
+      if (node === undefined || seen.has(id)) continue;
+      seen.add(id);
+      const step = visit(id, node.inputs);
+      if ("places" in step) places.push(...step.places);
+      else left.push(...step.links.reverse());
+    }
+    return places;
   });
+  return distinct(found);
 }
 
-type Role = "positive" | "negative";
-
-/** Walks back along the links of a graph, each node once: a workflow of thousands of nodes must not be as many calls. */
-function behind(
-  graph: Graph,
-  first: string,
-  visit: (id: string, inputs: GraphNode["inputs"]) => { places: Place[] } | { links: Link[] },
-): Place[] {
-  const found: Place[] = [];
-  const seen = new Set<string>();
-  const left = [first];
-  for (let id = left.pop(); id !== undefined; id = left.pop()) {
-    const node = graph.get(id);
-    if (node === undefined || seen.has(id)) continue;
-    seen.add(id);
-    const step = visit(id, node.inputs);
-    if ("places" in step) found.push(...step.places);
-    else for (const [next] of step.links.reverse()) left.push(next);
-  }
-  return found;
-}
-
-/** The texts that a conditioning is made from. One that passes through another node keeps its role there. */
-function textsBehind(graph: Graph, first: string, role: Role): Place[] {
-  return behind(graph, first, (id, inputs) => {
+/** Visits the texts that a conditioning is made from. One that passes through another node keeps its role there. */
+function textsBehind(role: "positive" | "negative"): Visit {
+  return (id, inputs) => {
     const texts = TEXTS.filter((input) => typeof inputs[input] === "string");
     if (texts.length > 0) return { places: texts.map((input) => ({ id, input })) };
     const named = [...TEXTS, role].map((input) => inputs[input]).find(isLink);
     if (named !== undefined) return { links: [named] };
     const others = Object.entries(inputs).filter(([input]) => input !== "positive" && input !== "negative");
     return { links: others.map(([, value]) => value).filter(isLink) };
-  });
+  };
 }
 
-/** The side of the empty picture that a sampler begins with, behind nodes that only change it. */
-function sizesBehind(graph: Graph, first: string, side: string): Place[] {
-  return behind(graph, first, (id, inputs) => {
+/** Visits the side of the empty picture that a sampler begins with, behind nodes that only change it. */
+function sizesBehind(graph: Graph, side: string): Visit {
+  return (id, inputs) => {
     if (["width", "height"].every((each) => Object.hasOwn(inputs, each)))
       return { places: numbersAt(graph, id, [side]) };
     const link = ["latent_image", "samples", "latent"].map((input) => inputs[input]).find(isLink);
     return { links: link === undefined ? [] : [link] };
-  });
+  };
 }
 
 /** The numbers at a node's inputs: its own, or those of a node that does nothing but hold one. */
@@ -174,7 +158,8 @@ function typeOf(value: unknown) {
   return value instanceof ExactInteger ? "number" : typeof value;
 }
 
-function distinct(places: readonly Place[]): Place[] {
+/** The last of each place. */
+export function distinct<Each extends Place>(places: readonly Each[]): Each[] {
   const byName = new Map(places.map((place) => [JSON.stringify([place.id, place.input]), place]));
   return [...byName.values()];
 }

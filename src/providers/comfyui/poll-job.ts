@@ -1,63 +1,71 @@
 import { TransportError } from "../../api/transport.ts";
 import { errorText } from "../../lib/error-text.ts";
+import { fieldsOf, isJsonObject } from "../../lib/json.ts";
+import { inOneLine } from "../../lib/short-text.ts";
 import { replyWithoutImage } from "../failed-reply.ts";
 import { clauseOf, errorOf, failedPoll } from "../failures.ts";
 import { keptResult } from "../kept-result.ts";
 import { Polls } from "../polls.ts";
 import { type Job, type PolledState, type PollReply, ProviderError } from "../provider.ts";
 import type { ProviderServer } from "../provider-http.ts";
-import type { ComfyServer } from "./comfy-server.ts";
-import type { MissingJobs } from "./missing-jobs.ts";
-import { failureIn, type HistoryEntry, imagesOf } from "./outputs.ts";
-
-interface PollContext {
-  server: ComfyServer;
-  http: ProviderServer;
-  missing: MissingJobs;
-}
+import type { ComfyServer, HistoryEntry } from "./comfy-server.ts";
+import { nodesTitled, OUTPUT_TITLE, titleOf } from "./graph.ts";
 
 /** Polls a job once. Never throws. */
-export async function pollJob(jobId: string, context: PollContext, signal: AbortSignal): Promise<PollReply> {
+export async function pollJob(jobId: string, server: ComfyServer, signal: AbortSignal): Promise<PollReply> {
   try {
-    return await stateOf(jobId, context, signal);
+    const found = await server.find(jobId, signal, true);
+    return found === null ? missing(jobId, server) : { outcome: "state", task: stateOf(found, server.http) };
   } catch (error) {
-    context.missing.reset(jobId);
     return unanswered(error);
   }
 }
 
-async function stateOf(
-  jobId: string,
-  { server, http, missing }: PollContext,
-  signal: AbortSignal,
-): Promise<PollReply> {
-  // The queue holds the workflows of all its jobs, so the history is asked first.
-  const entry = await server.ended(jobId, signal);
-  const found = entry === null ? await server.find(jobId, signal) : { place: "ended" as const, entry };
-  if (found === null) {
-    const why = `${server.host} no longer knows the job: it was restarted, or the job was removed from its queue`;
-    if (!missing.isGone(jobId)) return failedPoll(why, { isMissing: true });
-    return { outcome: "state", task: { status: "failed", errorCode: null, why: `${why}.` } };
-  }
-  missing.reset(jobId);
+/** No end of the job, unless it was taken out of the queue: one that is asked for too early is not there yet. */
+function missing(jobId: string, server: ComfyServer): PollReply {
+  if (server.isRemoved(jobId)) return { outcome: "state", task: failed("It was taken out of the queue.") };
+  const why = `${server.http.host} no longer knows the job: it was restarted, or the job was removed from its queue`;
+  return failedPoll(why, { isMissing: true, ...(server.isGone(jobId) && { isGone: true }) });
+}
+
+function stateOf(found: NonNullable<Awaited<ReturnType<ComfyServer["find"]>>>, http: ProviderServer) {
   switch (found.place) {
     case "waiting":
-      return { outcome: "state", task: { status: "running", word: "queued", ahead: found.ahead } };
+      return { status: "running", word: "queued", ahead: found.ahead, isWaiting: true } as const;
     case "running":
-      return { outcome: "state", task: { status: "running", word: "running", ahead: 0 } };
+      return { status: "running", word: "running", ahead: 0 } as const;
     case "ended":
-      return { outcome: "state", task: endOf(found.entry, server, http) };
+      return endOf(found.entry, http);
   }
 }
 
-function endOf(entry: HistoryEntry, server: ComfyServer, http: ProviderServer): PolledState {
+function endOf(entry: HistoryEntry, http: ProviderServer): PolledState {
   const why = failureIn(entry);
-  if (why !== null) return { status: "failed", errorCode: null, why: http.mask(why) };
-  const urls = imagesOf(entry).map((image) => server.urlOf(image));
-  return new Polls(http).finished(urls, undefined, entry);
+  if (why !== null) return failed(http.mask(why));
+  const urls = imagesOf(entry).map(({ filename, subfolder, type }) =>
+    http.urlBelow(`/view?${new URLSearchParams({ filename, subfolder, type })}`),
+  );
+  return new Polls(http).finished(urls, undefined, { ...entry, graph: Object.fromEntries(entry.graph) });
 }
 
-/** The error for a finished job without an image, which is known from what was kept of it. */
+function failed(why: string): PolledState {
+  return { status: "failed", errorCode: null, why };
+}
+
+/** The reply to a poll that was not answered: a definite no, or one that may be sent again. */
+function unanswered(error: unknown): PollReply {
+  const { failure, cause } = error instanceof ProviderError ? error : { failure: null, cause: error };
+  const kind = failure?.kind;
+  if (error instanceof ProviderError && (kind === "account" || kind === "invalid" || kind === "refused"))
+    return { outcome: "refused", error: errorOf(error) };
+  return failedPoll(clauseOf(errorText(error)), {
+    rateLimited: kind === "busy",
+    retryAfterMs: failure?.kind === "busy" ? failure.retryAfterMs : null,
+    connectionError: cause instanceof TransportError ? cause : null,
+  });
+}
+
+/** The error for a finished job without an image, from the part of its reply that was kept. */
 export async function withoutImage(
   { folder, isPaid }: Pick<Job, "folder" | "isPaid">,
   http: ProviderServer,
@@ -67,15 +75,59 @@ export async function withoutImage(
   return new ProviderError(message, replyWithoutImage(said, http.asked(isPaid)).failure);
 }
 
-/** What a poll without an answer means: a definite no, or one that may be sent again. */
-function unanswered(error: unknown): PollReply {
-  const kind = error instanceof ProviderError ? error.failure.kind : null;
-  if (error instanceof ProviderError && (kind === "account" || kind === "invalid" || kind === "refused"))
-    return { outcome: "refused", error: errorOf(error) };
-  const { failure, cause } = error instanceof ProviderError ? error : { failure: null, cause: error };
-  return failedPoll(clauseOf(errorText(error)), {
-    rateLimited: kind === "busy",
-    retryAfterMs: failure?.kind === "busy" ? failure.retryAfterMs : null,
-    connectionError: cause instanceof TransportError ? cause : null,
-  });
+/** An image at the server. */
+interface ServerImage {
+  filename: string;
+  subfolder: string;
+  type: string;
+}
+
+/**
+ * The images of the node that is the result: the one titled `output`, else the first with images that the server keeps,
+ * else the first with any.
+ */
+function imagesOf({ outputs, graph }: HistoryEntry): ServerImage[] {
+  const [titled] = nodesTitled(graph, OUTPUT_TITLE);
+  const nodes = titled === undefined ? Object.values(outputs) : [outputs[titled[0]]];
+  const images = nodes.map(imagesIn).filter((each) => each.length > 0);
+  const kept = images.map((each) => each.filter(({ type }) => type === "output"));
+  return kept.find((each) => each.length > 0) ?? images[0] ?? [];
+}
+
+/** The files of a node: its images, else those of any other kind, such as `gifs` of a node that saves videos. */
+function imagesIn(output: unknown): ServerImage[] {
+  const { images, ...others } = fieldsOf(output);
+  const files = filesIn(images);
+  return files.length > 0 ? files : Object.values(others).flatMap(filesIn);
+}
+
+function filesIn(list: unknown): ServerImage[] {
+  if (!Array.isArray(list)) return [];
+  return list
+    .filter(isJsonObject)
+    .flatMap(({ filename, subfolder = "", type = "output" }) =>
+      typeof filename === "string" && typeof subfolder === "string" && typeof type === "string"
+        ? [{ filename, subfolder, type }]
+        : [],
+    );
+}
+
+const MAX_WORDS = 500;
+
+/** The reason why a job failed, as a sentence; null for a job that did not fail. */
+function failureIn({ status, graph }: HistoryEntry): string | null {
+  if (status.status_str !== "error") return null;
+  const messages = Array.isArray(status.messages) ? status.messages.filter(Array.isArray) : [];
+  const factsOf = (kind: string) => messages.find(([name]) => name === kind)?.[1];
+  const error = factsOf("execution_error");
+  if (!isJsonObject(error))
+    return factsOf("execution_interrupted") === undefined
+      ? "It failed, and the server does not say why."
+      : "It was cancelled at the server.";
+  const { node_id, node_type, exception_message } = error;
+  const node = graph.get(String(node_id));
+  const name = node ? titleOf(node) : String(node_type ?? "a node");
+  const said = typeof exception_message === "string" ? exception_message : "no reason was given";
+  const why = inOneLine(said).replace(/\.$/, "").slice(0, MAX_WORDS);
+  return `The node ${JSON.stringify(name)} (${node_id ?? ""}) of class ${node_type} failed: ${why}.`;
 }

@@ -7,20 +7,23 @@ import { sha256Of } from "../../lib/file-digest.ts";
 import { isPng, pngText } from "../../lib/image/png-text.ts";
 import { readRegular } from "../../lib/read-file.ts";
 import { createWhole } from "../../lib/write-whole.ts";
+import type { WorkOptions } from "../../task/intent.ts";
+import type { GeneratorOptions } from "../kind.ts";
+import { ProviderError, unsendable } from "../provider.ts";
 import { lenientJson } from "../reply-json.ts";
-import { EXPORT_HINT, type Graph, graphIn, graphJson } from "./graph.ts";
+import { CLASSIC, EXPORT_HINT, type Graph, graphIn } from "./graph.ts";
 
 /** A workflow, and its private copy. */
 export interface Workflow {
   graph: Graph;
   /** Digest of the copy's bytes: it identifies the workflow in the ledger, and names the copy. */
   sha256: string;
-  /** What the copy holds. */
+  /** Content of the copy. */
   text: string;
 }
 
-const MOST_FILE_BYTES = 128 * 1024 * 1024;
-const MOST_TEXT_BYTES = 4 * 1024 * 1024;
+const MAX_FILE_BYTES = 128 * 1024 * 1024;
+const MAX_TEXT_BYTES = 4 * 1024 * 1024;
 
 /**
  * Reads a workflow of the user's: a file in API format, or a PNG that ComfyUI saved.
@@ -31,17 +34,17 @@ export function readWorkflow(file: string, label: string): Workflow {
     new UsageError(`${label}: ${file} ${why}.`, { hint: `Nothing was sent. ${hint}` });
   let bytes: Buffer;
   try {
-    bytes = readRegular(file, MOST_FILE_BYTES);
+    bytes = readRegular(file, MAX_FILE_BYTES);
   } catch (error) {
     throw refused(`cannot be read: ${errorText(error)}`, "Check its path.");
   }
-  const text = isPng(bytes) ? pngText(bytes, "prompt", MOST_TEXT_BYTES) : bytes.toString("utf8");
+  const text = isPng(bytes) ? pngText(bytes, "prompt", MAX_TEXT_BYTES) : bytes.toString("utf8");
   if (text === null)
     throw refused("is a PNG without a workflow: only one that ComfyUI itself saved holds it");
-  if (text.length > MOST_TEXT_BYTES) throw refused("is larger than 4 MiB");
+  if (text.length > MAX_TEXT_BYTES) throw refused("is larger than 4 MiB");
   const graph = graphIn(workflowJson(text.replace(/^\uFEFF/, "")));
   if (typeof graph === "string") throw refused(graph);
-  const copy = stringifyExact(graphJson(graph));
+  const copy = stringifyExact(Object.fromEntries(graph));
   return { graph, sha256: sha256Of(Buffer.from(copy)), text: copy };
 }
 
@@ -54,24 +57,62 @@ function workflowJson(text: string): unknown {
   }
 }
 
-/** Keeps a workflow for the tasks that are made with it. @throws the disk's error */
-export async function keepWorkflow({ sha256, text }: Workflow, folder: string): Promise<void> {
-  await makeFolder(folder, 0o700);
-  // One that is there already has the same bytes.
-  await createWhole(copyOf(sha256, folder), text, 0o600);
-}
+/** The workflows of a provider's tasks: that of the user's file for new ones, the private copies for all. */
+export class Workflows {
+  readonly #file: GeneratorOptions["workflow"];
+  readonly #folder: string | undefined;
+  readonly #graphs = new Map<string, Graph>();
 
-/** The workflow of a task, from its copy. @throws Error with a clause of why it cannot be used */
-export function keptWorkflow(sha256: string, folder: string): Graph {
-  const file = copyOf(sha256, folder);
-  const bytes = readRegular(file, MOST_TEXT_BYTES);
-  const graph = sha256Of(bytes) === sha256 ? graphIn(workflowJson(bytes.toString("utf8"))) : "was changed";
-  if (typeof graph === "string") throw new Error(`its copy ${file} ${graph}`);
-  return graph;
-}
+  /** @param folder of the private copies; undefined: none is kept, and there is no task */
+  constructor(file: GeneratorOptions["workflow"], folder: string | undefined) {
+    this.#file = file;
+    this.#folder = folder;
+  }
 
-/** Where the copy of a workflow is. A digest from a damaged ledger is no path. */
-export function copyOf(sha256: string, folder: string): string {
-  if (!/^[\da-f]{64}$/.test(sha256)) throw new Error("its workflow has no name");
-  return path.join(folder, `${sha256}.json`);
+  /** Reads the user's file, and keeps it; null if the classic workflow is used. @throws UsageError, ProviderError */
+  async fromFile(): Promise<Workflow | null> {
+    if (this.#file === undefined) return null;
+    const workflow = readWorkflow(this.#file.path, this.#file.label);
+    this.#graphs.set(workflow.sha256, workflow.graph);
+    if (this.#folder !== undefined) await this.#keep(workflow, this.#folder);
+    return workflow;
+  }
+
+  async #keep({ sha256, text }: Workflow, folder: string): Promise<void> {
+    try {
+      await makeFolder(folder, 0o700);
+      // One that is there already has the same bytes.
+      await createWhole(path.join(folder, `${sha256}.json`), text, 0o600);
+    } catch (cause) {
+      const message = `Nothing was sent: the workflow cannot be kept in ${folder}: ${errorText(cause)}.`;
+      const hint = "Free some space or fix the folder.";
+      throw new ProviderError(message, { kind: "unsent" }, { cause, hint });
+    }
+  }
+
+  /** The workflow of a task. @throws ProviderError if its copy cannot be used */
+  of({ workflow }: Pick<WorkOptions, "workflow">): Graph {
+    if (workflow === undefined) return CLASSIC;
+    const known = this.#graphs.get(workflow);
+    if (known !== undefined) return known;
+    try {
+      const graph = this.#read(workflow);
+      this.#graphs.set(workflow, graph);
+      return graph;
+    } catch (cause) {
+      throw unsendable(`The workflow of the task cannot be used: ${errorText(cause)}.`, { cause });
+    }
+  }
+
+  /** Reads a private copy. @throws Error with a clause */
+  #read(sha256: string): Graph {
+    if (this.#folder === undefined) throw new Error("none is kept");
+    // A digest from a damaged ledger is no path.
+    if (!/^[\da-f]{64}$/.test(sha256)) throw new Error("its workflow has no name");
+    const file = path.join(this.#folder, `${sha256}.json`);
+    const bytes = readRegular(file, MAX_TEXT_BYTES);
+    const graph = sha256Of(bytes) === sha256 ? graphIn(workflowJson(bytes.toString("utf8"))) : "was changed";
+    if (typeof graph === "string") throw new Error(`its copy ${file} ${graph}`);
+    return graph;
+  }
 }

@@ -39,7 +39,7 @@ describe("imggen cancel", () => {
     const { code, document } = await world.json(["cancel", "task_fox"]);
     expect([code, document]).toMatchObject([
       0,
-      { ok: true, taskId: "task_fox", status: "failed", charged: "no", cancelled: 1 },
+      { ok: true, taskId: "task_fox", status: "cancelled", charged: "no", cancelled: 1 },
     ]);
     expect(document.state).toBeUndefined();
   });

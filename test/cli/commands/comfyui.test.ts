@@ -219,10 +219,16 @@ describe("a task at ComfyUI that is not waited for", () => {
   });
 });
 
+/** A workflow with a node that has its work done elsewhere, for money. */
+const PAID = {
+  graph: workflow({ "12": { class_type: "FluxProNode", inputs: {} } }),
+  classes: { FluxProNode: { api_node: true } },
+} as const satisfies ComfyOptions & { graph: ComfyGraph };
+
 /** What a process has left of a task when it was killed: the lines of its file up to the last of this type. */
 async function killedAt(
   type: "intent" | "started" | "accepted",
-  options: ComfyOptions & { isLost?: boolean } = {},
+  options: ComfyOptions & { graph?: ComfyGraph } = {},
 ) {
   const world = await comfyWorld({ isHeld: true, ...options });
   const { document } = await world.json([...FOX, "--no-wait"]);
@@ -247,6 +253,66 @@ async function killedAt(
 
 const SAVED = { code: 0, document: { tasks: [{ status: "completed" }] } };
 
+describe("a job at ComfyUI that waits in its queue", () => {
+  it("is waiting in status, and accepted once it runs", async () => {
+    const { json, run, double } = await comfyWorld({ isHeld: true });
+    const id = String((await json([...FOX, "--no-wait"])).document.taskId);
+    const waiting = await json(["status", id]);
+    expect(waiting).toMatchObject({ code: 6, document: { status: "running", state: "waiting" } });
+    expect((await run(["status", id])).stdout).toBe(`${id}  waiting\n`);
+    double.begin();
+    expect(await json(["status", id])).toMatchObject({ document: { status: "running", state: "accepted" } });
+  });
+});
+
+describe("a job that a restart of ComfyUI has lost", () => {
+  it("is submitted again where it is free, and its image is saved", async () => {
+    const { json, double } = await comfyWorld({ isHeld: true });
+    double.onTaken = () => {
+      if (double.submits.length === 1) setImmediate(() => double.restart());
+      else double.release();
+    };
+    const { code, document } = await json(FOX);
+    expect([code, document.status, double.submits.length]).toEqual([0, "completed", 2]);
+    const [first, second] = double.submits;
+    expect(second).toEqual(first);
+  });
+
+  it("is submitted twice more at most", async () => {
+    const { json, double } = await comfyWorld({ isHeld: true });
+    double.onTaken = () => setImmediate(() => double.restart());
+    const { code, document } = await json(FOX);
+    expect([code, double.submits.length, document.charged]).toEqual([5, 3, "no"]);
+    expect(document.error?.message).toMatch(/no longer knows the job: it was restarted/);
+    expect(await json(["resume", String(document.taskId)])).toMatchObject({ code: 5 });
+    expect(double.submits.length).toBe(3);
+  });
+
+  it("is submitted again by resume, and never by status", async () => {
+    const { json, double } = await comfyWorld({ isHeld: true });
+    const id = String((await json([...FOX, "--no-wait"])).document.taskId);
+    double.restart();
+    expect(await json(["status", id, "--wait", "--output", "fox.png"])).toMatchObject({ code: 6 });
+    expect(double.submits.length).toBe(1);
+    double.release();
+    expect(await json(["resume"])).toMatchObject(SAVED);
+    expect(double.submits.length).toBe(2);
+  });
+
+  it("stays accepted where it is paid, and is saved if the server has it again", async () => {
+    const { json, double } = await comfyWorld({ isHeld: true, ...PAID });
+    const id = String((await json([...FOX, "--no-wait"])).document.taskId);
+    double.instead.set("queue", { queue_running: [], queue_pending: [] });
+    const lost = await json(["resume", id]);
+    expect(lost.document).toMatchObject({ ok: false, state: "accepted", charged: "yes" });
+    expect(lost.document.error?.message).toContain("no longer knows the job");
+    double.instead.clear();
+    double.release();
+    expect(await json(["resume"])).toMatchObject(SAVED);
+    expect(double.submits.length).toBe(1);
+  });
+});
+
 describe("a task at ComfyUI whose process was killed", () => {
   it.each(["intent", "started", "accepted"] as const)(
     "after %s is saved by resume, and sent once",
@@ -262,6 +328,36 @@ describe("a task at ComfyUI whose process was killed", () => {
       expect(inputs("6")).toMatchObject([{ text: "a fox" }]);
     },
   );
+
+  it("before the server had its free job is submitted again by resume, after 30 s of no such job", async () => {
+    const { json, double } = await killedAt("started");
+    double.restart();
+    double.release();
+    expect(await json(["resume"])).toMatchObject(SAVED);
+    expect(double.submits.length).toBe(2);
+  });
+
+  it("is reported by status at once, however little the server knows of its job", async () => {
+    const { json, double, taskId } = await killedAt("started");
+    double.restart();
+    double.requests.length = 0;
+    expect(await json(["status", taskId])).toMatchObject({ code: 6, document: { state: "waiting" } });
+    expect(double.requests.map(({ target }) => target.replace(/[\da-f-]{36}/, "id"))).toEqual([
+      "/queue",
+      "/history/id",
+    ]);
+  });
+
+  it("with a paid job that the server does not have is of unknown outcome, until resume finds it there", async () => {
+    const { json, double, taskId } = await killedAt("started", PAID);
+    double.instead.set("queue", { queue_running: [], queue_pending: [] });
+    expect(await json(["resume"])).toMatchObject({ code: 9 });
+    expect(await json(["resume", taskId])).toMatchObject({ code: 9, document: { state: "unknown" } });
+    double.instead.clear();
+    double.release();
+    expect(await json(["resume", taskId])).toMatchObject({ code: 0, document: { charged: "yes" } });
+    expect(double.submits.length).toBe(1);
+  });
 });
 
 describe("cancel of a task at ComfyUI", () => {
@@ -272,7 +368,10 @@ describe("cancel of a task at ComfyUI", () => {
       expect(await json(["cancel", taskId])).toMatchObject({ code: 0 });
       double.release();
       expect(double.worked).toBe(0);
-      expect(await json(["history"])).toMatchObject({ document: [{ status: "failed" }] });
+      expect(await json(["history"])).toMatchObject({ document: [{ status: "cancelled" }] });
+      double.requests.length = 0;
+      expect(await json(["status", taskId])).toMatchObject({ code: 5, document: { status: "cancelled" } });
+      expect(double.requests).toEqual([]);
     },
   );
 });

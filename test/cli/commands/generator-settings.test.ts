@@ -204,6 +204,7 @@ describe("doctor", () => {
       [comfy.url, `comfyui:${comfy.url}`],
       [`sdapi:${comfy.url}`, `comfyui:${comfy.url}`],
       [`comfyui:${forge.origin}`, `sdapi:${forge.origin}`],
+      [`comfyui:${world.generator.origin}`, `openai:${world.generator.origin}/v1`],
     ] as const) {
       const { code, check } = await checked(world, ["--generator", spec]);
       expect([code, check("service")]).toMatchObject([

@@ -2,9 +2,9 @@ import { describe, expect, it } from "vitest";
 import type { PlannedRow } from "../../../src/core/batch/plan.ts";
 import { mismatchWarnings, resultOf } from "../../../src/core/batch/row-result.ts";
 import { reportOf } from "../../../src/core/engine/report.ts";
-import { CANCELLED } from "../../../src/core/engine/task-error.ts";
 import type { GenerationRequest } from "../../../src/task/request.ts";
 import type { SavedFile } from "../../../src/task/saved-file.ts";
+import { CANCELLED } from "../../../src/task/task.ts";
 import { LINES, recordOf, WORK } from "../../support/records.ts";
 
 function image(width: number, height: number): SavedFile {

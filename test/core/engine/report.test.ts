@@ -29,6 +29,14 @@ describe("a report on a task of the ledger", () => {
       false,
       "generation_failed",
     ],
+    [
+      [started, { ...failed, why: "it was cancelled.", charged: "no" as const }],
+      "cancelled",
+      "no",
+      false,
+      "generation_failed",
+    ],
+    [[{ ...not_sent, why: "it was cancelled" }], "cancelled", "no", false, "generation_failed"],
     [[accepted, completed, saved], "completed", "yes", false, undefined],
   ])("after %j is %s, charged %s, resumable %s", (lines, status, charged, resumable, error) => {
     const report = reportAfter(...lines);

@@ -35,13 +35,12 @@ const state = (task: object) => ({ outcome: "state", task });
 describe("polling a job", () => {
   it("says how many are before it, that it runs, and where its image is", async () => {
     const { poll, double, provider, submit } = await taken();
-    expect(await poll()).toEqual(state({ status: "running", word: "queued", ahead: 0 }));
+    const waiting = { status: "running", word: "queued", isWaiting: true };
+    expect(await poll()).toEqual(state({ ...waiting, ahead: 0 }));
     const later = await submit({ index: 1 });
     const id = later.reply.outcome === "accepted" ? later.reply.taskId : "";
     double.begin();
-    expect(await provider.poll?.(id, undefined, ALONE.signal)).toEqual(
-      state({ status: "running", word: "queued", ahead: 1 }),
-    );
+    expect(await provider.poll?.(id, undefined, ALONE.signal)).toEqual(state({ ...waiting, ahead: 1 }));
     expect(await poll()).toEqual(state({ status: "running", word: "running", ahead: 0 }));
     double.release();
     const url = `${double.url}/view?filename=imggen_00001_.png&subfolder=&type=output`;
@@ -95,11 +94,13 @@ describe("polling a job", () => {
     );
   });
 
-  it("ends a job that the server has forgotten once it has said so for 30 s", async () => {
+  it("counts a job that the server has forgotten as gone once it has said so for 30 s, and never as ended", async () => {
     const { clock, pass } = stoppedClock();
     const { poll, double } = await taken({ clock });
     double.restart();
-    expect(await poll()).toMatchObject({ outcome: "retry", isMissing: true });
+    const forgotten = await poll();
+    expect(forgotten).toMatchObject({ outcome: "retry", isMissing: true });
+    expect(forgotten).not.toHaveProperty("isGone");
     pass(29_000);
     expect(await poll()).toMatchObject({ outcome: "retry", isMissing: true });
     // A server that did not answer meanwhile may have been loading its queue.
@@ -109,9 +110,8 @@ describe("polling a job", () => {
     pass(29_000);
     expect(await poll()).toMatchObject({ outcome: "retry", isMissing: true });
     pass(30_000);
-    expect(await poll()).toMatchObject(
-      state({ status: "failed", why: expect.stringMatching(/no longer knows the job: it was restarted/) }),
-    );
+    const why = expect.stringMatching(/no longer knows the job: it was restarted/);
+    expect(await poll()).toMatchObject({ outcome: "retry", isGone: true, why });
   });
 
   it.each([

@@ -2,7 +2,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { jobIdOf } from "../../../src/providers/comfyui/job-id.ts";
+import { jobIdOf } from "../../../src/providers/comfyui/submit-job.ts";
 import { workflow } from "../../support/comfyui.ts";
 import { PICTURE, sha256 } from "../../support/images.ts";
 import { temporaryFolder } from "../../support/temporary-folder.ts";

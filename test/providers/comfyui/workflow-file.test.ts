@@ -2,7 +2,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { deflateSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { keepWorkflow, keptWorkflow, readWorkflow } from "../../../src/providers/comfyui/workflow-file.ts";
+import { readWorkflow, Workflows } from "../../../src/providers/comfyui/workflow-file.ts";
 import { pngChunk } from "../../lib/image/builders.ts";
 import { workflow } from "../../support/comfyui.ts";
 import { PICTURE, sha256 } from "../../support/images.ts";
@@ -100,21 +100,31 @@ describe("a workflow's file", () => {
 });
 
 describe("the private copy of a workflow", () => {
+  /** A workflow that was kept, as a later process reads it. */
+  async function kept() {
+    const folder = await temporaryFolder();
+    const file = path.join(folder, "fox.json");
+    await writeFile(file, JSON_TEXT);
+    const copies = path.join(folder, "workflows");
+    const keep = () => new Workflows({ path: file, label: "--workflow" }, copies).fromFile();
+    const workflow = await keep();
+    if (workflow === null) throw new Error("no workflow");
+    const copy = path.join(copies, `${workflow.sha256}.json`);
+    const later = new Workflows(undefined, copies);
+    return { ...workflow, keep, copy, read: (name: string) => later.of({ workflow: name }) };
+  }
+
   it("is named by its digest, and read again as the same workflow", async () => {
-    const workflow = await read(JSON_TEXT);
-    const folder = path.join(await temporaryFolder(), "workflows");
-    await keepWorkflow(workflow, folder);
-    await keepWorkflow(workflow, folder);
-    expect(await readFile(path.join(folder, `${workflow.sha256}.json`), "utf8")).toBe(workflow.text);
-    expect(keptWorkflow(workflow.sha256, folder)).toEqual(workflow.graph);
+    const { keep, copy, text, graph, sha256: digest, read } = await kept();
+    await keep();
+    expect(await readFile(copy, "utf8")).toBe(text);
+    expect(read(digest)).toEqual(graph);
   });
 
   it("is not used once it was changed, and its name is no path", async () => {
-    const workflow = await read(JSON_TEXT);
-    const folder = path.join(await temporaryFolder(), "workflows");
-    await keepWorkflow(workflow, folder);
-    await writeFile(path.join(folder, `${workflow.sha256}.json`), '{"3": {"class_type": "Evil"}}');
-    expect(() => keptWorkflow(workflow.sha256, folder)).toThrow(/was changed/);
-    expect(() => keptWorkflow("../../etc/passwd", folder)).toThrow(/has no name/);
+    const { copy, sha256: digest, read } = await kept();
+    await writeFile(copy, '{"3": {"class_type": "Evil"}}');
+    expect(() => read(digest)).toThrow(/was changed/);
+    expect(() => read("../../etc/passwd")).toThrow(/has no name/);
   });
 });

@@ -29,12 +29,12 @@ export type TaskRow = ReturnType<typeof taskRow>;
 
 export function taskRow(record: Task, context: Session["context"]) {
   const report = reportOf(record);
-  const { submittedAt, taskId, ledgerId, state, request } = report;
+  const { submittedAt, taskId, ledgerId, request } = report;
   const { keyId, baseUrl } = record.intent.service;
   return {
     submittedAt,
     id: taskId ?? ledgerId ?? "",
-    status: historyStatus(state),
+    status: historyStatus(record),
     credits: creditsCell(report.credits, report.free),
     // Null for a task of a service.
     generator: keyId === GENERATOR_KEY_ID ? shortName(baseUrl) : null,

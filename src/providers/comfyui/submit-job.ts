@@ -1,0 +1,201 @@
+import { createHash } from "node:crypto";
+import path from "node:path";
+import { fileSha256 } from "../../lib/file-digest.ts";
+import { fieldsOf, isJsonObject } from "../../lib/json.ts";
+import { inOneLine, listed, shortened } from "../../lib/short-text.ts";
+import { replaceUnsynced } from "../../lib/write-whole.ts";
+import { type Asked, type FailedReply, failedReply } from "../failed-reply.ts";
+import { clauseOf, settled } from "../failures.ts";
+import type { ProviderDeps } from "../kind.ts";
+import { formBody } from "../post-body.ts";
+import { type Job, ProviderError, type SubmitHow, type SubmitReply } from "../provider.ts";
+import { referenceFiles } from "../reference-files.ts";
+import { isSuccess } from "../reply-file.ts";
+import { jsonIn, lenientJson } from "../reply-json.ts";
+import type { ComfyServer } from "./comfy-server.ts";
+import { type Graph, nodeName } from "./graph.ts";
+import { placed, placementsIn, wantedOf } from "./placements.ts";
+import type { Workflows } from "./workflow-file.ts";
+
+export interface SubmitContext {
+  server: ComfyServer;
+  workflows: Workflows;
+  deps: ProviderDeps & { generatorUrl: URL };
+}
+
+/** Version 8 of a UUID is for ids that are made by a rule of one's own (RFC 9562, section 5.8). */
+const VERSION = 0x80;
+const VARIANT = 0x80;
+
+/**
+ * The id of a job at ComfyUI, which its client chooses: a UUID in lower case, made from our task's id and the request's
+ * number. So the server can be asked for the job after a crash, whether or not its reply was read.
+ */
+export function jobIdOf({ taskId, index }: Pick<Job, "taskId" | "index">): string {
+  const bytes = createHash("sha256").update(`comfyui:${taskId}:${index}`).digest().subarray(0, 16);
+  bytes[6] = VERSION | ((bytes[6] ?? 0) & 0x0f);
+  bytes[8] = VARIANT | ((bytes[8] ?? 0) & 0x3f);
+  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+}
+
+/** Submits a job. A job whose reply was lost is looked for. Never throws. */
+export async function submitted(job: Job, how: SubmitHow, context: SubmitContext): Promise<SubmitReply> {
+  const reply = await settled((onSent) => sent(job, { ...how, onSent }, context), how.onSent);
+  if (reply.outcome !== "unknown") return reply;
+  const found = await recovered(job, how.signal, context);
+  return found?.outcome === "unknown" ? { ...reply, isAskable: true } : (found ?? reply);
+}
+
+/** @throws ProviderError, or the signal's reason */
+async function sent(
+  job: Job,
+  how: SubmitHow,
+  { server, workflows, deps }: SubmitContext,
+): Promise<SubmitReply> {
+  const { signal } = how;
+  const id = jobIdOf(job);
+  // The same id twice is queued twice. An earlier process may have sent it without reading the reply.
+  if ((await server.find(id, signal)) !== null) return { outcome: "accepted", taskId: id };
+  const model = await checkpointNamed(job.options.model, server, signal);
+  const images = await uploadedReferences(job, server, deps, signal);
+  const template = workflows.of(job.options);
+  const wanted = wantedOf({ ...job, options: { ...job.options, model } }, images);
+  const { placements, unplaced } = placementsIn(template, wanted);
+  if (unplaced.includes("prompt"))
+    how.onWarning?.("The workflow has no place for a prompt: it has no effect on the image.");
+  const graph = placed(template, placements);
+  noteJob(id, job);
+  const reply = await server.post(id, graph, job, how);
+  if (!isSuccess(reply)) throw workflowRefusal(reply, graph, server.http.asked(job.isPaid));
+  const { prompt_id } = fieldsOf(jsonIn(reply));
+  if (typeof prompt_id !== "string" || !/^[\w-]{1,100}$/.test(prompt_id))
+    throw server.http.lost(reply.cut ?? "it names no job");
+  return { outcome: "accepted", taskId: prompt_id };
+}
+
+/** Notes in a job's folder that the server can be asked for it, whatever arrives. Never throws. */
+function noteJob(id: string, { folder }: Job): void {
+  try {
+    replaceUnsynced(path.join(folder, ".job"), id, 0o600);
+  } catch {
+    // Without the note the history calls the job lost. `resume` still asks the server for it.
+  }
+}
+
+/** Interval and time limit of the search for a job whose reply was lost, in milliseconds. */
+const LOOK_EVERY_MS = 2_000;
+const LOOK_MS = 60_000;
+const LOOK_ONCE_MS = 5_000;
+
+/**
+ * Looks for a job whose reply was lost until the server has it, or is certain not to: null. `unknown` if it cannot be asked,
+ * or not for as long as that takes. Never throws.
+ * @param signal if it is aborted already, the server is asked once
+ */
+export function recovered(
+  job: Job,
+  signal: AbortSignal,
+  context: SubmitContext,
+): Promise<SubmitReply | null> {
+  if (signal.aborted) return whereabouts(job, AbortSignal.timeout(LOOK_ONCE_MS), signal, context);
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(LOOK_MS)]);
+  return whereabouts(job, limited, limited, context);
+}
+
+/** @param signal of each question @param until ends the search */
+async function whereabouts(
+  job: Job,
+  signal: AbortSignal,
+  until: AbortSignal,
+  { server, deps }: SubmitContext,
+): Promise<SubmitReply | null> {
+  const id = jobIdOf(job);
+  try {
+    for (;;) {
+      if ((await server.find(id, signal)) !== null) return { outcome: "accepted", taskId: id };
+      if (server.isGone(id)) return null;
+      await deps.clock.sleep(LOOK_EVERY_MS, until);
+    }
+  } catch (error) {
+    const why = error instanceof Error ? clauseOf(error.message) : String(error);
+    return { outcome: "unknown", why, excerpt: null, isAskable: true, cause: error };
+  }
+}
+
+/** The checkpoint with a name: the server lists files, `sd/dream.safetensors` for `dream`. */
+async function checkpointNamed(
+  name: string | null,
+  server: ComfyServer,
+  signal: AbortSignal,
+): Promise<string | null> {
+  if (name === null) return null;
+  const names = await server.checkpoints(signal).catch((error) => {
+    signal.throwIfAborted();
+    if (error instanceof ProviderError) return null;
+    throw error;
+  });
+  if (names === null || names.includes(name)) return name;
+  const [only, ...others] = names.filter((each) => plainName(each) === plainName(name));
+  // A name that is not in the list may be a model of another kind: the server decides.
+  return only !== undefined && others.length === 0 ? only : name;
+}
+
+function plainName(name: string): string {
+  return name
+    .replace(/^.*[\\/]/, "")
+    .replace(/\.(?:safetensors|ckpt|gguf|sft|pth?)$/i, "")
+    .toLowerCase();
+}
+
+/** Folder of uploaded images, below the server's folder for input. */
+const SUBFOLDER = "imggen";
+
+/**
+ * Uploads a job's reference images, each under a name made of its digest, so that one that is there already is replaced
+ * by the same bytes. @returns the name of each for nodes @throws ProviderError
+ */
+async function uploadedReferences(
+  job: Job,
+  server: ComfyServer,
+  deps: SubmitContext["deps"],
+  signal: AbortSignal,
+): Promise<string[]> {
+  if (job.references.length === 0) return [];
+  const names: string[] = [];
+  for (const { file, mediaType } of await referenceFiles(job, { ...deps, signal })) {
+    const name = `${await fileSha256(file)}${path.extname(file)}`;
+    const fields: [string, string][] = Object.entries({ subfolder: SUBFOLDER, overwrite: "true" });
+    names.push(await server.upload(formBody(fields, [{ field: "image", file, name, mediaType }]), signal));
+  }
+  return names;
+}
+
+const MAX_LISTED = 6;
+const MAX_DETAIL = 300;
+
+/** The error for a refused workflow, with each node's title, its input and the reason. */
+function workflowRefusal(reply: FailedReply, graph: Graph, asked: Asked): ProviderError {
+  const error = failedReply(reply, asked);
+  if (reply.status !== 400) return error;
+  const { node_errors } = fieldsOf(lenientJson(String(reply.body)));
+  const reasons = Object.entries(fieldsOf(node_errors)).flatMap(([id, value]) => {
+    const { errors, class_type } = fieldsOf(value);
+    const node = graph.get(id);
+    const name = node ? nodeName(id, node) : `${class_type} (${id})`;
+    const each = Array.isArray(errors) ? errors.filter(isJsonObject) : [];
+    return each.map((one) => `${name}, ${reasonIn(one)}`);
+  });
+  if (reasons.length === 0) return error;
+  const reason = asked.mask(listed(reasons, MAX_LISTED, "; "));
+  const message = `${asked.host} does not take the workflow: ${reason}.`;
+  return new ProviderError(message, { kind: "invalid" }, { cause: error });
+}
+
+/** The input and the reason: the server's details mostly begin with the input. */
+function reasonIn({ message, details, extra_info }: Record<string, unknown>): string {
+  const [input, detail, general] = [fieldsOf(extra_info).input_name, details, message].map((value) =>
+    typeof value === "string" ? shortened(inOneLine(value), MAX_DETAIL) : "",
+  ) as [string, string, string];
+  const said = detail === "" || detail === input ? general : detail;
+  return input === "" || said.startsWith(input) ? said : `${input}: ${said}`;
+}
