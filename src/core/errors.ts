@@ -109,12 +109,14 @@ const GONE =
 export class DownloadFailedError extends SaveFailedError {
   /** Why, and the URL without its query. */
   readonly reason: string;
+  readonly isFinal: boolean;
 
   /** @param facts.isFinal whether another try would fail too */
   constructor(reason: string, { isFinal = false } = {}) {
     const hint = isFinal ? GONE : undefined;
     super(`The image could not be downloaded: ${reason}.`, { charged: "yes", hint });
     this.reason = reason;
+    this.isFinal = isFinal;
   }
 }
 

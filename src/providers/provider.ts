@@ -117,7 +117,10 @@ export interface FailedPoll {
   retryAfterMs: number | null;
   /** The network error, if there was no answer at all. */
   connectionError: Error | null;
-  /** The service answered that it has no such job. It is no end of the job: some know one only a moment after its submit. */
+  /**
+   * The service, or a server before it, has answered without a word of the job, or that there is no such job. It is no end:
+   * some know one only a moment after its submit, and a proxy may have answered.
+   */
   isMissing?: true;
 }
 

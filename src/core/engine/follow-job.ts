@@ -15,7 +15,7 @@ import type { ProgressFacts } from "./events.ts";
 import type { HeldTask } from "./held.ts";
 import { endLine } from "./reply-lines.ts";
 import { timeLimit } from "./send.ts";
-import { CANCELLED } from "./task-error.ts";
+import { CANCELLED, noLongerKnown } from "./task-error.ts";
 import { withinLimit } from "./time-limit.ts";
 
 /** A job of a task at its provider. */
@@ -27,6 +27,8 @@ export interface AcceptedJob {
   id: string;
   /** Milliseconds since the epoch. */
   acceptedMs: number;
+  /** Whether its provider had no word of it any longer. */
+  isGone: boolean;
 }
 
 /** The jobs of a task that its provider has accepted, and that have not ended. */
@@ -39,7 +41,8 @@ export function knownJobs({ requests }: Pick<Task, "requests">): AcceptedJob[] {
   return requests.flatMap(({ attempt }, request) => {
     if (attempt?.accepted == null) return [];
     const { id, at } = attempt.accepted;
-    return [{ request, attempt: attempt.name, id, acceptedMs: Date.parse(at) }];
+    const isGone = attempt.gone !== null;
+    return [{ request, attempt: attempt.name, id, acceptedMs: Date.parse(at), isGone }];
   });
 }
 
@@ -87,6 +90,7 @@ export async function waitForJob(
     timeoutMs: timeoutMs ?? work.requestMs,
     ageMs: deps.clock.now() - job.acceptedMs,
     pollAtOnce,
+    isGone: job.isGone,
   };
   return whileFollowed(job.id, { ...deps, onProgress }, (followed) => waitForTask(job.id, spec, followed));
 }
@@ -179,6 +183,14 @@ async function recordWait(
     }
     case "refused":
       return waited.error;
+    case "gone": {
+      const { why } = waited.lastFailure;
+      const { request, attempt, isGone } = job;
+      // Its file would grow with every resume.
+      if (!isGone) await held.record({ type: "gone", at: isoTime(deps.clock.now()), why, request, attempt });
+      // The URLs of a finished one may still work.
+      return held.task.requests[request]?.state === "completed" ? null : noLongerKnown(held.task, why);
+    }
     case "interrupted":
       return interruptedError(deps.signal, held.charged);
     case "timeout":
