@@ -86,3 +86,23 @@ describe("images whose URLs have expired", () => {
     expect(await openTasks(home)).toEqual([]);
   });
 });
+
+describe("a paid job of unknown outcome, whose result had no image", () => {
+  it("is polled again where it is named, and only resume opens it again", async () => {
+    let isMade = false;
+    const poll: Behaviour = (request, socket) => {
+      const origin = `http://${request.headers.host}`;
+      const none = jsonReply({ status: "succeeded", output: null });
+      socket.write(isMade ? (REPLICATE.replies.poll?.(origin, 1) ?? "") : none);
+    };
+    const { json, generate, home, double } = await paidService(REPLICATE, { poll });
+    expect((await json(generate)).code).toBe(9);
+    const [id = ""] = await openTasks(home);
+    isMade = true;
+    const polled = await json(["status", id, "--generator-paid"]);
+    expect(polled).toMatchObject({ code: 0, document: { status: "completed" } });
+    expect(await json(["resume", id, "--generator-paid"])).toMatchObject({ code: 0 });
+    expect(await openTasks(home)).toEqual([]);
+    expect(double.submits()).toHaveLength(1);
+  });
+});
