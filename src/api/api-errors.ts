@@ -62,11 +62,8 @@ export class OutcomeUnknownError extends ImggenError {
   /** A task id found in the invalid reply, which may be this request's. */
   readonly mentionedTaskId: string | null;
 
-  constructor(
-    message: Wording,
-    facts: Omit<ErrorFacts, "charged"> & { mentionedTaskId?: string | null } = {},
-  ) {
-    super(message, { ...facts, charged: "unknown" });
+  constructor(message: Wording, facts: ErrorFacts & { mentionedTaskId?: string | null } = {}) {
+    super(message, { charged: "unknown", ...facts });
     this.mentionedTaskId = facts.mentionedTaskId ?? null;
   }
 }

@@ -67,9 +67,9 @@ export const OPTIONS = {
     model: "text",
     since: "text",
   },
-  status: { ...OUTPUT, ...WAIT, wait: "flag" },
-  cancel: { ...WAIT, wait: "flag" },
-  resume: { output: "path", overwrite: "flag", ...WAIT },
+  status: { ...OUTPUT, ...WAIT, wait: "flag", yes: "flag" },
+  cancel: { ...WAIT, wait: "flag", yes: "flag" },
+  resume: { output: "path", overwrite: "flag", ...WAIT, yes: "flag" },
 } as const satisfies {
   createClient: Kinds<ClientOptions>;
   estimate: Kinds<RequestOptions>;

@@ -2,14 +2,14 @@ import { guardedLookup, isLoopbackHost } from "../api/address.ts";
 import { HttpClient, type HttpClientOptions } from "../api/http-client.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
 import type { Connection } from "../core/engine/deps.ts";
-import { requireSameAccount } from "../core/errors.ts";
+import { requireSameAccount, requireSameKey } from "../core/errors.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { keyFingerprint } from "../lib/fingerprint.ts";
 import { keyMasker } from "../lib/redact.ts";
 import { HttpImageService } from "../providers/service/http-service.ts";
 import {
-  GENERATOR_KEY_ID,
   type Intent,
+  isAtGenerator,
   SANDBOX_SERVICE,
   type ServiceIdentity,
   serviceWork,
@@ -63,23 +63,39 @@ export class Connections {
     return connection;
   }
 
-  /** A task's own account, of whichever profile. The sandbox is always available. @throws OtherAccountError, MissingProviderError */
-  async of({ service: identity }: Pick<Intent, "service">, taskId: string): Promise<Connection> {
+  /**
+   * A task's own account, of whichever profile. The sandbox is always available.
+   * @param acceptsOtherKey whether another key than the task's will do
+   * @throws OtherAccountError, MissingProviderError
+   */
+  async of(
+    intent: Pick<Intent, "service" | "work">,
+    taskId: string,
+    acceptsOtherKey: boolean,
+  ): Promise<Connection> {
+    const { service: identity } = intent;
     if (identity.baseUrl === SANDBOX_SERVICE) return this.#sandboxConnection();
     if (this.#session.isSandbox) {
       throw new UsageError(`Task ${taskId} is not one of the sandbox.`, {
         hint: ({ sandbox }) => `Omit ${sandbox}.`,
       });
     }
-    if (identity.keyId === GENERATOR_KEY_ID) return this.#generatorNamed(identity.baseUrl, taskId);
+    if (isAtGenerator(intent)) {
+      const connection = await this.#generatorNamed(identity.baseUrl, taskId);
+      if (!acceptsOtherKey) requireSameKey(intent, connection.identity, taskId);
+      return connection;
+    }
     try {
       const connection = this.#configuredConnection();
-      requireSameAccount(identity, connection.identity, taskId);
+      requireSameAccount(intent, connection.identity, taskId);
       return connection;
     } catch (error) {
       const account = storedAccount(identity, this.#session.folders.config);
-      if (account === null) throw error;
-      return this.#connectionTo({ ...account, identity });
+      if (account !== null) return this.#connectionTo({ ...account, identity });
+      if (!acceptsOtherKey) throw error;
+      const connection = this.#configuredConnection();
+      requireSameAccount(intent, connection.identity, taskId, true);
+      return connection;
     }
   }
 

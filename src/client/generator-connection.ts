@@ -5,6 +5,7 @@ import { HttpClient } from "../api/http-client.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
 import type { GeneratorConnection } from "../core/engine/deps.ts";
 import { Line } from "../core/limits/turns.ts";
+import { keyFingerprint } from "../lib/fingerprint.ts";
 import { keyMasker, secretsMasker } from "../lib/redact.ts";
 import { pictureDimensions } from "../models/dimensions.ts";
 import { errorOf } from "../providers/failures.ts";
@@ -61,7 +62,10 @@ export async function openGenerator(
     prepared = (await provider.prepare?.(signal).catch(asNamed)) ?? prepared;
   };
   const connection: GeneratorConnection = {
-    identity: { baseUrl: spec.name, keyId: GENERATOR_KEY_ID },
+    identity: {
+      baseUrl: spec.name,
+      keyId: options.key === null ? GENERATOR_KEY_ID : keyFingerprint(options.key),
+    },
     provider,
     downloads,
     serviceUrl,

@@ -171,10 +171,11 @@ export class Operations {
     throw new ImggenFailure(result, report.error);
   }
 
-  #depsFor(options: CallOptions, signal: AbortSignal) {
+  #depsFor(options: CallOptions & { yes?: boolean | undefined }, signal: AbortSignal) {
     const { onProgress, noted } = listening(options.onProgress);
     const writeOut = () => Promise.reject(new InterruptedError(null));
-    return { ...this.#workspace.depsFor({ signal, onProgress, writeOut }), noted };
+    const acceptsOtherKey = options.yes === true;
+    return { ...this.#workspace.depsFor({ signal, onProgress, writeOut, acceptsOtherKey }), noted };
   }
 
   #destination(

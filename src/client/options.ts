@@ -120,14 +120,20 @@ export interface BatchOptions extends Partial<Omit<RequestOptions, "prompt">>, O
   retryFailed?: boolean | undefined;
 }
 
-export interface StatusOptions extends OutputOptions, WaitOptions {
+export interface StatusOptions extends OutputOptions, WaitOptions, KeyOptions {
   /** Polls until the task is finished. Default: polls once. */
   wait?: boolean | undefined;
 }
 
-export interface ResumeOptions extends Omit<OutputOptions, "name">, WaitOptions {}
+/** Of tasks that are continued. */
+interface KeyOptions {
+  /** Continues with another API key than a task was submitted with. Default false. */
+  yes?: boolean | undefined;
+}
 
-export interface CancelOptions extends WaitOptions {
+export interface ResumeOptions extends Omit<OutputOptions, "name">, WaitOptions, KeyOptions {}
+
+export interface CancelOptions extends WaitOptions, KeyOptions {
   /** Waits for what is paid and on its way. Default: it is left, and said. */
   wait?: boolean | undefined;
 }

@@ -10,7 +10,10 @@ import { type ClientSession, openLedger } from "./client-session.ts";
 import { Connections } from "./connections.ts";
 
 /** How the caller of some tasks is notified of them, and stops them. */
-export type Caller = Pick<TaskDeps, "signal" | "onProgress" | "onPreview" | "writeOut" | "stoppable">;
+export type Caller = Pick<
+  TaskDeps,
+  "signal" | "onProgress" | "onPreview" | "writeOut" | "stoppable" | "acceptsOtherKey"
+>;
 
 /**
  * Where tasks are run: the ledger, and their accounts, which are connected when they are first needed and closed
@@ -49,7 +52,8 @@ export class Workspace {
       clock: this.#session.context.clock,
       signal: caller.signal,
       current: async () => at(await this.#connections.current(caller.signal)),
-      depsFor: async (intent, taskId) => at(await this.#connections.of(intent, taskId)),
+      depsFor: async (intent, taskId) =>
+        at(await this.#connections.of(intent, taskId, caller.acceptsOtherKey === true)),
     };
   }
 

@@ -2,7 +2,7 @@ import { type Charged, type ErrorFacts, type ErrorType, ImggenError } from "../l
 import { isInSameScope, isSameProcess, type ProcessIdentity } from "../lib/processes.ts";
 import type { Wording } from "../lib/wording.ts";
 import type { Ledger } from "../store/ledger.ts";
-import type { ServiceIdentity } from "../task/intent.ts";
+import { GENERATOR_KEY_ID, type Intent, isAtGenerator, type ServiceIdentity } from "../task/intent.ts";
 import { chargedOf, displayId, type Task } from "../task/task.ts";
 
 /** An earlier error, or another row's, that keeps a task from continuing. It has the same `type`; `cause` is the first error. */
@@ -109,12 +109,14 @@ const GONE =
 export class DownloadFailedError extends SaveFailedError {
   /** Why, and the URL without its query. */
   readonly reason: string;
+  readonly isFinal: boolean;
 
   /** @param facts.isFinal whether another try would fail too */
   constructor(reason: string, { isFinal = false } = {}) {
     const hint = isFinal ? GONE : undefined;
     super(`The image could not be downloaded: ${reason}.`, { charged: "yes", hint });
     this.reason = reason;
+    this.isFinal = isFinal;
   }
 }
 
@@ -161,20 +163,37 @@ export class OtherAccountError extends ImggenError {
   readonly type = "usage";
 }
 
+type AccountOf = Pick<Intent, "service"> & Parameters<typeof isAtGenerator>[0];
+
 /** @throws OtherAccountError if a task's account is not the configured one, saying what is needed */
-export function requireSameAccount(ofTask: ServiceIdentity, atHand: ServiceIdentity, taskId: string): void {
-  if (ofTask.baseUrl !== atHand.baseUrl) {
-    throw new OtherAccountError(`Task ${taskId} is at ${ofTask.baseUrl}, not at ${atHand.baseUrl}.`, {
-      hint: `Set IMGGEN_BASE_URL=${ofTask.baseUrl} (and the key it was submitted with) and try again.`,
+export function requireSameAccount(
+  task: AccountOf,
+  atHand: ServiceIdentity,
+  taskId: string,
+  acceptsOtherKey = false,
+): void {
+  const { baseUrl } = task.service;
+  if (baseUrl !== atHand.baseUrl) {
+    throw new OtherAccountError(`Task ${taskId} is at ${baseUrl}, not at ${atHand.baseUrl}.`, {
+      hint: `Set IMGGEN_BASE_URL=${baseUrl} (and the key it was submitted with) and try again.`,
       charged: "yes",
     });
   }
-  if (ofTask.keyId !== atHand.keyId) {
-    throw new OtherAccountError(`Task ${taskId} was submitted with another API key.`, {
-      hint: "Set IMGGEN_API_KEY to that key and try again.",
-      charged: "yes",
-    });
-  }
+  if (!acceptsOtherKey) requireSameKey(task, atHand, taskId);
+}
+
+/** @throws OtherAccountError if a task was submitted with another key. No key at all is none */
+export function requireSameKey(task: AccountOf, { keyId }: ServiceIdentity, taskId: string): void {
+  const ofTask = task.service.keyId;
+  const isGenerator = isAtGenerator(task);
+  if (ofTask === keyId || (isGenerator && [ofTask, keyId].includes(GENERATOR_KEY_ID))) return;
+  const message = `Task ${taskId} was submitted with another API key: its fingerprint is ${ofTask}, and ${keyId} is in effect.`;
+  const variable = isGenerator ? "IMGGEN_GENERATOR_KEY" : "IMGGEN_API_KEY";
+  throw new OtherAccountError(message, {
+    hint: ({ yes }) =>
+      `Set ${variable} to that key and try again. If it was replaced by the new one, continue with ${yes}.`,
+    charged: "yes",
+  });
 }
 
 /**

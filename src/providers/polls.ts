@@ -42,6 +42,9 @@ export function isFailedState(word: unknown): word is string {
  */
 const NOT_OF_JOB: ReadonlySet<number> = new Set([401, 402, 403, 404, 408, 410, 425, 429]);
 
+/** Statuses by which the service itself speaks of the account, or of the time of the poll. */
+const ABOUT_ACCOUNT: ReadonlySet<number> = new Set([402, 408, 425, 429]);
+
 /** Polls of a service's jobs. A poll that fails never ends a job; only the service's own word does. */
 export class Polls {
   readonly #server: ProviderServer;
@@ -76,10 +79,12 @@ export class Polls {
     if (json === null && cut !== null)
       return failedPoll(`its reply was cut: ${this.#server.mask(connectionErrorText(cut))}`, {
         connectionError: cut,
+        isMissing: true,
       });
     const task = read(fieldsOf(json), json);
     if (task === "missing") return failedPoll("the service has no such job", { isMissing: true });
-    return task === null ? failedPoll("its reply says nothing of the job") : { outcome: "state", task };
+    if (task === null) return failedPoll("its reply says nothing of the job", { isMissing: true });
+    return { outcome: "state", task };
   }
 
   /**
@@ -117,10 +122,13 @@ export class Polls {
     const said = readErrorBody(mask(body)).words;
     const words = `HTTP ${status}${said === null ? "" : `: ${said}`}`;
     if (status === 401 || status === 403) return { outcome: "refused", error: this.#noKey(words) };
-    if (status === 404 || status === 410) return failedPoll(words, { isMissing: true });
-    if (!isRetryable(status)) return failedPoll(words);
-    const retryAfterMs = statedWaitMs({ headers, body }, nowMs);
-    return failedPoll(words, { rateLimited: status === 429, retryAfterMs });
+    const retryAfterMs = isRetryable(status) ? statedWaitMs({ headers, body }, nowMs) : null;
+    const isAboutAccount = ABOUT_ACCOUNT.has(status);
+    return failedPoll(words, {
+      rateLimited: status === 429,
+      retryAfterMs,
+      ...(!isAboutAccount && { isMissing: true }),
+    });
   }
 
   #failed(error: unknown): PollReply {

@@ -117,10 +117,11 @@ export interface FailedPoll {
   retryAfterMs: number | null;
   /** The network error, if there was no answer at all. */
   connectionError: Error | null;
-  /** The service answered that it has no such job. It is no end of the job: some know one only a moment after its submit. */
+  /**
+   * The service, or a server before it, has answered without a word of the job, or that there is no such job. It is no end:
+   * some know one only a moment after its submit, and a proxy may have answered.
+   */
   isMissing?: true;
-  /** The service has answered so for long enough: it will not have the job again by itself. */
-  isGone?: true;
 }
 
 /** An image that a request has made, before it is checked. */

@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
 import { referencesOf } from "../core/engine/jobs.ts";
-import { checkDailyLimit } from "../core/limits/budget.ts";
+import { checkDailyLimit, spendingAccount } from "../core/limits/budget.ts";
 import { ImggenError } from "../lib/error-types.ts";
 import { listed } from "../lib/short-text.ts";
 import { checkRequest } from "../models/check-request.ts";
 import { FIELD_LABELS } from "../models/rules/rule.ts";
 import { UnreadableRecordError } from "../store/store-errors.ts";
-import type { Intent, WorkOptions } from "../task/intent.ts";
+import { type Intent, isAtGenerator, type WorkOptions } from "../task/intent.ts";
 import { ANY_MODEL, type CheckedRequest, type RequestInput } from "../task/request.ts";
 import { unsentCredits } from "../task/task.ts";
 import { newTaskId } from "../task/task-id.ts";
@@ -158,7 +158,8 @@ async function beginChecked(intent: Intent, service: Service, names: TaskNames |
     undocumented: credits === null ? 1 : 0,
     waiting: waitingCredits(service),
   };
-  await checkDailyLimit(cost, intent.service.keyId, service, { matrix, allowUndocumented: false });
+  const account = spendingAccount(intent.service, isAtGenerator(intent));
+  await checkDailyLimit(cost, account, service, { matrix, allowUndocumented: false });
   const taskId = work.taskId ?? "";
   const owned = await ledger.begin(intent, names === null ? {} : { id: names.id, isShared: true });
   if (owned === "taken") return { taskId };

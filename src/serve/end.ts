@@ -3,7 +3,7 @@ import { remarksOn } from "../core/images/remarks.ts";
 import { sentence } from "../lib/short-text.ts";
 import type { Usage } from "../task/line.ts";
 import type { SavedFile } from "../task/saved-file.ts";
-import { answerOf, decidingRequest, isUnknown, isUnsaved, type Task } from "../task/task.ts";
+import { answerOf, decidingRequest, isAllGone, isUnknown, isUnsaved, type Task } from "../task/task.ts";
 
 /** How a task ended, for clients. */
 export type TaskEnd =
@@ -20,7 +20,7 @@ export function endOf(task: Task): TaskEnd | null {
       return completed(task);
     case "completed":
       // Every image is saved, and the outcome of its other requests is unknown.
-      return isUnknown(task) && !isUnsaved(task) ? completed(task) : null;
+      return isUnknown(task) && !isUnsaved(task) ? completed(task) : gone(task);
     case "unknown":
       return unknown(task, answerOf(deciding, "unknown")?.why ?? "The reply to its request was lost.");
     case "dismissed":
@@ -31,11 +31,18 @@ export function endOf(task: Task): TaskEnd | null {
       return refused(sentence(answerOf(deciding, "refused")?.error.message ?? "It was refused."));
     case "not_sent":
       return refused(sentence(deciding.notSent ?? "It was not sent."));
+    case "accepted":
+      return gone(task);
     case "waiting":
     case "started":
-    case "accepted":
       return null;
   }
+}
+
+/** The end of a task none of whose open requests its provider knows any longer: `resume` asks for it. */
+function gone(task: Task): TaskEnd | null {
+  const why = isAllGone(task) ? decidingRequest(task).attempt?.gone : null;
+  return why == null ? null : unknown(task, `Its provider no longer has it: ${why}`);
 }
 
 function refused(detail: string): TaskEnd {

@@ -1,11 +1,14 @@
 import type { TaskDeps } from "../core/engine/deps.ts";
 import { type RunDeps, Runner } from "../core/engine/runner.ts";
+import { requireSameKey } from "../core/errors.ts";
 import { RunFileNames } from "../core/images/published-names.ts";
 import { dayCap } from "../core/limits/budget.ts";
 import { Gate } from "../core/limits/gate.ts";
 import { POLICY } from "../core/limits/policy.ts";
 import { PollingSchedules } from "../core/polling/choose-schedule.ts";
+import { errorText } from "../lib/error-text.ts";
 import { describeUnreadable, mayBeTask } from "../store/ledger-files.ts";
+import type { ServiceIdentity } from "../task/intent.ts";
 import { displayId, STATES, type Task } from "../task/task.ts";
 import { isNewTaskId } from "../task/task-id.ts";
 import { endOf } from "./end.ts";
@@ -95,7 +98,7 @@ export async function adoptTasks(
 }
 
 async function adoptOnce(
-  { ledger, runner, name, onEvent }: Service,
+  { ledger, runner, name, onEvent, connection }: Service,
   skipped: Set<string>,
   reported: Set<string>,
 ): Promise<void> {
@@ -104,12 +107,26 @@ async function adoptOnce(
   for (const entry of await ledger.unfinished({ has: (id) => ids.has(id) || skipped.has(id) })) {
     if (entry.kind === "task") {
       const { task } = entry;
+      const why = otherKey(task, connection.identity);
       if (task.intent.server !== name || isUsersToDecide(task)) skipped.add(task.id);
-      else if (!ledger.isHeld(task)) runner.take(task);
+      else if (why !== null) {
+        skipped.add(task.id);
+        onEvent?.({ kind: "dropped", taskId: displayId(task), why });
+      } else if (!ledger.isHeld(task)) runner.take(task);
     } else if (mayBeTask(entry) && !reported.has(entry.file)) {
       reported.add(entry.file);
       onEvent?.({ kind: "dropped", taskId: entry.file, why: describeUnreadable(entry) });
     }
+  }
+}
+
+/** Why a task is not this server's to continue: it was submitted with another key. Null if it was not. */
+function otherKey(task: Task, identity: ServiceIdentity): string | null {
+  try {
+    requireSameKey(task.intent, identity, displayId(task));
+    return null;
+  } catch (error) {
+    return errorText(error);
   }
 }
 

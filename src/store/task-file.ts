@@ -15,7 +15,7 @@ export function formatLine(line: Line): string {
   return `${JSON.stringify(line)}\n`;
 }
 
-const DISPENSABLE: ReadonlySet<Line["type"]> = new Set(["started", "waiting"]);
+const DISPENSABLE: ReadonlySet<Line["type"]> = new Set(["started", "waiting", "gone"]);
 
 /**
  * Whether the reserve is released for a line. Without the others the request is not submitted again, and nothing is lost;

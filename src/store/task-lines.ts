@@ -114,6 +114,7 @@ const LINES: { [Type in LineType]: Fields<Omit<Line<Type>, "type">> } = {
     unusable: z.exactOptional(z.literal(true)),
   },
   accepted: { ...ofAttempt, taskId: text },
+  gone: { ...ofAttempt, why: text },
   completed: {
     ...ofAttempt,
     urls: z.array(text),

@@ -13,8 +13,8 @@ export interface ServiceIdentity {
 export const SANDBOX_SERVICE = "sandbox";
 
 /**
- * The key of tasks at the user's own generator, whose name is then their service: the fingerprint of the word
- * "generator", which is no key.
+ * In place of the fingerprint of a key: the identity of tasks at a generator without one, and the account of what all
+ * generators spend together in a day. It is the fingerprint of the word "generator", which is no key.
  */
 export const GENERATOR_KEY_ID = "b0c63f2a34c7b97f";
 
@@ -90,6 +90,11 @@ export function serviceWork({ quality }: Pick<GenerationRequest, "quality">): Wo
   };
 }
 
+/** Whether a task is at the user's own generator, whose name is then its service: the hosted service has ids of its own. */
+export function isAtGenerator({ work }: { work: Pick<Work, "taskId"> }): boolean {
+  return work.taskId !== null;
+}
+
 /** Why a task costs no money, whatever credits it has: the sandbox's are play money. */
 export type FreeAt = "sandbox" | "generator";
 
@@ -117,7 +122,7 @@ export function isSameRequest(a: RequestIdentity, b: RequestIdentity): boolean {
 
 /** A request without its generator-only fields, which are in the options; for the hosted service the whole request. */
 export function identifyingFields({ request, work }: RequestIdentity): Partial<GenerationRequest> {
-  if (work.taskId === null) return request;
+  if (!isAtGenerator({ work })) return request;
   const { seed: _seed, negative: _negative, fields: _fields, ...rest } = request;
   return rest;
 }

@@ -45,6 +45,8 @@ interface Facts {
    */
   unknown: { why: string; excerpt?: string; kept?: string; unusable?: true } & OfAttempt;
   accepted: { taskId: string } & OfAttempt;
+  /** The provider no longer knows the job, or no longer has its images. It is no end: the user decides. */
+  gone: { why: string } & OfAttempt;
   /** The image exists: at URLs, or without any in the attempt's folder. `kept`: the file of the reply, if it is elsewhere. */
   completed: { urls: string[]; usage?: Usage; kept?: string } & CompletionTimes & OfAttempt;
   /** `why`: the provider's words. `charged`: what is known for certain. */

@@ -49,6 +49,8 @@ export interface Attempt {
   answer: Answer | null;
   /** The provider's id of the job, and since when it has it. */
   accepted: { id: string; at: string } | null;
+  /** Why the provider has neither the job nor its images, as it said last; null if it did not. */
+  gone: string | null;
   /** Whether the provider has answered with success: nothing can show any longer that it was free. */
   wasMade: boolean;
   /** Whether it was recorded as of unknown outcome: a late answer may say that it was not taken. */
@@ -158,10 +160,14 @@ function ended(each: RequestState, _at: number): Bare {
   return state === "unknown" || state === "started" || isLost ? { ...each, isDismissed: true } : each;
 }
 
-type RequestLine = Answer | Line<"started" | "not_sent">;
+type RequestLine = Answer | Line<"started" | "not_sent" | "gone">;
 
 function requestAfter(each: RequestState, line: RequestLine): Bare {
   if (line.type === "not_sent") return { ...each, notSent: line.why };
+  if (line.type === "gone") {
+    const { why: gone, attempt } = line;
+    return { ...each, attempts: each.attempts.map((one) => (one.name === attempt ? { ...one, gone } : one)) };
+  }
   const known = each.attempts.some(({ name }) => name === line.attempt);
   const attempts = known ? each.attempts : [...each.attempts, newAttempt(line)];
   if (line.type === "started") return { ...each, attempts };
@@ -172,7 +178,7 @@ function requestAfter(each: RequestState, line: RequestLine): Bare {
 }
 
 function newAttempt({ attempt: name, at }: RequestLine & { attempt: string }): Attempt {
-  return { name, at, answer: null, accepted: null, wasMade: false, wasLost: false };
+  return { name, at, answer: null, accepted: null, gone: null, wasMade: false, wasLost: false };
 }
 
 /** Before an attempt is accepted: an answer of a higher rank counts, in whatever order they are read. */
@@ -190,7 +196,8 @@ function answerTo(attempt: Attempt, line: Answer): Attempt {
   const accepted =
     line.type === "accepted" ? (attempt.accepted ?? { id: line.taskId, at: line.at }) : attempt.accepted;
   const made = wasMade || line.type === "completed";
-  const next = { ...attempt, accepted, wasMade: made, wasLost: attempt.wasLost || line.type === "unknown" };
+  const wasLost = attempt.wasLost || line.type === "unknown";
+  const next = { ...attempt, accepted, gone: null, wasMade: made, wasLost };
   return answer === null || replaces(line, answer) ? { ...next, answer: careful(line, attempt) } : next;
 }
 
@@ -446,6 +453,19 @@ export function isInHistory(task: Task): boolean {
 export function isUnknown({ state, requests }: Pick<Task, "state" | "requests">): boolean {
   if (state === "unknown") return true;
   return state === "completed" && requests.some((request) => request.state === "unknown");
+}
+
+/** Whether the provider of an open request has neither its job nor its images. */
+export function isGone({ state, attempt }: RequestState): boolean {
+  return (state === "accepted" || state === "completed") && attempt?.gone != null;
+}
+
+/** Whether a provider has neither the jobs nor the images of all requests that are open. */
+export function isAllGone({ requests, files }: Pick<Task, "requests" | "files">): boolean {
+  const open = requests.filter(
+    ({ state }, at) => STATES[state].isOpen && !(state === "completed" && files[at]),
+  );
+  return open.length > 0 && open.every(isGone);
 }
 
 /** Position of an open task, in the word that users read; null for one that is at its end. */

@@ -48,6 +48,7 @@ export const LINES = {
   unknown: { type: "unknown", ...of, why: "silence" },
   dismissed: { type: "dismissed", at: AT, why: "settled by the user", replacement: null },
   accepted: { type: "accepted", ...of, taskId: "task-1" },
+  gone: { type: "gone", ...of, why: "HTTP 404" },
   completed: {
     type: "completed",
     ...of,

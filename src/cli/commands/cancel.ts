@@ -8,7 +8,13 @@ import { cancel } from "../../core/use-cases/cancel.ts";
 import type { Charged } from "../../lib/error-types.ts";
 import { counted } from "../../lib/whole-number.ts";
 import { FLAG_NAMES } from "../../lib/wording.ts";
-import { addWaitOptions, requestTimeout, type WaitFlags, waitSettings } from "../flags/wait-flags.ts";
+import {
+  addWaitOptions,
+  OTHER_KEY_HELP,
+  requestTimeout,
+  type WaitFlags,
+  waitSettings,
+} from "../flags/wait-flags.ts";
 import { exitCodeOfReport, renderReport } from "../output/render.ts";
 import { createProgress, withTasksShown } from "../output/task-progress.ts";
 import { taskView } from "../output/task-view.ts";
@@ -17,6 +23,7 @@ import type { Session } from "../session/session.ts";
 
 interface CancelFlags extends WaitFlags {
   wait?: boolean;
+  yes?: boolean;
 }
 
 const MORE = [
@@ -36,7 +43,8 @@ export function register(command: Command, runWith: RunWith): void {
   command
     .description([command.description(), ...MORE].join("\n"))
     .argument("<taskId...>", "ids of tasks that are not finished")
-    .option("--wait", "wait for paid requests that are on their way");
+    .option("--wait", "wait for paid requests that are on their way")
+    .option("--yes", OTHER_KEY_HELP);
   addWaitOptions(command, "how long to wait", "with --wait: ")
     .addHelpText("after", EXAMPLES)
     .action(runWith(runCancel));
@@ -45,7 +53,7 @@ export function register(command: Command, runWith: RunWith): void {
 async function runCancel(session: Session, ids: string[], flags: CancelFlags): Promise<number> {
   const settings = waitSettings(flags, session);
   const spec = { ids, wait: flags.wait ? settings : null };
-  const timeouts = { requestTimeoutMs: requestTimeout(flags) };
+  const timeouts = { requestTimeoutMs: requestTimeout(flags), acceptsOtherKey: flags.yes };
   const progress = await createProgress(session, taskView(null), { isBesideResults: ids.length > 1 });
   const reports = await withTasksShown(session, timeouts, progress, (deps) =>
     cancel(spec, deps, (report) => show(report, session)),

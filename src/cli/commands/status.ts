@@ -14,7 +14,13 @@ import {
   type Viewing,
   viewingOf,
 } from "../flags/view-flags.ts";
-import { addWaitOptions, requestTimeout, type WaitFlags, waitSettings } from "../flags/wait-flags.ts";
+import {
+  addWaitOptions,
+  OTHER_KEY_HELP,
+  requestTimeout,
+  type WaitFlags,
+  waitSettings,
+} from "../flags/wait-flags.ts";
 import { exitCodeOfReport, renderReport } from "../output/render.ts";
 import { withTasksShown } from "../output/task-progress.ts";
 import { TasksShown } from "../output/tasks-shown.ts";
@@ -25,6 +31,7 @@ interface StatusFlags extends WaitFlags, ViewFlags {
   wait?: boolean;
   output?: string;
   overwrite?: boolean;
+  yes?: boolean;
 }
 
 const EXAMPLES = `
@@ -39,7 +46,8 @@ export function register(command: Command, runWith: RunWith): void {
     .argument("<taskId...>", "task ids, or images that imggen saved")
     .option("--wait", "poll until each task is finished")
     .option("-o, --output <path>", "save the images of completed tasks there")
-    .option("--overwrite", "replace existing files");
+    .option("--overwrite", "replace existing files")
+    .option("--yes", OTHER_KEY_HELP);
   addPreviewOption(command);
   addWaitOptions(command, "how long to wait", "with --wait: ")
     .addHelpText("after", EXAMPLES)
@@ -55,7 +63,7 @@ async function runStatus(session: Session, ids: string[], flags: StatusFlags): P
   const destination = await resolveFileDestination({ output, overwrite, sidecar, resolvePath });
   const spec = { wait: flags.wait ? settings : null, destination };
   const shown = new TasksShown(session);
-  const options = { requestTimeoutMs: requestTimeout(flags) };
+  const options = { requestTimeoutMs: requestTimeout(flags), acceptsOtherKey: flags.yes };
   const reports = await withTasksShown(session, options, shown, async (deps) => {
     const tasks = await namedTasks(ids, resolvePath, deps.ledger);
     return status(tasks, spec, deps, shownEvents(spec, viewing, shown, session));

@@ -13,6 +13,9 @@ export interface WaitFlags {
   requestTimeout?: string;
 }
 
+/** `--yes` of commands that continue tasks. */
+export const OTHER_KEY_HELP = "continue with another API key than the task was submitted with";
+
 /** What `--progress` takes. */
 export const PROGRESS_FORMATS = ["auto", "json"];
 const PROGRESS_HELP = "auto, or json: a JSON line on standard error for each event (default: auto)";

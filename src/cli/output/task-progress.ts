@@ -1,5 +1,5 @@
 import { Workspace } from "../../client/workspace.ts";
-import type { UseCaseDeps } from "../../core/engine/deps.ts";
+import type { TaskDeps, UseCaseDeps } from "../../core/engine/deps.ts";
 import { StoppableJobs } from "../../core/engine/stoppable-jobs.ts";
 import { isCtrlC } from "../../core/errors.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
@@ -70,10 +70,14 @@ export async function createProgress(
   };
 }
 
+interface ConnectionOptions extends Pick<TaskDeps, "acceptsOtherKey"> {
+  requestTimeoutMs: number | undefined;
+}
+
 /** Runs tasks, each at its own account, shows their progress, and closes everything afterwards. */
 export async function withTasksShown<Result>(
   session: Session,
-  { requestTimeoutMs }: { requestTimeoutMs: number | undefined },
+  { requestTimeoutMs, acceptsOtherKey }: ConnectionOptions,
   progress: Progress,
   work: (deps: UseCaseDeps) => Promise<Result>,
 ): Promise<Result> {
@@ -84,6 +88,7 @@ export async function withTasksShown<Result>(
   try {
     const deps = workspace.depsFor({
       signal: context.signal,
+      acceptsOtherKey,
       stoppable,
       onProgress: (event) => progress.show(event),
       onPreview: progress.preview,

@@ -129,7 +129,7 @@ async function withTask(row: PlannedRow, task: Task, run: BatchContext): Promise
     case "accepted":
     case "completed":
       if (wordOf(task) === "unknown") return resultOf(row, reportOf(task), false);
-      requireSameAccount(task.intent.service, run.deps.connection.identity, displayId(task));
+      requireAccount(task.intent, displayId(task), run);
       return withHeld(row, task, run, (held) => continueRow(row, held, run));
   }
 }
@@ -258,11 +258,20 @@ function continueSpec(row: PlannedRow, task: Task, { wait, output }: BatchContex
 function useCaseDeps({ deps }: BatchContext): UseCaseDeps {
   return {
     ...ofOneAccount(deps),
-    async depsFor({ service }, taskId) {
-      requireSameAccount(service, deps.connection.identity, taskId);
+    async depsFor(intent, taskId) {
+      requireAccount(intent, taskId, { deps });
       return deps;
     },
   };
+}
+
+/** @throws OtherAccountError */
+function requireAccount(
+  intent: Parameters<typeof requireSameAccount>[0],
+  taskId: string,
+  { deps }: Pick<BatchContext, "deps">,
+): void {
+  requireSameAccount(intent, deps.connection.identity, taskId, deps.acceptsOtherKey);
 }
 
 /** The newest task for the row's request that is not one of its attempts: perhaps the one that a damaged claim named. */

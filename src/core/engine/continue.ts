@@ -40,7 +40,7 @@ import {
 import { type HeldTask, holdTask } from "./held.ts";
 import { jobOf } from "./jobs.ts";
 import { factsOf, reportOf, reportOfId, type TaskReport } from "./report.ts";
-import { ENDED_BEFORE, taskFailed, toSubmitAgain } from "./task-error.ts";
+import { ENDED_BEFORE, noLongerKnown, taskFailed, toSubmitAgain } from "./task-error.ts";
 
 /** How a task of an earlier run is continued. */
 export interface ContinueSpec {
@@ -58,7 +58,8 @@ export interface ContinueSpec {
  * wanted again: somewhere else, or because its files are gone or no longer what was saved. Never throws an expected error.
  */
 export async function continueNamed(task: Task, spec: ContinueSpec, deps: UseCaseDeps): Promise<TaskReport> {
-  if (task.state === "failed") return reported(reportOf(task), () => askAgain(task, spec, deps));
+  if (task.state === "failed" || (task.state === "unknown" && endedJobs(task).length > 0))
+    return reported(reportOf(task), () => askAgain(task, spec, deps));
   if (task.state !== "saved") return continueTask(task, spec, deps);
   if (spec.destination === null && (await areWhole(savedFilesOf(task))))
     return { ...(await continueTask(task, spec, deps)), isSavedBefore: true };
@@ -167,6 +168,8 @@ async function waitForFirst(
     for (const [request, waited] of seen) if (!isOver(waited)) seen.delete(request);
     return null;
   }
+  // That is recorded, once.
+  if (jobs.some(({ request, isGone }) => !isGone && seen.get(request)?.outcome === "gone")) return null;
   const [first] = results;
   const report = reportOf(task);
   switch (first?.outcome) {
@@ -174,6 +177,8 @@ async function waitForFirst(
       return { ...report, error: first.error };
     case "timeout":
       return { ...report, error: stillRunning(task, first.lastFailure?.why ?? null) };
+    case "gone":
+      return { ...report, error: noLongerKnown(task, first.lastFailure.why) };
     default:
       return { ...report, error: interruptedError(taskDeps.signal, report.charged) };
   }
@@ -233,27 +238,19 @@ export async function reported(report: TaskReport, run: () => Promise<TaskReport
   }
 }
 
-/** Polls a failed task again. It is opened again if its provider says other than that it has failed. */
+/**
+ * Polls a task again that has failed, or whose reply cannot be used. It is opened again if its provider says other than that it
+ * has failed.
+ */
 async function askAgain(task: Task, spec: ContinueSpec, deps: UseCaseDeps): Promise<TaskReport> {
   const { ledger } = deps;
   // Its process is about to move the file, or ended just before that.
   if (ledger.isHeld(task)) return { ...reportOf(task), error: await claimedBy(task, ledger) };
   if (ledger.isOpen(task.id)) {
     const standing = await continueTask(task, spec, deps);
-    if (standing.error?.type !== "generation_failed") return standing;
+    if (standing.error?.type !== "generation_failed" && standing.state !== "unknown") return standing;
   }
-  const failed = task.requests.flatMap(({ state, attempt }, request) =>
-    state === "failed" && attempt?.accepted
-      ? [
-          {
-            request,
-            attempt: attempt.name,
-            id: attempt.accepted.id,
-            acceptedMs: Date.parse(attempt.accepted.at),
-          },
-        ]
-      : [],
-  );
+  const failed = endedJobs(task);
   if (failed.length === 0) return reportOf(task);
   const taskDeps = await deps.depsFor(task.intent, displayId(task));
   if (!taskDeps.connection.provider.poll) return reportOf(task);
@@ -264,6 +261,7 @@ async function askAgain(task: Task, spec: ContinueSpec, deps: UseCaseDeps): Prom
     if (waited.outcome === "refused") return { ...report, error: waited.error };
     if (waited.outcome === "interrupted")
       return { ...report, error: interruptedError(taskDeps.signal, report.charged) };
+    if (waited.outcome === "gone") continue;
     const isRunning = waited.outcome === "timeout" && waited.wasSeen;
     if (waited.outcome === "timeout" && !isRunning && waited.lastFailure !== null)
       return { ...report, error: unseen(waited.lastFailure, report.charged, taskDeps.connection.serviceUrl) };
@@ -335,6 +333,7 @@ async function urlsAgain(task: Task, wait: WaitSettings, deps: TaskDeps): Promis
     const report = factsOf(task);
     if (waited.outcome === "refused") return waited.error;
     if (waited.outcome === "interrupted") return interruptedError(deps.signal, report.charged);
+    if (waited.outcome === "gone") return noLongerKnown(task, waited.lastFailure.why);
     if (waited.outcome === "timeout")
       return waited.lastFailure === null
         ? stillRunning(task, null)
@@ -371,6 +370,14 @@ export async function copyOf(
 
 /** How the provider says that it no longer has a task's images. */
 const GONE: ReadonlySet<ErrorType> = new Set(["save_failed", "service_error", "generation_failed"]);
+
+/** The jobs of requests that have failed, or whose reply cannot be used: one poll more without a word of one is enough. */
+function endedJobs(task: Task): AcceptedJob[] {
+  return knownJobs(task).flatMap((job) => {
+    const state = task.requests[job.request]?.state;
+    return state === "failed" || state === "unknown" ? [{ ...job, isGone: true }] : [];
+  });
+}
 
 const NO_URL = "Its provider gave no URL of it.";
 
@@ -414,6 +421,10 @@ export async function waitForId(
       return { report: { ...report, error: waited.error } };
     case "interrupted":
       return { report: { ...report, error: interruptedError(deps.signal, report.charged) } };
+    case "gone": {
+      const error = unseen(waited.lastFailure, "unknown", deps.connection.serviceUrl);
+      return { report: { ...report, error } };
+    }
     case "timeout": {
       const { lastFailure, wasSeen } = waited;
       if (wasSeen || lastFailure === null)

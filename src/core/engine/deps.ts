@@ -109,6 +109,8 @@ export interface TaskDeps {
   maxUnsent?: number | undefined;
   /** Asked before each submit of a paid request. */
   caps: readonly Cap[];
+  /** Whether tasks are continued with another key than they were submitted with: keys are rotated. */
+  acceptsOtherKey?: boolean | undefined;
   /** Where free jobs are listed that can be stopped, while they are waited for. */
   stoppable?: StoppableJobs | undefined;
   /** What becomes of a task that is not at its end when its run ends. Absent: it is this run's alone. */

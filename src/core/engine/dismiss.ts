@@ -1,7 +1,7 @@
 import { isoTime } from "../../lib/clock.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import type { Ledger } from "../../store/ledger.ts";
-import { isUnknown, isUnsaved, STATES, stateWord, type Task } from "../../task/task.ts";
+import { isAllGone, isUnknown, isUnsaved, STATES, stateWord, type Task } from "../../task/task.ts";
 import { claimedBy } from "../errors.ts";
 import { type HeldTask, holdTask } from "./held.ts";
 import { reportOf, type TaskReport } from "./report.ts";
@@ -13,7 +13,8 @@ interface DismissReason {
 }
 
 /**
- * Dismisses a request of unknown outcome at the user's request, or a task that cannot be continued: it is no longer tracked.
+ * Dismisses a request of unknown outcome at the user's request, one that its provider no longer has, or a task that cannot be
+ * continued: it is no longer tracked.
  * @param isStuck whether the task's provider is missing
  * @throws UsageError if its outcome is known; ClaimedError while another process is working on it; StateFolderError
  */
@@ -23,7 +24,7 @@ export async function dismissTask(
   ledger: Ledger,
   isStuck = false,
 ): Promise<TaskReport> {
-  const mayDismiss = (each: Task) => isUnknown(each) || (isStuck && isPending(each));
+  const mayDismiss = (each: Task) => isUnknown(each) || isAllGone(each) || (isStuck && isPending(each));
   const standing = await ledger.asItStands(task);
   if (STATES[standing.state].isOpen && ledger.isHeld(standing)) throw await claimedBy(standing, ledger);
   if (!mayDismiss(standing)) throw outcomeIsKnown(task);
@@ -90,7 +91,8 @@ async function endPending(
 
 function outcomeIsKnown(task: Task): UsageError {
   const { taskId, state } = reportOf(task);
-  const hint = "Only a request of unknown outcome can be dismissed. imggen history shows the status of each.";
+  const hint =
+    "Only a request of unknown outcome can be dismissed, or one that its provider no longer has. imggen history shows the status of each.";
   const status = stateWord(state) ?? state.replace("_", " ");
   return new UsageError(`Task ${taskId ?? task.id} cannot be dismissed: its status is ${status}.`, { hint });
 }

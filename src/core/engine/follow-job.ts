@@ -16,6 +16,7 @@ import type { ProgressFacts } from "./events.ts";
 import type { HeldTask } from "./held.ts";
 import { endLine } from "./reply-lines.ts";
 import { timeLimit } from "./send.ts";
+import { noLongerKnown } from "./task-error.ts";
 import { withinLimit } from "./time-limit.ts";
 
 /** A job of a task at its provider. */
@@ -27,6 +28,8 @@ export interface AcceptedJob {
   id: string;
   /** Milliseconds since the epoch. */
   acceptedMs: number;
+  /** Whether its provider had no word of it any longer. */
+  isGone: boolean;
 }
 
 /** The jobs of a task that its provider has accepted, and that have not ended. */
@@ -40,7 +43,8 @@ export function knownJobs({ requests }: Pick<Task, "requests">): AcceptedJob[] {
     // The provider no longer has the job of a request that waits to be submitted again.
     if (attempt?.accepted == null || state === "waiting") return [];
     const { id, at } = attempt.accepted;
-    return [{ request, attempt: attempt.name, id, acceptedMs: Date.parse(at) }];
+    const isGone = attempt.gone !== null;
+    return [{ request, attempt: attempt.name, id, acceptedMs: Date.parse(at), isGone }];
   });
 }
 
@@ -90,6 +94,7 @@ export async function waitForJob(
     timeoutMs: timeoutMs ?? work.requestMs,
     ageMs: deps.clock.now() - job.acceptedMs,
     pollAtOnce,
+    isGone: job.isGone,
   };
   return whileFollowed(job.id, { ...deps, onProgress }, (followed) => waitForTask(job.id, spec, followed));
 }
@@ -181,10 +186,18 @@ async function recordWait(
     }
     case "refused":
       return waited.error;
+    case "gone": {
+      if (resubmits && isLostJob(held.task, waited)) return recordLost(held, job, waited.lastFailure, deps);
+      const { why } = waited.lastFailure;
+      const { request, attempt, isGone } = job;
+      // Its file would grow with every resume.
+      if (!isGone) await held.record({ type: "gone", at: isoTime(deps.clock.now()), why, request, attempt });
+      // The URLs of a finished one may still work.
+      return held.task.requests[request]?.state === "completed" ? null : noLongerKnown(held.task, why);
+    }
     case "interrupted":
       return interruptedError(deps.signal, held.charged);
     case "timeout":
-      if (resubmits && isLostJob(held.task, waited)) return recordLost(held, job, waited.lastFailure, deps);
       return stillRunning(held.task, waited.lastFailure?.why ?? null);
   }
 }
@@ -193,8 +206,8 @@ async function recordWait(
 export function isLostJob(
   { intent }: Pick<Task, "intent">,
   waited: WaitResult,
-): waited is WaitResult & { outcome: "timeout"; lastFailure: FailedPoll } {
-  return !intent.work.isPaid && waited.outcome === "timeout" && waited.lastFailure?.isGone === true;
+): waited is WaitResult & { outcome: "gone" } {
+  return !intent.work.isPaid && waited.outcome === "gone";
 }
 
 /** Records that a free provider has lost a job: its request waits to be submitted again, or has failed too often. */

@@ -1,6 +1,6 @@
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { Waiting } from "../../providers/provider.ts";
-import { displayId, type Task, wordOf } from "../../task/task.ts";
+import { displayId, isAllGone, type Task, wordOf } from "../../task/task.ts";
 import type { TaskProgressEvent } from "./events.ts";
 
 /** A task that a runner has, and what its file does not say. */
@@ -21,7 +21,7 @@ export interface RunnerTask {
 /** Whether nothing is left to do for a task, or only for the user. */
 export function isAtEnd(task: Task): boolean {
   const word = wordOf(task);
-  return word === null || word === "unknown";
+  return word === null || word === "unknown" || isAllGone(task);
 }
 
 /** Whether none of a task's requests has been sent, as far as its provider has taken it. */

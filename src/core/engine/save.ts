@@ -52,7 +52,7 @@ export interface Saved {
 
 /** Downloads, checks and publishes images. @returns what was saved, and the error that ended it */
 export async function saveSources(spec: SavingSpec, deps: TaskDeps): Promise<Saved> {
-  const result: SaveResult = { files: [], warnings: [], bad: [], rest: [] };
+  const result: SaveResult = { files: [], warnings: [], bad: [], gone: [], rest: [] };
   const { sinceMs, maxImages, replacesNewer, ...facts } = spec;
   const saving: SaveSpec = {
     ...facts,
@@ -103,6 +103,8 @@ export async function saveMade(
   );
   const kept = failure === null ? await keepRest(held, result, deps) : null;
   for (const { request, why } of result.bad) await recordBad(held, request, why, deps);
+  // The first image of each request comes before its further ones.
+  for (const { at, why } of result.gone) await recordGone(held, at, why, deps);
   const warnings = [...result.warnings, ...(isLast ? remarksOn(held.task, savedIn(result)) : [])];
   await recordFiles(held, result, isLast && failure === null && kept === null, deps);
   return { warnings, failure: failure ?? kept };
@@ -194,6 +196,13 @@ async function recordBad(held: HeldTask, request: number, why: string, deps: Tas
   const kept = made?.kept ?? deps.ledger.work.of(id, request, attempt);
   if (intent.work.isPaid) await held.record({ type: "unknown", ...of, why: said, kept, unusable: true });
   else await held.record({ type: "failed", ...of, errorCode: null, why: `${said}.`, charged: "no" });
+}
+
+/** Records, once, that a request has images of which its provider has none any longer. */
+async function recordGone(held: HeldTask, request: number, why: string, { clock }: TaskDeps): Promise<void> {
+  const attempt = held.task.requests[request]?.attempt;
+  if (attempt == null || attempt.gone !== null) return;
+  await held.record({ type: "gone", at: isoTime(clock.now()), why, request, attempt: attempt.name });
 }
 
 /** What the sidecars of a task's images say; null if its request is not known. */

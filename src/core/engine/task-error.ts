@@ -9,6 +9,7 @@ import {
   chargedOf,
   decidingRequest,
   displayId,
+  isGone,
   type RequestState,
   type Task,
   taskIdOf,
@@ -92,12 +93,26 @@ export function errorOf(task: Task): ImggenError | null {
     case "completed":
     case "saved":
       return partly(task);
+    case "accepted": {
+      const gone = task.requests.find((each) => each.state === "accepted" && isGone(each))?.attempt?.gone;
+      return gone == null ? null : noLongerKnown(task, gone);
+    }
     case "waiting":
     case "started":
     case "dismissed":
-    case "accepted":
       return null;
   }
+}
+
+/** The error of a task that its provider has no word of any longer. It was accepted, and no one has said that it ended. */
+export function noLongerKnown(task: Task, why: string): OutcomeUnknownError {
+  return new OutcomeUnknownError(
+    `Task ${taskIdOf(task) ?? task.id} is no longer known to the service: ${sentence(why)}`,
+    {
+      charged: chargedOf(task),
+      hint: `It stays open, and each imggen resume asks for it once.\nTo stop tracking it: imggen resume ${task.id} --dismiss`,
+    },
+  );
 }
 
 /** A task id in a reply that could not be used: perhaps that of the request. */

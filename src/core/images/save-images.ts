@@ -51,8 +51,10 @@ export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskD
       if (error instanceof BadImageError && source.kind === "here")
         result.bad.push({ request: source.request, why: error.message });
       else if (error instanceof BadImageError) failures.push(new DownloadFailedError(error.message));
-      else if (error instanceof DownloadFailedError) failures.push(error);
-      else throw error;
+      else if (error instanceof DownloadFailedError) {
+        failures.push(error);
+        if (error.isFinal) result.gone.push({ at, why: error.reason });
+      } else throw error;
     }
   }
   const [first] = failures;

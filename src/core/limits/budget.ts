@@ -5,6 +5,7 @@ import type { OptionNames } from "../../lib/wording.ts";
 import { countableInstead, highestCost } from "../../models/cost.ts";
 import type { Matrix } from "../../models/matrix.ts";
 import type { Ledger } from "../../store/ledger.ts";
+import { GENERATOR_KEY_ID, isAtGenerator, type ServiceIdentity } from "../../task/intent.ts";
 import type { CheckedRequest } from "../../task/request.ts";
 import { BudgetExceededError } from "../errors.ts";
 import type { Cap, PricedRequest } from "./caps.ts";
@@ -110,6 +111,11 @@ export function likelyCredits({ credits, undocumented, extraRequests = 0 }: Cost
   return credits + (undocumented + extraRequests) * highestCost(matrix);
 }
 
+/** The account that a daily limit is of: one for all of the user's own generators. */
+export function spendingAccount({ keyId }: ServiceIdentity, isGenerator: boolean): string {
+  return isGenerator ? GENERATOR_KEY_ID : keyId;
+}
+
 interface LimitDeps {
   ledger: Pick<Ledger, "spending">;
   clock: Pick<Clock, "now">;
@@ -121,7 +127,7 @@ interface LimitDeps {
 export function dayCap({ ledger, clock, dailyCredits }: LimitDeps): Cap {
   const today = () => localDay(new Date(clock.now()));
   const chargeOf = ({ task, request, credits }: PricedRequest) => {
-    const { keyId } = task.intent.service;
+    const keyId = spendingAccount(task.intent.service, isAtGenerator(task.intent));
     return { task: task.id, request, part: task.parts, keyId, credits: credits ?? 0 };
   };
   /** The days on which requests were counted: a run may last past midnight. */

@@ -29,6 +29,8 @@ export interface WaitSpec {
   ageMs: number;
   /** Whether to poll at once, for a task that may have finished long ago. */
   pollAtOnce: boolean;
+  /** Whether an earlier wait has found the job gone: it is polled once, unless it is there again. */
+  isGone?: boolean;
 }
 
 /** A task that has ended, as polling shows it. */
@@ -40,11 +42,10 @@ export type WaitResult =
   | { outcome: "ended"; task: EndedState; seenMs: number; pendingMs: number | null }
   /** The service answered with an error; the task itself may still complete. */
   | { outcome: "refused"; error: ImggenError }
-  /**
-   * The time is up, or the service no longer has the task. `lastFailure`: the last poll, if it failed. `wasSeen`: whether any
-   * poll saw the task.
-   */
+  /** The time is up. `lastFailure`: the last poll, if it failed. `wasSeen`: whether any poll saw the task. */
   | { outcome: "timeout"; lastFailure: FailedPoll | null; wasSeen: boolean }
+  /** The service has answered for a while, and had no word of the job. The job itself has not ended. */
+  | { outcome: "gone"; lastFailure: FailedPoll }
   | { outcome: "interrupted" };
 
 /** The error key for a task that the service does not know, which is tolerated for a moment after the submit. */
@@ -72,6 +73,13 @@ export async function waitForTask(taskId: string, options: WaitSpec, deps: WaitD
   let failures = 0;
   let pendingMs: number | null = null;
   let lastFailure: FailedPoll | null = null;
+  let { isGone = false } = options;
+  /** Since when no answer had a word of the job, by the monotonic clock; null if the last one had, or there was none. */
+  let missingSince: number | null = null;
+  const goneInMs = (since: number) => {
+    const { goneMs } = POLICY.poll;
+    return isGone ? 0 : Math.max(since + goneMs - clock.monotonicMs(), goneMs - age());
+  };
   let { ended } = deps;
   let isOver = false;
   void ended?.then(() => {
@@ -88,16 +96,23 @@ export async function waitForTask(taskId: string, options: WaitSpec, deps: WaitD
     if (deps.signal.aborted) return { outcome: "interrupted" };
     const end = conclude(reply, age(), pendingMs) ?? hopeless(reply, deps.connection.serviceUrl);
     if (end) return end;
-    if (reply.outcome === "state") pendingMs = age();
+    if (reply.outcome === "state") {
+      pendingMs = age();
+      isGone = false;
+    }
     noteAhead(reply, deps);
     failures = reply.outcome === "retry" ? failures + 1 : 0;
     lastFailure = reply.outcome === "retry" ? reply : null;
+    missingSince = lastFailure?.isMissing ? (missingSince ?? clock.monotonicMs()) : null;
+    if (lastFailure !== null && missingSince !== null && goneInMs(missingSince) <= 0)
+      return { outcome: "gone", lastFailure };
     if (lastFailure !== null) deps.onProgress({ type: "poll_failed", taskId, why: lastFailure.why });
     const timeout = { outcome: "timeout", lastFailure, wasSeen: pendingMs !== null } as const;
-    if (last || lastFailure?.isGone) return timeout;
+    if (last) return timeout;
     delay = Math.max(options.schedule.nextDelayMs(age()), backoffAfter(reply, failures, deps));
     // The service asks for a longer pause than is left; a poll before that would be refused again.
     const asked = askedFor(reply);
+    if (missingSince !== null && asked === 0) delay = Math.min(delay, goneInMs(missingSince));
     if (asked > 0 && asked > remaining()) return timeout;
   }
 }

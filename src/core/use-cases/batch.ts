@@ -15,7 +15,7 @@ import { runRows } from "../batch/run-rows.ts";
 import type { TaskDeps } from "../engine/deps.ts";
 import { misfitOf } from "../engine/jobs.ts";
 import { interruptedError, ManifestError } from "../errors.ts";
-import { checkBatchBudget, checkDailyLimit } from "../limits/budget.ts";
+import { checkBatchBudget, checkDailyLimit, spendingAccount } from "../limits/budget.ts";
 import { Gate } from "../limits/gate.ts";
 
 // Rows that another process holds are waited for as long as its longest default timeout, which is that of 4K.
@@ -42,7 +42,8 @@ export async function batch(spec: BatchSpec, deps: TaskDeps, events: BatchEvents
   if (misplaced.length > 0) throw new ManifestError(misplaced);
   const agree = folderAgreement(plan, spec, events);
   await agree(found);
-  await checkDailyLimit(plan.toSubmit, connection.identity.keyId, deps, spec);
+  const account = spendingAccount(connection.identity, connection.generator !== undefined);
+  await checkDailyLimit(plan.toSubmit, account, deps, spec);
   if (cap !== null) checkBatchBudget(plan, cap, spec);
   await events.onPlan?.(plan);
   await agreeOnCosts(plan, spec, events);

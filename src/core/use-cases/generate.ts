@@ -21,7 +21,7 @@ import { identicalUnfinished, mayBeSubmitting, sentBefore } from "../engine/task
 import { AnsweredError, ClaimedError, claimedBy, interruptedError } from "../errors.ts";
 import { requireFree } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
-import { type CostRules, checkBudget, checkDailyLimit } from "../limits/budget.ts";
+import { type CostRules, checkBudget, checkDailyLimit, spendingAccount } from "../limits/budget.ts";
 import { pause, waitTimeoutMs } from "../polling/wait.ts";
 import type { RequestReferences } from "../references/reference-images.ts";
 
@@ -73,7 +73,8 @@ export async function generate(
   const { credits } = checked;
   // What is reused costs nothing; before a new one is sent, its cost is checked in any case.
   const cost = { credits: reuse ? 0 : (credits ?? 0), undocumented: credits === null ? 1 : 0 };
-  await checkDailyLimit(cost, deps.connection.identity.keyId, deps, spec);
+  const account = spendingAccount(deps.connection.identity, generator !== undefined);
+  await checkDailyLimit(cost, account, deps, spec);
   const request = references === null ? checked.request : await uploaded(spec, references, deps, say);
   const final = { ...spec, checked: { ...checked, request, warnings } };
   if (reuse) return generateOrReuse(final, deps);

@@ -19,7 +19,7 @@ import { distinct, type NamedTask } from "../engine/named-tasks.ts";
 import { originOfFile } from "../engine/origin.ts";
 import { endLine } from "../engine/reply-lines.ts";
 import { reportOf, reportOfId, type TaskReport } from "../engine/report.ts";
-import { taskFailed } from "../engine/task-error.ts";
+import { noLongerKnown, taskFailed } from "../engine/task-error.ts";
 import { interruptedError, MissingProviderError } from "../errors.ts";
 import { requireFolderForSeveral } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
@@ -146,6 +146,8 @@ async function polledOnce(
   for (const job of jobs) {
     const reply = await pollOnce(job.id, undefined, deps);
     if (deps.signal.aborted) throw interruptedError(deps.signal, chargedOf(task));
+    if (reply.outcome === "retry" && reply.isMissing && job.isGone && task.state === "accepted")
+      throw noLongerKnown(task, reply.why);
     if (reply.outcome === "retry") throw unseen(reply, chargedOf(task), deps.connection.serviceUrl);
     const ageMs = deps.clock.now() - job.acceptedMs;
     if (reply.outcome === "refused" && !isNotYetKnown(reply.error, ageMs)) throw reply.error;
@@ -173,6 +175,10 @@ async function waitedFor(
   for (const { job, waited } of waits) {
     if (waited.outcome === "refused") throw waited.error;
     if (waited.outcome === "interrupted") throw deps.signal.reason;
+    if (waited.outcome === "gone" && task.state === "accepted")
+      throw noLongerKnown(task, waited.lastFailure.why);
+    if (waited.outcome === "gone")
+      throw unseen(waited.lastFailure, chargedOf(task), deps.connection.serviceUrl);
     if (waited.outcome === "ended") seen = withState(seen, job, waited.task, deps);
     else {
       const { lastFailure } = waited;
@@ -192,7 +198,7 @@ function withState(task: Task, job: AcceptedJob, state: PolledJob, { clock }: Ta
   const at = isoTime(clock.now());
   const { request, attempt, id: taskId } = job;
   if (state.status === "running")
-    return task.state === "failed"
+    return task.state === "failed" || task.state === "unknown" || job.isGone
       ? withLine(task, { type: "accepted", at, request, attempt, taskId })
       : task;
   if (state.status === "completed" && "unread" in state)

@@ -25,7 +25,7 @@ export async function pollJob(jobId: string, server: ComfyServer, signal: AbortS
 function missing(jobId: string, server: ComfyServer): PollReply {
   if (server.isRemoved(jobId)) return { outcome: "state", task: failed("It was taken out of the queue.") };
   const why = `${server.http.host} no longer knows the job: it was restarted, or the job was removed from its queue`;
-  return failedPoll(why, { isMissing: true, ...(server.isGone(jobId) && { isGone: true }) });
+  return failedPoll(why, { isMissing: true });
 }
 
 function stateOf(found: NonNullable<Awaited<ReturnType<ComfyServer["find"]>>>, http: ProviderServer) {

@@ -210,7 +210,7 @@ describe("a charged task stays to be resumed", () => {
     });
     expect(linesIn({ stateFolder })).toEqual({
       folder: "open",
-      types: ["intent", "accepted", "completed", "released"],
+      types: ["intent", "accepted", "completed", "gone", "released"],
     });
     expect(await readdir(output)).toEqual([]);
   });

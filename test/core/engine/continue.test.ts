@@ -73,8 +73,8 @@ async function leftBehind({
   const fallback = { ...world.destination, folder: await temporaryFolder() } as Destination;
   const deps: UseCaseDeps = {
     ...ofOneAccount(world.deps),
-    async depsFor({ service }, taskId) {
-      requireSameAccount(service, world.deps.connection.identity, taskId);
+    async depsFor(intent, taskId) {
+      requireSameAccount(intent, world.deps.connection.identity, taskId);
       return world.deps;
     },
   };
@@ -361,8 +361,8 @@ it("resuming a task of another account is refused with what is needed, and it ca
   const elsewhere = testIdentity("https://other.example/api");
   const refusing: UseCaseDeps = {
     ...ofOneAccount(deps),
-    async depsFor({ service }, taskId) {
-      requireSameAccount(service, elsewhere, taskId);
+    async depsFor(intent, taskId) {
+      requireSameAccount(intent, elsewhere, taskId);
       return deps;
     },
   };

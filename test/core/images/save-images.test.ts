@@ -45,7 +45,7 @@ const SPEC = {
   savesFurther: true,
 };
 
-const newResult = (): SaveResult => ({ files: [], warnings: [], bad: [], rest: [] });
+const newResult = (): SaveResult => ({ files: [], warnings: [], bad: [], gone: [], rest: [] });
 
 /** Saves a task's images, `/0`, `/1`, …, into a folder of its own. */
 async function saving({

@@ -1,8 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { defaultSchedule, fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
 import { type WaitSpec, waitForTask, waitTimeoutMs } from "../../../src/core/polling/wait.ts";
+import { failedPoll } from "../../../src/providers/failures.ts";
+import type { PollReply } from "../../../src/providers/provider.ts";
 import { fakeClock } from "../../support/fake-clock.ts";
 import { deadPort, liveServer } from "../../support/live-server.ts";
+import { scriptedProvider } from "../../support/scripted-provider.ts";
 import { type Behaviour, failure, response, success } from "../../support/scripted-server.ts";
 import { type TaskWorldOptions, taskWorld } from "../../support/task-world.ts";
 
@@ -277,5 +280,56 @@ describe("how long a result is waited for", () => {
   it("is what the user said, and 180 s for a task of which nothing is known", () => {
     expect(waitTimeoutMs({ timeoutMs: 0, schedule: null }, requestOf("4K"))).toBe(0);
     expect(waitTimeoutMs({ timeoutMs: null, schedule: null }, null)).toBe(180_000);
+  });
+});
+
+describe("answers without a word of the job", () => {
+  const MISSING: PollReply = failedPoll("HTTP 404", { isMissing: true });
+  const REFUSED: PollReply = failedPoll("refused", { connectionError: new Error("ECONNREFUSED") });
+  const THERE: PollReply = { outcome: "state", task: { status: "running", word: null } };
+
+  /** Waits, with a poll a second and its answers in turn; the last one is repeated. */
+  async function polledFor(replies: readonly PollReply[], options: Partial<WaitSpec> = {}) {
+    const provider = scriptedProvider();
+    const pollTimes: number[] = [];
+    const world = await taskWorld("http://127.0.0.1:9", { provider });
+    const poll = async () => {
+      pollTimes.push(world.clock.monotonicMs());
+      return replies[Math.min(pollTimes.length, replies.length) - 1] ?? THERE;
+    };
+    Object.assign(provider, { poll });
+    const spec = { schedule: fixedSchedule(1000), timeoutMs: 120_000, ageMs: 0, pollAtOnce: true };
+    const result = await waitForTask("job-1", { ...spec, ...options }, world.deps);
+    return { result, endMs: pollTimes.at(-1), count: pollTimes.length };
+  }
+
+  it("end a wait after 30 s of nothing else", async () => {
+    expect(await polledFor([MISSING])).toMatchObject({
+      result: { outcome: "gone", lastFailure: { why: "HTTP 404" } },
+      endMs: 30_000,
+    });
+    expect(await polledFor([MISSING], { ageMs: 3_600_000 })).toMatchObject({ endMs: 30_000 });
+  });
+
+  it.each([
+    ["the job", THERE],
+    ["no answer", REFUSED],
+  ])("count anew after %s", async (_what, between) => {
+    const { result, endMs = 0 } = await polledFor([...Array(5).fill(MISSING), between, MISSING]);
+    expect(result.outcome).toBe("gone");
+    expect(endMs).toBeGreaterThan(30_000);
+  });
+
+  it("never end one because of a network that is down, or a service that is busy", async () => {
+    expect((await polledFor([REFUSED])).result.outcome).toBe("timeout");
+    expect((await polledFor([failedPoll("HTTP 429", { rateLimited: true })])).result.outcome).toBe("timeout");
+  });
+
+  it("are not waited for again where an earlier wait has found the job gone, unless it is there", async () => {
+    expect(await polledFor([MISSING], { isGone: true })).toMatchObject({
+      result: { outcome: "gone" },
+      count: 1,
+    });
+    expect(await polledFor([THERE, MISSING], { isGone: true })).toMatchObject({ endMs: 31_000 });
   });
 });

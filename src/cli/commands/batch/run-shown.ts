@@ -48,7 +48,8 @@ export async function runShown(
       await onEnd(end);
     },
   };
-  const result = await withTasksShown(session, { requestTimeoutMs }, progress, async ({ current }) =>
+  const connecting = { requestTimeoutMs, acceptsOtherKey: spec.yes };
+  const result = await withTasksShown(session, connecting, progress, async ({ current }) =>
     batch(spec, await current(), events),
   ).finally(() => {
     context.onSecondSignal = usual;

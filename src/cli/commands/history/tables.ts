@@ -2,7 +2,7 @@ import { reportOf, type TaskReport } from "../../../core/engine/report.ts";
 import { historyStatus } from "../../../core/use-cases/history.ts";
 import { ageText, localMinute } from "../../../lib/local-time.ts";
 import { shownAddress } from "../../../lib/query-secret.ts";
-import { GENERATOR_KEY_ID } from "../../../task/intent.ts";
+import { isAtGenerator } from "../../../task/intent.ts";
 import { shortTaskIds } from "../../../task/short-task-id.ts";
 import type { Task } from "../../../task/task.ts";
 import { STATE_WORDS } from "../../../task/task.ts";
@@ -30,14 +30,14 @@ export type TaskRow = ReturnType<typeof taskRow>;
 export function taskRow(record: Task, context: Session["context"]) {
   const report = reportOf(record);
   const { submittedAt, taskId, ledgerId, request } = report;
-  const { keyId, baseUrl } = record.intent.service;
+  const { baseUrl } = record.intent.service;
   return {
     submittedAt,
     id: taskId ?? ledgerId ?? "",
     status: historyStatus(record),
     credits: creditsCell(report.credits, report.free),
     // Null for a task of a service.
-    generator: keyId === GENERATOR_KEY_ID ? shortName(baseUrl) : null,
+    generator: isAtGenerator(record.intent) ? shortName(baseUrl) : null,
     prompt: request?.prompt ?? "",
     file: fileCell(report, context),
   };

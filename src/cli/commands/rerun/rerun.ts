@@ -9,7 +9,7 @@ import { checkRequest } from "../../../models/check-request.ts";
 import { jsonFields, providerFields } from "../../../models/provider-fields.ts";
 import { FLAG_LABELS } from "../../../models/rules/rule.ts";
 import { inputOf } from "../../../models/wire.ts";
-import { GENERATOR_KEY_ID, SANDBOX_SERVICE } from "../../../task/intent.ts";
+import { isAtGenerator, SANDBOX_SERVICE } from "../../../task/intent.ts";
 import type { RequestInput } from "../../../task/request.ts";
 import { FIELD_NAMES, type FieldNames } from "../../../task/request-fields.ts";
 import { addGenerateOptions, type GenerateFlags } from "../../flags/generate-flags.ts";
@@ -84,7 +84,7 @@ function earlierInput({ request, record }: ImageOrigin): RequestInput {
 }
 
 function isOfGenerator(record: ImageOrigin["record"]): record is NonNullable<ImageOrigin["record"]> {
-  return record?.intent.service.keyId === GENERATOR_KEY_ID;
+  return record !== null && isAtGenerator(record.intent);
 }
 
 /** The earlier request's seed, negative prompt and fields, but for those that a flag gives under either name. */

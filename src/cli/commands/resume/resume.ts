@@ -10,10 +10,16 @@ import { DEFAULT_TEMPLATE } from "../../../core/images/file-name.ts";
 import { type ResumeTasksSpec, resume } from "../../../core/use-cases/resume.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
-import { GENERATOR_KEY_ID } from "../../../task/intent.ts";
+import { isAtGenerator } from "../../../task/intent.ts";
 import type { Task } from "../../../task/task.ts";
 import { addPreviewOption, type ViewFlags, viewingOf } from "../../flags/view-flags.ts";
-import { addWaitOptions, requestTimeout, type WaitFlags, waitSettings } from "../../flags/wait-flags.ts";
+import {
+  addWaitOptions,
+  OTHER_KEY_HELP,
+  requestTimeout,
+  type WaitFlags,
+  waitSettings,
+} from "../../flags/wait-flags.ts";
 import { withTasksShown } from "../../output/task-progress.ts";
 import { TasksShown } from "../../output/tasks-shown.ts";
 import type { RunWith } from "../../session/command.ts";
@@ -24,6 +30,7 @@ interface ResumeFlags extends WaitFlags, ViewFlags {
   output?: string;
   overwrite?: boolean;
   dismiss?: boolean;
+  yes?: boolean;
 }
 
 const EXAMPLES = `
@@ -38,7 +45,8 @@ export function register(command: Command, runWith: RunWith): void {
     .argument("[taskId...]", "ids of tasks; none: every unfinished one")
     .option("-o, --output <path>", "override the saved output path")
     .option("--overwrite", "replace existing files")
-    .option("--dismiss", "dismiss requests whose outcome is unknown");
+    .option("--dismiss", "dismiss requests whose outcome is unknown, or that their service no longer knows")
+    .option("--yes", OTHER_KEY_HELP);
   addPreviewOption(command);
   addWaitOptions(command, "how long to wait for each task")
     .addHelpText("after", EXAMPLES)
@@ -50,7 +58,7 @@ async function runResume(session: Session, ids: string[], flags: ResumeFlags): P
   const viewing = viewingOf(flags, session);
   const spec = { ...(await resumeSpec(flags, session)), ids, isSandbox: session.isSandbox };
   const tasks = new TasksShown(session);
-  const timeouts = { requestTimeoutMs: requestTimeout(flags) };
+  const timeouts = { requestTimeoutMs: requestTimeout(flags), acceptsOtherKey: flags.yes };
   const resumed = await withTasksShown(session, timeouts, tasks, (deps) =>
     resume(spec, deps, shownEvents(viewing, tasks, session)),
   );
@@ -75,11 +83,11 @@ async function runDismiss(session: Session, ids: string[]): Promise<number> {
 }
 
 /** Whether a task cannot be continued, because its provider is missing. */
-async function isStuck({ intent: { service }, id }: Task, session: Session): Promise<boolean> {
-  if (service.keyId !== GENERATOR_KEY_ID) return false;
+async function isStuck({ intent, id }: Task, session: Session): Promise<boolean> {
+  if (!isAtGenerator(intent)) return false;
   const { requireKnown } = await import("../../../client/own-generator.ts");
   try {
-    requireKnown(service.baseUrl, id, session);
+    requireKnown(intent.service.baseUrl, id, session);
     return false;
   } catch (error) {
     if (error instanceof MissingProviderError) return true;

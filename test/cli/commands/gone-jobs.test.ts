@@ -1,0 +1,108 @@
+import { describe, expect, it } from "vitest";
+import { BFL } from "../../support/doubles/bfl.ts";
+import { answers, type Part, type ServiceForm } from "../../support/doubles/double.ts";
+import { FAL } from "../../support/doubles/fal.ts";
+import { REPLICATE } from "../../support/doubles/replicate.ts";
+import { openTasks } from "../../support/left-task.ts";
+import { paidService } from "../../support/paid-service.ts";
+import { type Behaviour, json as jsonReply, response } from "../../support/scripted-server.ts";
+import { cutShort } from "../../support/scripts.ts";
+
+const CUT = jsonReply({ status: "IN_PROGRESS", more: "x".repeat(100) });
+const ANSWERS: [string, ServiceForm, Part, Behaviour][] = [
+  ["404 at fal", FAL, "poll", answers(() => FAL.error(404, "no such job"))],
+  ["410 at Replicate", REPLICATE, "poll", answers(() => REPLICATE.error(410, "no such job"))],
+  ["HTTP 200 and words at BFL", BFL, "poll", answers(() => jsonReply({ id: "x", status: "Task not found" }))],
+  ["a 503 with a page", REPLICATE, "poll", answers(() => response(503, "<html>Sorry</html>"))],
+  ["an empty reply", REPLICATE, "poll", answers(() => response(200, ""))],
+  ["a cut reply", FAL, "poll", cutShort(CUT, CUT.length - 20)],
+  ["a result without a list of details", FAL, "result", answers(() => FAL.error(500, "internal"))],
+  ["a page in place of the result", FAL, "result", answers(() => response(200, "<html>Welcome</html>"))],
+];
+
+describe.each(ANSWERS)("a paid job whose polls are answered with %s", (_what, form, part, behaviour) => {
+  it("is no longer known after 30 s, stays open, is asked for once by each resume, and can be dismissed", async () => {
+    const service = await paidService(form, { [part]: behaviour });
+    const { json, generate, double, home } = service;
+    const first = await json(generate);
+    expect(first).toMatchObject({
+      code: 9,
+      document: {
+        error: {
+          type: "outcome_unknown",
+          message: expect.stringContaining("no longer known to the service"),
+        },
+        charged: "yes",
+        state: "accepted",
+      },
+    });
+    expect(first.document.error?.hint).toContain("--dismiss");
+    const [id = ""] = await openTasks(home);
+    const before = double.asked(part).length;
+    expect(before).toBeGreaterThan(5);
+    for (const command of [["resume"], ["resume", id], ["status", id]])
+      expect(await json([...command, "--generator-paid"])).toMatchObject({ code: 9 });
+    expect(double.asked(part).length).toBe(before + 3);
+    expect(await json(["resume", id, "--dismiss", "--generator-paid"])).toMatchObject({ code: 0 });
+    expect(await openTasks(home)).toEqual([]);
+    expect(double.submits()).toHaveLength(1);
+  }, 30_000);
+});
+
+describe("a paid job that is no longer known", () => {
+  it("is saved by the next resume if the service has it again", async () => {
+    let isAway = true;
+    const poll: Behaviour = (request, socket) => {
+      const origin = `http://${request.headers.host}`;
+      socket.write(isAway ? FAL.error(404, "no such job") : (FAL.replies.poll?.(origin, 1) ?? ""));
+    };
+    const { json, generate, home, double } = await paidService(FAL, { poll });
+    expect((await json(generate)).code).toBe(9);
+    isAway = false;
+    expect(await json(["resume", "--generator-paid"])).toMatchObject({ code: 0 });
+    expect(await openTasks(home)).toEqual([]);
+    expect(double.submits()).toHaveLength(1);
+  }, 30_000);
+
+  it("is no such job while the wait lasts less than 30 s: it cannot be dismissed", async () => {
+    const { json, generate, home } = await paidService(FAL, {
+      poll: answers(() => FAL.error(404, "no such job")),
+    });
+    expect(await json([...generate, "--timeout", "10s"])).toMatchObject({
+      code: 6,
+      document: { error: { type: "pending" }, charged: "yes" },
+    });
+    const [id = ""] = await openTasks(home);
+    expect(await json(["resume", id, "--dismiss", "--generator-paid"])).toMatchObject({ code: 2 });
+  });
+});
+
+describe("images whose URLs have expired", () => {
+  it("can be dismissed, once that was seen", async () => {
+    const { json, generate, home } = await paidService(REPLICATE, { file: answers(() => response(404, "")) });
+    expect(await json(generate)).toMatchObject({ code: 8, document: { charged: "yes", state: "made" } });
+    const [id = ""] = await openTasks(home);
+    expect(await json(["resume", id, "--dismiss", "--generator-paid"])).toMatchObject({ code: 0 });
+    expect(await openTasks(home)).toEqual([]);
+  });
+});
+
+describe("a paid job of unknown outcome, whose result had no image", () => {
+  it("is polled again where it is named, and only resume opens it again", async () => {
+    let isMade = false;
+    const poll: Behaviour = (request, socket) => {
+      const origin = `http://${request.headers.host}`;
+      const none = jsonReply({ status: "succeeded", output: null });
+      socket.write(isMade ? (REPLICATE.replies.poll?.(origin, 1) ?? "") : none);
+    };
+    const { json, generate, home, double } = await paidService(REPLICATE, { poll });
+    expect((await json(generate)).code).toBe(9);
+    const [id = ""] = await openTasks(home);
+    isMade = true;
+    const polled = await json(["status", id, "--generator-paid"]);
+    expect(polled).toMatchObject({ code: 0, document: { status: "completed" } });
+    expect(await json(["resume", id, "--generator-paid"])).toMatchObject({ code: 0 });
+    expect(await openTasks(home)).toEqual([]);
+    expect(double.submits()).toHaveLength(1);
+  });
+});
