@@ -169,7 +169,7 @@ function outcomeOf(
 ): SubmitReply {
   if (!isSuccess(reply)) throw server.failure(reply, job.isPaid);
   const read = form.read(reply, job);
-  if (read === null) throw server.lost(reply.cut ?? "it ended too early");
+  if (read === null) throw server.lost(reply.cut ?? `it ended before ${form.poll ? "the job's id" : "the image did"}`);
   if (read === "unnamed") {
     const message = `${server.host} took the request, and its reply names no job that can be asked for.`;
     throw new ProviderError(message, { kind: "lost" });
