@@ -8,3 +8,8 @@ const DOMAIN = "imggen api key\0";
 export function keyFingerprint(key: string): string {
   return createHash("sha256").update(DOMAIN).update(key).digest("hex").slice(0, 16);
 }
+
+/** A number of 31 bits that is the same for the same text, and differs for any other. */
+export function numberOf(text: string): number {
+  return createHash("sha256").update(text).digest().readUInt32BE() >>> 1;
+}

@@ -1,8 +1,8 @@
 import { fieldsOf, jsonOrNull } from "../lib/json.ts";
 import { imagesIn } from "./found-images.ts";
+import { type Fields, isFailedState, type JobPoll, type ReadState, wordsOf } from "./job-poll.ts";
 import type { ProviderDeps, ServerSetup } from "./kind.ts";
 import { sizeFields } from "./openai/size.ts";
-import { type Fields, isFailedState, type Polls, type ReadState, wordsOf } from "./polls.ts";
 import type { Job, Provider } from "./provider.ts";
 import { ProviderServer } from "./provider-http.ts";
 import { base64Of, referenceFiles } from "./reference-files.ts";
@@ -35,13 +35,13 @@ function formOf(server: ProviderServer): Form {
     // The polling address does not follow from the id.
     read: (reply) =>
       jobIn(reply, (said, isCut) => (isCut && said.polling_url === undefined ? null : idIn(said))),
-    poll: (id, getState, polls) => {
+    poll: (id, poll) => {
       const [address, cost] = id.split(`#${COST}`);
       const usage = cost ? { cost: Number(cost) } : null;
-      return getState(
+      return poll.get(
         server.ownUrl(address),
-        (said) => stateOf(said, usage, polls),
-        ({ status, body }) => (status === 500 ? null : stateOf(fieldsOf(jsonOrNull(body)), usage, polls)),
+        (said) => stateOf(said, usage, poll),
+        ({ status, body }) => (status === 500 ? null : stateOf(fieldsOf(jsonOrNull(body)), usage, poll)),
       );
     },
   };
@@ -49,15 +49,15 @@ function formOf(server: ProviderServer): Form {
 
 const COST = "cost=";
 
-function stateOf(said: Fields, usage: Fields | null, polls: Polls): ReadState {
+function stateOf(said: Fields, usage: Fields | null, poll: JobPoll): ReadState {
   const { status, result, details } = said;
   if (status === "Pending" || status === "Processing" || status === "Preview")
     return { status: "running", word: status };
-  if (status === "Ready") return polls.finished(imagesIn(result), usage, said);
+  if (status === "Ready") return poll.finished(imagesIn(result), usage, said);
   if (status === "Task not found") return "missing";
   if (!isFailedState(status)) return null;
   const more = wordsOf(details ?? fieldsOf(result).error);
-  return polls.failed(more === null ? status : `${status}: ${more}`);
+  return poll.failed(more === null ? status : `${status}: ${more}`);
 }
 
 /** Models that know no pixels. */

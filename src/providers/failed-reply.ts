@@ -3,8 +3,8 @@ import { statedWaitMs } from "../api/stated-wait.ts";
 import { fieldsOf, isJsonObject } from "../lib/json.ts";
 import { inOneLine, shortened } from "../lib/short-text.ts";
 import { type Failure, ProviderError } from "./provider.ts";
-import type { StoredReply } from "./reply-file.ts";
 import { lenientJson } from "./reply-json.ts";
+import type { StoredReply } from "./stored-reply.ts";
 
 /** A reply that is not a success. */
 export type FailedReply = Pick<HttpReply | StoredReply, "status" | "headers" | "body">;

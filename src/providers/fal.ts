@@ -2,9 +2,9 @@ import type { HttpReply } from "../api/http-client.ts";
 import { fieldsOf, isJsonObject } from "../lib/json.ts";
 import { readErrorBody } from "./failed-reply.ts";
 import { imagesInReply } from "./found-images.ts";
+import { type Fields, isFailedState, type JobPoll } from "./job-poll.ts";
 import type { ProviderDeps, ServerSetup } from "./kind.ts";
 import { sizeFields } from "./openai/size.ts";
-import { type Fields, type GetState, isFailedState, type Polls } from "./polls.ts";
 import type { Job, PolledState, PollReply, Provider } from "./provider.ts";
 import { ProviderServer } from "./provider-http.ts";
 import { referenceUrls } from "./reference-files.ts";
@@ -41,7 +41,7 @@ function formOf(server: ProviderServer): Form {
       return { path: `/${model}`, body };
     },
     read: (reply, job) => jobIn(reply, (said) => idIn(said, job)),
-    poll: (id, getState, polls) => poll(id, server, getState, polls),
+    poll: (id, poll) => polled(id, server, poll),
     async cancelAt(id) {
       const url = server.ownUrl(addressesOf(id).cancel);
       return url && { method: "PUT", url };
@@ -75,27 +75,22 @@ function addressesOf(id: string): Addresses {
   return { response, status, cancel };
 }
 
-async function poll(
-  id: string,
-  server: ProviderServer,
-  getState: GetState,
-  polls: Polls,
-): Promise<PollReply> {
+async function polled(id: string, server: ProviderServer, poll: JobPoll): Promise<PollReply> {
   const { response, status } = addressesOf(id);
   let isDone = false;
   let metrics: unknown;
-  const seen = await getState(server.ownUrl(status), (said) => {
+  const seen = await poll.get(server.ownUrl(status), (said) => {
     isDone = said.status === "COMPLETED";
     metrics = said.metrics;
     const isRunning = isDone || said.status === "IN_QUEUE" || said.status === "IN_PROGRESS";
     if (isRunning) return { status: "running", word: String(said.status) };
-    return isFailedState(said.status) ? polls.failed(failureWords(said.status, said)) : null;
+    return isFailedState(said.status) ? poll.failed(failureWords(said.status, said)) : null;
   });
   if (!isDone) return seen;
-  return getState(
+  return poll.get(
     server.ownUrl(response),
-    (said) => (Object.keys(said).length === 0 ? null : polls.finished(imagesInReply(said), metrics, said)),
-    (reply) => failedIn(reply, polls),
+    (said) => (Object.keys(said).length === 0 ? null : poll.finished(imagesInReply(said), metrics, said)),
+    (reply) => failedIn(reply, poll),
   );
 }
 
@@ -105,12 +100,12 @@ function failureWords(status: string, said: Fields): string {
 }
 
 /** A job that has failed is `COMPLETED`, and its result an error with a `detail`: with 500 a list, else of any form. */
-function failedIn({ status, body }: HttpReply, polls: Polls): PolledState | null {
+function failedIn({ status, body }: HttpReply, poll: JobPoll): PolledState | null {
   const json = lenientJson(body);
   const { words } = readErrorBody(body);
   const { detail } = fieldsOf(json);
   const isOwn = status === 500 ? Array.isArray(detail) && detail.length > 0 : isJsonObject(json);
-  return isOwn && words !== null ? polls.failed(`HTTP ${status}: ${words}`) : null;
+  return isOwn && words !== null ? poll.failed(`HTTP ${status}: ${words}`) : null;
 }
 
 function sizeOf({ options, request, references }: Job): Fields {

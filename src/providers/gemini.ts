@@ -4,9 +4,9 @@ import type { ProviderDeps, ServerSetup } from "./kind.ts";
 import type { Job, Provider } from "./provider.ts";
 import { ProviderServer } from "./provider-http.ts";
 import { base64Of, type ReferenceDeps, referenceFiles } from "./reference-files.ts";
-import type { StoredReply } from "./reply-file.ts";
 import { jsonIn } from "./reply-json.ts";
 import { type Form, imagesOrNone, modelNamed, type ReadReply, serviceProvider } from "./service.ts";
+import type { StoredReply } from "./stored-reply.ts";
 
 /** Gemini in its own form: `POST <base>/models/<model>:generateContent`, which answers with the image. */
 export function geminiProvider(setup: ServerSetup, deps: ProviderDeps): Provider {

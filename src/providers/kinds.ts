@@ -1,8 +1,7 @@
 import { isPrivateHost } from "../api/address.ts";
 import { fieldsOf, isJsonObject } from "../lib/json.ts";
-import type { Matrix } from "../models/matrix.ts";
+import { type Columns, type Matrix, model } from "../models/matrix.ts";
 import type { FieldNames } from "../task/request-fields.ts";
-import { GEMINI_MATRIX } from "./gemini-models.ts";
 import type { GeneratorOptions, ProviderDeps } from "./kind.ts";
 import { basicOrBearer, LOCAL, MOST_BFL_JOBS, SERVICE, type ServerKind } from "./kind.ts";
 import { fieldNamesAt, modelsAt } from "./openai/server-forms.ts";
@@ -10,6 +9,17 @@ import type { Provider } from "./provider.ts";
 
 /** The names in the user's own workflow or command line. */
 const PLACEHOLDER_NAMES: FieldNames = { seed: "seed", negative: "negative" };
+
+/** What a prompt may hold is Gemini's to say. */
+const GEMINI_ANY: Columns = { promptLimit: null };
+const GEMINI_SIZES: Columns = { ...GEMINI_ANY, qualities: ["1K", "2K", "4K"] };
+
+/** Gemini's models by name; it may have others. Prices are the user's to say. */
+const GEMINI_MATRIX: Matrix = [
+  model("gemini-3-pro-image", GEMINI_SIZES),
+  model("gemini-3.1-flash-image", GEMINI_SIZES),
+  model("gemini-2.5-flash-image", GEMINI_ANY, { qualities: [] }),
+];
 
 const TABLE = {
   openai: {

@@ -14,14 +14,14 @@ import { clauseOf } from "./failures.ts";
 import type { GeneratorOptions, ProviderDeps, ServerSetup } from "./kind.ts";
 import type { PostBody } from "./post-body.ts";
 import { type Job, type MadeImage, ProviderError, type SentRequest, type SubmitHow } from "./provider.ts";
+import { ReplyFile } from "./reply-file.ts";
 import {
   isSuccess,
   LARGEST_REPLY_BYTES,
   ownReplyFile,
-  ReplyFile,
   type StoredReply,
   storedReply,
-} from "./reply-file.ts";
+} from "./stored-reply.ts";
 
 /** A server, and what every request has: the query of its URL, its key, the headers that the user has set. */
 export interface ServerOptions extends Pick<ServerSetup, "url" | "keyHeaders"> {

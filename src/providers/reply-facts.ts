@@ -64,3 +64,13 @@ function isFlagged(value: unknown, depth: number): boolean {
     ([name, each]) => (FLAG.test(name) && [each].flat().includes(true)) || isFlagged(each, depth - 1),
   );
 }
+
+const EXCERPT_BYTES = 4096;
+
+/** The first 4 KiB of a reply's body, with the API key hidden; null for an empty one. */
+export function excerptOf(body: string, maskKey: (text: string) => string): string | null {
+  if (body === "") return null;
+  // Masked before it is cut, because half a key would not be recognised.
+  const first = Buffer.from(maskKey(body)).subarray(0, EXCERPT_BYTES).toString("utf8");
+  return first.replace(/\ufffd$/, "");
+}

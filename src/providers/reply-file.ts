@@ -1,54 +1,10 @@
-import { readFileSync, renameSync, statfsSync, statSync } from "node:fs";
+import { renameSync, statfsSync } from "node:fs";
 import path from "node:path";
-import { decoded } from "../api/decode.ts";
 import type { ReplyHeaders, ReplyReceiver } from "../api/transport.ts";
 import type { Clock } from "../lib/clock.ts";
 import { DiskFile } from "../lib/disk-file.ts";
 import { isPresent, removeIfPossible, removeIfPresent, syncFolder, whileInUse } from "../lib/durable.ts";
-import { errorText } from "../lib/error-text.ts";
-import { fieldsOf, jsonOrNull } from "../lib/json.ts";
-import { userId } from "../lib/processes.ts";
-import { clauseOf } from "./failures.ts";
-import { type Job, ProviderError } from "./provider.ts";
-
-/** A reply as it is on disk. */
-export interface StoredReply {
-  status: number;
-  headers: ReplyHeaders;
-  body: Buffer;
-  /** Why the body may not be whole, as a clause; null for one that is. */
-  cut: string | null;
-}
-
-/** Where the reply to a job's request is written. */
-export function ownReplyFile({ folder }: Pick<Job, "folder">): string {
-  return path.join(folder, "reply");
-}
-
-/**
- * Where the reply to a job's request is kept: in its folder, or at a fallback that has taken more of it.
- * @throws the disk's error
- */
-export function replyFile(job: Pick<Job, "folder" | "fallbackFiles">): string {
-  const fallbacks = job.fallbackFiles ?? [];
-  if (!fallbacks.some(isPresent)) return ownReplyFile(job);
-  let [found, mostBytes] = [ownReplyFile(job), sizeOf(ownReplyFile(job))];
-  for (const file of fallbacks) {
-    const bytes = sizeOf(file);
-    if (bytes > mostBytes) [found, mostBytes] = [file, bytes];
-  }
-  return found;
-}
-
-const ROOT = 0;
-
-/** Size of a file of this user; 0 for any other: others may write to a shared folder. @throws the disk's error */
-function sizeOf(file: string): number {
-  const stats = statSync(file, { throwIfNoEntry: false });
-  const self = userId();
-  const isOwn = self === undefined || self === ROOT || stats?.uid === self;
-  return stats?.isFile() && isOwn ? stats.size : 0;
-}
+import { isSuccess, LARGEST_REPLY_BYTES, readReplyFile, type StoredReply, untaken } from "./stored-reply.ts";
 
 interface ReplyFileOptions {
   /** Whether it is paid for: a power cut must not lose it either, and it is written again until a disk takes it. */
@@ -64,13 +20,10 @@ interface ReplyFileOptions {
   clock: Pick<Clock, "sleep">;
 }
 
-/** An image of 64 MiB in base64, and what is around it. */
-export const LARGEST_REPLY_BYTES = 128 * 1024 * 1024;
 /** A large image in base64, and the image itself. */
 const LEAST_FREE_BYTES = 64 * 1024 * 1024;
 const SYNC_EVERY_BYTES = 4 * 1024 * 1024;
 const WRITE_AGAIN_MS = 1_000;
-const END_OF_LINE = 10;
 
 /** Headers by which a reply is read: what is masked in others could be a word of theirs. */
 const READ: ReadonlySet<string> = new Set([
@@ -79,10 +32,6 @@ const READ: ReadonlySet<string> = new Set([
   "content-encoding",
   "retry-after",
 ]);
-
-export function isSuccess({ status }: { status: number }): boolean {
-  return status >= 200 && status < 300;
-}
 
 function freeName(file: string): string {
   for (let number = 1; ; number++) if (!isPresent(`${file}-${number}`)) return `${file}-${number}`;
@@ -93,9 +42,6 @@ function requireSpace(folder: string): void {
   const { bavail, bsize } = statfsSync(folder);
   if (bavail * bsize < LEAST_FREE_BYTES) throw new Error("less than 64 MiB of the disk is free");
 }
-
-/** The ends of replies that could not be written to the disk, by the paths of their files. Only this process has them. */
-const untaken = new Map<string, Buffer>();
 
 /** A saved image's reply is removed from the disk, and a server that runs for weeks must not keep its end. */
 function forgetRemoved(): void {
@@ -266,48 +212,4 @@ function closeIfPossible(file: DiskFile): void {
   } catch {
     // What is there can still be read.
   }
-}
-
-/**
- * The reply in a file; null if there is none, or not even its head is whole.
- * @param cut why it may not be whole; absent: as its Content-Length says
- */
-export async function readReplyFile(file: string, cut?: string | null): Promise<StoredReply | null> {
-  if (!isPresent(file)) return null;
-  const rest = untaken.get(file);
-  const bytes = rest ? Buffer.concat([readFileSync(file), rest]) : readFileSync(file);
-  const end = bytes.indexOf(END_OF_LINE);
-  if (end === -1) return null;
-  const head = fieldsOf(jsonOrNull(bytes.toString("utf8", 0, end)));
-  if (typeof head.status !== "number") return null;
-  const headers = fieldsOf(head.headers) as ReplyHeaders;
-  const raw = bytes.subarray(end + 1);
-  const isCounted = headers["content-length"] === String(raw.length);
-  return {
-    status: head.status,
-    headers,
-    body: await unpacked(raw, headers["content-encoding"]),
-    cut: cut !== undefined ? cut : isCounted ? null : "the process ended while it arrived",
-  };
-}
-
-/**
- * The stored reply to a job's request. Only bytes that were read decide: a file that cannot be opened now leaves the job as it
- * is.
- * @param cut as of `readReplyFile`
- * @throws ProviderError (lost, askable) if it cannot be read
- */
-export async function storedReply(job: Job, cut?: string | null): Promise<StoredReply | null> {
-  const read = async () => readReplyFile(replyFile(job), cut);
-  return read()
-    .catch(read)
-    .catch((cause: unknown) => {
-      const message = `Its reply cannot be read now: ${clauseOf(errorText(cause))}.`;
-      throw new ProviderError(message, { kind: "lost", isAskable: true }, { cause });
-    });
-}
-
-/** None is asked for, but some proxies compress anyway. A body that cannot be decompressed stays as it is. */
-function unpacked(body: Buffer, encoding: string | string[] | undefined): Promise<Buffer> {
-  return decoded(body, encoding, { mostBytes: LARGEST_REPLY_BYTES, mayBeCut: true }).catch(() => body);
 }

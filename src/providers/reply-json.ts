@@ -1,5 +1,5 @@
 import { isJsonObject, jsonOrNull } from "../lib/json.ts";
-import type { StoredReply } from "./reply-file.ts";
+import type { StoredReply } from "./stored-reply.ts";
 
 /** Numbers that are none in JSON. */
 const NO_NUMBER = /-?\b(?:NaN|Infinity)\b/g;

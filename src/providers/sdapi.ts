@@ -7,9 +7,9 @@ import { jsonBody } from "./post-body.ts";
 import { type FollowHow, type Job, type Provider, unsendable } from "./provider.ts";
 import { ProviderServer } from "./provider-http.ts";
 import { base64Of, type ReferenceDeps, referenceFiles } from "./reference-files.ts";
-import type { StoredReply } from "./reply-file.ts";
 import { jsonIn } from "./reply-json.ts";
 import { type Form, imagesOrNone, type ReadReply, type ServiceRequest, serviceProvider } from "./service.ts";
+import type { StoredReply } from "./stored-reply.ts";
 
 /** A server of AUTOMATIC1111's form: `POST <base>/sdapi/v1/txt2img`, and `/img2img` with reference images. */
 export function sdapiProvider(setup: ServerSetup, deps: ProviderDeps): Provider {

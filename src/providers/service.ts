@@ -1,13 +1,10 @@
-import { promises } from "node:fs";
 import { isPresent } from "../lib/durable.ts";
 import { fieldsOf } from "../lib/json.ts";
 import { listed } from "../lib/short-text.ts";
 import { namesModel, readErrorBody, replyWithoutImage } from "./failed-reply.ts";
-import { settled } from "./failures.ts";
 import { base64Image, isInline, type ReplyImage, urlsInJob } from "./found-images.ts";
-import { keptResult } from "./kept-result.ts";
+import { type Fields, JobPoll } from "./job-poll.ts";
 import type { ProviderDeps, ServerSetup } from "./kind.ts";
-import { type GetState, Polls } from "./polls.ts";
 import { jsonBody } from "./post-body.ts";
 import {
   type Job,
@@ -17,21 +14,20 @@ import {
   ProviderError,
   type SubmitHow,
   type SubmitReply,
-  type UnknownReply,
 } from "./provider.ts";
 import type { OwnUrl, ProviderServer } from "./provider-http.ts";
 import { type ReferenceDeps, shownContext } from "./reference-files.ts";
 import { usageIn, warningsOn } from "./reply-facts.ts";
+import { closedFields, jsonIn, lenientJson } from "./reply-json.ts";
 import {
   isSuccess,
-  ownReplyFile,
+  keptResult,
   readReplyFile,
   replyFile,
   type StoredReply,
+  settledWithReply,
   storedReply,
-} from "./reply-file.ts";
-import { closedFields, jsonIn, lenientJson } from "./reply-json.ts";
-import { excerptOf } from "./service/excerpt.ts";
+} from "./stored-reply.ts";
 
 /** A POST below the service's base. */
 export interface ServiceRequest {
@@ -73,7 +69,8 @@ export interface Form {
   send?(job: Job, how: SubmitHow, context: JobContext): Promise<StoredReply>;
   /** Reads a reply of success; null: it ends before its image or its id. */
   read(reply: StoredReply, job: Job): ReadReply | null;
-  poll?(id: string, getState: GetState, polls: Polls): Promise<PollReply>;
+  /** Polls a job. Never throws. */
+  poll?(id: string, poll: JobPoll): Promise<PollReply>;
   /** The address that cancels a job; null where it is not known. */
   cancelAt?(id: string, signal: AbortSignal): Promise<{ method: "POST" | "PUT"; url: OwnUrl } | null>;
   models?: ModelList;
@@ -136,10 +133,7 @@ export function serviceProvider(
       }),
     images: async (job) => (await resultOf(job, server)) ?? (await imagesInReply(job, server, form)),
     ...(poll && {
-      poll: (id, limitMs, signal) => {
-        const polls = new Polls(server, sentUrls.get(id));
-        return poll(id, polls.stateGetter(limitMs, signal), polls);
-      },
+      poll: (id, timeoutMs, signal) => poll(id, new JobPoll(server, { timeoutMs, signal }, sentUrls.get(id))),
     }),
     ...(cancelAt && {
       async cancel(id, signal) {
@@ -169,7 +163,8 @@ function outcomeOf(
 ): SubmitReply {
   if (!isSuccess(reply)) throw server.failure(reply, job.isPaid);
   const read = form.read(reply, job);
-  if (read === null) throw server.lost(reply.cut ?? `it ended before ${form.poll ? "the job's id" : "the image did"}`);
+  if (read === null)
+    throw server.lost(reply.cut ?? `it ended before ${form.poll ? "the job's id" : "the image did"}`);
   if (read === "unnamed") {
     const message = `${server.host} took the request, and its reply names no job that can be asked for.`;
     throw new ProviderError(message, { kind: "lost" });
@@ -211,38 +206,6 @@ async function imagesInReply(job: Job, server: ProviderServer, form: Form): Prom
   );
 }
 
-/** How much of a reply that could not be used is read for an excerpt. */
-const MAX_EXCERPT_BYTES = 64 * 1024;
-
-/** As `settled`. The outcome names the kept reply if it is unknown, or in a fallback's file. */
-async function settledWithReply<Reply extends SubmitReply | null>(
-  job: Job,
-  { mask }: ProviderServer,
-  work: (onSent: () => void) => Promise<Reply>,
-  onSent?: () => void,
-): Promise<Reply | SubmitReply> {
-  const reply = await settled(work, onSent);
-  if (reply?.outcome === "unknown") return { ...reply, ...(await keptReply(job, mask)) };
-  if (reply?.outcome !== "made") return reply;
-  const file = replyFile(job);
-  return file === ownReplyFile(job) ? reply : { ...reply, kept: file };
-}
-
-/** Never throws. */
-async function keptReply(
-  job: Job,
-  mask: (text: string) => string,
-): Promise<Pick<UnknownReply, "kept" | "excerpt">> {
-  const file = await Promise.resolve(job)
-    .then(replyFile)
-    .catch(() => ownReplyFile(job));
-  const { size } = await promises.stat(file).catch(() => ({ size: 0 }));
-  if (size === 0) return { kept: null, excerpt: null };
-  const stored = await readReplyFile(file).catch(() => null);
-  const text = stored?.body.toString("utf8", 0, MAX_EXCERPT_BYTES) ?? "";
-  return { kept: file, excerpt: excerptOf(text, mask) };
-}
-
 const MAX_NAME_LENGTH = 100;
 
 /** The error for a reply; of a refusal that may be about the model, with the models that there are. Never throws. */
@@ -268,9 +231,6 @@ async function withModels(
   const hint = `Nothing was charged. Its models: ${server.mask(shown)}`;
   return new ProviderError(error.message, error.failure, { cause: error, hint });
 }
-
-/** Fields of a reply. */
-type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * The job in a reply. A paid job is not lost with the end of its reply, if the id has arrived.

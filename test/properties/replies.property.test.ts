@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { isTaskId, parsePolledState, parseTaskId } from "../../src/providers/service/schema.ts";
+import { isTaskId, parsePolledState, parseTaskId } from "../../src/providers/service/replies.ts";
 import { anyCharacter } from "../support/any-character.ts";
 import { holds } from "../support/holds.ts";
 

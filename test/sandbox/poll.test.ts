@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from "vitest";
-import { parseEnvelope, parsePolledState } from "../../src/providers/service/schema.ts";
+import { parseEnvelope, parsePolledState } from "../../src/providers/service/replies.ts";
 import { SANDBOX_KEY, startSandbox } from "../../src/sandbox/server.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { answer, clientOf, liveSandbox } from "./live.ts";

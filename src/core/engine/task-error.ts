@@ -1,7 +1,7 @@
 import { GenerationFailedError, NetworkError, OutcomeUnknownError } from "../../api/api-errors.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
 import { sentence } from "../../lib/short-text.ts";
-import { taskIdIn } from "../../providers/service/excerpt.ts";
+import { taskIdIn } from "../../providers/service/replies.ts";
 import { type FreeAt, freeAt } from "../../task/intent.ts";
 import {
   answerOf,

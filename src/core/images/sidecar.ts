@@ -10,7 +10,7 @@ import { readText } from "../../lib/read-file.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import { VERSION } from "../../lib/version.ts";
 import { writeSynced } from "../../lib/write-whole.ts";
-import { isTaskId } from "../../providers/service/schema.ts";
+import { isTaskId } from "../../providers/service/replies.ts";
 import { type GenerationRequest, isRequest } from "../../task/request.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import type { TaskDeps } from "../engine/deps.ts";

@@ -4,8 +4,8 @@ import { fieldsOf, isJsonObject, isTexts } from "../../lib/json.ts";
 import { jsonBody, type PostBody } from "../post-body.ts";
 import { type Job, ProviderError, type SubmitHow } from "../provider.ts";
 import type { ProviderServer } from "../provider-http.ts";
-import { isSuccess, type StoredReply } from "../reply-file.ts";
 import { lenientJson } from "../reply-json.ts";
+import { isSuccess, type StoredReply } from "../stored-reply.ts";
 import { type Graph, graphIn } from "./graph.ts";
 
 /** A job as its server knows it. */

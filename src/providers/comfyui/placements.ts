@@ -1,9 +1,9 @@
 import { type ExactInteger, exactSeed, stringifyExact } from "../../lib/exact-integer.ts";
+import { numberOf } from "../../lib/fingerprint.ts";
 import type { JsonValue } from "../../lib/json.ts";
 import { listed, shortened } from "../../lib/short-text.ts";
 import { pictureDimensions } from "../../models/dimensions.ts";
 import { type Job, unsendable } from "../provider.ts";
-import { seedOf } from "../seed.ts";
 import { type Graph, nodeName, nodesTitled } from "./graph.ts";
 import { candidates, distinct, linkedPlaces, type Place, titledPlaces } from "./places.ts";
 
@@ -44,7 +44,7 @@ export function wantedOf(job: JobParts, images: readonly string[]): Wanted {
   const isDirect = ([name]: [string, Value]) => name.includes(".");
   const needed = new Map<string, Value>([
     ["prompt", request.prompt],
-    ["seed", exactSeed(seed ?? seedOf({ taskId: "", index: 0, ...job }))],
+    ["seed", exactSeed(seed ?? numberOf(`${job.taskId ?? ""}:${job.index ?? 0}`))],
   ]);
   if (negative !== undefined) needed.set("negative", negative);
   if (model !== null) needed.set("model", model);

@@ -4,10 +4,10 @@ import { fieldsOf, isJsonObject } from "../../lib/json.ts";
 import { inOneLine } from "../../lib/short-text.ts";
 import { replyWithoutImage } from "../failed-reply.ts";
 import { clauseOf, errorOf, failedPoll } from "../failures.ts";
-import { keptResult } from "../kept-result.ts";
-import { Polls } from "../polls.ts";
+import { finishedState } from "../job-poll.ts";
 import { type Job, type PolledState, type PollReply, ProviderError } from "../provider.ts";
 import type { ProviderServer } from "../provider-http.ts";
+import { keptResult } from "../stored-reply.ts";
 import type { ComfyServer, HistoryEntry } from "./comfy-server.ts";
 import { nodesTitled, OUTPUT_TITLE, titleOf } from "./graph.ts";
 
@@ -45,7 +45,7 @@ function endOf(entry: HistoryEntry, http: ProviderServer): PolledState {
   const urls = imagesOf(entry).map(({ filename, subfolder, type }) =>
     http.urlBelow(`/view?${new URLSearchParams({ filename, subfolder, type })}`),
   );
-  return new Polls(http).finished(urls, undefined, { ...entry, graph: Object.fromEntries(entry.graph) });
+  return finishedState(http, urls, { said: { ...entry, graph: Object.fromEntries(entry.graph) } });
 }
 
 function failed(why: string): PolledState {

@@ -1,10 +1,10 @@
 import path from "node:path";
 import { filledWords, isInShellScript, programWords, shellOperator } from "../../lib/command-line.ts";
 import { UsageError } from "../../lib/error-types.ts";
+import { numberOf } from "../../lib/fingerprint.ts";
 import { editDistance } from "../../models/edit-distance.ts";
 import type { Job } from "../provider.ts";
 import type { LocalReference } from "../reference-files.ts";
-import { seedOf } from "../seed.ts";
 
 /** What stands for a part of a job in a command, without the braces. */
 const PLACEHOLDERS: readonly string[] = [
@@ -115,7 +115,7 @@ export function filledCommand(words: readonly string[], job: Job, files: Command
     model: model ?? "",
     width: String(width),
     height: String(height),
-    seed: String(fields.seed ?? seedOf(job)),
+    seed: String(fields.seed ?? numberOf(`${job.taskId}:${job.index}`)),
   };
   return words.flatMap((word) => {
     if (!word.includes(IMAGE)) return filledWords([word], values);

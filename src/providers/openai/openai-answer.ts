@@ -2,9 +2,9 @@ import { inspectBytes } from "../../lib/image/inspect.ts";
 import { fieldsOf, isJsonObject } from "../../lib/json.ts";
 import { base64Image, imagesElsewhere, type ReplyImage } from "../found-images.ts";
 import type { Job } from "../provider.ts";
-import type { StoredReply } from "../reply-file.ts";
 import { jsonIn, lenientJson } from "../reply-json.ts";
 import { imagesOrNone, type ReadReply } from "../service.ts";
+import type { StoredReply } from "../stored-reply.ts";
 
 /**
  * Reads a successful reply in any of the forms that OpenAI-compatible servers use: JSON with `b64_json` or a URL, a stream

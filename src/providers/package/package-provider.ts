@@ -4,12 +4,11 @@ import { errorText } from "../../lib/error-text.ts";
 import { isJsonObject } from "../../lib/json.ts";
 import { clauseOf, failedPoll } from "../failures.ts";
 import { base64Images, imagesIn, isInline, type ReplyImage } from "../found-images.ts";
+import { type JobPoll, wordsOf } from "../job-poll.ts";
 import type { ProviderDeps, ServerSetup } from "../kind.ts";
-import { type GetState, type Polls, wordsOf } from "../polls.ts";
 import * as port from "../provider.ts";
 import { ProviderServer } from "../provider-http.ts";
 import { referenceUrls } from "../reference-files.ts";
-import { isSuccess, type StoredReply } from "../reply-file.ts";
 import { jsonIn, lenientJson } from "../reply-json.ts";
 import {
   type Form,
@@ -19,6 +18,7 @@ import {
   type ServiceRequest,
   serviceProvider,
 } from "../service.ts";
+import { isSuccess, type StoredReply } from "../stored-reply.ts";
 import type { Fetch, Job, JobState, Provider, ProviderPackage, ReadImage, ReadReply } from "./interface.ts";
 
 /** Makes images with a package. The same code as for every other service does the work. */
@@ -38,7 +38,7 @@ export function packageProvider(
     request: (job, context) => requestOf(job, provider, context),
     read: (reply) => readReply(reply, provider),
     ...(provider.poll && {
-      poll: (id, getState, polls) => polled(id, provider, { getState, polls, server }),
+      poll: (id, poll) => polled(id, provider, poll, server),
     }),
     ...(provider.poll &&
       provider.cancel && {
@@ -122,11 +122,12 @@ class Unanswered extends Error {
 async function polled(
   id: string,
   provider: Provider,
-  { getState, polls, server }: { getState: GetState; polls: Polls; server: ProviderServer },
+  poll: JobPoll,
+  server: ProviderServer,
 ): Promise<port.PollReply> {
   const fetch: Fetch = async (at) => {
     const got: unknown[] = [];
-    const reply = await getState(urlOf(at, server), (_said, json) => {
+    const reply = await poll.get(urlOf(at, server), (_said, json) => {
       got.push(json);
       return { status: "running", word: null };
     });
@@ -135,7 +136,7 @@ async function polled(
   };
   try {
     if (!provider.poll) throw new TypeError("the package cannot poll");
-    return { outcome: "state", task: stateOf(await provider.poll(id, { fetch }), polls, server) };
+    return { outcome: "state", task: stateOf(await provider.poll(id, { fetch }), poll, server) };
   } catch (error) {
     if (error instanceof Unanswered) return error.reply;
     return failedPoll(clauseOf(server.mask(errorText(error))));
@@ -156,14 +157,14 @@ async function pollEnded(
   }
 }
 
-function stateOf(said: JobState, polls: Polls, server: ProviderServer): port.PolledState {
+function stateOf(said: JobState, poll: JobPoll, server: ProviderServer): port.PolledState {
   switch (said.status) {
     case "running":
       return { status: "running", word: null };
     case "failed":
-      return polls.failed(wordsOf(said.why) ?? "failed");
+      return poll.failed(wordsOf(said.why) ?? "failed");
     case "done":
-      return polls.finished(
+      return poll.finished(
         imagesIn([said.urls].flat().map((url) => addressed(url, server))),
         said.usage,
         said,

@@ -7,7 +7,7 @@ import { replaceUnsynced } from "../../lib/write-whole.ts";
 import type { ProviderDeps } from "../kind.ts";
 import type { ProviderServer } from "../provider-http.ts";
 import type { ReferenceDeps } from "../reference-files.ts";
-import { isSuccess } from "../reply-file.ts";
+import { isSuccess } from "../stored-reply.ts";
 
 /** One input of a model. */
 export interface ModelInput {

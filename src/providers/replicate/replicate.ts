@@ -1,8 +1,8 @@
 import { fieldsOf, jsonOrNull } from "../../lib/json.ts";
 import { imagesIn } from "../found-images.ts";
+import { type Fields, isFailedState, type JobPoll, wordsOf } from "../job-poll.ts";
 import { type ProviderDeps, type ServerSetup, USUAL_NAMES } from "../kind.ts";
 import { sizeFields } from "../openai/size.ts";
-import { type Fields, isFailedState, type Polls, wordsOf } from "../polls.ts";
 import { type Job, type PolledState, type Provider, unsendable } from "../provider.ts";
 import { ProviderServer } from "../provider-http.ts";
 import { referenceUrls } from "../reference-files.ts";
@@ -38,7 +38,7 @@ function formOf(server: ProviderServer, deps: ProviderDeps): Form {
         : { path: "/predictions", body: { version, input } };
     },
     read: (reply) => jobIn(reply, idIn),
-    poll: (id, getState, polls) => getState(urlOf(id), (said) => stateOf(said, polls)),
+    poll: (id, poll) => poll.get(urlOf(id), (said) => stateOf(said, poll)),
     async cancelAt(id, signal) {
       const url = urlOf(id);
       if (url === null) return null;
@@ -49,7 +49,7 @@ function formOf(server: ProviderServer, deps: ProviderDeps): Form {
   };
 }
 
-function stateOf(said: Fields, polls: Polls): PolledState | null {
+function stateOf(said: Fields, poll: JobPoll): PolledState | null {
   const { status, output, error, metrics } = said;
   switch (status) {
     case "starting":
@@ -57,9 +57,9 @@ function stateOf(said: Fields, polls: Polls): PolledState | null {
     case "queued":
       return { status: "running", word: status };
     case "succeeded":
-      return polls.finished(imagesIn(output), metrics, said);
+      return poll.finished(imagesIn(output), metrics, said);
     default:
-      return isFailedState(status) ? polls.failed(wordsOf(error) ?? status) : null;
+      return isFailedState(status) ? poll.failed(wordsOf(error) ?? status) : null;
   }
 }
 

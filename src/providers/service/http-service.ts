@@ -7,8 +7,8 @@ import { noteTask } from "../../lib/error-types.ts";
 import { keyMasker } from "../../lib/redact.ts";
 import { failedPoll } from "../failures.ts";
 import type { Job, PollReply, Provider, SubmitHow, SubmitReply } from "../provider.ts";
-import { excerptOf, refusedBody } from "./excerpt.ts";
-import { type ReplyContext, readPoll, readSubmit } from "./replies.ts";
+import { excerptOf } from "../reply-facts.ts";
+import { type ReplyContext, readPoll, readSubmit, refusedBody } from "./replies.ts";
 
 export interface ServiceOptions {
   http: HttpClient;

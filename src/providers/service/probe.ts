@@ -5,7 +5,7 @@ import { keyMasker } from "../../lib/redact.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import { inOneLine, shortened } from "../../lib/short-text.ts";
 import { taskUrl } from "./http-service.ts";
-import { type Envelope, HTML_PAGE, isPage, parseEnvelope } from "./schema.ts";
+import { type Envelope, HTML_PAGE, isPage, parseEnvelope } from "./replies.ts";
 
 /** What a check of the key polls: no task has this id. */
 const NO_SUCH_TASK = "imggen-key-check";

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { keyMasker } from "../../../src/lib/redact.ts";
-import { excerptOf, taskIdIn } from "../../../src/providers/service/excerpt.ts";
+import { excerptOf } from "../../../src/providers/reply-facts.ts";
+import { taskIdIn } from "../../../src/providers/service/replies.ts";
 import { cpuTimeOf } from "../../support/cpu-time.ts";
 
 const KEY = "sk-canary-5f3e9a7c1b8d2046";

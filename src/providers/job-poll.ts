@@ -10,22 +10,14 @@ import { isInline, urlsInRequest } from "./found-images.ts";
 import { type PolledState, type PollReply, ProviderError } from "./provider.ts";
 import type { OwnUrl, ProviderServer } from "./provider-http.ts";
 import { usageIn, warningsOn } from "./reply-facts.ts";
-import { isSuccess } from "./reply-file.ts";
 import { lenientJson } from "./reply-json.ts";
+import { isSuccess } from "./stored-reply.ts";
 
 /** The fields of a reply. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** The state of a job in a reply; `missing` if the service has no such job, null if the reply says nothing of it. */
 export type ReadState = PolledState | "missing" | null;
-
-/** Sends a GET to one address of a job. @param read reads the JSON of a success */
-export type GetState = (
-  at: OwnUrl | null,
-  read: (said: Fields, json: unknown) => ReadState,
-  /** Reads a reply whose status may be about the job itself. Absent: none is. */
-  readFailure?: (reply: HttpReply) => ReadState,
-) => Promise<PollReply>;
 
 /** States that end a job without an image, in any service's spelling. No other unknown word is an end. */
 const ENDED =
@@ -45,32 +37,44 @@ const NOT_OF_JOB: ReadonlySet<number> = new Set([401, 402, 403, 404, 408, 410, 4
 /** Statuses by which the service itself speaks of the account, or of the time of the poll. */
 const ABOUT_ACCOUNT: ReadonlySet<number> = new Set([402, 408, 425, 429]);
 
-/** Polls of a service's jobs. A poll that fails never ends a job; only the service's own word does. */
-export class Polls {
+/** One poll of a job of a service. A request that fails never ends the job; only the service's own word does. */
+export class JobPoll {
   readonly #server: ProviderServer;
+  readonly #limits: { timeoutMs: number | undefined; signal: AbortSignal };
   readonly #sent: ReadonlySet<string>;
 
   /** @param sent URLs that the job's request held, if this process has sent it */
-  constructor(server: ProviderServer, sent: ReadonlySet<string> = new Set()) {
+  constructor(
+    server: ProviderServer,
+    limits: { timeoutMs: number | undefined; signal: AbortSignal },
+    sent: ReadonlySet<string> = new Set(),
+  ) {
     this.#server = server;
+    this.#limits = limits;
     this.#sent = sent;
   }
 
-  /** The function that sends the requests of one poll of a job. It never throws. */
-  stateGetter(timeoutMs: number | undefined, signal: AbortSignal): GetState {
-    return async (at, read, readFailure = () => null) => {
-      if (at === null) return { outcome: "refused", error: this.#elsewhere() };
-      try {
-        const reply = await this.#server.poll(at, signal, timeoutMs);
-        const { status } = reply;
-        if (isSuccess(reply)) return this.#read(reply, read);
-        const isOfJob = status >= 400 && status <= 500 && !NOT_OF_JOB.has(status);
-        const task = isOfJob ? readFailure(reply) : null;
-        return task === null || task === "missing" ? this.#unusable(reply) : { outcome: "state", task };
-      } catch (error) {
-        return this.#failed(error);
-      }
-    };
+  /**
+   * Sends a GET to one of the job's addresses. Never throws.
+   * @param read reads the JSON of a success @param readFailure reads a reply whose status may be about the job itself
+   */
+  async get(
+    at: OwnUrl | null,
+    read: (said: Fields, json: unknown) => ReadState,
+    readFailure: (reply: HttpReply) => ReadState = () => null,
+  ): Promise<PollReply> {
+    if (at === null) return { outcome: "refused", error: this.#elsewhere() };
+    try {
+      const { signal, timeoutMs } = this.#limits;
+      const reply = await this.#server.poll(at, signal, timeoutMs);
+      const { status } = reply;
+      if (isSuccess(reply)) return this.#read(reply, read);
+      const isOfJob = status >= 400 && status <= 500 && !NOT_OF_JOB.has(status);
+      const task = isOfJob ? readFailure(reply) : null;
+      return task === null || task === "missing" ? this.#unusable(reply) : { outcome: "state", task };
+    } catch (error) {
+      return this.#failed(error);
+    }
   }
 
   /** Reads a success. A page, an empty reply and one that was cut say nothing of the job. */
@@ -87,28 +91,9 @@ export class Polls {
     return { outcome: "state", task };
   }
 
-  /**
-   * A job that the service has finished. A job without a readable image may have been charged, unless a code says otherwise.
-   * @param images URLs of its images, `data:` URLs among them; of those that the request held, none is a result
-   * @param usage of the service's own @param said its whole reply
-   */
+  /** As `finishedState`. */
   finished(images: readonly string[], usage: unknown, said: unknown): PolledState {
-    const { input, request } = fieldsOf(said);
-    const sent = new Set([...this.#sent, ...urlsInRequest([input, request])]);
-    const urls = images.filter((url) => !sent.has(url));
-    const asked = this.#server.asked(true);
-    const readUsage = usageIn(usage, asked.mask);
-    const warnings = warningsOn(said, asked.host);
-    const facts = {
-      status: "completed",
-      ...(readUsage && { usage: readUsage }),
-      ...(warnings.length > 0 && { warnings }),
-    } as const;
-    if (urls.length > 0 && !urls.some(isInline)) return { ...facts, urls };
-    const text = JSON.stringify(said);
-    const none = urls.length > 0 ? null : replyWithoutImage(text, asked);
-    if (none !== null && none.failure.kind !== "lost") return failedState(none.message, text);
-    return { ...facts, urls: [], unread: { urls, said: text } };
+    return finishedState(this.#server, images, { usage, said, sent: this.#sent });
   }
 
   /** A job that the service says has failed. @param words the service's own */
@@ -153,6 +138,40 @@ export class Polls {
     const message = `The job's address is none of ${this.#server.host}, and the key does not go there.`;
     return new RejectedRequestError(message, { charged: "unknown" });
   }
+}
+
+/**
+ * A job that a service has finished. A job without a readable image may have been charged, unless a code says otherwise.
+ * @param images URLs of its images, `data:` URLs among them; of those that the request held, none is a result
+ */
+export function finishedState(
+  server: ProviderServer,
+  images: readonly string[],
+  reply: {
+    /** The service's own. */
+    usage?: unknown;
+    /** The whole reply. */
+    said: unknown;
+    sent?: ReadonlySet<string>;
+  },
+): PolledState {
+  const { usage, said, sent = new Set<string>() } = reply;
+  const { input, request } = fieldsOf(said);
+  const inRequest = new Set([...sent, ...urlsInRequest([input, request])]);
+  const urls = images.filter((url) => !inRequest.has(url));
+  const asked = server.asked(true);
+  const readUsage = usageIn(usage, asked.mask);
+  const warnings = warningsOn(said, asked.host);
+  const facts = {
+    status: "completed",
+    ...(readUsage && { usage: readUsage }),
+    ...(warnings.length > 0 && { warnings }),
+  } as const;
+  if (urls.length > 0 && !urls.some(isInline)) return { ...facts, urls };
+  const text = JSON.stringify(said);
+  const none = urls.length > 0 ? null : replyWithoutImage(text, asked);
+  if (none !== null && none.failure.kind !== "lost") return failedState(none.message, text);
+  return { ...facts, urls: [], unread: { urls, said: text } };
 }
 
 /** @param words the service's own, which may say that the job is not charged */

@@ -4,7 +4,7 @@ import {
   parseEnvelope,
   parsePolledState,
   parseTaskId,
-} from "../../../src/providers/service/schema.ts";
+} from "../../../src/providers/service/replies.ts";
 
 describe("an envelope", () => {
   it.each([
