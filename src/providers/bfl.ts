@@ -23,10 +23,14 @@ function formOf(server: ProviderServer): Form {
     return typeof cost === "number" ? `${url.href.replace(/#.*$/s, "")}#${COST}${cost}` : url.href;
   };
   return {
+    supports: ["prompt", "model", "ratio", "image", "maxImages", "quality", "seed", "fields"],
     check: modelNamed(/^[\w-][\w.-]*$/, "Black Forest Labs is named like flux-2-pro"),
     async request(job, context) {
       const { model, fields } = job.options;
       const images = await referenceFields(job, context);
+      const { quality } = job.request;
+      if (quality !== undefined && BY_RATIO.test(model ?? ""))
+        context.onWarning?.(`${model} does not support the quality ${quality}: it was not sent.`);
       return {
         path: `/${model}`,
         body: { prompt: job.request.prompt, ...sizeOf(job), ...images, ...fields },

@@ -29,6 +29,7 @@ function formOf(server: ProviderServer): Form {
     return idOf({ response, status, cancel });
   };
   return {
+    supports: ["prompt", "model", "ratio", "image", "maxImages", "quality", "seed", "negative", "fields"],
     check: modelNamed(/^[\w-][\w.-]*(?:\/[\w-][\w.-]*){1,4}$/, "fal is named like fal-ai/flux/dev"),
     async request(job, context) {
       const { model, fields } = job.options;

@@ -3,9 +3,16 @@ import { base64Images } from "./found-images.ts";
 import type { ProviderDeps, ServerSetup } from "./kind.ts";
 import type { Job, Provider } from "./provider.ts";
 import { ProviderServer } from "./provider-http.ts";
-import { base64Of, type ReferenceDeps, referenceFiles } from "./reference-files.ts";
+import { base64Of, referenceFiles } from "./reference-files.ts";
 import { jsonIn } from "./reply-json.ts";
-import { type Form, imagesOrNone, modelNamed, type ReadReply, serviceProvider } from "./service.ts";
+import {
+  type Form,
+  imagesOrNone,
+  type JobContext,
+  modelNamed,
+  type ReadReply,
+  serviceProvider,
+} from "./service.ts";
 import type { StoredReply } from "./stored-reply.ts";
 
 /** Gemini in its own form: `POST <base>/models/<model>:generateContent`, which answers with the image. */
@@ -14,6 +21,7 @@ export function geminiProvider(setup: ServerSetup, deps: ProviderDeps): Provider
 }
 
 const FORM: Form = {
+  supports: ["prompt", "model", "ratio", "image", "maxImages", "quality", "fields"],
   check: modelNamed(/^(?:models\/)?[\w-][\w.-]*$/, "Gemini is named like gemini-3-pro-image"),
   request: async (job, context) => ({
     path: `/models/${nameOf(job)}:generateContent`,
@@ -24,13 +32,16 @@ const FORM: Form = {
 };
 
 /** @throws ProviderError for a reference image that cannot be used */
-async function bodyFor(job: Job, context: ReferenceDeps): Promise<Record<string, unknown>> {
+async function bodyFor(job: Job, context: JobContext): Promise<Record<string, unknown>> {
   const { prompt, ratio, quality } = job.request;
   const files = await referenceFiles(job, context);
   const images = files.map((file) => ({ inlineData: { mimeType: file.mediaType, data: base64Of(file) } }));
+  const hasSize = SIZES.test(quality ?? "") && takesSize(nameOf(job));
+  if (quality !== undefined && !hasSize)
+    context.onWarning?.(`${nameOf(job)} does not support the quality ${quality}: it was not sent.`);
   const imageConfig = {
     ...(ratio !== undefined && ratio !== "auto" && { aspectRatio: ratio }),
-    ...(SIZES.test(quality ?? "") && takesSize(nameOf(job)) && { imageSize: quality }),
+    ...(hasSize && { imageSize: quality }),
   };
   return {
     contents: [{ role: "user", parts: [{ text: prompt }, ...images] }],

@@ -2,6 +2,7 @@ import type { ImggenError } from "../lib/error-types.ts";
 import type { WorkOptions } from "../task/intent.ts";
 import type { Usage } from "../task/line.ts";
 import type { GenerationRequest } from "../task/request.ts";
+import type { FieldName } from "../task/request-fields.ts";
 
 /** What one request to a provider is made from. */
 export interface Job {
@@ -21,6 +22,9 @@ export interface Job {
   /** Files that take the reply if the disk of `folder` is full, or have taken it, in this order. Default: none. */
   fallbackFiles?: readonly string[] | undefined;
 }
+
+/** The part of a job that is checked before its task is begun. */
+export type CheckedJob = Omit<Job, "folder" | "taskId" | "index">;
 
 /** A reference image: a private copy on this disk, or a URL. */
 export type Reference = { file: string; mediaType: string } | { url: string };
@@ -156,13 +160,18 @@ export interface Provider {
     submitMs: number;
   };
   /**
+   * The fields of a request that reach the other side, or that `check` or a warning speaks of. A request with any other is
+   * refused, so that no field is dropped silently.
+   */
+  readonly supports: readonly FieldName[];
+  /**
    * Reads the workflow of new requests, and asks the other side whether it costs money. Costs nothing.
    * @param signal null: nobody is asked
    * @throws ProviderError or UsageError where no request can be sent
    */
   prepare?(signal: AbortSignal | null): Promise<Prepared>;
   /** A sentence about an option that the provider does not support; null for none. Called before a task is begun. */
-  check?(job: Omit<Job, "folder" | "taskId" | "index">): string | null;
+  check?(job: CheckedJob): string | null;
   /** The request that `submit` would send, for people to read. Opens no connection. @throws ProviderError */
   describe?(job: Job): Promise<SentRequest>;
   /** Sends the request: the only function that may cost money. Never throws. */

@@ -52,6 +52,7 @@ async function unlessLoaded(
 }
 
 const FORM: Form = {
+  supports: ["prompt", "model", "ratio", "image", "maxImages", "quality", "seed", "negative", "fields"],
   check: problemOf,
   request: imageRequest,
   read,

@@ -61,6 +61,7 @@ interface ModelList {
 
 /** How one service is asked for images, and how it answers. An absent member is a feature that it does not have. */
 export interface Form {
+  supports: Provider["supports"];
   /** As `Provider.check`. */
   check: NonNullable<Provider["check"]>;
   /** @throws ProviderError where the service does not support a part of the job */
@@ -102,6 +103,7 @@ export function serviceProvider(
   return {
     version: 1,
     limits: { concurrency: options.concurrency, submitMs: options.timeoutMs },
+    supports: form.supports,
     check: form.check,
     async describe(job) {
       const { path, body } = await form.request(job, shownContext(deps, generatorUrl));

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import path from "node:path";
-import { referencesOf } from "../core/engine/jobs.ts";
+import { referencesOf, unsupportedPart } from "../core/engine/jobs.ts";
 import { checkDailyLimit, spendingAccount } from "../core/limits/budget.ts";
 import { ImggenError } from "../lib/error-types.ts";
 import { listed } from "../lib/short-text.ts";
@@ -147,7 +147,10 @@ export const FILES = "files";
 
 function unfitFor({ request, work }: Intent, { connection }: Service): string | null {
   const { isPaid, options } = work;
-  return connection.provider.check?.({ request, isPaid, options, references: referencesOf(request) }) ?? null;
+  return unsupportedPart(
+    { request, isPaid, options, references: referencesOf(request) },
+    connection.provider,
+  );
 }
 
 async function beginChecked(intent: Intent, service: Service, names: TaskNames | null): Promise<Begun> {

@@ -3,6 +3,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { ImggenError } from "../../src/lib/error-types.ts";
 import type { Job, Provider, SubmitHow, SubmitReply, UnknownReply } from "../../src/providers/provider.ts";
+import { FIELD_NAMES } from "../../src/task/request-fields.ts";
 import { counted } from "./counted.ts";
 import { png } from "./images.ts";
 
@@ -29,6 +30,7 @@ export function scriptedProvider(answer: Answer = (job) => drawn(job), sends = t
   let [open, mostOpen] = [0, 0];
   return {
     version: 1,
+    supports: FIELD_NAMES,
     limits: { concurrency: 1, submitMs: 600_000 },
     jobs,
     sent: requests.reached,

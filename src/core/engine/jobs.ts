@@ -4,10 +4,11 @@ import { fileURLToPath } from "node:url";
 import { nextSeed, seedIn } from "../../lib/exact-integer.ts";
 import { typeNamed } from "../../lib/image/format.ts";
 import { InvalidRequestError } from "../../models/invalid-request.ts";
-import type { Job, Reference } from "../../providers/provider.ts";
+import type { CheckedJob, Job, Provider, Reference } from "../../providers/provider.ts";
 import type { WorkFolders } from "../../store/work-folders.ts";
 import type { WorkOptions } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";
+import { FIELD_NAMES } from "../../task/request-fields.ts";
 import { answerOf, displayId, type Task } from "../../task/task.ts";
 import type { Connection } from "./deps.ts";
 
@@ -61,14 +62,23 @@ function withSeedOf(index: number, options: WorkOptions): WorkOptions {
   return seed === null ? options : { ...options, fields: { ...fields, [seedField]: seed } };
 }
 
-/** The part of a request that its provider does not support, checked before anything is recorded or sent; null for none. */
+/** A sentence about a part of a job that its provider does not support, before anything is recorded or sent; null for none. */
+export function unsupportedPart(
+  job: CheckedJob,
+  { supports, check }: Pick<Provider, "supports" | "check">,
+): string | null {
+  const name = FIELD_NAMES.find((each) => job.request[each] !== undefined && !supports.includes(each));
+  if (name !== undefined) return `The generator does not support the field ${name}.`;
+  return check?.(job) ?? null;
+}
+
+/** As `unsupportedPart`, of a request; null if its provider supports it. */
 export function misfitOf(
   request: GenerationRequest,
   { provider, workFor }: Pick<Connection, "provider" | "workFor">,
 ): InvalidRequestError | null {
-  if (!provider.check) return null;
   const { isPaid, options } = workFor(request);
-  const why = provider.check({ request, isPaid, options, references: referencesOf(request) });
+  const why = unsupportedPart({ request, isPaid, options, references: referencesOf(request) }, provider);
   return why === null ? null : new InvalidRequestError(why, { hint: "Nothing was sent." });
 }
 

@@ -22,6 +22,7 @@ export function comfyUiProvider(setup: ServerSetup, deps: ProviderDeps): Provide
   const context = { server, workflows, deps: { ...deps, generatorUrl: new URL(setup.url) } };
   return {
     version: 1,
+    supports: ["prompt", "model", "ratio", "image", "maxImages", "quality", "seed", "negative", "fields"],
     limits: { concurrency, submitMs: timeoutMs },
     prepare: (signal) => prepared(context, signal),
     // Without the seed, which the id of the task decides.

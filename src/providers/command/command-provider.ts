@@ -47,6 +47,7 @@ export function commandProvider(
   const variables = { hidden: keyVariables, given: headers };
   return {
     version: 1,
+    supports: ["prompt", "model", "ratio", "image", "maxImages", "quality", "seed", "negative", "fields"],
     limits: { concurrency, submitMs: timeoutMs },
     check: (job) => missingPlace(job, words),
     submit: (job, how) =>

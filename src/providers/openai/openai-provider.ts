@@ -3,8 +3,7 @@ import { isModeration, readErrorBody } from "../failed-reply.ts";
 import type { ProviderDeps, ServerSetup } from "../kind.ts";
 import type { Job, Provider, SubmitHow } from "../provider.ts";
 import { ProviderServer } from "../provider-http.ts";
-import type { ReferenceDeps } from "../reference-files.ts";
-import { type ServiceRequest, serviceProvider } from "../service.ts";
+import { type JobContext, type ServiceRequest, serviceProvider } from "../service.ts";
 import { isSuccess, type StoredReply } from "../stored-reply.ts";
 import { readReply } from "./openai-answer.ts";
 import { bodyOf, type ImageRequest, imageRequest } from "./openai-request.ts";
@@ -23,6 +22,7 @@ export function openAiProvider(
     setup,
     server,
     {
+      supports: ["prompt", "model", "ratio", "image", "maxImages", "quality", "seed", "negative", "fields"],
       check: problemOf,
       request: (job, context) => requests.shown(job, context),
       send: (job, how, context) => requests.send(job, how, context),
@@ -57,7 +57,7 @@ class Requests {
   }
 
   /** A request as it is shown: names stand for its files. */
-  async shown(job: Job, context: ReferenceDeps): Promise<ServiceRequest> {
+  async shown(job: Job, context: JobContext): Promise<ServiceRequest> {
     const { path, fields, files } = await imageRequest(job, { ...context, form: this.#form });
     const names = files.map(({ shown }) => shown);
     const image = names.length === 1 ? names[0] : names;
@@ -65,7 +65,7 @@ class Requests {
   }
 
   /** @throws ProviderError, or the disk's error where a reference image cannot be read */
-  async send(job: Job, how: SubmitHow, context: ReferenceDeps): Promise<StoredReply> {
+  async send(job: Job, how: SubmitHow, context: JobContext): Promise<StoredReply> {
     const request = await imageRequest(job, { ...context, form: this.#form });
     let reply = await this.#post(request, job, how);
     // The server says which field it does not take, so it has made nothing. Each is left out once.

@@ -2,12 +2,12 @@ import { formBody, jsonBody, type PostBody } from "../post-body.ts";
 import type { Job } from "../provider.ts";
 import {
   type LocalReference,
-  type ReferenceDeps,
   type ReferenceUrl,
   referenceFiles,
   referenceUrls,
   withoutDataPrefix,
 } from "../reference-files.ts";
+import type { JobContext } from "../service.ts";
 import { OPENAI_DEFAULT_MODEL, openAiName, type ServerForm } from "./server-forms.ts";
 import { isGptImage, sizeFields } from "./size.ts";
 
@@ -20,7 +20,7 @@ export interface ImageRequest {
 }
 
 /** What a request is made from. */
-export interface RequestContext extends ReferenceDeps {
+export interface RequestContext extends JobContext {
   form: ServerForm;
 }
 
@@ -30,6 +30,7 @@ export interface RequestContext extends ReferenceDeps {
  */
 export async function imageRequest(job: Job, context: RequestContext): Promise<ImageRequest> {
   const { form } = context;
+  warnOfQuality(job, context);
   const fields = plainFields(job, form);
   if (job.references.length === 0) return { path: "/images/generations", fields, files: [] };
   if (form.references === "files") {
@@ -70,6 +71,14 @@ function plainFields({ request, options }: Job, form: ServerForm): ImageRequest[
     ...(form.streams && { stream: true, partial_images: 0 }),
     ...options.fields,
   };
+}
+
+/** Says of a quality that is not sent as it was asked for. */
+function warnOfQuality({ request: { quality }, options: { sizeForm } }: Job, context: RequestContext): void {
+  const { form, onWarning } = context;
+  if (quality === undefined || (sizeForm ?? form.sizeForm) !== "aspect_ratio") return;
+  if (!form.hasResolution) onWarning?.(`A size as a ratio has no quality: ${quality} was not sent.`);
+  else if (quality === "4K") onWarning?.("The server makes 2K at most: it was asked for 2K in place of 4K.");
 }
 
 /** The model as the server names it; null: whatever it has. */

@@ -34,6 +34,7 @@ export function packageProvider(
   const options = { model, isPaid };
   const provider = definition.create({ url, key, options, fetch: fetchFrom(server) });
   const form: Form = {
+    supports: ["prompt", "model", "ratio", "image", "maxImages", "quality", "seed", "negative", "fields"],
     check: (job) => problemOf(job, definition, provider),
     request: (job, context) => requestOf(job, provider, context),
     read: (reply) => readReply(reply, provider),

@@ -27,6 +27,7 @@ function formOf(server: ProviderServer, deps: ProviderDeps): Form {
     return url === null || url.href === urlOf(id)?.href ? id : url.href;
   };
   return {
+    supports: ["prompt", "model", "ratio", "image", "maxImages", "quality", "seed", "negative", "fields"],
     check: modelNamed(MODEL_NAME, "Replicate is named owner/name or owner/name:version"),
     async request(job, context) {
       const model = job.options.model ?? "";

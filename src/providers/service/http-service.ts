@@ -28,6 +28,7 @@ const { submit: SUBMIT, poll: POLL } = TRANSFER_POLICY;
  */
 export class HttpImageService implements Provider {
   readonly version = 1;
+  readonly supports = ["prompt", "model", "ratio", "image", "maxImages", "quality"] as const;
   readonly #options: ServiceOptions;
   readonly #maskKey: (text: string) => string;
 

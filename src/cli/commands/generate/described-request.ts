@@ -3,6 +3,7 @@ import { proxiesFromEnvironment } from "../../../api/proxies.ts";
 import type { ClientSession } from "../../../client/client-session.ts";
 import { workFor } from "../../../client/generator-connection.ts";
 import type { OwnGenerator } from "../../../client/generator-settings.ts";
+import { unsupportedPart } from "../../../core/engine/jobs.ts";
 import { InvalidRequestError } from "../../../models/invalid-request.ts";
 import { isLocalFile } from "../../../models/rules/images.ts";
 import { errorOf } from "../../../providers/failures.ts";
@@ -84,7 +85,7 @@ function supportedJob(
   const references = [request.image ?? []].flat().map(referenceOf);
   const { taskId, isPaid, requests, options: work } = workFor(request, options, prepared);
   const job = { request, taskId: taskId ?? "", index: 0, isPaid, options: work, references, folder: "" };
-  const why = provider.check?.(job) ?? null;
+  const why = unsupportedPart(job, provider);
   if (why !== null) throw new InvalidRequestError(`${prefix}${why}`, { hint: "Nothing was sent." });
   return { job, requests };
 }
