@@ -40,7 +40,6 @@ it.each([
   const job = await jobFor({ quality, model: "fox-1" });
   const { signal } = ALONE;
   await imageRequest(job, {
-    env: {},
     proxies: undefined,
     clock: systemClock,
     generatorUrl: new URL(url),
