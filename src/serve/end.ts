@@ -42,7 +42,9 @@ export function endOf(task: Task): TaskEnd | null {
 /** The end of a task none of whose open requests its provider knows any longer: `resume` asks for it. */
 function gone(task: Task): TaskEnd | null {
   const why = isAllGone(task) ? decidingRequest(task).attempt?.gone : null;
-  return why == null ? null : unknown(task, `Its provider no longer has it: ${why}`);
+  if (why == null) return null;
+  const detail = `Its provider no longer has it: ${why}`;
+  return task.intent.work.isPaid ? unknown(task, detail) : refused(sentence(detail));
 }
 
 function refused(detail: string): TaskEnd {

@@ -12,6 +12,7 @@ import { remarksOn } from "../images/remarks.ts";
 import { MAX_IMAGES, saveImages } from "../images/save-images.ts";
 import type { SaveResult, SaveSpec, SidecarFacts } from "../images/save-spec.ts";
 import type { TaskDeps } from "./deps.ts";
+import { recordGone } from "./follow-job.ts";
 import type { HeldTask } from "./held.ts";
 import { jobOf } from "./jobs.ts";
 import { factsOf, type TaskReport } from "./report.ts";
@@ -196,13 +197,6 @@ async function recordBad(held: HeldTask, request: number, why: string, deps: Tas
   const kept = made?.kept ?? deps.ledger.work.of(id, request, attempt);
   if (intent.work.isPaid) await held.record({ type: "unknown", ...of, why: said, kept, unusable: true });
   else await held.record({ type: "failed", ...of, errorCode: null, why: `${said}.`, charged: "no" });
-}
-
-/** Records, once, that a request has images of which its provider has none any longer. */
-async function recordGone(held: HeldTask, request: number, why: string, { clock }: TaskDeps): Promise<void> {
-  const attempt = held.task.requests[request]?.attempt;
-  if (attempt == null || attempt.gone !== null) return;
-  await held.record({ type: "gone", at: isoTime(clock.now()), why, request, attempt: attempt.name });
 }
 
 /** What the sidecars of a task's images say; null if its request is not known. */
