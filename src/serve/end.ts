@@ -3,7 +3,15 @@ import { remarksOn } from "../core/images/remarks.ts";
 import { sentence } from "../lib/short-text.ts";
 import type { Usage } from "../task/line.ts";
 import type { SavedFile } from "../task/saved-file.ts";
-import { answerOf, decidingRequest, isAllGone, isUnknown, isUnsaved, type Task } from "../task/task.ts";
+import {
+  answerOf,
+  decidingRequest,
+  isAllGone,
+  isUnknown,
+  isUnsaved,
+  savedFilesOf,
+  type Task,
+} from "../task/task.ts";
 
 /** How a task ended, for clients. */
 export type TaskEnd =
@@ -42,7 +50,10 @@ export function endOf(task: Task): TaskEnd | null {
 /** The end of a task none of whose open requests its provider knows any longer: `resume` asks for it. */
 function gone(task: Task): TaskEnd | null {
   const why = isAllGone(task) ? decidingRequest(task).attempt?.gone : null;
-  return why == null ? null : unknown(task, `Its provider no longer has it: ${why}`);
+  if (why == null) return null;
+  const detail = `Its provider no longer has it: ${why}`;
+  if (savedFilesOf(task).length > 0) return completed(task, [detail]);
+  return task.intent.work.isPaid ? unknown(task, detail) : refused(sentence(detail));
 }
 
 function refused(detail: string): TaskEnd {
@@ -53,13 +64,14 @@ function unknown(task: Task, why: string): TaskEnd {
   return { name: "failed", outcome: "unknown", detail: keptNote(task, why) };
 }
 
-function completed(task: Task): TaskEnd {
+/** @param gone why images are missing that its provider no longer has */
+function completed(task: Task, gone: string[] = []): TaskEnd {
   const { files, usage = null, missing = [] } = factsOf(task);
   return {
     name: "completed",
     files,
     usage,
-    missing: missing.map(sentence),
+    missing: [...missing, ...gone].map(sentence),
     remarks: remarksOn(task, files),
   };
 }

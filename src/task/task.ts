@@ -463,7 +463,8 @@ export function isGone({ state, attempt }: RequestState): boolean {
 /** Whether a provider has neither the jobs nor the images of all requests that are open. */
 export function isAllGone({ requests, files }: Pick<Task, "requests" | "files">): boolean {
   const open = requests.filter(
-    ({ state }, at) => STATES[state].isOpen && !(state === "completed" && files[at]),
+    (request, at) =>
+      STATES[request.state].isOpen && (isGone(request) || request.state !== "completed" || !files[at]),
   );
   return open.length > 0 && open.every(isGone);
 }

@@ -184,3 +184,26 @@ it.each([null, "flux", "../x/y", "fal-ai/flux?x"])("is refused for a model %j", 
   const request = { prompt: "a fox", model: "m" };
   expect(provider.check?.({ request, isPaid: true, options, references: [] })).toMatch(/fal-ai\/flux\/dev/);
 });
+
+it.each(["FAILED", "CANCELLED"])("ends a job of status %s in fal's words", async (status) => {
+  const { accepted, state, double } = await serviceWorld(FAL, {
+    poll: answers(() => json({ status, error: "worker crashed" })),
+  });
+  expect(await state(await accepted())).toMatchObject({
+    status: "failed",
+    why: expect.stringContaining("worker crashed"),
+  });
+  expect(double.asked("result")).toEqual([]);
+});
+
+it("ends a job whose result fal refuses in its own JSON, and none where a page answers", async () => {
+  const refused = await serviceWorld(FAL, {
+    result: answers(() => json({ detail: [{ msg: "worker crashed" }] }, 422)),
+  });
+  expect(await refused.state(await refused.accepted())).toMatchObject({
+    status: "failed",
+    why: expect.stringContaining("worker crashed"),
+  });
+  const page = await serviceWorld(FAL, { result: answers(() => response(422, "<html>No</html>")) });
+  expect(await page.poll(await page.accepted())).toMatchObject({ outcome: "retry" });
+});

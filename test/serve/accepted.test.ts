@@ -1,5 +1,9 @@
 import { expect, it } from "vitest";
+import { systemClock } from "../../src/lib/clock.ts";
+import { systemProcesses } from "../../src/lib/processes.ts";
 import type { Provider } from "../../src/providers/provider.ts";
+import { Ledger } from "../../src/store/ledger.ts";
+import { quickClock } from "../support/quick-clock.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 import { scriptedProvider } from "./provider-script.ts";
 import { dataOf, liveServer } from "./serve-world.ts";
@@ -48,4 +52,25 @@ it("the progress that a provider reports of an accepted job is in the reply to a
   await expect
     .poll(async () => dataOf(await live.poll(taskId)))
     .toMatchObject({ status: "processing", progress: 0.4 });
+});
+
+it("a job that its provider no longer knows has ended for clients, and is left open for resume", async () => {
+  const folder = await temporaryFolder();
+  const { provider } = accepting();
+  provider.poll = async () => ({
+    outcome: "retry",
+    why: "HTTP 404",
+    rateLimited: false,
+    retryAfterMs: null,
+    connectionError: null,
+    isMissing: true,
+  });
+  const live = await liveServer({ folder, provider, options: { isPaid: true }, clock: quickClock });
+  const taskId = await live.accepted({ prompt: "a fox" });
+  await expect.poll(async () => dataOf(await live.poll(taskId)).status).toBe("failed");
+  await live.close();
+  const open = await new Ledger(folder, systemClock, systemProcesses()).unfinished();
+  expect(open).toMatchObject([
+    { task: { state: "accepted", requests: [{ attempt: { gone: "HTTP 404" } }] } },
+  ]);
 });

@@ -22,6 +22,7 @@ import {
   type WaitSettings,
   waitForTask,
   waitTimeoutMs,
+  whyGone,
 } from "../polling/wait.ts";
 import type { TaskDeps, UseCaseDeps } from "./deps.ts";
 import { closeUnsent, drive } from "./drive.ts";
@@ -163,13 +164,14 @@ async function waitForFirst(
     if (isOver(waited)) over.abort();
   });
   await Promise.all(waits);
+  const isGoneNow = (waited: WaitResult | undefined) => waited !== undefined && whyGone(waited) !== null;
   const results = [...seen.values()];
   if (results.some(isOver)) {
     for (const [request, waited] of seen) if (!isOver(waited)) seen.delete(request);
     return null;
   }
   // That is recorded, once.
-  if (jobs.some(({ request, isGone }) => !isGone && seen.get(request)?.outcome === "gone")) return null;
+  if (jobs.some(({ request, isGone }) => !isGone && isGoneNow(seen.get(request)))) return null;
   const [first] = results;
   const report = reportOf(task);
   switch (first?.outcome) {

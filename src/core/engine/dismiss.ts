@@ -48,8 +48,8 @@ export async function dismissHeld(
 ): Promise<TaskReport> {
   const at = isoTime(ledger.clock.now());
   await held.record({ type: "dismissed", at, ...reason });
-  // All its images are saved, now that none is waited for any longer.
-  if (held.task.state === "completed" && !isUnsaved(held.task))
+  // All its images that are still to be had are saved, now that none is waited for any longer.
+  if (held.task.state === "completed" && (!isUnsaved(held.task) || isAllGone(held.task)))
     await held.record({ type: "saved", at, files: [...held.task.files] });
   await held.leave();
   // Every resume would find it again.

@@ -10,7 +10,13 @@ import { answerOf, CANCELLED, chargedOf, displayId, type RequestState, type Task
 import { interruptedError, isOfAccount, PendingError } from "../errors.ts";
 import { POLICY } from "../limits/policy.ts";
 import { fixedSchedule } from "../polling/fixed-schedules.ts";
-import { type EndedState, type WaitResult, type WaitSettings, waitForTask } from "../polling/wait.ts";
+import {
+  type EndedState,
+  type WaitResult,
+  type WaitSettings,
+  waitForTask,
+  whyGone,
+} from "../polling/wait.ts";
 import { providerName, type TaskDeps } from "./deps.ts";
 import type { ProgressFacts } from "./events.ts";
 import type { HeldTask } from "./held.ts";
@@ -184,22 +190,35 @@ async function recordWait(
       if (task.status === "completed") await deps.schedules.learn(held.task.intent.request, waited);
       return null;
     }
-    case "refused":
+    case "refused": {
+      const why = whyGone(waited);
+      if (why !== null) await recordGone(held, job.request, why, deps);
       return waited.error;
+    }
     case "gone": {
-      if (resubmits && isLostJob(held.task, waited)) return recordLost(held, job, waited.lastFailure, deps);
       const { why } = waited.lastFailure;
-      const { request, attempt, isGone } = job;
-      // Its file would grow with every resume.
-      if (!isGone) await held.record({ type: "gone", at: isoTime(deps.clock.now()), why, request, attempt });
+      if (!isLostJob(held.task, waited)) await recordGone(held, job.request, why, deps);
+      else if (resubmits) return recordLost(held, job, waited.lastFailure, deps);
       // The URLs of a finished one may still work.
-      return held.task.requests[request]?.state === "completed" ? null : noLongerKnown(held.task, why);
+      return held.task.requests[job.request]?.state === "completed" ? null : noLongerKnown(held.task, why);
     }
     case "interrupted":
       return interruptedError(deps.signal, held.charged);
     case "timeout":
       return stillRunning(held.task, waited.lastFailure?.why ?? null);
   }
+}
+
+/** Records that a provider has no longer a request's job or images: once, or its file would grow with every resume. */
+export async function recordGone(
+  held: HeldTask,
+  request: number,
+  why: string,
+  { clock }: Pick<TaskDeps, "clock">,
+): Promise<void> {
+  const attempt = held.task.requests[request]?.attempt;
+  if (attempt == null || attempt.gone !== null) return;
+  await held.record({ type: "gone", at: isoTime(clock.now()), why, request, attempt: attempt.name });
 }
 
 /** Whether a free provider no longer has the job that was waited for. */

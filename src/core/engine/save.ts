@@ -12,6 +12,7 @@ import { remarksOn } from "../images/remarks.ts";
 import { MAX_IMAGES, saveImages } from "../images/save-images.ts";
 import type { SaveResult, SaveSpec, SidecarFacts } from "../images/save-spec.ts";
 import type { TaskDeps } from "./deps.ts";
+import { recordGone } from "./follow-job.ts";
 import type { HeldTask } from "./held.ts";
 import { jobOf } from "./jobs.ts";
 import { factsOf, type TaskReport } from "./report.ts";
@@ -103,8 +104,7 @@ export async function saveMade(
   );
   const kept = failure === null ? await keepRest(held, result, deps) : null;
   for (const { request, why } of result.bad) await recordBad(held, request, why, deps);
-  // The first image of each request comes before its further ones.
-  for (const { at, why } of result.gone) await recordGone(held, at, why, deps);
+  for (const { request, why } of result.gone) await recordGone(held, request, why, deps);
   const warnings = [...result.warnings, ...(isLast ? remarksOn(held.task, savedIn(result)) : [])];
   await recordFiles(held, result, isLast && failure === null && kept === null, deps);
   return { warnings, failure: failure ?? kept };
@@ -140,7 +140,10 @@ function sourcesOf(task: Task, withFurther: boolean, { connection, ledger }: Tas
     const made = answerOf(each, "completed");
     if (made === null || each.attempt === null) return { kind: "none" };
     const { attempt } = each;
-    const [first, ...more] = made.urls.map((url, at) => atProvider(url, at, attempt.accepted?.id, provider));
+    const [first, ...more] = made.urls.map((url, at) => ({
+      ...atProvider(url, at, attempt.accepted?.id, provider),
+      request,
+    }));
     further.push(...more);
     if (first !== undefined) return first;
     // A task that was ended has its files, and no longer the replies.
@@ -153,14 +156,14 @@ function sourcesOf(task: Task, withFurther: boolean, { connection, ledger }: Tas
 }
 
 /** An image of a job at its provider's URL. @param at which of those that it has made, from 0 */
-function atProvider(url: string, at: number, id: string | undefined, provider: Provider): ImageSource {
+function atProvider(url: string, at: number, id: string | undefined, provider: Provider) {
   const freshUrl = async () => {
     if (id === undefined) return null;
     const reply = await provider.poll?.(id, undefined, new AbortController().signal);
     if (reply?.outcome !== "state" || reply.task.status !== "completed") return null;
     return reply.task.urls[at] ?? null;
   };
-  return { kind: "url", url, headers: provider.downloadHeaders, freshUrl };
+  return { kind: "url" as const, url, headers: provider.downloadHeaders, freshUrl };
 }
 
 /** Keeps replies that hold images which are not saved, for good. @returns why that cannot be done */
@@ -196,13 +199,6 @@ async function recordBad(held: HeldTask, request: number, why: string, deps: Tas
   const kept = made?.kept ?? deps.ledger.work.of(id, request, attempt);
   if (intent.work.isPaid) await held.record({ type: "unknown", ...of, why: said, kept, unusable: true });
   else await held.record({ type: "failed", ...of, errorCode: null, why: `${said}.`, charged: "no" });
-}
-
-/** Records, once, that a request has images of which its provider has none any longer. */
-async function recordGone(held: HeldTask, request: number, why: string, { clock }: TaskDeps): Promise<void> {
-  const attempt = held.task.requests[request]?.attempt;
-  if (attempt == null || attempt.gone !== null) return;
-  await held.record({ type: "gone", at: isoTime(clock.now()), why, request, attempt: attempt.name });
 }
 
 /** What the sidecars of a task's images say; null if its request is not known. */

@@ -14,7 +14,7 @@ import {
   type Task,
   taskIdOf,
 } from "../../task/task.ts";
-import { ClaimedError, InheritedError, PartialError } from "../errors.ts";
+import { ClaimedError, InheritedError, PartialError, PendingError } from "../errors.ts";
 
 /** Why requests have no image, of those that are at their end without one, if others have made theirs. */
 export function missingIn({ state, requests }: Pick<Task, "state" | "requests">): string[] {
@@ -104,8 +104,16 @@ export function errorOf(task: Task): ImggenError | null {
   }
 }
 
-/** The error of a task that its provider has no word of any longer. It was accepted, and no one has said that it ended. */
-export function noLongerKnown(task: Task, why: string): OutcomeUnknownError {
+/**
+ * The error of a task that its provider has no word of any longer. It was accepted, and no one has said that it ended. A free
+ * one waits to be submitted again.
+ */
+export function noLongerKnown(task: Task, why: string): ImggenError {
+  if (!task.intent.work.isPaid)
+    return new PendingError(`Task ${displayId(task)} waits: ${sentence(why)}`, {
+      charged: "no",
+      hint: "imggen resume submits it again.",
+    });
   return new OutcomeUnknownError(
     `Task ${taskIdOf(task) ?? task.id} is no longer known to the service: ${sentence(why)}`,
     {

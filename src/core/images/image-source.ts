@@ -10,6 +10,8 @@ export type ImageSource =
       headers?: Readonly<Record<string, string>> | undefined;
       /** Polls for a new URL after this one has stopped working; null if the provider did not answer with one. */
       freshUrl: () => Promise<string | null>;
+      /** Which of the task's requests has made it, from 0, if that is known. */
+      request?: number;
     }
   /** The provider's reply to one request is on this disk. */
   | { kind: "here"; request: number; read: () => Promise<MadeImage[]> }

@@ -53,7 +53,8 @@ export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskD
       else if (error instanceof BadImageError) failures.push(new DownloadFailedError(error.message));
       else if (error instanceof DownloadFailedError) {
         failures.push(error);
-        if (error.isFinal) result.gone.push({ at, why: error.reason });
+        if (error.isFinal && source.kind === "url" && source.request !== undefined)
+          result.gone.push({ request: source.request, why: error.reason });
       } else throw error;
     }
   }

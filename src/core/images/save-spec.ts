@@ -52,8 +52,8 @@ export interface SaveResult {
   warnings: string[];
   /** Requests, from 0, with a reply on this disk that holds no usable image. */
   bad: { request: number; why: string }[];
-  /** Images, from 0 as in `files`, whose URLs have expired for good. */
-  gone: { at: number; why: string }[];
+  /** Requests, from 0, with an image whose URL has expired for good. */
+  gone: { request: number; why: string }[];
   /** Requests whose replies have more images than are saved, and how many more. */
   rest: { request: number; count: number }[];
 }

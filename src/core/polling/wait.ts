@@ -51,6 +51,12 @@ export type WaitResult =
 /** The error key for a task that the service does not know, which is tolerated for a moment after the submit. */
 const NOT_YET_KNOWN = "image_generation.error.unknown_error";
 
+/** Why the service has no word of a job, if the wait for it ended with that: the job itself has not ended. */
+export function whyGone(waited: WaitResult): string | null {
+  if (waited.outcome === "gone") return waited.lastFailure.why;
+  return waited.outcome === "refused" && waited.error.key === NOT_YET_KNOWN ? waited.error.message : null;
+}
+
 type WaitDeps = Pick<TaskDeps, "connection" | "gate" | "clock" | "signal" | "onProgress" | "random"> & {
   /** Called with the number of others before the task at its provider, where a poll says that. */
   onAhead?: (ahead: number) => void;

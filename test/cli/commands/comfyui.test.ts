@@ -292,7 +292,12 @@ describe("a job that a restart of ComfyUI has lost", () => {
     const { json, double } = await comfyWorld({ isHeld: true });
     const id = String((await json([...FOX, "--no-wait"])).document.taskId);
     double.restart();
-    expect(await json(["status", id, "--wait", "--output", "fox.png"])).toMatchObject({ code: 6 });
+    const { code, document } = await json(["status", id, "--wait", "--output", "fox.png"]);
+    expect([code, document.charged, document.error?.type]).toEqual([6, "no", "pending"]);
+    expect(document.error).toMatchObject({
+      message: expect.stringContaining("waits: "),
+      hint: expect.stringContaining("imggen resume submits it again."),
+    });
     expect(double.submits.length).toBe(1);
     double.release();
     expect(await json(["resume"])).toMatchObject(SAVED);

@@ -1,12 +1,14 @@
 import { describe, expect, it } from "vitest";
+import { commandWorld } from "../../support/command-world.ts";
 import { BFL } from "../../support/doubles/bfl.ts";
 import { answers, type Part, type ServiceForm } from "../../support/doubles/double.ts";
 import { FAL } from "../../support/doubles/fal.ts";
 import { REPLICATE } from "../../support/doubles/replicate.ts";
+import { PICTURE } from "../../support/images.ts";
 import { openTasks } from "../../support/left-task.ts";
 import { paidService } from "../../support/paid-service.ts";
-import { type Behaviour, json as jsonReply, response } from "../../support/scripted-server.ts";
-import { cutShort } from "../../support/scripts.ts";
+import { type Behaviour, failure, json as jsonReply, response } from "../../support/scripted-server.ts";
+import { cutShort, replies } from "../../support/scripts.ts";
 
 const CUT = jsonReply({ status: "IN_PROGRESS", more: "x".repeat(100) });
 const ANSWERS: [string, ServiceForm, Part, Behaviour][] = [
@@ -78,6 +80,28 @@ describe("a paid job that is no longer known", () => {
 });
 
 describe("images whose URLs have expired", () => {
+  it("can be dismissed where another image of the same task is saved", async () => {
+    let files = 0;
+    const { json, generate, home, double } = await paidService(REPLICATE, {
+      poll: answers((origin) =>
+        jsonReply({ status: "succeeded", output: [`${origin}/a.png`, `${origin}/b.png`] }),
+      ),
+      file: (_request, socket) => {
+        files += 1;
+        socket.write(
+          files === 1 ? response(200, PICTURE, { "content-type": "image/png" }) : response(404, ""),
+        );
+      },
+    });
+    expect((await json(generate)).code).toBe(8);
+    const [id = ""] = await openTasks(home);
+    expect(await json(["resume", id, "--dismiss", "--generator-paid"])).toMatchObject({ code: 0 });
+    expect(await openTasks(home)).toEqual([]);
+    const { document } = await json(["history"]);
+    expect(document).toMatchObject([{ status: "completed", files: [{ url: `${double.origin}/a.png` }] }]);
+    expect(double.submits()).toHaveLength(1);
+  });
+
   it("can be dismissed, once that was seen", async () => {
     const { json, generate, home } = await paidService(REPLICATE, { file: answers(() => response(404, "")) });
     expect(await json(generate)).toMatchObject({ code: 8, document: { charged: "yes", state: "made" } });
@@ -102,6 +126,54 @@ describe("a paid job of unknown outcome, whose result had no image", () => {
     const polled = await json(["status", id, "--generator-paid"]);
     expect(polled).toMatchObject({ code: 0, document: { status: "completed" } });
     expect(await json(["resume", id, "--generator-paid"])).toMatchObject({ code: 0 });
+    expect(await openTasks(home)).toEqual([]);
+    expect(double.submits()).toHaveLength(1);
+  });
+});
+
+describe("a task that the service itself no longer knows", () => {
+  it("stays open, and can be dismissed 30 s after its acceptance", async () => {
+    const { json, home, server } = await commandWorld({
+      poll: replies(failure("image_generation.error.unknown_error")),
+    });
+    expect(await json(["generate", "a fox"])).toMatchObject({
+      code: 6,
+      document: { error: { type: "pending" }, charged: "yes", state: "accepted" },
+    });
+    const [id = ""] = await openTasks(home);
+    expect(await json(["resume", id])).toMatchObject({ code: 5, document: { charged: "yes" } });
+    expect(await json(["resume", id, "--dismiss"])).toMatchObject({ code: 0 });
+    expect(await openTasks(home)).toEqual([]);
+    expect(server.submits()).toHaveLength(1);
+  }, 30_000);
+
+  it("cannot be dismissed sooner", async () => {
+    const { json, home } = await commandWorld({
+      poll: replies(failure("image_generation.error.unknown_error")),
+    });
+    expect(await json(["generate", "a fox", "--timeout", "10s"])).toMatchObject({ code: 6 });
+    const [id = ""] = await openTasks(home);
+    expect(await json(["resume", id, "--dismiss"])).toMatchObject({ code: 2 });
+  });
+});
+
+describe.each<[string, ServiceForm["replies"]]>([
+  ["FAILED", { poll: () => jsonReply({ status: "FAILED", error: "worker crashed" }) }],
+  ["CANCELLED", { poll: () => jsonReply({ status: "CANCELLED", error: "worker crashed" }) }],
+  [
+    "a result that it refuses for good",
+    {
+      poll: () => jsonReply({ status: "COMPLETED" }),
+      result: () => jsonReply({ detail: [{ msg: "worker crashed" }] }, 422),
+    },
+  ],
+])("a job that fal itself ends with %s", (_what, parts) => {
+  it("has failed in its words, and is not open", async () => {
+    const script = Object.fromEntries(Object.entries(parts).map(([part, reply]) => [part, answers(reply)]));
+    const { json, generate, home, double } = await paidService(FAL, script);
+    const { code, document } = await json(generate);
+    expect([code, document.error?.type]).toEqual([5, "generation_failed"]);
+    expect(document.error?.message).toContain("worker crashed");
     expect(await openTasks(home)).toEqual([]);
     expect(double.submits()).toHaveLength(1);
   });

@@ -1,3 +1,5 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { keyFingerprint } from "../../../src/lib/fingerprint.ts";
 import { answers, type ServiceForm } from "../../support/doubles/double.ts";
@@ -36,4 +38,17 @@ it("a job that runs on is asked for with the same key without a question", async
   expect((await json([...generate, "--no-wait"])).code).toBe(0);
   const [id = ""] = await openTasks(home);
   expect((await json(["resume", id, "--timeout", "1s", "--generator-paid"])).code).toBe(6);
+});
+
+it("the day's limit is one for all keys of a provider", async () => {
+  const { json, run, generate, double, cwd } = await paidService(FAL);
+  const matrix = path.join(cwd, "models.json");
+  await writeFile(matrix, JSON.stringify([{ id: FAL.model, credits: { default: 5 } }]));
+  const prices = { IMGGEN_MATRIX: matrix };
+  await run(["config", "set", "dailyCredits", "9"]);
+  expect(await json(generate, { env: prices })).toMatchObject({ code: 0, document: { credits: 5 } });
+  const [, , ...flags] = generate;
+  const { code, document } = await json(["generate", "an owl", ...flags], { env: { ...prices, ...OTHER } });
+  expect([code, document.error?.type]).toEqual([2, "budget_exceeded"]);
+  expect(double.submits()).toHaveLength(1);
 });
