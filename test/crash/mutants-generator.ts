@@ -60,7 +60,7 @@ export const GENERATOR_MUTANTS: Mutant[] = [
   },
   {
     bug: "a package is not asked to read a reply that lies on the disk",
-    edits: [instead("packageProvider", "jobService", "{ ...$, recover: async () => null }")],
+    edits: [instead("packageProvider", "serviceProvider", "{ ...$, recover: async () => null }")],
     shows: { scenario: GENERATORS.package, at: /^kill-after at operation \d+, close reply$/ },
   },
   {

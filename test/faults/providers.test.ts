@@ -121,7 +121,7 @@ describe.each(KINDS.map((form) => [form.kind, form] as const))("a paid request t
 
   it("whose process is killed with its whole reply on the disk ends as its image", async () => {
     const { double, killedBefore, resume } = await paidWorld(form);
-    await killedBefore("readFileSync", "/reply");
+    await killedBefore("readFileSync", "0/reply");
     expect(double.submits()).toHaveLength(1);
     expect(await resume()).toMatchObject(SAVED);
     expect(double.submits()).toHaveLength(1);
