@@ -92,7 +92,7 @@ const REFUSED: readonly [line: string, said: RegExp][] = [
   ["history --limit 0", /not a whole number \(1 or more\)/],
   [
     "history --status lost",
-    /"lost" is not a status\. Use one of: completed, unfinished, waiting, running, accepted, made, unknown, cancelled, failed\./,
+    /"lost" is not a status\. Use one of: completed, unfinished, waiting, running, accepted, made, unknown, failed, cancelled\./,
   ],
   ["history --since soon", /neither a date nor an age/],
   ["history --summary --limit 3", /takes no --limit/],
