@@ -43,10 +43,11 @@ export class Holder {
 
   release(id: string): void {
     this.#held.delete(id);
-    if (this.#held.size > 0 || this.#ticket === null) return;
+    const ticket = this.#ticket;
+    if (this.#held.size > 0 || ticket === null) return;
     clearInterval(this.#timer);
-    this.#ticket.release();
     this.#ticket = null;
+    ticket.release();
   }
 
   /** Whether the process with this mark holds a task, as far as can be known. @throws the disk's error */
@@ -66,19 +67,28 @@ export class Holder {
   }
 
   async #announce(): Promise<void> {
-    const ticket = await this.#tickets.take(nameOf(this.mark), HOLDER_MS, { max: Number.POSITIVE_INFINITY });
-    if (Array.isArray(ticket)) throw new TypeError("a mark of several processes");
-    this.#ticket = ticket;
+    this.#ticket = await this.#taken();
     this.#timer = setInterval(() => void this.#renew(), HOLDER_MS / 3).unref();
   }
 
-  /** After its time was over, as on a laptop that slept, it is announced anew: what nobody has taken is still held. */
+  async #taken(): Promise<Held> {
+    const ticket = await this.#tickets.take(nameOf(this.mark), HOLDER_MS, { max: Number.POSITIVE_INFINITY });
+    if (Array.isArray(ticket)) throw new TypeError("a mark of several processes");
+    return ticket;
+  }
+
+  /**
+   * After its time was over, as on a laptop that slept, it is announced anew: what nobody has taken is still held. The lost
+   * ticket stays until there is another one, so that a fault of the disk is followed by another try.
+   */
   async #renew(): Promise<void> {
     try {
-      if (this.#ticket === null || this.#ticket.renew(HOLDER_MS)) return;
-      clearInterval(this.#timer);
-      this.#ticket.release();
-      await this.#announce();
+      const lost = this.#ticket;
+      if (lost === null || lost.renew(HOLDER_MS)) return;
+      const ticket = await this.#taken();
+      if (this.#ticket !== lost) return ticket.release();
+      this.#ticket = ticket;
+      lost.release();
     } catch {
       // Another process may take its tasks over, which it finds out before it submits or ends anything.
     }

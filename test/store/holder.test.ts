@@ -99,6 +99,21 @@ describe("a process that holds tasks", () => {
     expect(await namesIn(folder)).toEqual([]);
   });
 
+  it("is announced again as soon as the disk takes it, though that failed after its time was over", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { as, clock, folder, processes } = await holders(2);
+    const tickets = new Tickets(folder, processes.as(1), clock);
+    const holder = new Holder(tickets);
+    await holder.hold(TASK);
+    clock.advance(10 * HOLDER_MS);
+    vi.spyOn(tickets, "take").mockRejectedValueOnce(Object.assign(new Error("full"), { code: "ENOSPC" }));
+    await vi.advanceTimersByTimeAsync(HOLDER_MS / 3);
+    expect(as(2).isHeld(TASK, holder.mark)).toBe(false);
+    await vi.advanceTimersByTimeAsync(HOLDER_MS / 3);
+    await vi.waitFor(() => expect(as(2).isHeld(TASK, holder.mark)).toBe(true));
+  });
+
   it("holds nothing that it could not announce", async () => {
     const { folder } = await holders();
     const broken = new Tickets(folder, someProcesses(1).as(1), fakeClock());
