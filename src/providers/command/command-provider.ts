@@ -26,6 +26,8 @@ import {
   OUTPUT,
   removeScratch,
   scratchOf,
+  tooLarge,
+  untilTooLarge,
   writtenFile,
 } from "./scratch.ts";
 
@@ -135,7 +137,16 @@ async function run(
   const scratch = scratchOf(job);
   const { aborted, reason: cause } = how.signal;
   if (aborted) throw new ProviderError("The command was not started.", { kind: "unsent" }, { cause });
-  const end = await runCommand(words, { ...how, env: deps.env, cwd: scratch });
+  const [over, ended] = [new AbortController(), new AbortController()];
+  const watching = untilTooLarge(scratch, deps.clock, ended.signal).then(
+    () => over.abort(),
+    () => {},
+  );
+  const killSignal = AbortSignal.any([how.killSignal, over.signal]);
+  const end = await runCommand(words, { ...how, killSignal, env: deps.env, cwd: scratch });
+  ended.abort();
+  await watching;
+  if (over.signal.aborted) throw tooLarge(job);
   const written = hasEndedWell(end) ? await writtenFile(scratch) : null;
   if (written === null) {
     const hidden = how.hidden.filter((name) => deps.env[name] && !Object.hasOwn(how.given, name));

@@ -1,5 +1,6 @@
 import { chmod, lstat, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import path from "node:path";
+import type { Clock } from "../../lib/clock.ts";
 import { giveToOwnerOfFolder } from "../../lib/disk-file.ts";
 import { isPresent, syncFolder } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
@@ -11,6 +12,8 @@ export const OUTPUT = "output.png";
 
 /** Maximum size of a command's image, as of a download. */
 const MAX_IMAGE_BYTES = 100 * 1024 * 1024;
+/** A program may write a gigabyte in a second. */
+const LOOK_EVERY_MS = 200;
 
 /** The working folder of a job's command, in the job's folder. It is gone when the command has ended, or is kept and named. */
 export function scratchOf({ folder }: Pick<Job, "folder">): string {
@@ -84,17 +87,34 @@ async function isFilled(file: string): Promise<boolean> {
   return stats?.isFile() === true && stats.size > 0;
 }
 
+/** Waits until a command has written more than an image may have. @throws the signal's reason */
+export async function untilTooLarge(scratch: string, clock: Clock, signal: AbortSignal): Promise<void> {
+  const bytesOf = (name: string) =>
+    lstat(path.join(scratch, name)).then(
+      ({ size }) => size,
+      () => 0,
+    );
+  for (;;) {
+    await clock.sleep(LOOK_EVERY_MS, signal);
+    const names = (await readdir(scratch).catch(() => [])).filter((name) => name.startsWith("output."));
+    const sizes = await Promise.all(names.map(bytesOf));
+    if (sizes.some((bytes) => bytes > MAX_IMAGE_BYTES)) return;
+  }
+}
+
+export function tooLarge(job: Pick<Job, "folder" | "isPaid">): ProviderError {
+  const kept = job.isPaid ? scratchOf(job) : null;
+  return new ProviderError("The command's image is larger than 100 MiB.", {
+    kind: "lost",
+    kept,
+    isStopped: true,
+  });
+}
+
 /** Gives a command's image its place, once it is on disk to its last byte. @throws ProviderError (lost) */
 export async function keepImage(written: string, job: Pick<Job, "folder" | "isPaid">): Promise<void> {
   // Before it is read or copied: a runaway program may have filled the disk.
-  if ((await stat(written)).size > MAX_IMAGE_BYTES) {
-    const kept = job.isPaid ? scratchOf(job) : null;
-    throw new ProviderError("The command's image is larger than 100 MiB.", {
-      kind: "lost",
-      kept,
-      isStopped: true,
-    });
-  }
+  if ((await stat(written)).size > MAX_IMAGE_BYTES) throw tooLarge(job);
   try {
     giveToOwnerOfFolder(written);
     await chmod(written, 0o600);

@@ -459,6 +459,15 @@ function isRunning(pid: number): boolean {
   }
 }
 
+it("ends a program that writes on and on, before it has filled the disk", async () => {
+  const { generate } = await script(`while :; do head -c 20000000 /dev/zero >> "$1"; sleep 0.01; done`);
+  const { what, message } = await generate();
+  expect({ what, message }).toEqual({
+    what: "unknown",
+    message: "the command's image is larger than 100 MiB",
+  });
+});
+
 it.each([true, false])("refuses an image of more than 100 MiB at once, paid: %s", async (isPaid) => {
   const { generate } = await script(`${COPY}; truncate -s 101M "$1"`);
   const { what, message, job, reply } = await generate({ isPaid });
