@@ -104,6 +104,8 @@ export class SaveFailedError extends ImggenError {
 
 const GONE =
   "Its provider no longer has it, so another try would fail too.\nTo see the task and its request: imggen history";
+/** Nothing is promised of an image whose URL does not work, while its provider gives no other. */
+const PERHAPS_GONE = "Its provider gave no new URL, and may have removed it. To ask again: imggen resume";
 
 /** One image could not be downloaded, after all retries. Thrown for that image alone: the others are saved. */
 export class DownloadFailedError extends SaveFailedError {
@@ -111,9 +113,9 @@ export class DownloadFailedError extends SaveFailedError {
   readonly reason: string;
   readonly isFinal: boolean;
 
-  /** @param facts.isFinal whether another try would fail too */
-  constructor(reason: string, { isFinal = false } = {}) {
-    const hint = isFinal ? GONE : undefined;
+  /** @param facts.isMissing whether its server says that it has no such image @param facts.isFinal whether it always will */
+  constructor(reason: string, { isMissing = false, isFinal = false } = {}) {
+    const hint = isFinal ? GONE : isMissing ? PERHAPS_GONE : undefined;
     super(`The image could not be downloaded: ${reason}.`, { charged: "yes", hint });
     this.reason = reason;
     this.isFinal = isFinal;

@@ -139,6 +139,19 @@ async function expectLost(form: ServiceForm, submit: Behaviour): Promise<void> {
   expect(double.submits()).toHaveLength(1);
 }
 
+it("an image whose URL has expired, while its provider gives no other, is not said to be safe", async () => {
+  const poll = inTurn(
+    usual(REPLICATE, "poll"),
+    answers(() => response(404, "")),
+  );
+  const file = answers(() => response(403, "expired"));
+  const { world, env, generate } = await paidWorld(REPLICATE, { poll, file });
+  expect(await generate()).toMatchObject({ type: "save_failed", files: [], open: ["completed"] });
+  const { stdout, stderr } = await world.run(["resume", "--json"], { env });
+  expect(stdout + stderr).toContain("may have removed it");
+  expect(stdout + stderr).not.toContain("It is not lost");
+});
+
 // One that gives an id, one that answers with its image, and a package: all others keep their replies as the first two do.
 it.each([REPLICATE, OPENAI, EXAMPLE].map((form) => [form.kind, form] as const))(
   "a paid request to %s whose process is killed while it has half of its reply is not sent again",

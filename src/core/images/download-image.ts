@@ -68,7 +68,7 @@ export async function downloadImage(
     const what = headers === undefined ? "its URL has expired" : "it is no longer there";
     const why = isMissing ? `${what}, ${result.why}` : result.why;
     const shown = shortened(connection.maskUrl(withoutQuery(result.url)), MAX_URL_LENGTH);
-    throw new DownloadFailedError(`${why} (${shown})`, { isFinal: isMissing && isFinal });
+    throw new DownloadFailedError(`${why} (${shown})`, { isMissing, isFinal: isMissing && isFinal });
   }
   const { image, bytes, sha256 } = result;
   return { temporary, url: result.url, image, bytes, sha256 };
