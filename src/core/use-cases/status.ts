@@ -117,6 +117,18 @@ async function statusOfTask(
   if (isCancelled(task)) return reportOf(task);
   if (jobs.length === 0) return statusWithoutJob(task, { wait, destination }, deps);
   const taskDeps = await deps.depsFor(task.intent, displayId(task));
+  const report = await statusOfJobs(task, jobs, { wait, destination }, taskDeps, deps);
+  // A provider may repeat the key in a path.
+  return { ...report, urls: report.urls.map(taskDeps.connection.maskUrl) };
+}
+
+async function statusOfJobs(
+  task: Task,
+  jobs: readonly AcceptedJob[],
+  { wait, destination }: StatusSpec,
+  taskDeps: TaskDeps,
+  deps: UseCaseDeps,
+): Promise<TaskReport> {
   if (!taskDeps.connection.provider.poll) return reportOf(task);
   const isUnsent = task.requests.some(({ state }) => state === "waiting");
   const seen =

@@ -3,8 +3,12 @@ import { automatic1111 } from "../../support/automatic1111.ts";
 import { CANARY } from "../../support/canary.ts";
 import { comfyDouble } from "../../support/comfyui.ts";
 import { commandWorld } from "../../support/command-world.ts";
+import { answers } from "../../support/doubles/double.ts";
+import { REPLICATE } from "../../support/doubles/replicate.ts";
 import { type GeneratorWorld, generatorWorld, refuses } from "../../support/generator-world.ts";
 import { PICTURE } from "../../support/images.ts";
+import { openTasks } from "../../support/left-task.ts";
+import { paidService } from "../../support/paid-service.ts";
 import { response } from "../../support/scripted-server.ts";
 import { storedSettings, withConfig } from "../../support/settings-file.ts";
 
@@ -425,4 +429,18 @@ it("a key in a result URL is masked in every output and in the saved file, and o
   const documents = JSON.stringify([document, history]);
   for (const text of [documents, stderr, shown]) expect(text).not.toContain(CANARY);
   expect(world.generator.requests.find(({ target }) => target.includes("/files/"))?.target).toContain(CANARY);
+});
+
+it("a key in the path of a result's URL is masked in what status says", async () => {
+  const output = `https://files.example/${CANARY}/fox.png`;
+  const said = { id: "pred-1", status: "succeeded", output: [output], urls: {} };
+  const poll = answers(() => Buffer.from(response(200, JSON.stringify(said))));
+  const more = { IMGGEN_GENERATOR_KEY: CANARY };
+  const { json, generate, home } = await paidService(REPLICATE, { poll }, more);
+  expect((await json([...generate, "--no-wait"])).code).toBe(0);
+  const [id = ""] = await openTasks(home);
+  const { document } = await json(["status", id]);
+  expect(document).toMatchObject({
+    urls: [expect.stringMatching(/^https:\/\/files\.example\/sk-…2046\/fox\.png$/)],
+  });
 });
