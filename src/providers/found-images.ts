@@ -104,19 +104,18 @@ export function base64Image(value: unknown): Buffer | null {
 /** Fields that servers name as the result of a request. */
 const RESULT_FIELDS = ["data", "images", "image", "output", "outputs", "result", "results", "artifacts"];
 
-/**
- * The images anywhere in what a reply names as its result, for a reply without one in its usual place. None that the
- * request held: some servers repeat it.
- */
+/** The images anywhere in the parts of a reply that servers name as its result, for a reply without one in its usual place. */
 export function imagesElsewhere(said: Readonly<Record<string, unknown>>, job: Job): ReplyImage[] {
-  const urls = imagesIn(RESULT_FIELDS.map((name) => said[name]));
-  const sent = urlsInJob(job);
-  const images = urls.filter((url) => !sent.has(url)).flatMap(imageAt);
-  return images.filter((image) => "url" in image || !isReference(image.bytes, job));
+  return imagesMade(imagesIn(RESULT_FIELDS.map((name) => said[name])), job);
 }
 
-function imageAt(url: string): ReplyImage[] {
-  return isInline(url) ? base64Images([url]) : [{ url }];
+/** The images at URLs, those of `data:` URLs as bytes. None that the job's request held: some servers repeat it. */
+export function imagesMade(urls: readonly string[], job: Job): ReplyImage[] {
+  const sent = urlsInJob(job);
+  const images = urls
+    .filter((url) => !sent.has(url))
+    .flatMap((url): ReplyImage[] => (isInline(url) ? base64Images([url]) : [{ url }]));
+  return images.filter((image) => "url" in image || !isReference(image.bytes, job));
 }
 
 function isReference(bytes: Buffer, { references }: Job): boolean {

@@ -2,7 +2,7 @@ import { isPresent } from "../lib/durable.ts";
 import { fieldsOf } from "../lib/json.ts";
 import { listed } from "../lib/short-text.ts";
 import { namesModel, readErrorBody, replyWithoutImage } from "./failed-reply.ts";
-import { base64Image, isInline, type ReplyImage, urlsInJob } from "./found-images.ts";
+import { imagesMade, type ReplyImage, urlsInJob } from "./found-images.ts";
 import { type Fields, JobPoll } from "./job-poll.ts";
 import type { ProviderDeps, ServerSetup } from "./kind.ts";
 import { jsonBody } from "./post-body.ts";
@@ -185,13 +185,11 @@ function isAccepted(read: ReadReply | null): read is { id: string } {
 async function resultOf(job: Job, server: ProviderServer): Promise<MadeImage[] | null> {
   const kept = await keptResult(job);
   if (kept === null) return null;
-  const sent = urlsInJob(job);
-  const urls = kept.urls.filter((url) => !sent.has(url));
-  if (urls.length === 0) throw replyWithoutImage(kept.said, server.asked(job.isPaid));
-  return urls.map((url) => {
-    const bytes = isInline(url) ? base64Image(url) : null;
-    return bytes === null ? { kind: "url", url } : { kind: "bytes", bytes };
-  });
+  const images = imagesMade(kept.urls, job);
+  if (images.length === 0) throw replyWithoutImage(kept.said, server.asked(job.isPaid));
+  return images.map((image) =>
+    "url" in image ? { kind: "url", url: image.url } : { kind: "bytes", bytes: image.bytes },
+  );
 }
 
 /** The images of a reply that is kept. @throws ProviderError (lost) for one that is cut, Error where it has none */

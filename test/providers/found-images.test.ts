@@ -2,6 +2,7 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { imagesElsewhere, imagesIn, imagesInReply } from "../../src/providers/found-images.ts";
+import { keepResult } from "../../src/providers/stored-reply.ts";
 import { answers } from "../support/doubles/double.ts";
 import { FAL } from "../support/doubles/fal.ts";
 import { REPLICATE } from "../support/doubles/replicate.ts";
@@ -89,6 +90,25 @@ describe("an image that the request held", () => {
     const said = { images: [URL, OTHER, BASE64, mine.toString("base64")] };
     expect(imagesElsewhere(said, job)).toEqual([{ url: OTHER }, { bytes: mine }]);
   });
+});
+
+it("a finished job's reference image is none of its results, in whatever form the service repeats it", async () => {
+  const { provider } = await serviceWorld(REPLICATE);
+  const file = path.join(await temporaryFolder(), "reference.png");
+  await writeFile(file, PICTURE);
+  const job = await jobFor({ references: [{ file, mediaType: "image/png" }, { url: URL }] });
+  const mine = png(5);
+  const urls = [
+    URL,
+    `data:image/png;base64,${BASE64}`,
+    OTHER,
+    `data:image/png;base64,${mine.toString("base64")}`,
+  ];
+  await keepResult(job, { urls, said: "" });
+  expect(await provider.images?.(job)).toEqual([
+    { kind: "url", url: OTHER },
+    { kind: "bytes", bytes: mine },
+  ]);
 });
 
 it.each([
