@@ -137,6 +137,15 @@ describe("a request", () => {
   });
 });
 
+it.each(["Bearer", "bearer", "BEARER"])("a key is read after the word %s", async (word) => {
+  const { baseUrl, apiKey, accepted, ended } = await liveServer();
+  const taskId = await accepted({ prompt: "a fox" });
+  await ended(taskId);
+  const headers = { authorization: `${word} ${apiKey}` };
+  const { body } = await request(`${baseUrl}/generate-image?taskId=${taskId}`, { headers });
+  expect(JSON.parse(await body.text())).toMatchObject({ data: { status: "completed" } });
+});
+
 describe("an image", () => {
   it("behind a proxy is at the address by which the client came", async () => {
     const { baseUrl, apiKey, accepted, ended } = await liveServer();
