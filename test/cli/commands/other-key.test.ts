@@ -7,6 +7,7 @@ import { FAL } from "../../support/doubles/fal.ts";
 import { REPLICATE } from "../../support/doubles/replicate.ts";
 import { openTasks } from "../../support/left-task.ts";
 import { paidService } from "../../support/paid-service.ts";
+import type { Behaviour } from "../../support/scripted-server.ts";
 
 const OTHER = { IMGGEN_GENERATOR_KEY: "secret-key-2" };
 
@@ -50,5 +51,23 @@ it("the day's limit is one for all keys of a provider", async () => {
   const [, , ...flags] = generate;
   const { code, document } = await json(["generate", "an owl", ...flags], { env: { ...prices, ...OTHER } });
   expect([code, document.error?.type]).toEqual([2, "budget_exceeded"]);
+  expect(double.submits()).toHaveLength(1);
+});
+
+it("a row's job is refused with another key, unless --yes accepts it", async () => {
+  const busy = answers(() => FAL.error(429, "wait"));
+  const usual = answers(FAL.replies.poll ?? (() => Buffer.alloc(0)));
+  let isReady = false;
+  const poll: Behaviour = (request, socket) => (isReady ? usual : busy)(request, socket);
+  const { run, double, cwd } = await paidService(FAL, { poll });
+  const manifest = path.join(cwd, "rows.csv");
+  await writeFile(manifest, "prompt\na fox\n");
+  const batch = ["batch", manifest, "-m", FAL.model, "--generator-paid", "-o", path.join(cwd, "out")];
+  expect((await run([...batch, "--timeout", "1s", "--yes"])).code).not.toBe(0);
+  isReady = true;
+  const { code, stdout, stderr } = await run(batch, { env: OTHER });
+  expect(code).not.toBe(0);
+  expect(stdout + stderr).toContain(keyFingerprint("secret-key-1"));
+  expect(await run([...batch, "--yes"], { env: OTHER })).toMatchObject({ code: 0 });
   expect(double.submits()).toHaveLength(1);
 });
