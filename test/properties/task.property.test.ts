@@ -40,10 +40,10 @@ const REQUESTS = 2;
 /** One part: attempts of one process at any of the requests, each with its own answers. */
 const part = fc.array(fc.tuple(fc.nat(REQUESTS - 1), fc.constantFrom(...ANSWERS)), { maxLength: 3 });
 
-/** Parts of one task, each written by one process, and numbers by which their lines are mixed. */
+/** Parts of one task, each written by one process, and numbers by which their lines are mixed: one for each of at most 27. */
 const history = fc.record({
   parts: fc.array(part, { minLength: 1, maxLength: 3 }).map((parts) => parts.map(linesOfPart)),
-  picks: fc.array(fc.nat(), { minLength: 24, maxLength: 24 }),
+  picks: fc.array(fc.nat(), { minLength: 27, maxLength: 27 }),
   isPaid: fc.boolean(),
 });
 

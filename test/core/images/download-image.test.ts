@@ -117,9 +117,10 @@ describe("an image that is no longer there", () => {
     expect(asked()).toBe(1);
   });
 
-  it("may still be had later where its provider did not answer with a new URL", async () => {
+  it("may be had later where its provider did not answer with a new URL, which is not promised", async () => {
     const { outcome } = await fetching({ answers: [GONE] });
-    expect(outcome).toMatchObject({ message: expect.stringContaining("has expired"), hint: null });
+    const hint = expect.stringContaining("may have removed it. To ask again: imggen resume");
+    expect(outcome).toMatchObject({ message: expect.stringContaining("has expired"), hint });
   });
 });
 
