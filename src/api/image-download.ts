@@ -71,7 +71,7 @@ export async function downloadImageFile(
     const attempt = await downloads
       .run(() => attemptDownload(url, file, options))
       .catch((cause: unknown) => ({ outcome: "disk_error", cause }) as const);
-    // What a proxy has sent in place of the image would not come twice.
+    // A page that a proxy has sent in place of the image would not come twice.
     const isFile = attempt.outcome === "other" && attempt.sha256 === otherSha256;
     if (attempt.outcome === "whole" || isFile) return { ...attempt, url };
     if (attempt.outcome === "other") removeIfPossible(file);

@@ -78,8 +78,8 @@ export class Holder {
   }
 
   /**
-   * After its time was over, as on a laptop that slept, it is announced anew: what nobody has taken is still held. The lost
-   * ticket stays until there is another one, so that a fault of the disk is followed by another try.
+   * Renews the ticket, or takes a new one if its time is over, as after a suspended laptop: tasks that no other process has
+   * taken are still held. The lost ticket stays until there is a new one, so that a disk error is followed by another try.
    */
   async #renew(): Promise<void> {
     try {

@@ -11,7 +11,7 @@ const SIGNALS: readonly InterruptSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 /** How long the process is given to end by itself. */
 const LINGER_MS = 100;
 
-/** How long providers are asked to stop jobs after a second signal, in milliseconds: the process exits within two seconds. */
+/** Time limit of the requests that stop jobs after a second signal, in milliseconds: the process exits within two seconds. */
 const STOP_MS = 1_500;
 
 /**

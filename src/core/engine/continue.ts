@@ -170,7 +170,7 @@ async function waitForFirst(
     for (const [request, waited] of seen) if (!isOver(waited)) seen.delete(request);
     return null;
   }
-  // That is recorded, once.
+  // Recorded once: a line for each resume would let the file grow.
   if (jobs.some(({ request, isGone }) => !isGone && isGoneNow(seen.get(request)))) return null;
   const [first] = results;
   const report = reportOf(task);

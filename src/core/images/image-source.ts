@@ -10,7 +10,7 @@ export type ImageSource =
       headers?: Readonly<Record<string, string>> | undefined;
       /** Polls for a new URL after this one has stopped working; null if the provider did not answer with one. */
       freshUrl: () => Promise<string | null>;
-      /** Which of the task's requests has made it, from 0, if that is known. */
+      /** Index of the request that has made it, from 0, if it is known. */
       request?: number;
     }
   /** The provider's reply to one request is on this disk. */

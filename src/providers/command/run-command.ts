@@ -127,7 +127,7 @@ function kindOf(end: ProgramEnd, { isPaid, scratch }: { isPaid: boolean; scratch
 const PROCESS_FILE = ".process";
 
 const CHECK_EVERY_MS = 200;
-/** How long a command has to end by itself once it is given up. */
+/** Time for a command to end by itself once it is given up, in milliseconds. */
 const GRACE_MS = 5_000;
 
 /** Notes the process of a command, so that it can be found where this process is killed and it runs on. Never throws. */

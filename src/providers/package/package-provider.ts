@@ -249,7 +249,7 @@ function urlOf(at: string, server: ProviderServer) {
 }
 
 /** Several questions of 15 s each. */
-const MOST_MS = 60_000;
+const MAX_MS = 60_000;
 
 /**
  * Waits for a package's own code for a limited time, because it may never settle and may ignore the signal. The timer keeps
@@ -260,10 +260,10 @@ async function waitForPackage<Result>(
   work: Result | Promise<Result>,
   signal: AbortSignal,
   { sleep }: Pick<Clock, "sleep">,
-  limitMs = MOST_MS,
+  limitMs = MAX_MS,
 ): Promise<Result> {
   const over = new AbortController();
-  const ms = Math.min(limitMs, MOST_MS);
+  const ms = Math.min(limitMs, MAX_MS);
   const late = sleep(ms, AbortSignal.any([signal, over.signal])).then(() => {
     throw new Error(`the package does not answer within ${formatDuration(ms)}`);
   });

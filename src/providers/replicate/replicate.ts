@@ -68,7 +68,7 @@ type Input = Readonly<Record<string, unknown>>;
 
 /**
  * The input of a prediction, by what its model can be given. A field of the user's that the model does not have is left
- * out, and said. @throws ProviderError (invalid) for a ratio or a reference image that it has no place for
+ * out, and said. @throws ProviderError (invalid) for a ratio or a reference image that the model does not support
  */
 async function inputFor(job: Job, allowed: ModelInputs, context: JobContext): Promise<Input> {
   const onWarning = (message: string) => context.onWarning?.(message);
