@@ -51,7 +51,7 @@ export type WaitResult =
 /** The error key for a task that the service does not know, which is tolerated for a moment after the submit. */
 const NOT_YET_KNOWN = "image_generation.error.unknown_error";
 
-/** The reason that a wait ended as `gone`; null if it ended otherwise. The job itself has not ended. */
+/** The reason to say that the service no longer knows a job, from the end of its wait; null for none. The job itself is open. */
 export function whyGone(waited: WaitResult): string | null {
   if (waited.outcome === "gone") return waited.lastFailure.why;
   return waited.outcome === "refused" && waited.error.key === NOT_YET_KNOWN ? waited.error.message : null;
