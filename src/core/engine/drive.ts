@@ -118,8 +118,7 @@ class Drive {
   async #send(first?: Goal["first"]): Promise<ImggenError | null> {
     const { sends, wait, onSent, isContinued } = this.#goal;
     if (!sends) return this.#waitsUnsent();
-    const { work } = this.#task.intent;
-    const timeoutMs = wait === null ? null : (wait.timeoutMs ?? (work.queue ? null : work.requestMs));
+    const timeoutMs = wait?.timeoutMs ?? null;
     return sendRequests(
       this.#held,
       {
@@ -288,7 +287,7 @@ function isUnsavedOrUnrecorded(task: Task, { destination }: Goal): boolean {
 
 /** Warning if another version of a package continues a task than began it. */
 function otherPackage({ intent }: Task, { connection }: TaskDeps): string[] {
-  const begun = intent.work.options.package;
+  const begun = intent.options.package;
   const now = connection.generator?.package;
   if (begun === undefined || now === undefined || begun === now) return [];
   return [`The task was begun with ${begun}, and is continued with ${now}.`];

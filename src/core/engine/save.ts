@@ -197,7 +197,7 @@ async function recordBad(held: HeldTask, request: number, why: string, deps: Tas
   const said = `what it made cannot be used: ${why}`;
   const made = requests[request] && answerOf(requests[request], "completed");
   const kept = made?.kept ?? deps.ledger.work.of(id, request, attempt);
-  if (intent.work.isPaid) await held.record({ type: "unknown", ...of, why: said, kept, unusable: true });
+  if (intent.isPaid) await held.record({ type: "unknown", ...of, why: said, kept, unusable: true });
   else await held.record({ type: "failed", ...of, errorCode: null, why: `${said}.`, charged: "no" });
 }
 

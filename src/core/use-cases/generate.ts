@@ -159,9 +159,9 @@ async function continued(task: Task, spec: GenerateSpec, deps: TaskDeps): Promis
 /** Refuses to continue a task whose unsent requests would cost more than the user allows. @throws BudgetExceededError */
 function checkUnsent(task: Task, spec: GenerateSpec): void {
   const { maxCredits } = spec;
-  const { request, work } = task.intent;
+  const { request, isPaid } = task.intent;
   const credits = unsentCredits(task);
-  if (maxCredits === undefined || credits === 0 || !work.isPaid) return;
+  if (maxCredits === undefined || credits === 0 || !isPaid) return;
   checkBudget({ request, credits, warnings: [] }, maxCredits, spec);
 }
 

@@ -236,7 +236,7 @@ async function statusWithoutJob(
       );
   }
   const seen = await asWaiting(standing, deps);
-  if (seen.state === "waiting" && seen.intent.work.queue) await requireProvider(seen, deps);
+  if (seen.state === "waiting") await requireProvider(seen, deps);
   const isIdle = seen.state === "waiting" && !deps.ledger.isHeld(seen);
   return { ...reportOf(seen), ...(isIdle && { isIdle }) };
 }
@@ -250,9 +250,8 @@ async function requireProvider(task: Task, deps: UseCaseDeps): Promise<void> {
 
 /** A free task as it stands: a request of a dead process that its provider no longer works on waits. */
 async function asWaiting(task: Task, deps: UseCaseDeps): Promise<Task> {
-  const { work } = task.intent;
   const isStarted = task.requests.some(({ state }) => state === "started");
-  if (!isStarted || work.isPaid || deps.ledger.isHeld(task)) return task;
+  if (!isStarted || task.intent.isPaid || deps.ledger.isHeld(task)) return task;
   const { connection, ledger, signal, clock } = await deps.depsFor(task.intent, displayId(task));
   let seen = task;
   for (const [request, { state, attempt }] of task.requests.entries()) {

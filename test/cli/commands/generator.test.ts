@@ -360,7 +360,7 @@ describe("a task of a generator", () => {
       service: { baseUrl: `openai:${world.generator.origin}/v1`, keyId: GENERATOR_KEY_ID },
       credits: 0,
       destination: { kind: "folder", folder: world.cwd, template: "{slug}.{ext}", overwrite: false },
-      work: WORK,
+      ...WORK,
     };
     await mkdir(path.join(world.home, "state"), { recursive: true });
     await leaveTask(world.home, intent);

@@ -105,7 +105,8 @@ function taskFor(model: string | null) {
     service: { baseUrl: "command:paint", keyId: "k" },
     credits: 0,
     destination: { kind: "file", path: "/x", overwrite: false },
-    work: { ...WORK, options: { ...WORK.options, model } },
+    ...WORK,
+    options: { ...WORK.options, model },
   });
 }
 
