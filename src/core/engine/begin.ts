@@ -1,10 +1,11 @@
 import { prepareAddressCheck } from "../../api/address.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
+import { interruptedError } from "../../lib/interrupted.ts";
 import type { BeginOptions, Owned } from "../../store/ledger.ts";
 import type { Destination, Intent } from "../../task/intent.ts";
 import type { CheckedRequest } from "../../task/request.ts";
 import { begunTask } from "../../task/task.ts";
-import { interruptedError, NotLoadedError } from "../errors.ts";
+import { NotLoadedError } from "../errors.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import { giveBackTo, takeFrom } from "../limits/caps.ts";
 import type { Pass } from "../limits/gate.ts";

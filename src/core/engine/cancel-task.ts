@@ -1,7 +1,8 @@
 import { isoTime } from "../../lib/clock.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
+import { interruptedError } from "../../lib/interrupted.ts";
 import { CANCELLED, displayId, isUnknown, type Task } from "../../task/task.ts";
-import { interruptedError, PendingError } from "../errors.ts";
+import { PendingError } from "../errors.ts";
 import type { WaitSettings } from "../polling/wait.ts";
 import type { TaskDeps, UseCaseDeps } from "./deps.ts";
 import { acceptedJobs, askToStop, followJob } from "./follow-job.ts";

@@ -1,15 +1,9 @@
 import { isoTime } from "../../lib/clock.ts";
 import { ImggenError } from "../../lib/error-types.ts";
+import { InterruptedError, interruptedError } from "../../lib/interrupted.ts";
 import { type Destination, isSamePlace, recoveryDestination } from "../../task/intent.ts";
 import { displayId, isUnsaved, type Task } from "../../task/task.ts";
-import {
-  AnsweredError,
-  InheritedError,
-  InterruptedError,
-  interruptedError,
-  PendingError,
-  TakenOverError,
-} from "../errors.ts";
+import { AnsweredError, InheritedError, PendingError, TakenOverError } from "../errors.ts";
 import type { Pass } from "../limits/gate.ts";
 import { POLICY } from "../limits/policy.ts";
 import type { WaitResult, WaitSettings } from "../polling/wait.ts";

@@ -3,11 +3,12 @@ import { describeConnectionError } from "../../api/connection-errors.ts";
 import { isoTime } from "../../lib/clock.ts";
 import { makeFolder } from "../../lib/durable.ts";
 import type { Charged, ImggenError } from "../../lib/error-types.ts";
+import { interruptedError } from "../../lib/interrupted.ts";
 import type { FailedPoll } from "../../providers/provider.ts";
 import { keepResult } from "../../providers/stored-reply.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
 import { answerOf, CANCELLED, chargedOf, displayId, type RequestState, type Task } from "../../task/task.ts";
-import { interruptedError, isOfAccount, PendingError } from "../errors.ts";
+import { isOfAccount, PendingError } from "../errors.ts";
 import { POLICY } from "../limits/policy.ts";
 import { fixedSchedule } from "../polling/fixed-schedules.ts";
 import {

@@ -1,9 +1,9 @@
 import { isoTime } from "../../lib/clock.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
+import { interruptedError } from "../../lib/interrupted.ts";
 import type { SubmitReply, UnknownReply } from "../../providers/provider.ts";
 import { ENDED_MEANWHILE } from "../../store/ledger.ts";
 import type { RequestState } from "../../task/task.ts";
-import { interruptedError } from "../errors.ts";
 import { POLICY } from "../limits/policy.ts";
 import type { TaskDeps } from "./deps.ts";
 import type { HeldTask } from "./held.ts";

@@ -1,11 +1,11 @@
 import { isoTime } from "../../lib/clock.ts";
 import { ImggenError } from "../../lib/error-types.ts";
+import { interruptedError } from "../../lib/interrupted.ts";
 import type { Provider } from "../../providers/provider.ts";
 import type { Destination } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import { answerOf, displayId, isUnknown, type Task } from "../../task/task.ts";
-import { interruptedError } from "../errors.ts";
 import { diskFailure } from "../images/download-image.ts";
 import type { ImageSource } from "../images/image-source.ts";
 import { remarksOn } from "../images/remarks.ts";

@@ -5,6 +5,7 @@ import { TransportError } from "../../api/transport.ts";
 import { isoTime } from "../../lib/clock.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import { ImggenError } from "../../lib/error-types.ts";
+import { interruptedError } from "../../lib/interrupted.ts";
 import {
   type SubmitReply,
   TimeLimitError,
@@ -13,7 +14,7 @@ import {
 } from "../../providers/provider.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
 import { CANCELLED, displayId, type RequestState } from "../../task/task.ts";
-import { AnsweredError, CancelledError, interruptedError, isOfAccount, PendingError } from "../errors.ts";
+import { AnsweredError, CancelledError, isOfAccount, PendingError } from "../errors.ts";
 import { giveBackTo, takeFrom } from "../limits/caps.ts";
 import { type Gate, isLasting, type Pass } from "../limits/gate.ts";
 import { POLICY } from "../limits/policy.ts";

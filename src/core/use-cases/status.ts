@@ -1,5 +1,6 @@
 import { isoTime } from "../../lib/clock.ts";
 import { inOrder } from "../../lib/concurrency.ts";
+import { interruptedError } from "../../lib/interrupted.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { Destination } from "../../task/intent.ts";
 import { chargedOf, displayId, isCancelled, type Task, withLine } from "../../task/task.ts";
@@ -20,7 +21,7 @@ import { originOfFile } from "../engine/origin.ts";
 import { endLine } from "../engine/reply-lines.ts";
 import { reportOf, reportOfId, type TaskReport } from "../engine/report.ts";
 import { noLongerKnown, taskFailed } from "../engine/task-error.ts";
-import { interruptedError, MissingProviderError } from "../errors.ts";
+import { MissingProviderError } from "../errors.ts";
 import { requireFolderForSeveral } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import { isNotYetKnown, pollOnce, type WaitSettings } from "../polling/wait.ts";
