@@ -11,7 +11,7 @@ import type {
   ResumeOptions,
   ReuseOptions,
   StatusOptions,
-} from "./options.ts";
+} from "./options/call-options.ts";
 
 /** What a value must be. */
 type Kind = FieldForm | "path" | "flag" | "function" | "signal";

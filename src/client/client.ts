@@ -21,7 +21,7 @@ import type {
   ResumeOptions,
   ReuseOptions,
   StatusOptions,
-} from "./options.ts";
+} from "./options/call-options.ts";
 import { orFailure } from "./report-json.ts";
 import { checkedFrom } from "./request-options.ts";
 import type {

@@ -28,7 +28,7 @@ import type {
   ResumeOptions,
   ReuseOptions,
   StatusOptions,
-} from "./options.ts";
+} from "./options/call-options.ts";
 import {
   cancelJson,
   historyEntry,

@@ -12,7 +12,7 @@ import { FIELD_LABELS } from "../models/rules/rule.ts";
 import type { CheckedRequest, RequestInput } from "../task/request.ts";
 import { fieldsFrom, type GivenFields } from "../task/request-fields.ts";
 import type { ClientSession } from "./client-session.ts";
-import type { BatchOptions, BatchRowOptions, RequestOptions, WaitOptions } from "./options.ts";
+import type { BatchOptions, BatchRowOptions, RequestOptions, WaitOptions } from "./options/call-options.ts";
 
 /** The fields of a request among a call's options. */
 function inputFrom(options: RequestOptions): RequestInput {

@@ -3,10 +3,10 @@ import { reportJson } from "../../../client/report-json.ts";
 import { reportStatus, type TaskReport } from "../../../core/engine/report.ts";
 import { type GenerateSpec, generate } from "../../../core/use-cases/generate.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
-import { openImages, previewImages, showsPictures, type Viewing } from "../../flags/view-flags.ts";
 import { exitCodeOfReport, renderReport } from "../../output/render.ts";
 import { createProgress, withTasksShown } from "../../output/task-progress.ts";
 import { taskView } from "../../output/task-view.ts";
+import { openImages, previewImages, showsPictures, type Viewing } from "../../output/viewing.ts";
 import type { Session } from "../../session/session.ts";
 
 /** A request as a command submits it. */

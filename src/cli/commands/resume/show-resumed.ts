@@ -10,9 +10,9 @@ import { FLAG_NAMES } from "../../../lib/wording.ts";
 import { describeUnreadable } from "../../../store/ledger-files.ts";
 import { freeAt } from "../../../task/intent.ts";
 import { chargedOf } from "../../../task/task.ts";
-import { previewImages, type Viewing } from "../../flags/view-flags.ts";
 import { exitCodeOfReport, renderReport } from "../../output/render.ts";
 import { isInterrupted, type TasksShown } from "../../output/tasks-shown.ts";
+import { previewImages, type Viewing } from "../../output/viewing.ts";
 import type { Session } from "../../session/session.ts";
 
 /** Shows each task as it ends; after a signal, all that are left at once. */

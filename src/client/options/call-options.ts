@@ -1,6 +1,6 @@
-import type { OnTaskProgress } from "../core/engine/events.ts";
-import type { HistoryStatus } from "../core/use-cases/history.ts";
-import type { JsonValue } from "../lib/json.ts";
+import type { OnTaskProgress } from "../../core/engine/events.ts";
+import type { HistoryStatus } from "../../core/use-cases/history.ts";
+import type { JsonValue } from "../../lib/json.ts";
 
 /** Where a client finds its account and keeps its ledger. What is left out is as for the command line. */
 export interface ClientOptions {

@@ -1,0 +1,54 @@
+import { durationOption } from "../../lib/duration.ts";
+import { UsageError } from "../../lib/error-types.ts";
+import { seedOption, wholeNumberOption } from "../../lib/whole-number.ts";
+import { type Kind, longFlag, type Option } from "./option.ts";
+
+/** A path as it was given. An empty one would mean the working folder, or the root of a path below it. @throws UsageError */
+export function requirePath(file: string, label: string): string {
+  if (file === "") throw new UsageError(`${label} is empty.`, { hint: "Give it a path, or leave it out." });
+  return file;
+}
+
+type Parse = (text: string, label: string, option: Option) => unknown;
+
+const list: Parse = (text) => [text];
+const path: Parse = (text, label) => requirePath(text, label);
+
+/** Parsers of the kinds whose flag takes a value. */
+const PARSERS: { readonly [OfKind in Kind]?: Parse } = {
+  text: (text, label, { choices }) => (choices ? chosen(text, label, choices) : text),
+  path,
+  folder: path,
+  whole: wholeNumber,
+  seed: (text, label) => oneSeed(text, label),
+  duration: (text, label, { min = 0 }) => durationOption(label, text, { minMs: min }),
+  texts: list,
+  images: (text, label) => [requirePath(text, label)],
+  list,
+};
+
+/** The value of a flag; a list has one item of it. @throws UsageError */
+export function parseFlag(option: Option, text: string): unknown {
+  const parse = option.isSetting ? undefined : PARSERS[option.kind];
+  return parse ? parse(text, longFlag(option), option) : text;
+}
+
+function wholeNumber(text: string, label: string, { min = 0, max, isAdvisory }: Option): number {
+  if (isAdvisory) return wholeNumberOption(label, text, { min: 0, shown: `${min} to ${max}` });
+  return wholeNumberOption(label, text, { min, ...(max !== undefined && { max }) });
+}
+
+/** @throws UsageError */
+function oneSeed(text: string, label: string) {
+  if (!text.includes(",")) return seedOption(label, text);
+  const hint = `Nothing was sent. To compare several: imggen compare --field seed=${text}`;
+  throw new UsageError(`${label} takes one number, for all images.`, { hint });
+}
+
+/** One of the choices, in any case. @throws UsageError */
+function chosen(text: string, label: string, choices: readonly string[]): string {
+  const choice = choices.find((each) => each.toLowerCase() === text.toLowerCase());
+  if (choice !== undefined) return choice;
+  const none = choices.length === 2 ? `neither ${choices.join(" nor ")}` : `none of ${choices.join(", ")}`;
+  throw new UsageError(`${label} ${JSON.stringify(text)} is ${none}.`);
+}
