@@ -53,22 +53,23 @@ export function canUpload(images: readonly string[] | undefined, { settings }: S
   return images?.some(isLocalFile) ? settings.get("uploadCommand") !== undefined : undefined;
 }
 
-/** Flags of every command that waits. */
-interface WaitFlags {
+interface WaitOptions {
   timeoutMs?: number | undefined;
   pollIntervalMs?: number | undefined;
 }
 
-/** How long to wait, and when to poll. @throws UsageError for the setting `timeout` */
-export function waitSettings(flags: WaitFlags, { settings }: Source): WaitSettings {
-  const { pollIntervalMs } = flags;
+/** How long to wait, and how often to poll. */
+export function waitFrom({ timeoutMs, pollIntervalMs }: WaitOptions): WaitSettings {
   const schedule = pollIntervalMs === undefined ? null : fixedSchedule(pollIntervalMs);
-  return { timeoutMs: flags.timeoutMs ?? timeoutOfSettings(settings), schedule };
+  return { timeoutMs: timeoutMs ?? null, schedule };
 }
 
-function timeoutOfSettings(settings: EffectiveSettings): number | null {
+/** The same with the setting `timeout`. @throws UsageError for the setting `timeout` */
+export function waitSettings(flags: WaitOptions, { settings }: Source): WaitSettings {
+  const wait = waitFrom(flags);
+  if (wait.timeoutMs !== null) return wait;
   const timeout = settings.get("timeout");
-  return timeout ? timeoutOption(timeout.label, timeout.value) : null;
+  return timeout ? { ...wait, timeoutMs: timeoutOption(timeout.label, timeout.value) } : wait;
 }
 
 /** The flags about a generator as the settings that they override. */

@@ -17,6 +17,7 @@ import type { Destination } from "../task/intent.ts";
 import { rowJson, summaryJson } from "./batch-json.ts";
 import { listening } from "./calls.ts";
 import type { ClientSession } from "./client-session.ts";
+import { waitFrom } from "./given-values.ts";
 import { matrixInEffect } from "./matrix-in-effect.ts";
 import type {
   BatchOptions,
@@ -39,7 +40,7 @@ import {
   statusJson,
   unreadableFiles,
 } from "./report-json.ts";
-import { type BatchRows, batchFrom, checkedFrom, waitFrom } from "./request-options.ts";
+import { type BatchRows, batchFrom, checkedFrom } from "./request-options.ts";
 import type {
   BatchRow,
   BatchSummary,
@@ -67,7 +68,7 @@ export class Operations {
     const { maxCredits, reuse = false, again = false, validate } = options;
     const matrix = matrixInEffect(this.#session);
     const checked = checkedFrom(options, matrix, await termsInEffect(this.#session, options));
-    const wait = options.wait === false ? null : waitFrom("generate", options);
+    const wait = options.wait === false ? null : waitFrom(options);
     const destination = await this.#destination(options, { mayExist: true });
     const terms = {
       maxCredits,
@@ -84,7 +85,7 @@ export class Operations {
 
   /** @throws ImggenFailure where the earlier task has no image */
   async reuse(options: ReuseOptions, signal: AbortSignal): Promise<GenerateResult | null> {
-    const wait = waitFrom("reuse", options);
+    const wait = waitFrom(options);
     const matrix = matrixInEffect(this.#session);
     const checked = checkedFrom(options, matrix, await termsInEffect(this.#session, options));
     const copies = await this.#copies();
@@ -113,7 +114,7 @@ export class Operations {
   }
 
   async status(taskId: string, options: StatusOptions, signal: AbortSignal): Promise<StatusResult> {
-    const wait = options.wait === true ? waitFrom("status", options) : null;
+    const wait = options.wait === true ? waitFrom(options) : null;
     const destination = options.output === undefined ? null : await this.#destination(options);
     const deps = this.#depsFor(options, signal);
     const named = { id: taskId, record: await deps.ledger.find(taskId) };
@@ -122,7 +123,7 @@ export class Operations {
   }
 
   async resume(ids: readonly string[], options: ResumeOptions, signal: AbortSignal): Promise<ResumeResult> {
-    const wait = waitFrom("resume", options);
+    const wait = waitFrom(options);
     const destination = options.output === undefined ? null : await this.#destination(options);
     const { overwrite = false } = options;
     const { isSandbox, optionNames, context } = this.#session;
@@ -137,7 +138,7 @@ export class Operations {
   }
 
   async cancel(ids: readonly string[], options: CancelOptions, signal: AbortSignal): Promise<CancelResult[]> {
-    const wait = options.wait === true ? waitFrom("cancel", options) : null;
+    const wait = options.wait === true ? waitFrom(options) : null;
     const deps = this.#depsFor(options, signal);
     const reports = await cancel({ ids, wait }, deps);
     return reports.map((report) => cancelJson(deps.noted(report), this.#session.optionNames));

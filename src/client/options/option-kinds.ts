@@ -1,6 +1,8 @@
 import { durationOption } from "../../lib/duration.ts";
 import { UsageError } from "../../lib/error-types.ts";
+import { seedIn } from "../../lib/exact-integer.ts";
 import { seedOption, wholeNumberOption } from "../../lib/whole-number.ts";
+import { isProviderFields } from "../../task/request-fields.ts";
 import { type Kind, longFlag, type Option } from "./option.ts";
 
 /** A path as it was given. An empty one would mean the working folder, or the root of a path below it. @throws UsageError */
@@ -51,4 +53,50 @@ function chosen(text: string, label: string, choices: readonly string[]): string
   if (choice !== undefined) return choice;
   const none = choices.length === 2 ? `neither ${choices.join(" nor ")}` : `none of ${choices.join(", ")}`;
   throw new UsageError(`${label} ${JSON.stringify(text)} is ${none}.`);
+}
+
+interface Check {
+  is: (value: unknown) => boolean;
+  /** The end of a sentence: a value must be … */
+  words: string;
+}
+
+const isText = (value: unknown) => typeof value === "string";
+const TEXT: Check = { is: isText, words: "a string" };
+const PATH: Check = { is: (value) => isText(value) && value !== "", words: "a path, and not empty" };
+const WHOLE: Check = {
+  is: (value) => Number.isSafeInteger(value) && Number(value) >= 0,
+  words: "a whole number",
+};
+const SWITCH: Check = { is: (value) => typeof value === "boolean", words: "true or false" };
+const TEXTS: Check = { is: (value) => [value].flat().every(isText), words: "a string or a list of strings" };
+
+/** Checks of the values of kinds, for callers without types. */
+const CHECKS: Readonly<Record<Kind, Check>> = {
+  text: TEXT,
+  path: PATH,
+  folder: PATH,
+  url: TEXT,
+  whole: WHOLE,
+  seed: { is: (value) => seedIn(value) !== null, words: "a whole number, beyond 2^53 - 1 as text" },
+  duration: WHOLE,
+  flag: SWITCH,
+  on: SWITCH,
+  texts: TEXTS,
+  images: TEXTS,
+  list: TEXTS,
+  fields: { is: isProviderFields, words: "an object that JSON can have" },
+  signal: { is: (value) => value instanceof AbortSignal, words: "an AbortSignal" },
+  listener: { is: (value) => typeof value === "function", words: "a function" },
+};
+
+/** What a value of an option must be, as the end of a sentence; null if it is right. */
+export function valueProblem(option: Option, value: unknown): string | null {
+  const { kind, choices, min = 0, max, isAdvisory } = option;
+  const { is, words } = CHECKS[kind];
+  if (!is(value)) return words;
+  if (choices && !choices.includes(String(value))) return `one of ${choices.join(", ")}`;
+  if (typeof value !== "number" || isAdvisory) return null;
+  if (max === undefined) return value < min ? `at least ${min}` : null;
+  return value < min || value > max ? `${min} to ${max}` : null;
 }

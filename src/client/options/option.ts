@@ -85,6 +85,20 @@ export function option<OfKind extends Kind, Choice extends string = string>(
   return { kind, flag, help, ...more };
 }
 
+/** An option of the package alone. */
+export function noFlag<OfKind extends Kind>(kind: OfKind): Option<OfKind> {
+  return { kind, flag: null, help: "" };
+}
+
+/** Some options of a table. */
+export function pick<Table extends Options, Name extends keyof Table>(
+  table: Table,
+  ...names: readonly Name[]
+): Pick<Table, Name> {
+  const entries = names.map((name) => [name, table[name]] as const);
+  return Object.fromEntries(entries) as Pick<Table, Name>;
+}
+
 /** Makes the options of a group. */
 export function inGroup(group: Group) {
   return <OfKind extends Kind, Choice extends string = string>(

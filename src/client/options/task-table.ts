@@ -16,6 +16,7 @@ export const VIEW = {
  */
 export function waitOptions(what: string, { when = "", group }: { when?: string; group?: Group } = {}) {
   return {
+    /** How long to wait for a result, milliseconds. Default: 180,000, and 600,000 for 4K. */
     timeoutMs: option(
       "duration",
       "--timeout <duration>",
@@ -28,6 +29,7 @@ export function waitOptions(what: string, { when = "", group }: { when?: string;
       "auto, or json: a JSON line on standard error for each event (default: auto)",
       { group, choices: ["auto", "json"] },
     ),
+    /** Polls at a fixed interval, milliseconds, 100 or more. Default: automatic. */
     pollIntervalMs: advanced(
       "duration",
       "--poll-interval <duration>",
@@ -45,13 +47,17 @@ export function waitOptions(what: string, { when = "", group }: { when?: string;
 
 const overwrite = option("flag", "--overwrite", "replace existing files");
 const preview = option("flag", "--preview", "show the images in the terminal");
-const otherKey = option("flag", "--yes", "continue with another API key than the task was submitted with");
+export const OTHER_KEY = {
+  /** Continues with another API key than a task was submitted with. Default false. */
+  yes: option("flag", "--yes", "continue with another API key than the task was submitted with"),
+} satisfies Options;
 
 export const STATUS = {
+  /** Polls until the task is finished. Default: polls once. */
   wait: option("flag", "--wait", "poll until each task is finished"),
   output: option("path", "-o, --output <path>", "save the images of completed tasks there"),
   overwrite,
-  yes: otherKey,
+  ...OTHER_KEY,
   preview,
   ...waitOptions("how long to wait", { when: "with --wait: " }),
 } satisfies Options;
@@ -64,19 +70,20 @@ export const RESUME = {
     "--dismiss",
     "dismiss requests whose outcome is unknown, or that their service no longer knows",
   ),
-  yes: otherKey,
+  ...OTHER_KEY,
   preview,
   ...waitOptions("how long to wait for each task"),
 } satisfies Options;
 
 export const CANCEL = {
+  /** Waits for what is paid and on its way. Default: it is left, and said. */
   wait: option("flag", "--wait", "wait for paid requests that are on their way"),
-  yes: otherKey,
+  ...OTHER_KEY,
   ...waitOptions("how long to wait", { when: "with --wait: " }),
 } satisfies Options;
 
 /** Statuses that tasks can be filtered by. */
-const STATUSES = [
+const STATUSES: readonly HistoryStatus[] = [
   "completed",
   "unfinished",
   "waiting",
@@ -86,9 +93,10 @@ const STATUSES = [
   "unknown",
   "failed",
   "cancelled",
-] as const satisfies readonly HistoryStatus[];
+];
 
 export const HISTORY = {
+  /** How many at most. Default 20. */
   limit: option("whole", "--limit <n>", "how many to show (default: 20)", { min: 1 }),
   all: option("flag", "--all", "show every task"),
   unfinished: option(
@@ -97,11 +105,15 @@ export const HISTORY = {
     "show what is open: waiting, running, accepted, made or unknown",
   ),
   summary: option("flag", "--summary", "show credits and images by day and model"),
+  /** The beginnings of words of the prompt, in any case. */
   search: option("text", "--search <text>", "only prompts with words that begin like these"),
+  /** `completed` (saved), `failed`, or where open ones stand: `waiting`, `running`, `accepted`, `made`, `unknown`; `unfinished`: all of these. */
   status: option("text", "--status <status>", `only this status: ${STATUSES.join(", ")}`, {
     choices: STATUSES,
   }),
+  /** An id, or the part of it after the slash. */
   model: option("text", "--model <id>", "only this model", { known: "model" }),
+  /** A day such as `2026-01-31`, or an age: `12h`, `7d`, `2w`. */
   since: option(
     "text",
     "--since <when>",
