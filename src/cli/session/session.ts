@@ -1,6 +1,9 @@
 import type { ClientSession } from "../../client/client-session.ts";
 import { EffectiveSettings } from "../../client/effective-settings.ts";
 import type { OwnGenerator } from "../../client/generator-settings.ts";
+import { generatorSettings } from "../../client/given-values.ts";
+import type { GENERATOR, GLOBAL } from "../../client/options/global-options.ts";
+import type { FlagsOf } from "../../client/options/option.ts";
 import { profileFolder, requireProfile } from "../../client/profiles.ts";
 import { type Folders, foldersOf } from "../../client/user-folders.ts";
 import { formatDuration } from "../../lib/duration.ts";
@@ -15,15 +18,9 @@ import type { SettingsStore } from "../../store/settings-store.ts";
 import { SANDBOX_SERVICE } from "../../task/intent.ts";
 import type { Console } from "../text/console.ts";
 import type { Context } from "./context.ts";
-import { type GeneratorOptions, generatorSettings } from "./generator-flags.ts";
 
 /** The global flags, but for those of the console, which is there before the command line is parsed. */
-export interface GlobalOptions extends GeneratorOptions {
-  json?: boolean;
-  verbose?: boolean;
-  sandbox?: boolean;
-  profile?: string;
-}
+export type GlobalOptions = FlagsOf<Omit<typeof GLOBAL, "quiet" | "color">> & FlagsOf<typeof GENERATOR>;
 
 /** What one run of a command works with: its context, the global flags, and what follows from both. */
 export class Session implements ClientSession {
