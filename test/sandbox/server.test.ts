@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { mkdir, readdir, rename } from "node:fs/promises";
+import { mkdir, rename } from "node:fs/promises";
 import net from "node:net";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
@@ -40,8 +40,7 @@ describe("starting and ending", () => {
     const { folder, accepted, close, port } = await liveSandbox();
     await accepted({ prompt: "a fox" });
     await close();
-    const [account = ""] = await readdir(path.join(folder, "accounts"));
-    const file = path.join(folder, "accounts", account);
+    const file = path.join(folder, "accounts.json");
     await rename(file, `${file}.away`);
     await mkdir(file);
     await expect(startSandbox({ folder, port, credits: 5 })).rejects.toMatchObject({ code: "EISDIR" });

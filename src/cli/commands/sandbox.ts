@@ -46,6 +46,8 @@ async function runSandbox(session: Session, { port: flag, latency, credits }: Sa
         matrix,
         ...(latency !== undefined && { latencyMs: durationOption("--latency", latency) }),
         ...(credits !== undefined && { credits: wholeNumberOption("--credits", credits, { min: 0 }) }),
+        // The log has the others.
+        onNotice: (notice) => notice.kind === "reset" && session.onSandboxNotice(notice),
         onRequest: (request) => log(requestLine(request), session),
       }),
     ),
