@@ -1,16 +1,55 @@
 import { createHash } from "node:crypto";
+import { estimateCost } from "../models/cost.ts";
+import { DEFAULT_MODEL, MAX_IMAGES, type Matrix, type Model } from "../models/matrix.ts";
 import type { ServiceRequest } from "../server/http.ts";
-import { readJson } from "../server/json-body.ts";
-import { refusal, type ServerReply, success, unknownError } from "../server/reply.ts";
+import { invalidRequest, refusal, type ServerReply, success, unknownError } from "../server/reply.ts";
+import { checkBody, readJson } from "../server/request-body.ts";
 import { newTaskId } from "../task/task-id.ts";
 import { type Directives, readDirectives } from "./directives.ts";
-import { readRequest, type SandboxRequest } from "./sandbox-request.ts";
 import type { Account } from "./state/accounts.ts";
 import type { SandboxService } from "./state/state.ts";
 import type { Task } from "./state/tasks.ts";
 
 /** Section 2.2: models with this prefix need a subscription. */
 const SUBSCRIPTION_MODELS = "gamma-image-2-5-";
+
+/** A valid request with its defaults filled in. */
+interface SandboxRequest {
+  /** As it was sent, with its directives. */
+  prompt: string;
+  model: Model;
+  /** URLs of the reference images. */
+  references: readonly string[];
+  ratio: string;
+  quality: string | undefined;
+  imageCount: number;
+  credits: number;
+}
+
+/** The cost of a request for which section 8 gives no price; the real service may charge more. */
+const UNDOCUMENTED_CREDITS = 1;
+
+/** Reads the body of a request to the sandbox. */
+export function readRequest(
+  body: unknown,
+  matrix: Matrix,
+): { valid: SandboxRequest } | { refused: ServerReply } {
+  const checked = checkBody(body, matrix, DEFAULT_MODEL);
+  if ("refused" in checked) return checked;
+  const { input, model } = checked;
+  if (model === undefined) return { refused: invalidRequest("no such model") };
+  const { prompt, ratio, quality, maxImages = MAX_IMAGES.default, image: references = [] } = input;
+  const valid = {
+    prompt,
+    model,
+    references,
+    ratio: ratio ?? model.defaultRatio,
+    quality: quality ?? model.defaultQuality ?? undefined,
+    imageCount: (model.maxImages ?? 1) > 1 ? maxImages : 1,
+    credits: estimateCost(model, quality).credits ?? UNDOCUMENTED_CREDITS,
+  };
+  return { valid };
+}
 
 /** POST /generate-image (section 4.1), for a client with valid credentials. */
 export async function submit(

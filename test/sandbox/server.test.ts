@@ -152,7 +152,7 @@ describe("the log", () => {
     const taskId = await accepted({ prompt: "a fox", model: "gamma-image-2" });
     await poll(taskId);
     await submit({});
-    await submit({ prompt: "a fox", ratio: "7:5" });
+    await submit({ prompt: "a fox", model: "delta-Image", ratio: "7:5" });
     await submit({ prompt: "a fox [sandbox:drop]" }).catch(() => undefined);
     await submit({ prompt: "a fox [sandbox:fial]" });
     expect(lines).toEqual([
@@ -163,7 +163,7 @@ describe("the log", () => {
         method: "POST",
         ...api,
         status: 400,
-        note: "image_generation.error.invalid_request: not a ratio of vendor1/alpha-2",
+        note: "image_generation.error.invalid_request: Ratio 7:5: delta-Image takes only 1:1, 3:2, 2:3",
       },
       { method: "POST", ...api, status: 0, note: expect.stringMatching(/, cost 1, 47 left, reply dropped$/) },
       {
