@@ -82,7 +82,7 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
 
 /** The session of a client whose messages are for an agent. */
 function forAgents(session: Session, budget: SessionBudget): ClientSession {
-  const { context, settings, isSandbox, onUnknownDirective, onUnknownSubject, onExchange } = session;
+  const { context, settings, isSandbox, onSandboxNotice, onExchange } = session;
   return {
     context,
     settings,
@@ -91,9 +91,7 @@ function forAgents(session: Session, budget: SessionBudget): ClientSession {
     get folders() {
       return session.folders;
     },
-    onRefill: (credits) => session.onRefill(credits),
-    onUnknownDirective,
-    onUnknownSubject,
+    onSandboxNotice,
     onExchange,
     caps: [budget],
   };

@@ -37,6 +37,8 @@ async function runSandbox(session: Session, flags: FlagsOf<typeof SANDBOX>): Pro
         matrix,
         ...(latencyMs !== undefined && { latencyMs }),
         ...(credits !== undefined && { credits }),
+        // The log has the others.
+        onNotice: (notice) => notice.kind === "reset" && session.onSandboxNotice(notice),
         onRequest: (request) => log(requestLine(request), session),
       }),
     ),

@@ -13,6 +13,7 @@ import { shellWord } from "../../lib/shell-word.ts";
 import { FLAG_NAMES } from "../../lib/wording.ts";
 import type { GeneratorTerms } from "../../models/check-request.ts";
 import { type Matrix, MODELS } from "../../models/matrix.ts";
+import type { SandboxNotice } from "../../sandbox/server.ts";
 import { readSettings, settingsFile } from "../../store/settings-file.ts";
 import type { SettingsStore } from "../../store/settings-store.ts";
 import { SANDBOX_SERVICE } from "../../task/intent.ts";
@@ -156,21 +157,26 @@ export class Session implements ClientSession {
     return this.options.sandbox === true;
   }
 
-  onRefill(credits: number): void {
-    void this.console.note(`The sandbox had too few credits left, and was refilled to ${credits}.`);
-  }
-
-  readonly onUnknownDirective = (directive: string): void => {
-    void this.console.warn(
-      `The sandbox does not know ${directive}, so it has no effect. See imggen sandbox --help.`,
-    );
-  };
-
-  /** Says once what the sandbox's painter does not know: of a batch, one is enough. */
-  readonly onUnknownSubject = (noun: string): void => {
-    if (this.#isSubjectNoted) return;
-    this.#isSubjectNoted = true;
-    void this.console.note(`The sandbox's painter does not know "${noun}".`);
+  /** Shows a notice of the embedded sandbox; an unknown subject only once, because one of a batch is enough. */
+  readonly onSandboxNotice = (notice: SandboxNotice): void => {
+    switch (notice.kind) {
+      case "refilled":
+        return void this.console.note(
+          `The sandbox had too few credits left, and was refilled to ${notice.credits}.`,
+        );
+      case "reset":
+        return void this.console.warn(
+          `The file of the sandbox's balances could not be read. Each account has ${notice.credits} credits again.`,
+        );
+      case "unknown directive":
+        return void this.console.warn(
+          `The sandbox does not know ${notice.directive}, so it has no effect. See imggen sandbox --help.`,
+        );
+      case "unknown subject":
+        if (this.#isSubjectNoted) return;
+        this.#isSubjectNoted = true;
+        return void this.console.note(`The sandbox's painter does not know "${notice.noun}".`);
+    }
   };
 
   /**
