@@ -1,6 +1,7 @@
 import type { HttpClientOptions } from "../api/http-client.ts";
 import type { Cap } from "../core/limits/caps.ts";
 import type { OptionNames } from "../lib/wording.ts";
+import type { SavedFields } from "../models/saved-fields.ts";
 import { Ledger } from "../store/ledger.ts";
 import type { EffectiveSettings } from "./effective-settings.ts";
 import type { ProcessContext } from "./this-process.ts";
@@ -15,6 +16,8 @@ export interface ClientSession {
   readonly optionNames: OptionNames;
   /** Whether the embedded sandbox takes the place of the configured service. */
   readonly isSandbox: boolean;
+  /** Values of config.json for what a request leaves open; absent: settings are not for its requests. */
+  readonly saved?: SavedFields | undefined;
   /** Limits of the whole session, asked before each submit of a paid request. */
   readonly caps?: readonly Cap[] | undefined;
   /** Called when the embedded sandbox had too few credits left. @param credits its new balance */

@@ -147,7 +147,7 @@ export function clientOf(session: ClientSession, requestTimeoutMs?: number): Cli
     estimate: (request) =>
       orFailure(() => {
         checkOptions("estimate", request);
-        return checkedFrom(request, refreshed(), termsFromSettings(session));
+        return checkedFrom(request, refreshed(), termsFromSettings(session), session.saved);
       }, optionNames),
     close,
     [Symbol.asyncDispose]: close,

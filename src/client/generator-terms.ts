@@ -54,8 +54,8 @@ function costTerms({ spec }: OwnGenerator, source: GeneratorSource) {
 }
 
 /** The generator-only fields of requests: their names at the generator, and their defaults. */
-export function fieldTerms({ options: { fieldNames, defaults } }: OwnGenerator) {
-  return { fieldNames, defaults };
+export function fieldTerms({ options: { fieldNames, defaults, saved } }: OwnGenerator) {
+  return { fieldNames, defaults, saved };
 }
 
 /** Whether images cost money. If the server cannot be asked about the workflow, an error says so before a request is sent. */

@@ -66,7 +66,12 @@ export class Operations {
   async generate(options: GenerateOptions, signal: AbortSignal): Promise<GenerateResult> {
     const { maxCredits, reuse = false, again = false, validate } = options;
     const matrix = matrixInEffect(this.#session);
-    const checked = checkedFrom(options, matrix, await termsInEffect(this.#session, options));
+    const checked = checkedFrom(
+      options,
+      matrix,
+      await termsInEffect(this.#session, options),
+      this.#session.saved,
+    );
     const wait = options.wait === false ? null : waitFrom("generate", options);
     const destination = await this.#destination(options, { mayExist: true });
     const terms = {
@@ -86,7 +91,12 @@ export class Operations {
   async reuse(options: ReuseOptions, signal: AbortSignal): Promise<GenerateResult | null> {
     const wait = waitFrom("reuse", options);
     const matrix = matrixInEffect(this.#session);
-    const checked = checkedFrom(options, matrix, await termsInEffect(this.#session, options));
+    const checked = checkedFrom(
+      options,
+      matrix,
+      await termsInEffect(this.#session, options),
+      this.#session.saved,
+    );
     const copies = await this.#copies();
     const request = copies === null ? checked.request : await copies.asRecorded(checked.request);
     const destination = await this.#destination(options, { mayExist: true });

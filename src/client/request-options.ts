@@ -9,6 +9,7 @@ import { UsageError } from "../lib/error-types.ts";
 import { checkRequest, type GeneratorTerms } from "../models/check-request.ts";
 import type { Matrix } from "../models/matrix.ts";
 import { FIELD_LABELS } from "../models/rules/rule.ts";
+import type { SavedFields } from "../models/saved-fields.ts";
 import type { CheckedRequest, RequestInput } from "../task/request.ts";
 import { fieldsFrom, type GivenFields } from "../task/request-fields.ts";
 import type { ClientSession } from "./client-session.ts";
@@ -26,10 +27,16 @@ export function checkedFrom(
   options: RequestOptions,
   matrix: Matrix,
   generator: GeneratorTerms | null,
+  saved: SavedFields | undefined,
 ): CheckedRequest {
   if (options.prompt === undefined) throw new UsageError("There is no prompt.");
   const validate = options.validate !== false;
-  return checkRequest(inputFrom(options), matrix, { validate, labels: FIELD_LABELS, generator });
+  return checkRequest(inputFrom(options), matrix, {
+    validate,
+    labels: FIELD_LABELS,
+    generator,
+    ...(saved && { saved }),
+  });
 }
 
 /** How long to wait, and how often to poll. @throws UsageError */
@@ -51,7 +58,7 @@ export async function batchFrom(
   rows: BatchRows,
   options: BatchOptions,
   checks: Pick<RowDefaults, "matrix" | "generator"> & { copies: PrivateCopies | null },
-  { settings, optionNames: names, context }: ClientSession,
+  { settings, optionNames: names, context, saved }: ClientSession,
 ): Promise<BatchSpec> {
   const { output, name, overwrite = false, concurrency = DEFAULT_CONCURRENCY } = options;
   if (concurrency < 1 || concurrency > MOST_CONCURRENCY)
@@ -62,6 +69,7 @@ export async function batchFrom(
   const { prompt: _none, ...values } = inputFrom({ ...options, prompt: "" });
   const defaults = {
     ...checks,
+    ...(saved && { saved }),
     values,
     labels: FIELD_LABELS,
     names,

@@ -32,6 +32,7 @@ export const OPTIONS: GeneratorOptions = {
   concurrency: 1,
   timeoutMs: 60_000,
   defaults: {},
+  saved: {},
   fieldNames: { seed: "seed", negative: "negative" },
   headers: {},
   isPaid: false,

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { checkSetting } from "../../client/setting-checks.ts";
+import { checkSetting } from "../../client/setting-parsers.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { shownAddress } from "../../lib/query-secret.ts";
 import { maskKey } from "../../lib/redact.ts";

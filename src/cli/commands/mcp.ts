@@ -3,6 +3,7 @@ import { clientOf } from "../../client/client.ts";
 import { type ClientSession, openLedger } from "../../client/client-session.ts";
 import { exitCodeOf } from "../../client/exit-codes.ts";
 import { matrixInEffect } from "../../client/matrix-in-effect.ts";
+import { savedFields } from "../../client/stored-fields.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { AGENT_NAMES } from "../../mcp/agent-advice.ts";
 import { DEFAULT_MAX_CREDITS, SessionBudget } from "../../mcp/session-budget.ts";
@@ -106,6 +107,9 @@ function forAgents(session: Session, budget: SessionBudget): ClientSession {
     onUnknownDirective,
     onUnknownSubject,
     onExchange,
+    get saved() {
+      return savedFields(settings);
+    },
     caps: [budget],
   };
 }

@@ -1,9 +1,11 @@
 import type { Command } from "commander";
 import type { Effective } from "../../client/effective-settings.ts";
+import { savedFields } from "../../client/stored-fields.ts";
 import { seedOption, wholeNumberOption } from "../../lib/whole-number.ts";
 import { MAX_IMAGES } from "../../models/matrix.ts";
 import { isLocalFile } from "../../models/rules/images.ts";
 import { FLAG_LABELS, type Labels } from "../../models/rules/rule.ts";
+import type { SavedFields } from "../../models/saved-fields.ts";
 import type { RequestInput } from "../../task/request.ts";
 import {
   type FieldName,
@@ -92,30 +94,27 @@ export function addFieldOption(
 
 export interface RequestValues {
   values: Omit<RequestInput, "prompt">;
+  /** Values of config.json, for what `values` leaves open. */
+  saved: SavedFields;
   /** Where each value came from, for messages about it. */
   labels: Partial<Labels>;
 }
 
-/** Without those of the user's own generator, which are in its terms. */
-const FROM_SETTINGS = ["model", "ratio", "quality"] as const;
-
 /** A request's values from flags, environment and config; values that are not set are absent. @throws UsageError */
 export function readRequestFlags(flags: RequestFlags, session: Session): RequestValues {
   const { settings } = session;
-  const inEffect: RequestFlags = { ...flags };
-  const labels: { -readonly [Name in FieldName]?: string } = {};
-  for (const name of FROM_SETTINGS) {
-    const setting = settings.get(name, { value: flags[name], label: FLAG_LABELS[name] });
-    if (setting === undefined || isOfService(name, setting, session)) continue;
-    inEffect[name] = setting.value;
-    labels[name] = setting.label;
-  }
-  return { values: valuesOf(inEffect), labels };
+  const { model, ...others } = flags;
+  const setting = settings.get("model", { value: model, label: FLAG_LABELS.model });
+  const saved = savedFields(settings);
+  if (setting === undefined || isOfService(setting, session))
+    return { values: valuesOf(others), saved, labels: {} };
+  const values = valuesOf({ ...others, model: setting.value });
+  return { values, saved, labels: { model: setting.label } };
 }
 
 /** Whether a setting is the service's default model: which one the user's own generator has, its terms say. */
-function isOfService(name: string, { source }: Effective, { settings }: Session): boolean {
-  return name === "model" && source !== "flag" && settings.generator() !== undefined;
+function isOfService({ source }: Effective, { settings }: Session): boolean {
+  return source !== "flag" && settings.generator() !== undefined;
 }
 
 /** The values that flags give; those that are not set are absent. @throws UsageError */

@@ -62,7 +62,7 @@ export function register(command: Command, runWith: RunWith): void {
 }
 
 async function runBatch(session: Session, manifest: string, flags: BatchOptions): Promise<number> {
-  const { values, labels } = readRequestFlags(flags, session);
+  const { values, saved, labels } = readRequestFlags(flags, session);
   const shard = flags.shard === undefined ? null : parseShard(flags.shard);
   const { template, name } = flags;
   const matrix = await session.matrix();
@@ -73,7 +73,7 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
     validate: flags.validate,
   });
   const copies = generator && (await rowCopies(manifest, session));
-  const checks = { matrix, generator, validate, copies };
+  const checks = { matrix, saved, generator, validate, copies };
   const ofFlags = copies ? { ...values, image: absolute(values.image, session.context) } : values;
   const defaults = { ...checks, values: ofFlags, labels, names: FLAG_NAMES, shard, template, name };
   const source = manifestSource(manifest, { template, name }, session.context);

@@ -51,11 +51,11 @@ export function register(command: Command, runWith: RunWith): void {
 }
 
 async function runCompare(session: Session, text: string, flags: CompareOptions): Promise<number> {
-  const { values: usual } = readRequestFlags({}, session);
+  const { values: usual, saved } = readRequestFlags({}, session);
   const axes = {
     models: axis("model", flags.model, usual.model),
-    ratios: axis("ratio", flags.ratio, usual.ratio),
-    qualities: axis("quality", flags.quality, usual.quality),
+    ratios: axis("ratio", flags.ratio),
+    qualities: axis("quality", flags.quality),
     fields: fieldSets(fieldAxes(session)),
   };
   const matrix = await session.matrix();
@@ -72,7 +72,7 @@ async function runCompare(session: Session, text: string, flags: CompareOptions)
   const { image, seed, negative } = valuesOf(otherFlags);
   const shared: SharedFields = { image, seed, negative };
   const copies = generator && (await copiesOf(session));
-  const checks = { matrix, validate: flags.validate, generator, copies };
+  const checks = { matrix, saved, validate: flags.validate, generator, copies };
   const comparison = await compareCells(prompt, axes, shared, checks);
   if (comparison.rows.length === 0) throw nothingAllowed(comparison);
   for (const { checked } of comparison.rows)
@@ -124,12 +124,8 @@ function fieldAxes({ settings }: Session): Map<string, ProviderFields[string][]>
   return new Map(axes);
 }
 
-/** The values of one axis: the flag's, or the one that the settings name. @throws UsageError if the flag names none */
-function axis(
-  name: "model" | "ratio" | "quality",
-  flag: string[] | undefined,
-  usual: string | undefined,
-): string[] {
+/** The values of one axis: the flag's, or the usual one. @throws UsageError if the flag names none */
+function axis(name: "model" | "ratio" | "quality", flag: string[] | undefined, usual?: string): string[] {
   const values = (flag ?? [usual ?? ""]).flatMap((each) => each.split(","));
   const chosen = [...new Set(values.map((value) => value.trim()).filter((value) => value !== ""))];
   if (flag !== undefined && chosen.length === 0) {

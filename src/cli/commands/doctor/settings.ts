@@ -1,6 +1,6 @@
 import { promises } from "node:fs";
 import path from "node:path";
-import { checkSetting } from "../../../client/setting-checks.ts";
+import { checkSetting } from "../../../client/setting-parsers.ts";
 import { errorText } from "../../../lib/error-text.ts";
 import { ImggenError, UsageError } from "../../../lib/error-types.ts";
 import { shellWord } from "../../../lib/shell-word.ts";

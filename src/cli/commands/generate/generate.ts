@@ -47,7 +47,7 @@ async function runGenerate(
   prompt: string | undefined,
   flags: GenerateOptions,
 ): Promise<number> {
-  const { values, labels } = readRequestFlags(flags, session);
+  const { values, saved, labels } = readRequestFlags(flags, session);
   const text = await promptOf(session, prompt, flags);
   const uploads = canUpload(values.image, session);
   let generator: GeneratorTerms | null;
@@ -58,7 +58,7 @@ async function runGenerate(
     const { showUnusable } = await import("./submit-shown.ts");
     return showUnusable(error, text, session);
   }
-  const options = { validate: flags.validate, labels, uploads, generator };
+  const options = { validate: flags.validate, labels, saved, uploads, generator };
   const checked = checkRequest({ ...values, prompt: text }, await session.matrix(), options);
   return runRequest(checked, flags, session);
 }

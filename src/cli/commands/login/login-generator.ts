@@ -1,5 +1,6 @@
 import { ServiceError } from "../../../api/api-errors.ts";
-import { checkGeneratorKey } from "../../../client/generator-values.ts";
+import { checkGeneratorKey } from "../../../client/account.ts";
+import { takesLogin } from "../../../client/generator-key.ts";
 import { generatorNamed, knownSpec } from "../../../client/own-generator.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { shownAddress } from "../../../lib/query-secret.ts";
@@ -58,7 +59,7 @@ async function askKey(
     throw new UsageError("A key is only sent to https:// addresses, and within this machine.", {
       hint: "Nothing was stored. A server that needs no key works over http.",
     });
-  return checkGeneratorKey(key, "This key", server.kind);
+  return checkGeneratorKey(key, "This key", takesLogin(server));
 }
 
 /** Asks for the names of the models, which costs nothing. @returns whether they came */

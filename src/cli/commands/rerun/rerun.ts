@@ -61,7 +61,7 @@ async function runRerun(session: Session, what: string, flags: RerunFlags): Prom
   const terms = await session.generatorTerms({ ...flags, model: merged.model });
   const input = withFieldFlags(merged, values, terms?.fieldNames ?? {}, session);
   // Settings are for new requests, not for an earlier one.
-  const generator = terms && { ...terms, defaults: {} };
+  const generator = terms && { ...terms, defaults: {}, saved: {} };
   const uploads = canUpload(generator ? input.image : values.image, session);
   const inherited = FIELD_NAMES.filter((name) => earlier.request[name] !== undefined);
   const kept = inherited.filter((name) => name !== "prompt" && values[name] === undefined);
