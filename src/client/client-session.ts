@@ -4,6 +4,7 @@ import type { OptionNames } from "../lib/wording.ts";
 import type { SavedFields } from "../models/saved-fields.ts";
 import { Ledger } from "../store/ledger.ts";
 import type { EffectiveSettings } from "./effective-settings.ts";
+import type { Profile } from "./profiles.ts";
 import type { ProcessContext } from "./this-process.ts";
 import type { Folders } from "./user-folders.ts";
 
@@ -12,6 +13,8 @@ export interface ClientSession {
   readonly context: ProcessContext;
   readonly folders: Folders;
   readonly settings: EffectiveSettings;
+  /** The profile of the settings; null or absent for those without a name. */
+  readonly profile?: Profile | null;
   /** How messages name options. */
   readonly optionNames: OptionNames;
   /** Whether the embedded sandbox takes the place of the configured service. */

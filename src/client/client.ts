@@ -7,8 +7,6 @@ import type { Model } from "../models/matrix.ts";
 import { Calls } from "./calls.ts";
 import { checkOptions, type OPTIONS } from "./check-options.ts";
 import type { ClientSession } from "./client-session.ts";
-import { termsFromSettings } from "./generator-terms.ts";
-import { matrixInEffect } from "./matrix-in-effect.ts";
 import type { Operations } from "./operations.ts";
 import type {
   BatchOptions,
@@ -34,6 +32,8 @@ import type {
   ResumeResult,
   StatusResult,
 } from "./results.ts";
+import { termsFromSettings } from "./targets/generator-target.ts";
+import { modelsInEffect } from "./targets/matrix-setting.ts";
 
 /**
  * Generates images through one account, under the command line's promises: a request is submitted at most once, what
@@ -89,7 +89,7 @@ export function clientOf(session: ClientSession, requestTimeoutMs?: number): Cli
   /** A login or a setting that has changed since the last call counts. */
   const refreshed = () => {
     session.settings.forget();
-    return matrixInEffect(session);
+    return modelsInEffect(session);
   };
   let operations: Promise<Operations> | null = null;
   const open = () => {

@@ -109,6 +109,11 @@ export class EffectiveSettings {
     this.#flags = { [name]: { value, label }, ...this.#flags };
   }
 
+  /** Settings that flags give. */
+  get flags(): SettingFlags {
+    return this.#flags;
+  }
+
   /** What a flag gives of a setting. */
   flag(name: SettingName): Effective | undefined {
     const flag = this.#flags[name];

@@ -99,6 +99,23 @@ function workflowOf(
   });
 }
 
+/** A setting of config.json that may make requests impossible, and its name with its origin. */
+export interface SavedCause {
+  setting: (typeof CAUSES)[number];
+  origin: string;
+}
+
+const CAUSES = ["workflow", "generatorSize", "generatorModel"] as const;
+
+/** Those that apply to a generator. */
+export function savedCauses(spec: GeneratorSpec, source: GeneratorSource): SavedCause[] {
+  const find = finder(spec, source);
+  return CAUSES.flatMap((setting) => {
+    const [found] = find(setting);
+    return found?.source === "config" ? [{ setting, origin: namedSetting(setting, found) }] : [];
+  });
+}
+
 /** The values of a setting that apply to a generator, the flag's first. */
 type Find = (name: SettingName) => Effective[];
 

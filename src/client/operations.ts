@@ -17,7 +17,6 @@ import type { Destination } from "../task/intent.ts";
 import { rowJson, summaryJson } from "./batch-json.ts";
 import { listening } from "./calls.ts";
 import type { ClientSession } from "./client-session.ts";
-import { matrixInEffect } from "./matrix-in-effect.ts";
 import type {
   BatchOptions,
   CallOptions,
@@ -49,7 +48,7 @@ import type {
   ResumeResult,
   StatusResult,
 } from "./results.ts";
-import { copiesForGenerator, termsInEffect } from "./service-in-effect.ts";
+import { copiesForGenerator, targetInEffect } from "./targets/target-in-effect.ts";
 import { Workspace } from "./workspace.ts";
 
 /** What a client's calls do. A module of its own, so that a client is created without loading any of it. */
@@ -65,13 +64,9 @@ export class Operations {
   /** @throws ImggenFailure if the image is not there, or what the use case throws */
   async generate(options: GenerateOptions, signal: AbortSignal): Promise<GenerateResult> {
     const { maxCredits, reuse = false, again = false, validate } = options;
-    const matrix = matrixInEffect(this.#session);
-    const checked = checkedFrom(
-      options,
-      matrix,
-      await termsInEffect(this.#session, options),
-      this.#session.saved,
-    );
+    const target = await targetInEffect(this.#session);
+    const matrix = await target.matrix();
+    const checked = checkedFrom(options, matrix, await target.terms(options), this.#session.saved);
     const wait = options.wait === false ? null : waitFrom("generate", options);
     const destination = await this.#destination(options, { mayExist: true });
     const terms = {
@@ -90,13 +85,9 @@ export class Operations {
   /** @throws ImggenFailure where the earlier task has no image */
   async reuse(options: ReuseOptions, signal: AbortSignal): Promise<GenerateResult | null> {
     const wait = waitFrom("reuse", options);
-    const matrix = matrixInEffect(this.#session);
-    const checked = checkedFrom(
-      options,
-      matrix,
-      await termsInEffect(this.#session, options),
-      this.#session.saved,
-    );
+    const target = await targetInEffect(this.#session);
+    const matrix = await target.matrix();
+    const checked = checkedFrom(options, matrix, await target.terms(options), this.#session.saved);
     const copies = await this.#copies();
     const request = copies === null ? checked.request : await copies.asRecorded(checked.request);
     const destination = await this.#destination(options, { mayExist: true });
@@ -112,8 +103,9 @@ export class Operations {
     onRow: (row: BatchRow) => Promise<void>,
   ): Promise<BatchSummary> {
     const { optionNames } = this.#session;
-    const generator = await termsInEffect(this.#session, options);
-    const checks = { matrix: matrixInEffect(this.#session), generator, copies: await this.#copies() };
+    const target = await targetInEffect(this.#session);
+    const generator = await target.terms(options);
+    const checks = { matrix: await target.matrix(), generator, copies: await this.#copies() };
     const spec = await batchFrom(rows, options, checks, this.#session);
     const deps = this.#depsFor(options, signal);
     const onEnd = (end: RowResult) => onRow(rowJson(end, optionNames));
@@ -157,7 +149,7 @@ export class Operations {
     const { limit = HISTORY_LIMIT } = options;
     const { context, isSandbox } = this.#session;
     const filter = await historyFilter(options, {
-      matrix: () => matrixInEffect(this.#session),
+      matrix: async () => (await targetInEffect(this.#session)).matrix(),
       nowMs: context.clock.now(),
       isSandbox,
       labelOf: (name) => `history: ${name}`,

@@ -2,7 +2,7 @@ import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { EffectiveSettings, type SettingFlags } from "../../src/client/effective-settings.ts";
 import { requireKey } from "../../src/client/generator-key.ts";
-import { generatorNamed, ownGenerator } from "../../src/client/own-generator.ts";
+import { generatorNamed, ownGenerator } from "../../src/client/targets/generator-setup.ts";
 import type { Settings } from "../../src/store/settings-file.ts";
 
 type Given = { flags?: Record<string, string>; env?: Record<string, string>; config?: Settings };

@@ -2,8 +2,8 @@ import type { Command } from "commander";
 import { clientOf } from "../../client/client.ts";
 import { type ClientSession, openLedger } from "../../client/client-session.ts";
 import { exitCodeOf } from "../../client/exit-codes.ts";
-import { matrixInEffect } from "../../client/matrix-in-effect.ts";
 import { savedFields } from "../../client/stored-fields.ts";
+import { targetInEffect } from "../../client/targets/target-in-effect.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { AGENT_NAMES } from "../../mcp/agent-advice.ts";
 import { DEFAULT_MAX_CREDITS, SessionBudget } from "../../mcp/session-budget.ts";
@@ -42,7 +42,7 @@ export function register(command: Command, runWith: RunWith): void {
 
 async function runMcp(session: Session, flags: McpFlags): Promise<number> {
   const { console, context } = session;
-  const matrix = await session.matrix();
+  const matrix = await (await targetInEffect(session)).matrix();
   const budget = new SessionBudget(matrix, maxCreditsOf(flags));
   folderOf(flags, session);
   const { serve } = await import("../../mcp/mcp-server.ts");
@@ -60,8 +60,9 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
     async settings(isIdle) {
       session.settings.forget();
       // What is wrong with the generator in effect is said by what uses it.
-      const generator = await session.ownGenerator().catch(() => null);
-      const client = await clients.of(JSON.stringify(generator), isIdle);
+      const target = await targetInEffect(session);
+      const key = session.settings.generator() === undefined ? "" : await target.key().catch(() => "");
+      const client = await clients.of(key, isIdle);
       const { values: defaults } = readRequestFlags({}, session);
       const chosen = folderOf(flags, session);
       const takesAnyModel = session.settings.generator() !== undefined;
@@ -69,7 +70,7 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
       const findOutput = () => outputFolder(places);
       return {
         client,
-        matrix: matrixInEffect(session),
+        matrix: await target.matrix(),
         defaults,
         takesAnyModel,
         previews: flags.preview,
@@ -77,10 +78,7 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
       };
     },
     async generatorModels() {
-      const generator = await session.ownGenerator();
-      if (generator === null) return null;
-      const { modelNames } = await import("../../client/generator-terms.ts");
-      return modelNames(generator, session);
+      return (await (await targetInEffect(session)).models())?.names ?? null;
     },
     clock,
     signal,

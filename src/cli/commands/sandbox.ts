@@ -1,5 +1,7 @@
 import type { Command } from "commander";
-import { sandboxFolder, startService } from "../../client/service-in-effect.ts";
+import { startService } from "../../client/targets/sandbox-target.ts";
+import { targetInEffect } from "../../client/targets/target-in-effect.ts";
+import { sandboxFolder } from "../../client/user-folders.ts";
 import { durationOption } from "../../lib/duration.ts";
 import { wholeNumberOption } from "../../lib/whole-number.ts";
 import { SANDBOX_KEY, startSandbox } from "../../sandbox/server.ts";
@@ -36,7 +38,7 @@ export function register(command: Command, runWith: RunWith): void {
 }
 
 async function runSandbox(session: Session, { port: flag, latency, credits }: SandboxFlags): Promise<number> {
-  const matrix = await session.matrix();
+  const matrix = await (await targetInEffect(session)).matrix();
   const folder = sandboxFolder(session.folders);
   const sandbox = await startOnPort(flag, (port) =>
     startService(folder, () =>

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { targetInEffect } from "../../client/targets/target-in-effect.ts";
 import { durationOption, formatDuration } from "../../lib/duration.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { counted } from "../../lib/whole-number.ts";
@@ -46,8 +47,8 @@ export function register(command: Command, runWith: RunWith): void {
 }
 
 async function runServe(session: Session, flags: ServeFlags): Promise<number> {
-  const generator = await session.ownGenerator();
-  if (generator === null) {
+  const target = await targetInEffect(session);
+  if (target.kind !== "generator") {
     throw new UsageError("No generator is given.", {
       hint: "Name yours: imggen serve --generator http://localhost:1234\nSee imggen help generators.",
     });
@@ -55,7 +56,7 @@ async function runServe(session: Session, flags: ServeFlags): Promise<number> {
   const { grace = "30s" } = flags;
   const graceMs = durationOption("--grace", grace);
   const server = await startOnPort(flags.port, (port) =>
-    openServer(generator, session, {
+    openServer(target, session, {
       graceMs,
       port,
       onEvent: (event) => log(eventLine(event), session),
@@ -67,7 +68,7 @@ async function runServe(session: Session, flags: ServeFlags): Promise<number> {
     void session.console.note(`${tasks}, and may take up to ${grace} more. A second signal ends at once.`);
   };
   try {
-    return await serveUntilSignal(session, server, `Serving ${generator.spec.name}`);
+    return await serveUntilSignal(session, server, `Serving ${await target.name()}`);
   } finally {
     await server.close(sayWaiting);
   }

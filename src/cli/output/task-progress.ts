@@ -1,3 +1,4 @@
+import { checkGeneratorFlags } from "../../client/targets/target-in-effect.ts";
 import { Workspace } from "../../client/workspace.ts";
 import type { TaskDeps, UseCaseDeps } from "../../core/engine/deps.ts";
 import { StoppableJobs } from "../../core/engine/stoppable-jobs.ts";
@@ -81,7 +82,7 @@ export async function withTasksShown<Result>(
   progress: Progress,
   work: (deps: UseCaseDeps) => Promise<Result>,
 ): Promise<Result> {
-  await session.checkGeneratorFlags();
+  await checkGeneratorFlags(session);
   const workspace = new Workspace(session, requestTimeoutMs);
   const { context, console } = session;
   const { stoppable, forget } = stopAtSecondSignal(session);

@@ -75,6 +75,11 @@ export function leftOut(name: string, value: unknown, why: string): string {
   return `${name} ${shown(text)} from config.json is left out. ${why}`;
 }
 
+/** Whether a warning is one of those. */
+export function isLeftOut(text: string): boolean {
+  return text.includes(" from config.json is left out. ");
+}
+
 /** Something that the document leaves open and the user should know before being charged. */
 export interface Warning {
   kind: "warning";

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { targetInEffect } from "../../../client/targets/target-in-effect.ts";
 import { type BatchSpec, DEFAULT_CONCURRENCY, MOST_CONCURRENCY } from "../../../core/batch/batch-spec.ts";
 import { type GivenFolder, type OutputFolder, outputFolder } from "../../../core/batch/row-files.ts";
 import { wholeNumberOption } from "../../../lib/whole-number.ts";
@@ -58,7 +59,7 @@ export async function batchTerms(flags: BatchFlags, session: Session, naming: Na
     cap: maxCreditsOf(flags) ?? null,
     yes: flags.yes === true,
     confirmAbove: session.settings.confirmAbove(),
-    matrix: await session.matrix(),
+    matrix: await (await targetInEffect(session)).matrix(),
     allowUndocumented: !flags.validate,
   };
 }

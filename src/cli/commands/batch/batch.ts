@@ -1,6 +1,7 @@
 import path from "node:path";
 import type { Command } from "commander";
 import { rowJson, summaryJson } from "../../../client/batch-json.ts";
+import { copiesForGenerator, targetInEffect } from "../../../client/targets/target-in-effect.ts";
 import type { CheckedRow } from "../../../core/batch/batch-row.ts";
 import type { BatchResult } from "../../../core/batch/batch-spec.ts";
 import { checkRows, type RowDefaults } from "../../../core/batch/check-rows.ts";
@@ -65,9 +66,10 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
   const { values, saved, labels } = readRequestFlags(flags, session);
   const shard = flags.shard === undefined ? null : parseShard(flags.shard);
   const { template, name } = flags;
-  const matrix = await session.matrix();
+  const target = await targetInEffect(session);
+  const matrix = await target.matrix();
   const { validate } = flags;
-  const generator = await session.generatorTerms({
+  const generator = await target.terms({
     model: values.model,
     dryRun: flags.dryRun,
     validate: flags.validate,
@@ -107,7 +109,6 @@ function absolute(images: readonly string[] | undefined, { resolvePath }: Contex
 /** Copies of the rows' reference images for the user's own generator. A relative path is one from the manifest's folder. */
 async function rowCopies(manifest: string, session: Session): Promise<PrivateCopies | null> {
   const { resolvePath } = session.context;
-  const { copiesForGenerator } = await import("../../../client/service-in-effect.ts");
   const place = resolvePath(manifest);
   const folder = isStream(manifest, place) ? "." : path.dirname(place);
   const besideManifest = (file: string) => path.resolve(resolvePath(folder), withHomeFolder(file));

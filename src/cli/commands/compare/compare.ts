@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { copiesForGenerator, targetInEffect } from "../../../client/targets/target-in-effect.ts";
 import type { CheckedRow } from "../../../core/batch/batch-row.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { UsageError } from "../../../lib/error-types.ts";
@@ -58,9 +59,10 @@ async function runCompare(session: Session, text: string, flags: CompareOptions)
     qualities: axis("quality", flags.quality),
     fields: fieldSets(fieldAxes(session)),
   };
-  const matrix = await session.matrix();
+  const target = await targetInEffect(session);
+  const matrix = await target.matrix();
   const [model] = axes.models;
-  const generator = await session.generatorTerms({ ...flags, model });
+  const generator = await target.terms({ ...flags, model });
   // What a generator has beside those, only it knows.
   if (flags.validate && generator === null) requireKnownValues(axes, matrix);
   const prompt = await readPrompt(text, undefined, session.context);
@@ -102,7 +104,6 @@ async function runCompare(session: Session, text: string, flags: CompareOptions)
 
 /** Copies of the reference images that are files, which the user's own generator takes. */
 async function copiesOf(session: Session) {
-  const { copiesForGenerator } = await import("../../../client/service-in-effect.ts");
   return copiesForGenerator(session, FLAG_LABELS.image);
 }
 

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { targetInEffect } from "../../../client/targets/target-in-effect.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { checkRequest, type GeneratorTerms } from "../../../models/check-request.ts";
 import { addGenerateOptions, type GenerateFlags } from "../../flags/generate-flags.ts";
@@ -50,16 +51,17 @@ async function runGenerate(
   const { values, saved, labels } = readRequestFlags(flags, session);
   const text = await promptOf(session, prompt, flags);
   const uploads = canUpload(values.image, session);
+  const target = await targetInEffect(session);
   let generator: GeneratorTerms | null;
   try {
-    generator = await session.generatorTerms({ ...flags, model: values.model });
+    generator = await target.terms({ ...flags, model: values.model });
   } catch (error) {
     if (flags.again || flags.dryRun) throw error;
     const { showUnusable } = await import("./submit-shown.ts");
     return showUnusable(error, text, session);
   }
   const options = { validate: flags.validate, labels, saved, uploads, generator };
-  const checked = checkRequest({ ...values, prompt: text }, await session.matrix(), options);
+  const checked = checkRequest({ ...values, prompt: text }, await target.matrix(), options);
   return runRequest(checked, flags, session);
 }
 

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { openLedger } from "../../../client/client-session.ts";
 import { historyEntry } from "../../../client/report-json.ts";
+import { targetInEffect } from "../../../client/targets/target-in-effect.ts";
 import {
   chargedTasks,
   HISTORY_LIMIT,
@@ -137,7 +138,7 @@ function limitOf({ limit, all, summary }: HistoryFlags): number {
 
 /** Tasks may be of a model that the matrix does not have; where none is, its name may be mistyped. */
 async function noteUnknownModel(name: string, session: Session): Promise<void> {
-  const matrix = await session.matrix();
+  const matrix = await (await targetInEffect(session)).matrix();
   if (resolveModel(name, matrix)) return;
   const nearest = nearestText(name, matrix);
   await session.console.note(`There is no model ${JSON.stringify(name)}${nearest && `; ${nearest}`}.`);
@@ -169,10 +170,10 @@ function noneText({ search, status, model, since }: HistoryQuery, where: string 
 
 /** @throws UsageError */
 async function filterOf(flags: HistoryQuery, session: Session): Promise<HistoryFilter> {
-  const generator = isOfOneGenerator(session) ? await session.ownGenerator() : null;
+  const target = await targetInEffect(session);
   return historyFilter(flags, {
-    generator: generator?.spec.name,
-    matrix: () => session.matrix(),
+    generator: isOfOneGenerator(session) ? await target.name() : undefined,
+    matrix: () => target.matrix(),
     nowMs: session.context.clock.now(),
     isSandbox: session.isSandbox,
     labelOf: (name) => `--${name}`,

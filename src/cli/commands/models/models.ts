@@ -1,5 +1,6 @@
 import type { Command } from "commander";
-import type { OwnGenerator } from "../../../client/generator-settings.ts";
+import type { Target } from "../../../client/targets/target.ts";
+import { targetInEffect } from "../../../client/targets/target-in-effect.ts";
 import { ImggenError, UsageError } from "../../../lib/error-types.ts";
 import { wholeNumberOption } from "../../../lib/whole-number.ts";
 import { findModels, KIND_WORDS, type ModelFilter, nearestText, resolveModel } from "../../../models/find.ts";
@@ -40,9 +41,9 @@ async function runModels(
   name: string | undefined,
   options: ModelsOptions,
 ): Promise<number> {
-  const generator = await session.ownGenerator();
-  const fromMatrix = await session.matrix();
-  const { others, loaded } = generator === null ? NO_OTHERS : await othersOf(generator, fromMatrix, session);
+  const target = await targetInEffect(session);
+  const fromMatrix = await target.matrix();
+  const { others, loaded } = await othersOf(target, fromMatrix, session);
   const matrix = [...fromMatrix, ...others];
   const { matching, undocumented } = findModels(filterOf(options), matrix);
   const chosen = name === undefined ? null : requireModel(name, matrix);
@@ -60,7 +61,7 @@ async function runModels(
     if (described.length > 0) await showOverview(described, session);
     if (described.length > 0 && names.length > 0) await session.console.result("");
     if (names.length > 0) await session.console.result(names);
-  } else if (generator !== null && matrix.length === 0) await session.console.note(NO_LIST);
+  } else if (target.kind === "generator" && matrix.length === 0) await session.console.note(NO_LIST);
   else await session.console.note("No model is documented to do this.");
   if (loaded !== null && name === undefined)
     await session.console.note(`Loaded, and used for requests without --model: ${loaded}`);
@@ -79,9 +80,8 @@ interface Others {
 const NO_OTHERS: Others = { others: [], loaded: null };
 
 /** @throws ImggenError */
-async function othersOf(generator: OwnGenerator, fromMatrix: Matrix, session: Session): Promise<Others> {
-  const { modelsOffered } = await import("../../../client/generator-terms.ts");
-  const offer = await modelsOffered(generator, session).catch(async (error) => {
+async function othersOf(target: Target, fromMatrix: Matrix, session: Session): Promise<Others> {
+  const offer = await target.models().catch(async (error) => {
     if (!(error instanceof ImggenError) || fromMatrix.length === 0) throw error;
     await session.console.warn(`Its own list is left out. ${error.message}`);
     return null;

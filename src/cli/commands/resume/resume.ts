@@ -85,7 +85,7 @@ async function runDismiss(session: Session, ids: string[]): Promise<number> {
 /** Whether a task cannot be continued, because its provider is missing. */
 async function isStuck({ intent, id }: Task, session: Session): Promise<boolean> {
   if (!isAtGenerator(intent)) return false;
-  const { requireKnown } = await import("../../../client/own-generator.ts");
+  const { requireKnown } = await import("../../../client/targets/generator-setup.ts");
   try {
     requireKnown(intent.service.baseUrl, id, session);
     return false;
