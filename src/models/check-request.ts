@@ -203,7 +203,7 @@ function supported(
   const problem = problemOf(request);
   const cause = problem === null ? null : causeOf?.(request, problem);
   if (problem === null || cause === undefined || cause === null) return result;
-  throw new InvalidRequestError(`${cause} cannot be used. ${problem}`, { hint: "Nothing was sent." });
+  throw new InvalidRequestError(`With ${cause}: ${problem}`, { hint: "Nothing was sent." });
 }
 
 /** Whether a generator's list has a model, by whichever of its names. */

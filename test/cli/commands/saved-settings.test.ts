@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { createClient } from "../../../src/client/index.ts";
-import { agent } from "../../mcp/mcp-world.ts";
+import { agent, FOX, mcpFolders } from "../../mcp/mcp-world.ts";
 import { comfyDouble, workflow } from "../../support/comfyui.ts";
 import { commandWorld, NO_ACCOUNT } from "../../support/command-world.ts";
 import { generatorWorld } from "../../support/generator-world.ts";
@@ -10,14 +10,19 @@ import { withConfig } from "../../support/settings-file.ts";
 
 const BASIC = { ratio: "21:9", quality: "4K" };
 /** A model that takes neither. */
-const MODEL = ["-m", "vendor1/alpha-2"];
-const RATIO = expect.stringMatching(/^ratio 21:9 from config\.json is left out\. vendor1\/alpha-2 takes only /);
-const QUALITY = expect.stringMatching(/^quality 4K from config\.json is left out\. vendor1\/alpha-2 takes /);
+const MODEL = ["-m", "z-image"];
+const RATIO = expect.stringMatching(/^ratio 21:9 from config\.json is left out\. z-image takes only /);
+const QUALITY = expect.stringMatching(
+  /^quality 4K from config\.json is left out\. z-image takes no quality\.$/,
+);
 
 const warningsIn = (stderr: string) => stderr.split("\n").filter((line) => line.includes("is left out"));
 
 /** The check of the settings by doctor. */
-async function checkedConfig(run: (args: string[], options?: object) => Promise<{ stdout: string }>, flags: string[] = []) {
+async function checkedConfig(
+  run: (args: string[], options?: object) => Promise<{ stdout: string }>,
+  flags: string[] = [],
+) {
   const { stdout } = await run(["doctor", "--json", ...flags]);
   const checks: { name: string; status: string; message: string }[] = JSON.parse(stdout).checks;
   return checks.find(({ name }) => name === "config");
@@ -28,7 +33,7 @@ describe("a ratio and quality from config.json that the model does not support",
     const world = await commandWorld();
     await withConfig(world, BASIC);
     const { code, document } = await world.json(["generate", "a fox", ...MODEL]);
-    expect([code, document.request]).toEqual([0, { prompt: "a fox", model: "vendor1/alpha-2" }]);
+    expect([code, document.request]).toEqual([0, { prompt: "a fox", model: "z-image" }]);
     expect(document.warnings).toEqual(expect.arrayContaining([RATIO, QUALITY]));
     const { stderr } = await world.run(["generate", "a fox", ...MODEL]);
     expect(warningsIn(stderr)).toHaveLength(2);
@@ -37,16 +42,24 @@ describe("a ratio and quality from config.json that the model does not support",
   it("are left out of a batch's rows, with one line for all, and of a comparison", async () => {
     const world = await commandWorld();
     await withConfig(world, BASIC);
-    await writeFile(path.join(world.cwd, "rows.csv"), "prompt,model\na fox,alpha-2\nan owl,alpha-2\n");
+    await writeFile(path.join(world.cwd, "rows.csv"), "prompt,model\na fox,z-image\nan owl,z-image\n");
     const batch = await world.run(["batch", "rows.csv", "--yes", "-o", "made"]);
     expect([batch.code, warningsIn(batch.stderr).length]).toEqual([0, 2]);
-    const compare = await world.run(["compare", "a fox", "-m", "alpha-2,gamma-image-2", "--yes", "-o", "compared"]);
+    const compare = await world.run([
+      "compare",
+      "a fox",
+      "-m",
+      "z-image,gamma-image-2",
+      "--yes",
+      "-o",
+      "compared",
+    ]);
     expect([compare.code, warningsIn(compare.stderr).length]).toEqual([0, 2]);
     const bodies = world.server.submits().map(({ body }) => JSON.parse(body));
     expect(bodies).toHaveLength(4);
     for (const { model, ratio, quality } of bodies)
       expect([model, ratio, quality]).toEqual(
-        model === "vendor1/alpha-2" ? [model, undefined, undefined] : [model, "21:9", "4K"],
+        model === "z-image" ? [model, undefined, undefined] : [model, "21:9", "4K"],
       );
   });
 
@@ -56,25 +69,33 @@ describe("a ratio and quality from config.json that the model does not support",
     expect([flag.code, flag.document.error?.message]).toEqual([2, expect.stringContaining("--ratio 21:9")]);
     await writeFile(path.join(world.cwd, "rows.csv"), "prompt,quality\na fox,4K\n");
     const row = await world.json(["batch", "rows.csv", ...MODEL, "--yes"]);
-    expect([row.code, row.document.error?.message]).toEqual([2, expect.stringContaining("quality 4K")]);
+    expect([row.code, row.document.error?.message]).toEqual([2, expect.stringContaining("Quality 4K: z-image takes no quality")]);
     expect(world.server.submits()).toEqual([]);
   });
 
   it("are left out of what an agent generates", async () => {
-    const world = await commandWorld();
-    await withConfig(world, BASIC);
-    const { home, cwd, server } = world;
-    const env = { IMGGEN_BASE_URL: server.baseUrl, IMGGEN_API_KEY: "sk-test-1234567890" };
-    const { call } = await agent({ home, cwd, flags: [], env });
-    const { document } = await call("generate_image", { prompt: "a fox", model: "vendor1/alpha-2" });
-    expect(document).toMatchObject({ ok: true, warnings: expect.arrayContaining([RATIO, QUALITY]) });
+    const folders = await mcpFolders();
+    await withConfig(folders, { ratio: "8:1", quality: "2K" });
+    const { call } = await agent(folders);
+    const { prompt, model } = FOX;
+    const { document } = await call("generate_image", { prompt, model });
+    expect(document).toMatchObject({
+      ok: true,
+      request: { prompt, model, quality: "2K" },
+      warnings: [
+        expect.stringMatching(/^ratio 8:1 from config\.json is left out\. gamma-image-2 takes only /),
+      ],
+    });
   });
 
   it("are a warning of doctor's", async () => {
     const world = await commandWorld();
-    await withConfig(world, BASIC);
+    await withConfig(world, { ...BASIC, model: "z-image" });
     const found = await checkedConfig(world.run);
-    expect(found).toMatchObject({ status: "warning", message: expect.stringContaining("ratio 21:9 from config.json") });
+    expect(found).toMatchObject({
+      status: "warning",
+      message: expect.stringContaining("ratio 21:9 from config.json"),
+    });
   });
 });
 
@@ -102,12 +123,14 @@ describe("a seed, negative prompt and fields from config.json", () => {
     expect([code, document.request]).toMatchObject([0, { seed: 7, fields: { steps: 20 } }]);
     expect(document.request).not.toHaveProperty("negative");
     expect(document.warnings).toEqual([
-      expect.stringMatching(/^negative rain from config\.json is left out\. The command has no place/),
       expect.stringMatching(/^cfg 7 from config\.json is left out\. The command has no place/),
+      expect.stringMatching(/^negative rain from config\.json is left out\. The command has no place/),
     ]);
     const refused = await dry("--negative", "fog");
     expect([refused.code, refused.document.error?.message]).toEqual([2, expect.stringContaining("negative")]);
-    expect(await checkedConfig((args) => world.run(args, { env: { IMGGEN_GENERATOR: undefined } }))).toMatchObject({
+    expect(
+      await checkedConfig((args) => world.run(args, { env: { IMGGEN_GENERATOR: undefined } })),
+    ).toMatchObject({
       status: "warning",
       message: expect.stringContaining("cfg 7 from config.json is left out."),
     });
@@ -118,7 +141,12 @@ describe("a seed, negative prompt and fields from config.json", () => {
     const { home, generator } = await generatorWorld();
     await withConfig({ home }, { generator: generator.origin, seed: 7, negative: "rain" });
     const client = createClient({ home });
-    const result = await client.generate({ prompt: "a fox", model: "gpt-image-2", validate: false, output: `${home}/x/` });
+    const result = await client.generate({
+      prompt: "a fox",
+      model: "gpt-image-2",
+      validate: false,
+      output: `${home}/x/`,
+    });
     await client.close();
     expect(result.warnings.map((each) => each.slice(0, 12))).toEqual(["seed 7 from ", "negative rai"]);
     const [body] = generator.submits().map((each) => JSON.parse(each.body));
