@@ -26,7 +26,7 @@ export class Connections {
 
   /** For a stored task. @throws as `targetOf` */
   async of(
-    intent: Pick<Intent, "service" | "work">,
+    intent: Pick<Intent, "service" | "taskId">,
     taskId: string,
     acceptsOtherKey: boolean,
   ): Promise<Connection> {

@@ -9,7 +9,7 @@ import { errorOf } from "../../providers/failures.ts";
 import type { GeneratorOptions } from "../../providers/kind.ts";
 import { kindOf, openProvider } from "../../providers/kinds.ts";
 import { type Job, type Prepared, type Provider, ProviderError } from "../../providers/provider.ts";
-import type { Work, WorkOptions } from "../../task/intent.ts";
+import type { IntentTerms, JobOptions } from "../../task/intent.ts";
 import { ANY_MODEL, type GenerationRequest } from "../../task/request.ts";
 import type { FieldNames } from "../../task/request-fields.ts";
 import { newTaskId } from "../../task/task-id.ts";
@@ -23,7 +23,7 @@ const LONGEST_REQUEST_MS = 23 * 3_600_000;
 function sentFields(
   { seed, negative, fields, maxImages = 1 }: GenerationRequest,
   { seed: seedField, negative: negativeField }: FieldNames,
-): Pick<WorkOptions, "fields" | "seedField"> {
+): Pick<JobOptions, "fields" | "seedField"> {
   const hasSeed = seed !== undefined && seedField !== undefined;
   return {
     fields: {
@@ -37,11 +37,11 @@ function sentFields(
 }
 
 /** The work of a new task, as the generator is set up now. */
-export function workFor(
+export function termsFor(
   request: GenerationRequest,
   options: GeneratorOptions,
   prepared: Prepared = { isPaid: false },
-): Work {
+): IntentTerms {
   const { ratio, quality, model, maxImages = 1 } = request;
   const { timeoutMs, sidePx, sizeForm, fieldNames, package: made } = options;
   const { workflow } = prepared;
@@ -50,8 +50,6 @@ export function workFor(
     isPaid: options.isPaid || prepared.isPaid,
     requests: maxImages,
     requestMs: Math.min(timeoutMs, LONGEST_REQUEST_MS),
-    queue: true,
-    keepsUnsent: true,
     options: {
       model: model === ANY_MODEL ? null : model,
       ...pictureDimensions(ratio, quality, sidePx),
@@ -152,7 +150,7 @@ async function withProvider<Result>(
 
 function jobFor(request: GenerationRequest, options: GeneratorOptions, prepared: Prepared | undefined): Job {
   const references = [request.image ?? []].flat().map(referenceOf);
-  const { taskId, isPaid, options: work } = workFor(request, options, prepared);
+  const { taskId, isPaid, options: work } = termsFor(request, options, prepared);
   return { request, taskId: taskId ?? "", index: 0, isPaid, options: work, references, folder: "" };
 }
 

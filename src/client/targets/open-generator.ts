@@ -16,7 +16,7 @@ import { GENERATOR_KEY_ID, type ServiceIdentity } from "../../task/intent.ts";
 import { requireKey } from "../generator-key.ts";
 import type { OwnGenerator } from "../generator-settings.ts";
 import { workflowsFolder } from "../user-folders.ts";
-import { workFor } from "./generator-work.ts";
+import { termsFor } from "./generator-work.ts";
 import type { OpenTarget, TargetSession } from "./target.ts";
 
 /** How long a turn lasts beyond the time limit of its request. */
@@ -59,7 +59,7 @@ export async function openGenerator(generator: OwnGenerator, session: TargetSess
     downloads,
     serviceUrl,
     maskKey: keyMasker(options.key ?? ""),
-    workFor: (request) => workFor(request, options, prepared),
+    termsFor: (request) => termsFor(request, options, prepared),
     maskUrl: secretsMasker(options.key, options.headers),
     generator: {
       name: spec.name,

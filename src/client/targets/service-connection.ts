@@ -3,7 +3,7 @@ import { HttpClient } from "../../api/http-client.ts";
 import { proxiesFromEnvironment } from "../../api/proxies.ts";
 import { keyMasker } from "../../lib/redact.ts";
 import { HttpImageService } from "../../providers/service/http-service.ts";
-import { type ServiceIdentity, serviceWork } from "../../task/intent.ts";
+import { type ServiceIdentity, serviceTerms } from "../../task/intent.ts";
 import type { OpenHow, OpenTarget, TargetSession } from "./target.ts";
 
 const SANDBOX_TOP_UP = "Nothing was charged. To give the sandbox more credits: imggen sandbox --credits 1000";
@@ -38,7 +38,7 @@ export function connectService(
     topUpHint: isSandbox(serviceUrl, apiKey) ? SANDBOX_TOP_UP : null,
     maskKey,
     maskUrl: maskKey,
-    workFor: serviceWork,
+    termsFor: serviceTerms,
   };
   return { connection, close: async () => void (await Promise.all([http.close(), downloads.close()])) };
 }

@@ -12,7 +12,7 @@ import type { Target, TargetSession } from "./target.ts";
  * @throws OtherAccountError, MissingProviderError
  */
 export async function targetOf(
-  intent: Pick<Intent, "service" | "work">,
+  intent: Pick<Intent, "service" | "taskId">,
   taskId: string,
   acceptsOtherKey: boolean,
   session: TargetSession,

@@ -69,7 +69,10 @@ describe("a ratio and quality from config.json that the model does not support",
     expect([flag.code, flag.document.error?.message]).toEqual([2, expect.stringContaining("--ratio 21:9")]);
     await writeFile(path.join(world.cwd, "rows.csv"), "prompt,quality\na fox,4K\n");
     const row = await world.json(["batch", "rows.csv", ...MODEL, "--yes"]);
-    expect([row.code, row.document.error?.message]).toEqual([2, expect.stringContaining("Quality 4K: z-image takes no quality")]);
+    expect([row.code, row.document.error?.message]).toEqual([
+      2,
+      expect.stringContaining("Quality 4K: z-image takes no quality"),
+    ]);
     expect(world.server.submits()).toEqual([]);
   });
 
