@@ -1,23 +1,17 @@
 import type { Command } from "commander";
-import { AuthRequiredError, NetworkError, ServiceError } from "../../../api/api-errors.ts";
-import { describeConnectionError } from "../../../api/connection-errors.ts";
-import { proxiesFromEnvironment } from "../../../api/proxies.ts";
-import { TransportError } from "../../../api/transport.ts";
-import { checkApiKey, checkBaseUrl, requireBaseUrl, withScheme } from "../../../client/account.ts";
-import { EffectiveSettings } from "../../../client/effective-settings.ts";
-import { LOGIN } from "../../../client/options/command-table.ts";
-import type { FlagsOf } from "../../../client/options/option.ts";
-import { UsageError } from "../../../lib/error-types.ts";
-import { shownAddress } from "../../../lib/query-secret.ts";
-import { maskKey } from "../../../lib/redact.ts";
-import { costRange, documentedCost, estimateCost } from "../../../models/cost.ts";
-import { resolveModel } from "../../../models/find.ts";
-import { DEFAULT_MODEL, MODELS, type Model } from "../../../models/matrix.ts";
-import { describeForeign, probe, verdictOf } from "../../../providers/service/probe.ts";
-import { canAsk, readSecret } from "../../input/input-stream.ts";
-import { addOptions } from "../../session/add-options.ts";
-import type { RunWith } from "../../session/command.ts";
-import type { Session } from "../../session/session.ts";
+import { checkApiKey, checkBaseUrl, requireBaseUrl, withScheme } from "../../client/account.ts";
+import { EffectiveSettings } from "../../client/effective-settings.ts";
+import { type GeneratorLogin, generatorLogin, pricedModel, verifyAccount } from "../../client/logins.ts";
+import { LOGIN } from "../../client/options/command-table.ts";
+import type { FlagsOf } from "../../client/options/option.ts";
+import { UsageError } from "../../lib/error-types.ts";
+import { shownAddress } from "../../lib/query-secret.ts";
+import { maskKey } from "../../lib/redact.ts";
+import type { Settings } from "../../store/settings-file.ts";
+import { canAsk, readSecret } from "../input/input-stream.ts";
+import { addOptions } from "../session/add-options.ts";
+import type { RunWith } from "../session/command.ts";
+import type { Session } from "../session/session.ts";
 
 type LoginFlags = FlagsOf<typeof LOGIN>;
 
@@ -43,7 +37,6 @@ async function runLogin(session: Session, options: LoginFlags): Promise<number> 
   if (generator !== undefined) {
     if (options.baseUrl !== undefined)
       throw new UsageError("--base-url is a service's, and --generator your own: give one of them.");
-    const { loginGenerator } = await import("./login-generator.ts");
     return loginGenerator(generator.value, options.verify, session);
   }
   const store = await session.settingsStore();
@@ -61,7 +54,7 @@ async function runLogin(session: Session, options: LoginFlags): Promise<number> 
   const apiKey = await askKey(baseUrl, session);
   const verified = options.verify && baseUrl !== null;
   if (verified) {
-    await verifyKey(baseUrl, apiKey, session);
+    await verifyAccount({ baseUrl, apiKey }, session, session.context.signal);
     if (!session.options.json) await session.console.note(`Key accepted by ${new URL(baseUrl).host}.`);
   }
   const changes = isNew && baseUrl !== null ? { baseUrl } : {};
@@ -77,28 +70,15 @@ async function runLogin(session: Session, options: LoginFlags): Promise<number> 
 
 /** The default model's cost is not documented: a first image under a cap would be refused. */
 async function showNextStep(settings: EffectiveSettings, session: Session): Promise<void> {
-  const name = settings.get("model")?.value ?? DEFAULT_MODEL;
-  // What is wrong with the user's own file is no fault of the login.
-  const matrix = await session.matrix().catch(() => MODELS);
-  if (resolveModel(name, matrix)?.credits !== null) return;
-  const next = matrix.find(({ credits, kinds }) => credits !== null && kinds?.includes("text-to-image"));
-  if (next === undefined) return;
-  const quality = cheapestQuality(next);
-  const cost =
-    quality === undefined ? costRange(next) : `${documentedCost(next, quality)} credits in ${quality}`;
-  await session.console.note(`Next: the cost of ${name} is not documented; ${next.id} costs ${cost}.`);
+  const next = await pricedModel(session, settings.get("model")?.value);
+  if (next === null) return;
+  const { name, id, quality, cost } = next;
+  await session.console.note(`Next: the cost of ${name} is not documented; ${id} costs ${cost}.`);
   const set = (setting: string, value: string) => session.inProfile(`imggen config set ${setting} ${value}`);
   await session.console.note([
-    `  To make it your default: ${set("model", next.id)}`,
+    `  To make it your default: ${set("model", id)}`,
     ...(quality === undefined ? [] : [`  and its quality: ${set("quality", quality)}`]),
   ]);
-}
-
-/** The quality to name in each request, because the price without one is an estimate; undefined if it is not. */
-function cheapestQuality(model: Model): string | undefined {
-  if (!estimateCost(model, undefined).estimate) return undefined;
-  const { credits } = estimateCost(model, undefined);
-  return model.qualities?.find((quality) => documentedCost(model, quality) === credits);
 }
 
 /** Where the key will be checked; null only where it is not. @throws UsageError */
@@ -155,34 +135,51 @@ async function askKey(baseUrl: string | null, session: Session): Promise<string>
   }
 }
 
-const VERIFY_TIMEOUT_MS = 15_000;
-const UNCHECKED = "To store the key unchecked, add --no-verify.";
-
 /**
- * Asks the service whether it takes a key, which costs nothing.
- * @throws AuthRequiredError if not, ServiceError if something else answers, NetworkError if nothing does
+ * Stores the key of the user's generator, bound to its origin; and the generator, where the profile has no service.
+ * @param specText as `--generator` has it
+ * @param verify whether the generator is asked about the key first
+ * @throws AuthRequiredError if it refuses the key, NetworkError if it cannot be reached; nothing is stored then
  */
-async function verifyKey(baseUrl: string, apiKey: string, session: Session): Promise<void> {
-  const url = new URL(baseUrl);
-  const { env, signal } = session.context;
-  const options = { proxies: proxiesFromEnvironment(env), onExchange: session.onExchange };
-  const reply = await probe({ options, baseUrl, apiKey, timeoutMs: VERIFY_TIMEOUT_MS, signal }).catch(
-    (error) => {
-      signal.throwIfAborted();
-      if (!(error instanceof TransportError)) throw error;
-      const next = `Nothing was stored. Check the base URL and try again. ${UNCHECKED}`;
-      const { message, hint } = describeConnectionError(error, url, next);
-      throw new NetworkError(message, { hint, cause: error });
-    },
-  );
-  const verdict = verdictOf(reply);
-  if (verdict === "accepted") return;
-  if (verdict === "refused") {
-    throw new AuthRequiredError("The service refused the API key.", {
-      ...(reply.envelope.kind === "error" && { key: reply.envelope.key }),
-      hint: "Nothing was stored. Check the key on the service's API key page.",
+async function loginGenerator(specText: string, verify: boolean, session: Session): Promise<number> {
+  const { console, context, options } = session;
+  const store = await session.settingsStore();
+  const stored = await store.read();
+  const login = generatorLogin(specText, session);
+  const { name, place, setting } = login;
+  const key = await askGeneratorKey(login, session);
+  const isUsed = stored.baseUrl === undefined;
+  if (!isUsed && key === null)
+    throw new UsageError("No key was given, and this profile is for a service.", {
+      hint: "Nothing was stored. To use the generator without a key, add --generator to a command.",
     });
+  const answer = verify && place !== null && (await login.verify(key, context.signal));
+  if (typeof answer === "object") await console.warn(`The key could not be checked. ${answer.message}`);
+  const verified = answer === true;
+  const bound = key !== null && place !== null ? { generatorKey: key, generatorKeyOrigin: place.origin } : {};
+  const changes: Settings = { ...bound, ...(isUsed && { generator: setting }) };
+  await store.update(changes);
+  const shownKey = key === null ? null : maskKey(key);
+  if (options.json) {
+    await console.json({ ok: true, generator: name, generatorKey: shownKey, verified, file: store.file });
+    return 0;
   }
-  const { message, hint } = describeForeign(reply, url);
-  throw new ServiceError(message, { hint: `Nothing was stored. ${hint}\n${UNCHECKED}` });
+  if (verified) await console.note(`${key === null ? "It answers" : "Key accepted"}.`);
+  const what = [shownKey, isUsed ? name : null].filter((each) => each !== null).join(" and ");
+  await console.note(`Stored ${what} in ${store.file}`);
+  if (!isUsed)
+    await console.note(
+      `This profile is for ${shownAddress(stored.baseUrl ?? "")}: to use the generator, add --generator.`,
+    );
+  return 0;
+}
+
+/** @returns null where none is needed @throws UsageError for one that cannot be sent */
+async function askGeneratorKey(
+  { place, checkKey }: GeneratorLogin,
+  { context }: Session,
+): Promise<string | null> {
+  if (place === null) return null;
+  const key = await readSecret(`Key for ${place.host}, empty for none: `, context);
+  return key === "" ? null : checkKey(key);
 }

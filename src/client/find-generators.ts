@@ -1,9 +1,7 @@
-import { proxiesFromEnvironment } from "../../../api/proxies.ts";
-import { unsetOptions } from "../../../client/generator-settings.ts";
-import { type AskingSession, type ModelsOffered, modelsOffered } from "../../../client/generator-terms.ts";
-import { ImggenError } from "../../../lib/error-types.ts";
-import { jsonOrNull } from "../../../lib/json.ts";
-import type { LocalServers } from "../../../providers/kind.ts";
+import { proxiesFromEnvironment } from "../api/proxies.ts";
+import { ImggenError } from "../lib/error-types.ts";
+import { jsonOrNull } from "../lib/json.ts";
+import type { LocalServers } from "../providers/kind.ts";
 import {
   defaultModelOf,
   isPaidByDefault,
@@ -11,10 +9,13 @@ import {
   KINDS,
   type ServerKindName,
   type ServerSpec,
-} from "../../../providers/kinds.ts";
-import { ProviderError } from "../../../providers/provider.ts";
-import { ProviderServer } from "../../../providers/provider-http.ts";
-import { parseGeneratorSpec } from "../../../providers/spec.ts";
+} from "../providers/kinds.ts";
+import { ProviderError } from "../providers/provider.ts";
+import { ProviderServer } from "../providers/provider-http.ts";
+import { parseGeneratorSpec } from "../providers/spec.ts";
+import { unsetOptions } from "./generator-settings.ts";
+import { type AskingSession, modelsOffered } from "./targets/ask-generator.ts";
+import type { ModelsOffered } from "./targets/target.ts";
 
 // Loaded only to look for generators.
 

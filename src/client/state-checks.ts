@@ -1,17 +1,17 @@
 import { constants, promises, type Stats } from "node:fs";
 import { platform } from "node:os";
 import path from "node:path";
-import { openLedger } from "../../../client/client-session.ts";
-import { tasksToResume } from "../../../core/use-cases/resume.ts";
-import { errorCode, errorText } from "../../../lib/error-text.ts";
-import { ImggenError } from "../../../lib/error-types.ts";
-import { shellWord } from "../../../lib/shell-word.ts";
-import { counted } from "../../../lib/whole-number.ts";
-import { mayBeTask } from "../../../store/ledger-files.ts";
-import { StateFolderError } from "../../../store/store-errors.ts";
-import { isInHistory, STATE_WORDS, wordOf } from "../../../task/task.ts";
-import type { Session } from "../../session/session.ts";
-import { type Finding, failed, needed, news, ok, warning } from "./check.ts";
+import { tasksToResume } from "../core/use-cases/resume.ts";
+import { errorCode, errorText } from "../lib/error-text.ts";
+import { ImggenError } from "../lib/error-types.ts";
+import { shellWord } from "../lib/shell-word.ts";
+import { counted } from "../lib/whole-number.ts";
+import { mayBeTask } from "../store/ledger-files.ts";
+import { StateFolderError } from "../store/store-errors.ts";
+import { isInHistory, STATE_WORDS, wordOf } from "../task/task.ts";
+import { openLedger } from "./client-session.ts";
+import { type Finding, failed, needed, news, ok, warning } from "./finding.ts";
+import type { TargetSession } from "./targets/target.ts";
 
 const MIB = 1024 ** 2;
 /** The least free space: a task's file and the reserve beside it must fit, or nothing is submitted. */
@@ -23,7 +23,7 @@ const LITTLE_FREE_BYTES = 100 * MIB;
 const LEDGER_FOLDERS = [".", "tasks", "tasks/open", "tasks/done"];
 
 /** Where the ledger is: a request is only submitted once it is on disk there. */
-export async function checkState(session: Session): Promise<Finding> {
+export async function checkState(session: TargetSession): Promise<Finding> {
   const { state: folder } = await needed(() => session.folders);
   const { exists, mode, freeBytes } = await folderFacts(folder);
   const facts = { folder, exists, mode, freeBytes };
@@ -47,7 +47,7 @@ export async function checkState(session: Session): Promise<Finding> {
 }
 
 /** Where images go without `--output`. */
-export async function checkFolder({ context }: Session): Promise<Finding> {
+export async function checkFolder({ context }: TargetSession): Promise<Finding> {
   const hint = "Change to another folder, or save elsewhere with --output.";
   try {
     const folder = context.resolvePath(".");
@@ -61,7 +61,7 @@ export async function checkFolder({ context }: Session): Promise<Finding> {
 }
 
 /** What the ledger has left to do. */
-export async function checkTasks(session: Session): Promise<Finding> {
+export async function checkTasks(session: TargetSession): Promise<Finding> {
   const { context, isSandbox } = session;
   const ledger = openLedger({ folders: await needed(() => session.folders), context });
   const { targets, served, unreadable: entries } = await tasksToResume([], isSandbox, ledger);

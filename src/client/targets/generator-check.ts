@@ -1,38 +1,51 @@
-import { lacksKey } from "../../../client/generator-key.ts";
-import type { OwnGenerator } from "../../../client/generator-settings.ts";
-import { asFailure, modelNames } from "../../../client/generator-terms.ts";
-import { formatDuration } from "../../../lib/duration.ts";
-import { ImggenError } from "../../../lib/error-types.ts";
-import { maskKey } from "../../../lib/redact.ts";
-import { shellWord } from "../../../lib/shell-word.ts";
-import type { Session } from "../../session/session.ts";
-import { type Finding, failed, news, ok, skipped, type Target, warning } from "./check.ts";
-
-// Loaded only where there is a generator.
+import { formatDuration } from "../../lib/duration.ts";
+import { ImggenError } from "../../lib/error-types.ts";
+import { maskKey } from "../../lib/redact.ts";
+import { shellWord } from "../../lib/shell-word.ts";
+import { namedSetting } from "../effective-settings.ts";
+import { otherKindAt } from "../find-generators.ts";
+import { type Finding, failed, news, ok, skipped, warning } from "../finding.ts";
+import { lacksKey } from "../generator-key.ts";
+import type { OwnGenerator } from "../generator-settings.ts";
+import { asFailure, modelNames } from "./ask-generator.ts";
+import type { CheckHow, TargetCheck, TargetSession } from "./target.ts";
 
 /** The names of its models; null where it has no list. An error says why it does not tell them. */
 type Reply = readonly string[] | null | ImggenError;
 
-/** The user's own generator, asked for its models, which costs nothing. */
-export async function askGenerator(generator: OwnGenerator, session: Session): Promise<Target> {
+/** Asks a generator for its models, which costs nothing. */
+export async function checkGenerator(
+  generator: OwnGenerator,
+  session: TargetSession,
+  { signal, timeoutMs }: CheckHow,
+): Promise<TargetCheck> {
   const startMs = performance.now();
-  const reply = await modelNames(generator, session).catch(asFailure);
+  const reply = await modelNames(generator, session, timeoutMs).catch(asFailure);
   const elapsedMs = performance.now() - startMs;
-  const other = await otherKind(generator, reply, session);
   return {
-    service: () =>
-      other === null ? checkReachable(generator, reply, elapsedMs) : ofOtherKind(generator, other),
+    async service() {
+      const other = await otherKind(generator, reply, signal, session);
+      return other === null
+        ? checkReachable(generator, reply, elapsedMs, session)
+        : ofOtherKind(generator, other);
+    },
     key: () => checkKey(generator, reply),
     clock: () => null,
+    isVerified: Array.isArray(reply),
+    failure: () => (reply instanceof ImggenError ? reply : null),
   };
 }
 
 /** The generator of another kind that answers at its address, where it does not answer as its own kind does. */
-async function otherKind({ spec }: OwnGenerator, reply: Reply, session: Session): Promise<string | null> {
+async function otherKind(
+  { spec }: OwnGenerator,
+  reply: Reply,
+  signal: AbortSignal,
+  session: TargetSession,
+): Promise<string | null> {
   const isAsExpected = Array.isArray(reply) || (reply instanceof ImggenError && UNHEARD.has(reply.type));
   if (spec.kind === "command" || spec.kind === "npm" || isAsExpected) return null;
-  const { otherKindAt } = await import("../setup/find-generators.ts");
-  return otherKindAt(spec, session.context.signal, session);
+  return otherKindAt(spec, signal, session);
 }
 
 /** Errors that say nothing of the kind of the server. */
@@ -51,7 +64,12 @@ function ofOtherKind({ spec, options }: OwnGenerator, other: string): Finding {
 }
 
 /** Whether the generator can be reached, and has the model that is set. */
-function checkReachable(generator: OwnGenerator, reply: Reply, elapsedMs: number): Finding {
+function checkReachable(
+  generator: OwnGenerator,
+  reply: Reply,
+  elapsedMs: number,
+  { settings }: TargetSession,
+): Finding {
   const { spec, options } = generator;
   const { name } = spec;
   const facts = { generator: name, paid: options.isPaid };
@@ -75,8 +93,13 @@ function checkReachable(generator: OwnGenerator, reply: Reply, elapsedMs: number
       ? warning(`${name}: its list of models answers 404. Is the address right?`, LIST_MODELS, facts)
       : news(answers, facts);
   const { model } = options;
-  if (model !== null && !reply.includes(model))
-    return warning(`It answers, and does not list the model ${model}.`, SEE_MODELS, facts);
+  const setting = settings.flag("generatorModel") ?? settings.stored("generatorModel");
+  if (model !== null && setting !== undefined && !reply.includes(model))
+    return warning(
+      `It answers, and does not list the model of ${namedSetting("generatorModel", setting)}.`,
+      SEE_MODELS,
+      facts,
+    );
   const models = reply.length === 1 ? `the model ${reply[0]}` : `${reply.length} models`;
   return news(`${answers}, with ${models}`, facts);
 }
