@@ -1,7 +1,6 @@
 import { Command } from "commander";
 import { UsageError } from "../../lib/error-types.ts";
 import { VERSION } from "../../lib/version.ts";
-import { TOPIC_NAMES } from "../help/topic-names.ts";
 import { collect, describeBriefly, plainWords, type RunWith } from "../session/command.ts";
 import { GENERATOR_FLAGS, longFlag } from "../session/generator-flags.ts";
 import type { GlobalOptions } from "../session/session.ts";
@@ -49,7 +48,7 @@ export async function buildProgram(
     .option("--no-color", "disable colours")
     .option("--profile <name>", "use the account and settings of this profile")
     .option("--sandbox", "use the embedded sandbox instead of the service (free, no account)")
-    .configureHelp(helpLayout(argv.includes("--all")))
+    .configureHelp(helpLayout(inFull || argv.includes("--all")))
     .configureOutput({
       writeOut: onText,
       writeErr: () => {},
@@ -82,7 +81,7 @@ export async function buildProgram(
   return program;
 }
 
-/** Every command takes them. The help of each shows the first alone, and that of the topic all. */
+/** Every command takes them. Its help shows the first alone, and with `--all` the others. */
 function addGeneratorOptions(program: Command): void {
   for (const { setting, short, value, help, isRepeatable } of GENERATOR_FLAGS) {
     const names = [short ?? [], longFlag(setting)].flat().join(", ");
@@ -94,9 +93,7 @@ function addGeneratorOptions(program: Command): void {
 }
 
 function addBuiltIn(program: Command, onText: (text: string) => void): void {
-  program
-    .commandsGroup("Help:")
-    .helpCommand("help [command]", `show help for a command or a topic (${TOPIC_NAMES.join(", ")})`);
+  program.commandsGroup("Help:").helpCommand("help [command]", "show help for a command or a topic");
   program
     .command("version")
     .description("Print the version.")
