@@ -11,8 +11,9 @@ const DEFAULT_PAGER = platform() === "win32" ? "" : "command -v less >/dev/null 
 /**
  * Shows a text in `$PAGER`, on the terminal, until the user leaves it. As git does: a shell runs it, and `less` exits at
  * once if the text fits the screen.
- * @param signal ends the pager
+ * @param signal of an earlier end, which waits for the pager all the same: the terminal is its own until then
  * @returns false if there is none, or it cannot be started
+ * @throws the signal's reason
  */
 export async function runPager(text: string, env: Environment, signal: AbortSignal): Promise<boolean> {
   const { PAGER: pager = DEFAULT_PAGER, LESS = "FRX" } = env;
@@ -21,13 +22,12 @@ export async function runPager(text: string, env: Environment, signal: AbortSign
     shell: true,
     stdio: ["pipe", "inherit", "inherit"],
     env: { ...env, LESS },
-    signal,
   });
   // A pager that is left before its end reads no further.
   child.stdin.on("error", () => {});
   child.stdin.end(text);
   const exitCode = await new Promise<number | null>((resolve) => {
-    child.on("error", () => resolve(signal.aborted ? null : 127));
+    child.on("error", () => resolve(127));
     child.on("close", resolve);
   });
   signal.throwIfAborted();
