@@ -11,6 +11,11 @@ import type { Session } from "../session/session.ts";
 import { log, requestLine, serveUntilSignal, startOnPort } from "./serving.ts";
 
 const EXAMPLES = `
+Keys:
+  sk-sandbox has a subscription, and --sandbox uses it; sk-sandbox-basic has none.
+  Any other sk-… is a fresh account with a subscription.
+  To start over, delete the folder sandbox in the state folder.
+
 Fault injection:
   To test a script, put one of these into a prompt.
   [sandbox:fail]        [sandbox:slow=30s]
