@@ -1,6 +1,6 @@
 import { isoTime } from "../../lib/clock.ts";
 import { ImggenError } from "../../lib/error-types.ts";
-import type { Provider } from "../../providers/provider.ts";
+import type { Job, Provider } from "../../providers/provider.ts";
 import type { Destination } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
@@ -140,8 +140,9 @@ function sourcesOf(task: Task, withFurther: boolean, { connection, ledger }: Tas
     const made = answerOf(each, "completed");
     if (made === null || each.attempt === null) return { kind: "none" };
     const { attempt } = each;
+    const job = jobOf(task, request, attempt.name, ledger.work);
     const [first, ...more] = made.urls.map((url, at) => ({
-      ...atProvider(url, at, attempt.accepted?.id, provider),
+      ...atProvider(url, at, attempt.accepted?.id, job, provider),
       request,
     }));
     further.push(...more);
@@ -149,17 +150,16 @@ function sourcesOf(task: Task, withFurther: boolean, { connection, ledger }: Tas
     // A task that was ended has its files, and no longer the replies.
     const isSaved = task.files[request] && !ledger.work.isKept(task.id, request, attempt.name);
     if (isSaved) return { kind: "none" };
-    const job = jobOf(task, request, attempt.name, ledger.work);
     return { kind: "here", request, read: async () => (await provider.images?.(job)) ?? [] };
   });
   return withFurther ? [...sources, ...further] : sources;
 }
 
 /** An image of a job at its provider's URL. @param at which of those that it has made, from 0 */
-function atProvider(url: string, at: number, id: string | undefined, provider: Provider) {
+function atProvider(url: string, at: number, id: string | undefined, job: Job, provider: Provider) {
   const freshUrl = async () => {
     if (id === undefined) return null;
-    const reply = await provider.poll?.(id, undefined, new AbortController().signal);
+    const reply = await provider.poll?.(id, { job, signal: new AbortController().signal });
     if (reply?.outcome !== "state" || reply.task.status !== "completed") return null;
     return reply.task.urls[at] ?? null;
   };

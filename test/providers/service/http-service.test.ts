@@ -227,7 +227,7 @@ describe("a poll of a task", () => {
 
   it("takes no longer than it was given", async () => {
     const server = await liveServer(() => {});
-    expect(await testService(server.baseUrl).poll("t", 60)).toMatchObject({
+    expect(await testService(server.baseUrl).poll("t", { timeoutMs: 60 })).toMatchObject({
       outcome: "retry",
       why: "no answer within 60 ms",
     });
