@@ -320,6 +320,21 @@ it("a data: URL of an SVG that a free job has made is saved too", async () => {
   expect(await readFile(run.stdout.trim(), "utf8")).toBe(SVG);
 });
 
+it.each(["--generator-paid", "--generator-free"])(
+  "bytes of unknown type in the data: URL of a job are kept, and the place named: %s",
+  async (worth) => {
+    const bytes = Buffer.alloc(64, 0x91);
+    const url = `data:application/octet-stream;base64,${bytes.toString("base64")}`;
+    const poll = answers(() => json({ status: "succeeded", output: [url] }));
+    const { double, world, env } = await paidProgramWorld(REPLICATE, { poll });
+    const args = ["generate", "a fox", "--model", REPLICATE.model, worth, "--json"];
+    const { error } = JSON.parse((await world.run(args, { env })).stdout);
+    const folder = /kept in (\S+?)(?:\.|, until .*)$/m.exec(error.message)?.[1] ?? "";
+    expect(await readFile(path.join(folder, "result"), "utf8")).toContain(url);
+    expect(double.submits()).toHaveLength(1);
+  },
+);
+
 const INLINE = json({
   images: [{ url: `data:image/png;base64,${heavyPicture(1200).toString("base64")}` }],
 });

@@ -189,16 +189,24 @@ async function keepRest(
   return null;
 }
 
-/** Records that what a request has made is no image that can be saved. */
+/** Records that what a request has made is no image that can be saved. What a job has made is kept, paid or free. */
 async function recordBad(held: HeldTask, request: number, why: string, deps: TaskDeps): Promise<void> {
   const { id, intent, requests } = held.task;
-  const attempt = requests[request]?.attempt?.name ?? "";
-  const of = { at: isoTime(deps.clock.now()), request, attempt };
+  const { work } = deps.ledger;
+  const { attempt } = requests[request] ?? {};
+  const name = attempt?.name ?? "";
+  const of = { at: isoTime(deps.clock.now()), request, attempt: name };
   const said = `what it made cannot be used: ${why}`;
   const made = requests[request] && answerOf(requests[request], "completed");
-  const kept = made?.kept ?? deps.ledger.work.of(id, request, attempt);
-  if (intent.work.isPaid) await held.record({ type: "unknown", ...of, why: said, kept, unusable: true });
-  else await held.record({ type: "failed", ...of, errorCode: null, why: `${said}.`, charged: "no" });
+  if (intent.work.isPaid) {
+    const kept = made?.kept ?? work.of(id, request, name);
+    await held.record({ type: "unknown", ...of, why: said, kept, unusable: true });
+    return;
+  }
+  // The folder of a free one is removed with its task.
+  const kept = attempt?.accepted ? await work.keep(id, request, name).catch(() => null) : null;
+  const where = kept === null ? "" : ` What arrived is kept in ${kept}, until you remove that folder.`;
+  await held.record({ type: "failed", ...of, errorCode: null, why: `${said}.${where}`, charged: "no" });
 }
 
 /** What the sidecars of a task's images say; null if its request is not known. */
