@@ -43,6 +43,7 @@ export async function openGenerator(
   const proxies = proxiesFromEnvironment(env);
   const cacheFolder = path.join(session.folders.state, "models");
   const workflows = workflowsFolder(session.folders);
+  const packageKeys = spec.kind === "command" ? await keysOfPackages(session.folders.config) : [];
   const provider = await openProvider(spec, options, {
     env,
     clock,
@@ -50,6 +51,7 @@ export async function openGenerator(
     onExchange,
     cacheFolder,
     workflows,
+    packageKeys,
   });
   const serviceUrl = new URL(spec.kind === "command" ? "http://localhost" : spec.url);
   const downloads = new HttpClient({
@@ -80,6 +82,11 @@ export async function openGenerator(
     },
   };
   return { connection, close: async () => void (await Promise.all([provider.close(), downloads.close()])) };
+}
+
+async function keysOfPackages(configFolder: string): Promise<string[]> {
+  const { installedKeyVariables } = await import("../providers/package/load.ts");
+  return installedKeyVariables(configFolder);
 }
 
 /** A provider's error as one for the user; any other is thrown as it is. */
