@@ -92,7 +92,7 @@ async function charge(
     return tooFewCredits(valid.credits);
   }
   if (service.draw === undefined && service.onUnknownSubject) {
-    const { unknownSubject } = await import("../painter/words/unknown-subject.ts");
+    const { unknownSubject } = await import("../painter/brief.ts");
     const unknown = unknownSubject(directives.prompt);
     if (unknown !== null) service.onUnknownSubject(unknown);
   }
