@@ -7,12 +7,12 @@ import * as moods from "./moods.ts";
 export interface PictureSpec {
   readonly prompt: string;
   readonly model: string;
-  /** Any text that identifies the reference images; empty if there are none. */
+  /** Any text that identifies the reference images. */
   readonly references: string;
   readonly taskId: string;
   /** Which of the task's images this is, from 0. */
   readonly index: number;
-  /** Size in pixels, both at least 1. */
+  /** In pixels, at least 1. */
   readonly width: number;
   readonly height: number;
 }

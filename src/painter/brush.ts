@@ -25,10 +25,7 @@ export interface Shape {
   readonly opacity: number;
 }
 
-/**
- * Paints shapes over each other, the first one lowest: row `y`, three bytes to the pixel. Rows come from top to bottom,
- * each once.
- */
+/** Paints row `y` of shapes, the first one lowest, three bytes to the pixel. Rows come from top to bottom, each once. */
 export function brush(shapes: readonly Shape[], width: number): (y: number, into: Uint8Array) => void {
   const mask = new Float32Array(width + 2);
   const painters = shapes.map((shape) => painterOf(shape, mask));

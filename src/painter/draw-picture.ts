@@ -15,12 +15,10 @@ export function drawPicture(spec: PictureSpec): AsyncIterable<Buffer> {
   return pngStream(spec.width, spec.height, bandsOf(spec));
 }
 
-const PIXELS_TO_A_BAND = 1 << 16;
-
 async function* bandsOf(spec: PictureSpec): AsyncGenerator<Buffer> {
   const { width, height } = spec;
   const paintRow = brush(composePicture(readBrief(spec)), width);
-  const rows = Math.max(1, Math.floor(PIXELS_TO_A_BAND / width));
+  const rows = Math.max(1, Math.floor(65_536 / width));
   const above = new Uint8Array(width * 3);
   for (let top = 0; top < height; top += rows) {
     const band = new Uint8Array(Math.min(rows, height - top) * width * 3);

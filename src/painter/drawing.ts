@@ -1,5 +1,6 @@
 import type { Brief } from "./brief.ts";
 import { type Colors, hexes, mix, type Point, type Rgb, type Shape } from "./brush.ts";
+import { COLORS } from "./moods.ts";
 
 export function rectangle(x: number, y: number, width: number, height: number): Point[] {
   return [x, x + width, x + width, x].map((each, i): Point => [each, i < 2 ? y : y + height]);
@@ -12,9 +13,8 @@ function ellipse(x: number, y: number, across: number, down: number): Point[] {
 }
 
 /**
- * Reads shapes in a notation like that of SVG paths; numbers are separated by spaces, and contours close by
- * themselves. `M`, `L` and `C` are as in SVG, absolute; `R x y width height` is a rectangle,
- * `O x y across down` an ellipse around a point.
+ * Reads shapes in a notation like that of SVG paths, whose contours close by themselves. `M`, `L` and `C` are as in SVG,
+ * absolute; `R x y width height` is a rectangle, `O x y across down` an ellipse around a point.
  */
 export function readShapes(notation: string): Point[][] {
   const contours: Point[][] = [];
@@ -30,13 +30,11 @@ export function readShapes(notation: string): Point[][] {
   return contours;
 }
 
-const CURVE_STEPS = 12;
-
 function addCurves(line: Point[], targets: readonly Point[]): void {
   for (let i = 0; i + 2 < targets.length; i += 3) {
     const [a = [0, 0], b = a, c = b, d = c] = [line.at(-1), ...targets.slice(i, i + 3)];
-    for (let step = 1; step <= CURVE_STEPS; step++) {
-      const t = step / CURVE_STEPS;
+    for (let step = 1; step <= 12; step++) {
+      const t = step / 12;
       const at = (axis: 0 | 1) =>
         a[axis] * (1 - t) ** 3 + 3 * t * (1 - t) * (b[axis] * (1 - t) + c[axis] * t) + d[axis] * t ** 3;
       line.push([at(0), at(1)]);
@@ -91,3 +89,59 @@ export function drawn(brief: Brief, drawing: string, main: Rgb, places: readonly
     return [{ outline, colors, opacity }];
   });
 }
+
+/** A card in a colour of the prompt, with its words as large as there is room for. */
+export function card(brief: Brief): Shape[] {
+  const { width, height, prompt, model, index, colors, random } = brief;
+  const color = colors[0] ?? hexes(random("card").pick(["d23b2f", ...Object.keys(COLORS)]))[0];
+  const ink = color[0] + color[1] + color[2] > 400 ? mix(color, BLACK, 0.8) : CREAM;
+  const margin = 0.06 * Math.min(width, height);
+  const [left, inner] = [2 * margin, width - 4 * margin];
+  const [dot, lines] = fitted(prompt, inner, height * 0.45);
+  const facts = `${model}  ${width}x${height}  #${index + 1}  imggen sandbox`;
+  const small = Math.min(inner / 6 / facts.length, margin / 18);
+  const tall = LEADING * (lines.length * dot + 1.6 * small);
+  const top = height - 1.6 * margin - tall;
+  const box = [rectangle(margin, top - margin, width - 2 * margin, height - top)];
+  const text = lines.flatMap((line, i) => written(line, left, top + i * LEADING * dot, dot));
+  return [
+    { outline: box, colors: [color], opacity: 0.94 },
+    { outline: text, colors: [ink], opacity: 1 },
+    { outline: written(facts, left, top + tall - LEADING * small, small), colors: [ink], opacity: 0.75 },
+  ];
+}
+
+/** The text in lines that fit, with the size of a dot; no lines if the font lacks its letters. */
+function fitted(prompt: string, width: number, height: number): [dot: number, lines: string[]] {
+  const plain = prompt.normalize("NFKD").replace(/\p{M}/gu, "").replace(/[‘’]/g, "'").replace(/[“”]/g, '"');
+  if (/[^\P{L}a-z]/iu.test(plain)) return [0, []];
+  const text = plain.replace(/\p{Pd}/gu, "-").replace(/[^!-~]+/g, " ");
+  for (let columns = 12; ; columns += 6) {
+    const lines = text.match(new RegExp(`\\S.{0,${columns - 1}}(?= |$)|\\S{${columns}}`, "g")) ?? [];
+    const dot = width / columns / 6;
+    const room = Math.max(1, Math.floor(height / LEADING / dot));
+    if (lines.length <= room || columns > 60) return [dot, lines.slice(0, room)];
+  }
+}
+
+/** Height of a line, in dots. */
+const LEADING = 10;
+
+function written(text: string, left: number, top: number, dot: number): Point[][] {
+  const at = (column: number) => FONT[(text.charCodeAt(Math.floor(column / 6)) - 32) * 5 + (column % 6)] ?? 0;
+  const isDot = (column: number, row: number) => column % 6 < 5 && ((at(column) >> row) & 1) === 1;
+  return Array.from({ length: text.length * 6 * 8 }, (_, i): [number, number] => [i >> 3, i & 7])
+    .filter(([column, row]) => isDot(column, row))
+    .map(([column, row]) => rectangle(left + column * dot, top + row * dot, dot, dot));
+}
+
+/** The printable characters of ASCII, each as five columns of eight dots. */
+const FONT = Buffer.from(
+  `AAAAAAAAAF8AAAADAAMAFH8UfxQkKn8qEiMTCGRiNklWIFAAAAMAAAAcIkEAAEEiHAAIKhwqCAgIPggIAIBgAAAICAgICAAAQAAAYBAIBAM
++UUlFPgBCf0AAYlFJSUYiQUlJNhgUEn8QJ0VFRTk+SUlJMAFxCQUDNklJSTYGSUlJPgAAIgAAAIBiAAAACBQiQRQUFBQUQSIUCAACAVkJBj
+5BXVUefgkJCX5/SUlJNj5BQUEif0FBQT5/SUlJQX8JCQkBPkFJSTp/CAgIfwBBf0EAIEBBPwF/CBQiQX9AQEBAfwIMAn9/AgQIfz5BQUE+f
+wkJCQY+QVEhXn8JGSlGRklJSTEBAX8BAT9AQEA/HyBAIB9/IBggf2MUCBRjAwR4BANhUUlFQwB/QUEAAwQIEGAAQUF/AAQCAQIEQEBAQEAA
+AQIAACBUVFR4f0RERDg4REREIDhERER/OFRUVBgIfgkBAhikpKR8fwQEBHgARH1AAECAhH0AfxAoRAAAQX9AAHwEOAR4fAQEBHg4REREOPw
+kJCQYGCQkJPx8CAQECEhUVFQkBD9EQCA8QEBAfBwgQCAcPEAwQDxEKBAoRBygoKB8RGRUTEQACDZBQQAAfwAAQUE2CAAIBAgQCA==`,
+  "base64",
+);

@@ -38,10 +38,7 @@ export function readLand(row: string) {
   return { rock: [rock] as const, ground, water, foliage: hexes(leaves), blossom: hexes(petals), concrete };
 }
 
-/**
- * Times of day and their weather. Sky from the zenith down; sun, glow, haze, cloud; the share of red, green and blue that
- * things give back; altitude of the sun or moon; stars; how strongly windows and lamps shine.
- */
+/** Times of day. Sky from above; sun, glow, haze, cloud; tint of things; altitude of the sun, stars, light of lamps. */
 export const LIGHTS = {
   dusk: "dusk sunset evening twilight|1d2450 4b3a7c a94f86 ee7d63 ffc27d|fff0c4 ffab66 d88a86 ff9d85|.58 .44 .56|.16 .35 1",
   dawn: "dawn sunrise morning misty mist fog foggy|5f86bd 97b0d6 dcbfd0 f9cdb9 fff0cd|fffbe6 ffd9a0 e9cfc9 ffe3dc|.82 .74 .8|.2 0 .5",

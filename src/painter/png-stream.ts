@@ -46,17 +46,12 @@ function chunk(type: string, data: Buffer): Buffer {
   return framed;
 }
 
-const UP = 2;
-
-/**
- * Turns rows of pixels into what PNG compresses: each as its difference to the row above. `previous` holds the row
- * above the first, and is left holding the last.
- */
+/** Rows of pixels as their differences to the row above; `previous` is the one above the first, and then the last. */
 export function filterRows(pixels: Uint8Array, previous: Uint8Array): Buffer {
   const stride = previous.length;
   const filtered = Buffer.allocUnsafe((pixels.length / stride) * (stride + 1));
   for (let from = 0, at = 0; from < pixels.length; from += stride) {
-    filtered[at++] = UP;
+    filtered[at++] = 2;
     for (let i = from; i < from + stride; i++)
       filtered[at++] = (pixels[i] as number) - ((from === 0 ? previous[i] : pixels[i - stride]) as number);
   }

@@ -1,7 +1,6 @@
 import { type Brief, graded } from "./brief.ts";
 import { type Colors, mix, type Point, type Rgb, type Shape } from "./brush.ts";
-import { card } from "./card.ts";
-import { BLACK, drawn, lit, type Place, rectangle, SNOW } from "./drawing.ts";
+import { BLACK, card, drawn, lit, type Place, rectangle, SNOW } from "./drawing.ts";
 import { SCENERY } from "./drawings.ts";
 import { SETTINGS, WEATHERS } from "./moods.ts";
 
@@ -111,7 +110,6 @@ function water(stage: Stage): Shape[] {
   return [
     ...mirrored,
     { outline: [rectangle(0, line, width, height - line)], colors, opacity: 0.62 },
-    ...row(stage, "ripple", [34, 0.05, 0, 0.02, 1]),
     ...drawn(stage, SCENERY.shine, color, [[sunX, height, unit / 130, (height - line) / 100]]),
   ];
 }
