@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import type TypeScript from "typescript";
 import { describe, expect, it } from "vitest";
+import LEFT from "./layers-left.json" with { type: "json" };
 import { ts } from "./support/typescript.ts";
 
 const SOURCE = path.resolve(import.meta.dirname, "../src");
@@ -84,20 +85,23 @@ const MAY_IMPORT: Record<string, { layers: string[]; files?: string[] }> = {
 
 /** Which rooms of `cli` each of them may import from, itself aside, types included. */
 const ROOMS_OF_CLI: Record<string, string[]> = {
-  app: ["commands", "completion", "help", "flags", "input", "output", "session", "text"],
-  commands: ["completion", "help", "flags", "input", "output", "session", "text"],
+  app: ["commands", "completion", "help", "input", "output", "session", "text"],
+  commands: ["completion", "help", "input", "output", "session", "text"],
   completion: ["help", "session", "text"],
-  help: ["flags", "session", "text"],
-  flags: ["output", "session", "text"],
+  help: ["session", "text"],
   input: ["session", "text"],
   output: ["session", "text"],
   session: ["text"],
   text: [],
 };
 
+/** A topic of the help is a page of the documents. */
+const HELP_PAGE = /^\.\.\/\.github\/docs\/help\/[\w-]+\.md\?raw$/;
+
 function isAllowed(from: SourceFile, { to }: Import): boolean {
   const [own, other] = [layerOf(from.name), layerOf(to)];
   const rule = MAY_IMPORT[own];
+  if (HELP_PAGE.test(to)) return from.name === "cli/help/show-topic.ts";
   return own === other || rule?.layers.includes(other) === true || rule?.files?.includes(to) === true;
 }
 
@@ -120,7 +124,7 @@ describe("the source", () => {
     expect(importsWhere((file, each) => each.ours && !isAllowed(file, each))).toEqual([]);
   });
 
-  it("imports in one direction within cli: app → commands → flags, input, output → session → text", () => {
+  it("imports in one direction within cli: app → commands → input, output → session → text", () => {
     const roomOf = (name: string) => name.split("/")[1] ?? "";
     const isUpward = ({ name }: SourceFile, { to }: Import) =>
       roomOf(name) !== roomOf(to) && !ROOMS_OF_CLI[roomOf(name)]?.includes(roomOf(to));
@@ -194,6 +198,93 @@ const OWNERS: Record<string, string[]> = {
 /** The library that a module's name is of: `undici` for `undici/lib/x.js`. */
 function libraryOf(to: string): string | undefined {
   return Object.keys(OWNERS).find((library) => to === library || to.startsWith(`${library}/`));
+}
+
+describe("the command line", () => {
+  const BELOW_CLIENT: readonly string[] = ["core", "models", "store", "providers", "api", "task"];
+
+  it("reaches core through the client alone: each list of what is left may only shrink", () => {
+    const doors = (layer: string) =>
+      FILES.filter(({ name }) => layerOf(name) === layer).flatMap((file) =>
+        valuesOf(file)
+          .filter(({ to }) => BELOW_CLIENT.includes(layerOf(to)))
+          .map(() => file.name),
+      );
+    const counted = Object.fromEntries(
+      doors("cli").map((name, _at, all) => [name, all.filter((each) => each === name).length]),
+    );
+    expect(moreThan(counted, LEFT.doors)).toEqual([]);
+    const repeated = FILES.filter(({ name }) => layerOf(name) === "client").flatMap((file) =>
+      valuesOf(file)
+        .filter(({ to, exported }) => exported && BELOW_CLIENT.includes(layerOf(to)))
+        .map(({ to }) => `${file.name} → ${to}`),
+    );
+    expect(repeated).toEqual([]);
+  });
+
+  it("makes the parser's options in one file, from the tables in client/options", () => {
+    const making = FILES.filter(({ text }) =>
+      /\.(?:add|create|required)?option\(|\bParserOption\b/i.test(text),
+    );
+    expect(making.map(({ name }) => name)).toEqual(["cli/session/add-options.ts"]);
+  });
+
+  it("has tables of options without a parser, a schema library or a value of core", () => {
+    const tables = FILES.filter(({ name }) => name.startsWith("client/options/"));
+    expect(tables.length).toBeGreaterThan(4);
+    expect(tables.flatMap(({ imports }) => imports.filter(({ ours }) => !ours))).toEqual([]);
+    expect(tables.flatMap(valuesOf).filter(({ to }) => !/^(?:client\/options|task|lib)\//.test(to))).toEqual(
+      [],
+    );
+  });
+
+  it("draws what it is given: output opens no connection", () => {
+    const opening = importsWhere(
+      ({ name }, { to }) =>
+        name.startsWith("cli/output/") && /^(?:api\/|node:(?:https?|net|tls)$|undici)/.test(to),
+    );
+    expect(opening).toEqual([]);
+  });
+
+  it("leaves batches and the engine out of limits", () => {
+    const upward = importsWhere(
+      ({ name }, { to }) => name.startsWith("core/limits/") && /^core\/(?:batch|engine)\//.test(to),
+    );
+    expect(upward).toEqual([]);
+  });
+});
+
+/** The files that have more of something than is left of it. */
+function moreThan(counted: Record<string, number>, left: Record<string, number>): string[] {
+  return Object.keys(counted).filter((name) => (counted[name] ?? 0) > (left[name] ?? 0));
+}
+
+/** What a file takes of another as a value: `import`, `export … from` and `import()`, types left out. */
+function valuesOf({ name, text }: SourceFile): { to: string; exported: boolean }[] {
+  const found: { to: string; exported: boolean }[] = [];
+  const add = (specifier: TypeScript.Expression | undefined, exported: boolean) => {
+    if (specifier === undefined || !ts.isStringLiteral(specifier) || !specifier.text.startsWith(".")) return;
+    found.push({ to: path.posix.join(path.posix.dirname(name), specifier.text), exported });
+  };
+  const isValue = (elements: readonly { isTypeOnly: boolean }[]) =>
+    elements.some(({ isTypeOnly }) => !isTypeOnly);
+  const visit = (node: TypeScript.Node): void => {
+    if (ts.isImportDeclaration(node)) {
+      const { isTypeOnly = false, name: all, namedBindings: some } = node.importClause ?? {};
+      const named = some !== undefined && (!ts.isNamedImports(some) || isValue(some.elements));
+      if (!isTypeOnly && (all !== undefined || named)) add(node.moduleSpecifier, false);
+    } else if (ts.isExportDeclaration(node)) {
+      const { isTypeOnly, exportClause } = node;
+      const named =
+        exportClause === undefined || !ts.isNamedExports(exportClause) || isValue(exportClause.elements);
+      if (!isTypeOnly && named) add(node.moduleSpecifier, true);
+    } else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
+      add(node.arguments[0], false);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile(name, text, ts.ScriptTarget.Latest, true));
+  return found;
 }
 
 describe("a third-party library", () => {

@@ -5,11 +5,8 @@ import { UsageError } from "../lib/error-types.ts";
 import { findModels, type ModelFilter } from "../models/find.ts";
 import type { Model } from "../models/matrix.ts";
 import { Calls } from "./calls.ts";
-import { checkOptions, type OPTIONS } from "./check-options.ts";
+import { checkOptions } from "./check-options.ts";
 import type { ClientSession } from "./client-session.ts";
-import { termsFromSettings } from "./generator-terms.ts";
-import { matrixInEffect } from "./matrix-in-effect.ts";
-import type { Operations } from "./operations.ts";
 import type {
   BatchOptions,
   BatchRowOptions,
@@ -21,7 +18,9 @@ import type {
   ResumeOptions,
   ReuseOptions,
   StatusOptions,
-} from "./options.ts";
+} from "./options/call-options.ts";
+import type { CALLS } from "./options/call-table.ts";
+import type { PublishedCalls } from "./published-calls.ts";
 import { orFailure } from "./report-json.ts";
 import { checkedFrom } from "./request-options.ts";
 import type {
@@ -34,6 +33,8 @@ import type {
   ResumeResult,
   StatusResult,
 } from "./results.ts";
+import { termsFromSettings } from "./targets/generator-target.ts";
+import { modelsInEffect } from "./targets/matrix-setting.ts";
 
 /**
  * Generates images through one account, under the command line's promises: a request is submitted at most once, what
@@ -89,25 +90,25 @@ export function clientOf(session: ClientSession, requestTimeoutMs?: number): Cli
   /** A login or a setting that has changed since the last call counts. */
   const refreshed = () => {
     session.settings.forget();
-    return matrixInEffect(session);
+    return modelsInEffect(session);
   };
-  let operations: Promise<Operations> | null = null;
+  let published: Promise<PublishedCalls> | null = null;
   const open = () => {
-    operations ??= import("./operations.ts").then(
-      (loaded) => new loaded.Operations(session, requestTimeoutMs),
+    published ??= import("./published-calls.ts").then(
+      (loaded) => new loaded.PublishedCalls(session, requestTimeoutMs),
       (error) => {
         // Too many open files now may be few enough at the next call.
-        operations = null;
+        published = null;
         throw error;
       },
     );
-    return operations;
+    return published;
   };
   /** @param leaving stops the call beside the caller's own signal */
   const call = async <Result>(
-    name: keyof typeof OPTIONS,
+    name: keyof typeof CALLS,
     options: CallOptions,
-    work: (operations: Operations, signal: AbortSignal) => Promise<Result>,
+    work: (published: PublishedCalls, signal: AbortSignal) => Promise<Result>,
     leaving?: AbortSignal,
   ) => {
     orFailure(() => checkOptions(name, options), optionNames);
@@ -116,7 +117,7 @@ export function clientOf(session: ClientSession, requestTimeoutMs?: number): Cli
   };
   const close = async () => {
     await calls.close();
-    await (await operations?.catch(() => null))?.close();
+    await (await published?.catch(() => null))?.close();
   };
   return {
     generate: (options) => call("generate", options, (does, signal) => does.generate(options, signal)),
@@ -147,7 +148,7 @@ export function clientOf(session: ClientSession, requestTimeoutMs?: number): Cli
     estimate: (request) =>
       orFailure(() => {
         checkOptions("estimate", request);
-        return checkedFrom(request, refreshed(), termsFromSettings(session));
+        return checkedFrom(request, refreshed(), termsFromSettings(session), session.saved);
       }, optionNames),
     close,
     [Symbol.asyncDispose]: close,

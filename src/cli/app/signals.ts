@@ -3,7 +3,7 @@ import { setMaxListeners } from "node:events";
 import { readFileSync } from "node:fs";
 import { platform } from "node:os";
 import { exitCodeOf } from "../../client/exit-codes.ts";
-import { InterruptedError, type InterruptSignal } from "../../core/errors.ts";
+import { InterruptedError, type InterruptSignal } from "../../lib/interrupted.ts";
 import { callBeforeExit } from "../../lib/processes.ts";
 
 const SIGNALS: readonly InterruptSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
@@ -88,6 +88,20 @@ export function onSuspend(before: () => void, after: () => void): () => void {
     clearTimeout(timer);
     process.removeListener("SIGTSTP", suspend).removeListener("SIGCONT", onContinue);
   };
+}
+
+/** Ctrl-C is for another program on the terminal, such as a pager, until that has ended. */
+export async function withoutCtrlC<Result>(run: () => Promise<Result>): Promise<Result> {
+  const listeners = process.listeners("SIGINT");
+  const ignore = () => {};
+  process.on("SIGINT", ignore);
+  for (const listener of listeners) process.removeListener("SIGINT", listener);
+  try {
+    return await run();
+  } finally {
+    for (const listener of listeners) process.on("SIGINT", listener);
+    process.removeListener("SIGINT", ignore);
+  }
 }
 
 /** Compares the terminal's process group, which Node does not tell, with its own. True without Linux's /proc. */

@@ -1,6 +1,6 @@
 import type { ProcessContext } from "../../client/this-process.ts";
-import type { InterruptedError } from "../../core/errors.ts";
 import type { NamedGraphics } from "../../graphics/terminal.ts";
+import type { InterruptedError } from "../../lib/interrupted.ts";
 import type { OutputStream } from "../text/output-stream.ts";
 
 /** A stream that the program reads from. Destroying it ends the reading. */
@@ -39,6 +39,8 @@ export interface Context extends ProcessContext {
   namedGraphics: () => Promise<NamedGraphics>;
   /** Lets the user edit a text in their editor. @throws UsageError if that fails */
   edit: (text: string) => Promise<string>;
+  /** Shows a text in the user's pager until they leave it, deaf to Ctrl-C. @returns false if it cannot be started */
+  page: (text: string) => Promise<boolean>;
   /** Whether this process may draw on the terminal. After a shell's `bg` it may not: the prompt is there. */
   isInForeground: () => boolean;
   /**

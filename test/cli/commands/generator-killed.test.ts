@@ -44,7 +44,7 @@ async function killed(types: readonly "started"[], { command = ["generate", "a f
     await mkdir(folder, { recursive: true });
     await writeFile(path.join(folder, "reply"), reply);
   };
-  return { ...world, id, taskId: intent.work.taskId, keep, prompts: () => world.prompts().slice(1) };
+  return { ...world, id, taskId: intent.taskId, keep, prompts: () => world.prompts().slice(1) };
 }
 
 describe("a task at a generator whose process was killed", () => {
@@ -210,7 +210,7 @@ describe("resume of a task at a generator", () => {
     const { code, document } = await world.json(["resume"], { env });
     expect(code).toBe(2);
     expect(document.tasks).toMatchObject([
-      { error: { message: expect.stringContaining("generatorSide in the config") } },
+      { error: { message: expect.stringContaining("generatorSide from config.json") } },
     ]);
   });
 });

@@ -1,8 +1,8 @@
 import path from "node:path";
 import { expect, it } from "vitest";
 import { eventLine } from "../../../src/cli/commands/serve.ts";
-import { InterruptedError } from "../../../src/core/errors.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
+import { InterruptedError } from "../../../src/lib/interrupted.ts";
 import type { ServeEvent } from "../../../src/serve/start.ts";
 import { begunTask } from "../../../src/task/task.ts";
 import { clientOf } from "../../sandbox/live.ts";
@@ -46,7 +46,7 @@ it("serves the generator until it is stopped, finishes what runs, and says a lin
   await accepted({ prompt: "a hare" });
   const { code, stderr = "" } = (await end()) ?? {};
   expect(code).toBe(143);
-  expect(stderr).toContain("1 task runs, and may take up to 30s more. A second signal ends at once.");
+  expect(stderr).toContain("1 task runs, and may take up to 30 s more. A second signal ends at once.");
   expect(stderr).toMatch(
     new RegExp(`^\\d\\d:\\d\\d:\\d\\d ${running} completed, flux, 8x6, [\\d.]+ m?s, 1 waiting$`, "m"),
   );
@@ -105,7 +105,8 @@ function taskFor(model: string | null) {
     service: { baseUrl: "command:paint", keyId: "k" },
     credits: 0,
     destination: { kind: "file", path: "/x", overwrite: false },
-    work: { ...WORK, options: { ...WORK.options, model } },
+    ...WORK,
+    options: { ...WORK.options, model },
   });
 }
 

@@ -1,3 +1,7 @@
+import { waitSettings } from "../../../client/given-values.ts";
+import type { FlagsOf } from "../../../client/options/option.ts";
+import type { SUBMIT } from "../../../client/options/request-table.ts";
+import { targetInEffect } from "../../../client/targets/target-in-effect.ts";
 import { requireFree, resolveDestination } from "../../../core/images/destination.ts";
 import type { RequestReferences } from "../../../core/references/reference-images.ts";
 import { UsageError } from "../../../lib/error-types.ts";
@@ -5,14 +9,17 @@ import { shellWord } from "../../../lib/shell-word.ts";
 import { resolveModel } from "../../../models/find.ts";
 import { isLocalFile } from "../../../models/rules/images.ts";
 import type { SentRequest } from "../../../providers/provider.ts";
-import type { CheckedRequest, GenerationRequest } from "../../../task/request.ts";
+import type { CheckedRequest } from "../../../task/request.ts";
 import type { Task } from "../../../task/task.ts";
-import { type GenerateFlags, maxCreditsOf, type ReferenceFlags } from "../../flags/generate-flags.ts";
-import { viewingOf } from "../../flags/view-flags.ts";
-import { requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
+import { viewingOf } from "../../output/viewing.ts";
 import type { Session } from "../../session/session.ts";
 import { creditsText } from "../../text/phrases.ts";
-import type { DescribedRequest } from "./described-request.ts";
+
+/** Flags of every command that submits one request. */
+type SubmitFlags = FlagsOf<typeof SUBMIT> & {
+  reuse?: boolean | undefined;
+  again?: boolean | undefined;
+};
 
 /**
  * Submits one request and shows the result.
@@ -21,21 +28,22 @@ import type { DescribedRequest } from "./described-request.ts";
  */
 export async function runRequest(
   checkedRequest: CheckedRequest,
-  flags: GenerateFlags,
+  flags: SubmitFlags,
   session: Session,
   repeated: Task | null = null,
 ): Promise<number> {
   const { settings, context } = session;
   const { references, checked } = await withReferences(checkedRequest, flags, session);
-  const requestTimeoutMs = requestTimeout(flags);
   const wait = waitSettings(flags, session);
   const output = settings.get("output", { value: flags.output, label: "--output" });
   if (output?.value === "-") await requireOneImageOut(checked, flags, session, output.label);
   const sidecar = settings.isOn("sidecar", flags.sidecar);
   const viewing = viewingOf(flags, session);
-  const { name, overwrite = false } = flags;
-  const maxCredits = maxCreditsOf(flags);
-  const rules = { matrix: await session.matrix(), allowUndocumented: !flags.validate };
+  const { name, overwrite = false, maxCredits, requestTimeoutMs } = flags;
+  const rules = {
+    matrix: await (await targetInEffect(session)).matrix(),
+    allowUndocumented: !flags.validate,
+  };
   // Elsewhere when it is known that nothing charged earlier answers for the request: that costs nothing.
   if (maxCredits !== undefined && flags.dryRun) {
     const { checkBudget } = await import("../../../core/limits/budget.ts");
@@ -68,7 +76,7 @@ export async function runRequest(
 /** The reference images that must be checked or uploaded, which few requests have, and what is said of them. */
 async function withReferences(
   checked: CheckedRequest,
-  flags: ReferenceFlags,
+  flags: SubmitFlags,
   session: Session,
 ): Promise<{ references: RequestReferences | null; checked: CheckedRequest }> {
   const images = [checked.request.image ?? []].flat();
@@ -83,14 +91,14 @@ async function withReferences(
 async function showDryRun(
   checked: CheckedRequest,
   references: RequestReferences | null,
-  { checkImages }: { checkImages?: boolean },
+  { checkImages }: SubmitFlags,
   session: Session,
 ): Promise<number> {
   const { credits, warnings } = checked;
   const plan = await references?.plan(checked.request);
   const { request, uploads } = plan ?? { request: checked.request, uploads: [] };
   if (checkImages) await session.console.warn("--check-images was skipped: --dry-run opens no connection.");
-  const described = await sentToGenerator(checked.request, session);
+  const described = await (await targetInEffect(session)).describe([["", checked.request]]);
   const sent = described?.sent ?? null;
   if (session.options.json) {
     const said = warnings.length > 0 ? { warnings } : {};
@@ -110,17 +118,6 @@ async function showDryRun(
   return 0;
 }
 
-/** The request as the user's own generator would receive it; null for a service, which receives it unchanged. */
-async function sentToGenerator(
-  request: GenerationRequest,
-  session: Session,
-): Promise<DescribedRequest | null> {
-  const generator = await session.ownGenerator();
-  if (generator === null) return null;
-  const { describedRequest } = await import("./described-request.ts");
-  return describedRequest(request, generator, session);
-}
-
 function sentLines(sent: SentRequest): string[] {
   if ("command" in sent) return [sent.command.map((word) => shellWord(word)).join(" ")];
   // A workflow is long, and what it is given is what the user wants to see.
@@ -135,7 +132,7 @@ function sentLines(sent: SentRequest): string[] {
  */
 async function requireOneImageOut(
   { request }: CheckedRequest,
-  flags: { wait: boolean; sidecar?: boolean },
+  flags: SubmitFlags,
   session: Session,
   label: string,
 ): Promise<void> {
@@ -147,6 +144,9 @@ async function requireOneImageOut(
   if (!flags.wait) refuse("needs the image, and --no-wait does not wait for it");
   if (flags.sidecar) refuse("has no place for a sidecar");
   if (context.stdout.isTTY) refuse("would write an image's bytes to the terminal", "Redirect it to a file.");
-  const most = request.maxImages ?? resolveModel(request.model, await session.matrix())?.maxImages ?? 1;
+  const most =
+    request.maxImages ??
+    resolveModel(request.model, await (await targetInEffect(session)).matrix())?.maxImages ??
+    1;
   if (most > 1) refuse("takes one image", "Add --max-images 1, or choose a folder.");
 }

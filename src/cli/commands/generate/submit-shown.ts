@@ -1,12 +1,12 @@
 import path from "node:path";
-import { reportJson } from "../../../client/report-json.ts";
-import { reportStatus, type TaskReport } from "../../../core/engine/report.ts";
-import { type GenerateSpec, generate } from "../../../core/use-cases/generate.ts";
+import { exitCodeOfReport, reportJson, standingOf } from "../../../client/report-json.ts";
+import type { TaskReport } from "../../../core/engine/report.ts";
+import type { GenerateSpec } from "../../../core/use-cases/generate.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
-import { openImages, previewImages, showsPictures, type Viewing } from "../../flags/view-flags.ts";
-import { exitCodeOfReport, renderReport } from "../../output/render.ts";
+import { renderReport } from "../../output/render.ts";
 import { createProgress, withTasksShown } from "../../output/task-progress.ts";
 import { taskView } from "../../output/task-view.ts";
+import { openImages, previewImages, showsPictures, type Viewing } from "../../output/viewing.ts";
 import type { Session } from "../../session/session.ts";
 
 /** A request as a command submits it. */
@@ -25,10 +25,11 @@ interface CommandSpec extends GenerateSpec {
 export async function submitShown(spec: CommandSpec, session: Session): Promise<number> {
   const { requestTimeoutMs } = spec;
   const facts = { ...spec.checked, free: session.isSandbox ? ("sandbox" as const) : null };
-  const hasPreviews = spec.viewing.preview && session.hasGenerator && showsPictures(session);
+  const hasPreviews =
+    spec.viewing.preview && session.settings.generator() !== undefined && showsPictures(session);
   const progress = await createProgress(session, taskView(facts), { hasPreviews });
-  const report = await withTasksShown(session, { requestTimeoutMs }, progress, async ({ current }) =>
-    generate(spec, await current(), (message) => session.console.warn(message)),
+  const report = await withTasksShown(session, { requestTimeoutMs }, progress, (operations, caller) =>
+    operations.generate(spec, caller, (message) => session.console.warn(message)),
   );
   if (!spec.reuse || !report.reused) return showReport(report, spec, session);
   return showReused(report, spec, session);
@@ -37,7 +38,7 @@ export async function submitShown(spec: CommandSpec, session: Session): Promise<
 /** Shows an earlier task that was reused. */
 async function showReused(report: TaskReport, spec: CommandSpec, session: Session): Promise<number> {
   const { folder } = spec;
-  if (reportStatus(report) !== "unknown") {
+  if (standingOf(report) !== "unknown") {
     const which = report.taskId ?? report.ledgerId ?? "";
     const isFree = report.free !== undefined || report.charged === "no";
     await session.console.note(
@@ -73,7 +74,7 @@ async function print(report: TaskReport, session: Session, isOnStdout = false): 
 
 /** Shows the unfinished task of a request whose generator cannot be used. @throws `error` if there is none */
 export async function showUnusable(error: unknown, prompt: string, session: Session): Promise<number> {
-  const { unusableTask } = await import("../../../client/own-generator.ts");
+  const { unusableTask } = await import("../../../client/targets/unusable-task.ts");
   const report = await unusableTask(error, prompt, session);
   await print(report, session);
   return exitCodeOfReport(report);

@@ -1,6 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
 import { openLedger } from "../../../client/client-session.ts";
+import { canUpload, valuesOf } from "../../../client/given-values.ts";
+import type { FlagsOf } from "../../../client/options/option.ts";
+import { RERUN } from "../../../client/options/request-table.ts";
+import { targetInEffect } from "../../../client/targets/target-in-effect.ts";
 import { workflowCopy } from "../../../client/user-folders.ts";
 import type { ImageOrigin } from "../../../core/engine/origin.ts";
 import { UsageError } from "../../../lib/error-types.ts";
@@ -12,15 +16,8 @@ import { inputOf } from "../../../models/wire.ts";
 import { isAtGenerator, SANDBOX_SERVICE } from "../../../task/intent.ts";
 import type { RequestInput } from "../../../task/request.ts";
 import { FIELD_NAMES, type FieldNames } from "../../../task/request-fields.ts";
-import { addGenerateOptions, type GenerateFlags } from "../../flags/generate-flags.ts";
-import {
-  addRequestOptions,
-  canUpload,
-  IMAGE_OR_FILE,
-  type RequestFlags,
-  valuesOf,
-} from "../../flags/request-flags.ts";
-import { OPTION_GROUPS, type RunWith } from "../../session/command.ts";
+import { addOptions } from "../../session/add-options.ts";
+import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 import { runRequest } from "../generate/run-request.ts";
 import { findEarlierRequest } from "./earlier-request.ts";
@@ -34,23 +31,12 @@ Examples:
 
 With your own generator, --field steps=30 changes one field and keeps the others.`;
 
-const OTHER_MODEL = "model, see imggen models (default: the same)";
-
 export function register(command: Command, runWith: RunWith): void {
   command.argument("<file|taskId>", "an image that imggen saved here or with a sidecar, or a task's id");
-  addRequestOptions(command, { model: OTHER_MODEL, image: IMAGE_OR_FILE });
-  addGenerateOptions(command)
-    .optionsGroup(OPTION_GROUPS.cost)
-    .option("--yes", "submit to the configured service what was charged at another")
-    .addHelpText("after", EXAMPLES)
-    .action(runWith(runRerun));
+  addOptions(command, RERUN).addHelpText("after", EXAMPLES).action(runWith(runRerun));
 }
 
-interface RerunFlags extends RequestFlags, GenerateFlags {
-  yes?: boolean;
-}
-
-async function runRerun(session: Session, what: string, flags: RerunFlags): Promise<number> {
+async function runRerun(session: Session, what: string, flags: FlagsOf<typeof RERUN>): Promise<number> {
   const ledger = openLedger(session);
   const values = valuesOf(flags);
   const replacesImages = values.image !== undefined;
@@ -58,10 +44,11 @@ async function runRerun(session: Session, what: string, flags: RerunFlags): Prom
   if (!flags.yes && !session.options.sandbox) await requireSameService(earlier, session);
   await preferEarlier(earlier, session);
   const merged = { ...earlierInput(earlier), ...values };
-  const terms = await session.generatorTerms({ ...flags, model: merged.model });
+  const target = await targetInEffect(session);
+  const terms = await target.terms({ ...flags, model: merged.model });
   const input = withFieldFlags(merged, values, terms?.fieldNames ?? {}, session);
   // Settings are for new requests, not for an earlier one.
-  const generator = terms && { ...terms, defaults: {} };
+  const generator = terms && { ...terms, defaults: {}, saved: {} };
   const uploads = canUpload(generator ? input.image : values.image, session);
   const inherited = FIELD_NAMES.filter((name) => earlier.request[name] !== undefined);
   const kept = inherited.filter((name) => name !== "prompt" && values[name] === undefined);
@@ -69,7 +56,7 @@ async function runRerun(session: Session, what: string, flags: RerunFlags): Prom
     kept.map((name) => [name, `the request's ${FLAG_LABELS[name].slice(2)}`]),
   );
   const options = { validate: flags.validate, labels, inherited, uploads, generator };
-  const checked = checkRequest(input, await session.matrix(), options);
+  const checked = checkRequest(input, await target.matrix(), options);
   // A request that was changed does not stand for the earlier one.
   const repeated = isDeepStrictEqual(checked.request, earlier.request) ? earlier.record : null;
   return runRequest(checked, { ...flags, again: true }, session, repeated);
@@ -80,7 +67,7 @@ function earlierInput({ request, record }: ImageOrigin): RequestInput {
   const { seed, negative, fields } = request;
   const input = inputOf(request);
   if ([seed, negative, fields].some((each) => each !== undefined)) return input;
-  return isOfGenerator(record) ? { ...input, fields: record.intent.work.options.fields } : input;
+  return isOfGenerator(record) ? { ...input, fields: record.intent.options.fields } : input;
 }
 
 function isOfGenerator(record: ImageOrigin["record"]): record is NonNullable<ImageOrigin["record"]> {
@@ -116,13 +103,18 @@ function withFieldFlags(
  */
 async function preferEarlier({ record }: ImageOrigin, session: Session): Promise<void> {
   const { settings, folders } = session;
-  if (!isOfGenerator(record) || record.intent.service.baseUrl !== (await session.serviceName())) return;
-  const { work } = record.intent;
-  const { workflow } = work.options;
+  if (!isOfGenerator(record) || record.intent.service.baseUrl !== (await nameInEffect(session))) return;
+  const { isPaid, options } = record.intent;
+  const { workflow } = options;
   if (workflow !== undefined)
     settings.prefer("workflow", workflowCopy(folders, workflow), "The task's workflow");
-  if (work.isPaid && settings.flag("generatorFree") === undefined)
+  if (isPaid && settings.flag("generatorFree") === undefined)
     settings.prefer("generatorPaid", "true", "The task's generatorPaid");
+}
+
+/** The ledger's name of the service in effect; undefined if none is configured. @throws UsageError */
+async function nameInEffect(session: Session): Promise<string | undefined> {
+  return (await targetInEffect(session)).name();
 }
 
 /**
@@ -133,7 +125,7 @@ async function requireSameService(
   { service: chargedAt, record }: ImageOrigin,
   session: Session,
 ): Promise<void> {
-  const configured = await session.serviceName();
+  const configured = await nameInEffect(session);
   const isGenerator = isOfGenerator(record);
   const isSandbox = chargedAt === SANDBOX_SERVICE;
   if (configured === chargedAt || (configured === undefined && !isGenerator && !isSandbox)) return;

@@ -1,0 +1,87 @@
+import type { ProgressFacts } from "../core/engine/events.ts";
+import type { RunEvent } from "../core/use-cases/run-events.ts";
+import { formatDuration } from "../lib/duration.ts";
+import { sentence } from "../lib/short-text.ts";
+
+/** What an event means to whoever follows the run, as a sentence; empty where there is nothing to be said. */
+export function eventText(event: RunEvent): string {
+  switch (event.type) {
+    case "uploading":
+      return `Uploading ${event.file}…`;
+    case "claimed_elsewhere":
+      return `Waiting for another process, which is working on ${event.id}.`;
+    case "continuing":
+      return `Continuing ${event.taskId}, ${event.charged === "yes" ? "charged" : "begun"} earlier.`;
+    case "submitting":
+      return "Submitting the request.";
+    case "submit_retry":
+      return `${event.isLost ? sentence(event.why) : `Not sent yet: ${event.why}`} Next try in ${formatDuration(event.delayMs)}.`;
+    case "submit_interrupted":
+      return event.waitMs === null
+        ? `Stopping. Waiting for the reply of task ${event.taskId}, which is paid for.`
+        : `Stopping. Waiting up to ${formatDuration(event.waitMs)} for the task's id.`;
+    case "accepted":
+      return `Task ${event.taskId} accepted.`;
+    case "waiting":
+      return `Waiting for task ${event.taskId}${usually(event.usualMs)}.`;
+    case "progress":
+      return `Task ${event.taskId}: ${progressText(event)}`;
+    case "poll_failed":
+      return `Task ${event.taskId}: ${event.why}. Still waiting.`;
+    case "downloading":
+      return `Downloading image ${event.index} of ${event.count} of task ${event.taskId}.`;
+    case "downloaded":
+      return `Downloading an image of task ${event.taskId}: ${event.bytes} bytes so far.`;
+    case "download_retry":
+      return `Task ${event.taskId}: ${event.why}. Next try in ${formatDuration(event.delayMs)}.`;
+    case "saved":
+      return `Saved ${event.file.path}.`;
+    case "ledger_warning":
+      return event.message;
+    case "outage":
+      return event.outage.down
+        ? `Submitting is paused: ${event.outage.why.replace(/\.$/, "")}.`
+        : "The service is back.";
+    case "busy":
+      return `The service is busy (HTTP 429): all rows wait ${formatDuration(event.delayMs)}.`;
+    default:
+      return "";
+  }
+}
+
+/** What a task does from this event on; empty where that tells nothing of it. */
+export function stepText(event: RunEvent): string {
+  switch (event.type) {
+    case "uploading":
+      return "Uploading";
+    case "claimed_elsewhere":
+      return "Waiting for another process";
+    case "submitting":
+      return event.taskId === undefined ? "Submitting" : "Generating";
+    case "accepted":
+    case "waiting":
+      return "Generating";
+    case "progress":
+      return event.waiting === null ? "Generating" : `Waiting for ${event.waiting.holder}`;
+    case "downloading":
+      return event.count === 1 ? "Downloading" : `Downloading ${event.index} of ${event.count}`;
+    default:
+      return "";
+  }
+}
+
+/** `40%`, or how many requests are before a task; empty where that is not said, and for one request, which is named. */
+export function shareText({ share, waiting }: ProgressFacts): string {
+  if (waiting !== null) return waiting.ahead > 1 ? `${waiting.ahead} requests before it` : "";
+  return share === null ? "" : `${Math.round(100 * Math.min(share, 1))}%`;
+}
+
+/** What is known of a task at the user's own generator, as the end of a sentence. */
+export function progressText(facts: ProgressFacts): string {
+  const step = facts.waiting === null ? "generating" : `waiting for ${facts.waiting.holder}`;
+  return `${[step, shareText(facts)].filter(Boolean).join(", ")}.`;
+}
+
+function usually(ms: number | null): string {
+  return ms === null ? "" : `, which usually takes ${formatDuration(Math.ceil(ms / 1000) * 1000)}`;
+}
