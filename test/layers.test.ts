@@ -183,7 +183,11 @@ const OWNERS: Record<string, string[]> = {
   chalk: ["cli/text/colors.ts"],
   commander: ["cli/"],
   "string-width": ["cli/text/terminal-columns.ts"],
-  "zod/mini": ["store/task-lines.ts", "models/matrix-file/matrix-schema.ts"],
+  "zod/mini": [
+    "store/task-lines.ts",
+    "models/matrix-file/matrix-schema.ts",
+    "serve/openai/images-request.ts",
+  ],
   sharp: ["graphics/decoder.ts"],
   sixel: ["graphics/picture.ts"],
   "supports-terminal-graphics": ["cli/input/query-terminal.ts"],

@@ -9,9 +9,9 @@ import type { FieldTerms } from "../models/rules/fields.ts";
 import type { RequestLine } from "../server/http.ts";
 import type { Ledger } from "../store/ledger.ts";
 import type { Task } from "../task/task.ts";
-import type { CollectedImages } from "./collected-images.ts";
 import type { TaskEnd } from "./end.ts";
 import type { IdempotencyKeys } from "./idempotency-keys.ts";
+import type { CollectedImages } from "./kept-images.ts";
 import type { ModelList } from "./model-list.ts";
 
 /** What a server is started with. */

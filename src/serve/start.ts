@@ -5,16 +5,12 @@ import { createListener, type Operations, type ServiceRequest } from "../server/
 import { isSameText, loadSecret } from "../server/links.ts";
 import { listenOnLoopback } from "../server/listen.ts";
 import { refusal } from "../server/reply.ts";
-import { poll } from "./answer-poll.ts";
-import { submit } from "./answer-submit.ts";
 import { FILES } from "./begin-task.ts";
-import { CollectedImages } from "./collected-images.ts";
+import { imageOf, poll, serveFile, submit } from "./document-api.ts";
 import { IdempotencyKeys } from "./idempotency-keys.ts";
+import { CollectedImages, removeOldReferences } from "./kept-images.ts";
 import { ModelList } from "./model-list.ts";
-import { REFERENCES } from "./openai/answer-images.ts";
-import { openAiRoutes } from "./openai/routes.ts";
-import { removeOldReferences } from "./reference-copies.ts";
-import { imageOf, serveFile } from "./serve-file.ts";
+import { openAiRoutes, REFERENCES } from "./openai/routes.ts";
 import type { ServeOptions, Service } from "./serve-options.ts";
 import { adoptTasks, openRunner } from "./server-tasks.ts";
 

@@ -72,6 +72,22 @@ describe("OpenAI's client", () => {
     ]);
   });
 
+  it("may leave all but the prompt to the generator, name images by URL, and send OpenAI's own settings to no other", async () => {
+    const provider = scriptedProvider();
+    const { openai } = await withOpenAi({ provider });
+    const url = "https://example.com/a.png";
+    const own = { n: null, size: "auto", quality: "high", style: "vivid", background: null } as const;
+    await openai.post("/images/edits", { body: { prompt: "a fox", images: [{ image_url: url }], ...own } });
+    expect(provider.jobs).toMatchObject([
+      {
+        request: { prompt: "a fox", ratio: "auto" },
+        options: { fields: {} },
+        references: [{ url }],
+      },
+    ]);
+    expect(provider.jobs[0]?.request).not.toHaveProperty("quality");
+  });
+
   it("lists the models", async () => {
     const { openai } = await withOpenAi({ models: async () => ["sdxl", "flux"] });
     const { data } = await openai.models.list();
@@ -106,6 +122,43 @@ describe("an error in OpenAI's form", () => {
       param: "image",
     });
     expect(await failure(openai.post("/images/none"))).toMatchObject({ status: 404 });
+  });
+
+  it.each([
+    [{ prompt: undefined }, "prompt is missing.", "prompt"],
+    [{ prompt: null }, "prompt is missing.", "prompt"],
+    [{ prompt: " " }, "prompt is missing.", "prompt"],
+    [{ prompt: 7 }, "prompt is not a string.", "prompt"],
+    [{ mask: null }, "mask is not supported.", "mask"],
+    [{ model: 7 }, "model is not a string.", "model"],
+    [{ size: 7 }, "size is not a string.", "size"],
+    [{ size: "0x64" }, "size is not auto, or like 1024x1024.", "size"],
+    [{ size: "99999x64" }, "size is not auto, or like 1024x1024.", "size"],
+    [{ n: "1.5" }, "n is not a whole number from 1 to 15.", "n"],
+    [{ n: 16 }, "n is not a whole number from 1 to 15.", "n"],
+    [{ n: {} }, "n is not a whole number from 1 to 15.", "n"],
+    [{ image: 7 }, "An image is neither a URL nor a file.", "image"],
+    [{ images: [{ file_id: "7" }] }, "An image is neither a URL nor a file.", "image"],
+    [{ response_format: "jpeg" }, "response_format is neither b64_json nor url.", "response_format"],
+  ])("names the field that is wrong: %j", async (fields, message, param) => {
+    const { origin, apiKey } = await withOpenAi();
+    const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
+    const body = JSON.stringify({ prompt: "a fox", ...fields });
+    const reply = await request(`${origin}/v1/images/generations`, { method: "POST", headers, body });
+    expect([reply.statusCode, await reply.body.json()]).toEqual([
+      400,
+      { error: { message, type: "invalid_request_error", param, code: null } },
+    ]);
+  });
+
+  it.each(["[]", "7", "null", "{"])("refuses %s, which is no object", async (body) => {
+    const { origin, apiKey } = await withOpenAi();
+    const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
+    const reply = await request(`${origin}/v1/images/generations`, { method: "POST", headers, body });
+    expect([reply.statusCode, await reply.body.json()]).toMatchObject([
+      400,
+      { error: { message: "The body is not a JSON object.", param: null } },
+    ]);
   });
 
   it("says how a task failed, and the client sends nothing again", async () => {

@@ -3,31 +3,38 @@ import type { ServerReply } from "../../server/reply.ts";
 import type { NotBegun } from "../begin-task.ts";
 import type { TaskEnd } from "../end.ts";
 
-/** An error in OpenAI's form. */
-export interface OpenAiError {
-  status: number;
-  error: { message: string; type: string; param: string | null; code: string | null };
+interface ErrorFacts {
+  type?: string;
+  /** The field that is wrong. */
+  param?: string | null;
+  code?: string | null;
 }
 
-function openAiError(
-  status: number,
-  type: string,
-  message: string,
-  { param = null, code = null }: { param?: string | null; code?: string | null } = {},
-): OpenAiError {
-  return { status, error: { message, type, param, code } };
-}
+/** An error in OpenAI's form. A request that is refused throws it; a catcher may send `status` and `error`. */
+export class OpenAiError extends Error {
+  readonly status: number;
+  readonly error: { message: string; type: string; param: string | null; code: string | null };
 
-export const WRONG_KEY = openAiError(401, "invalid_request_error", "Incorrect API key provided.", {
-  code: "invalid_api_key",
-});
+  constructor(status: number, message: string, facts: ErrorFacts = {}) {
+    super(message);
+    const {
+      type = status >= 500 ? "server_error" : "invalid_request_error",
+      param = null,
+      code = null,
+    } = facts;
+    this.status = status;
+    this.error = { message, type, param, code };
+  }
+}
 
 /** A request that is wrong in itself. @param param the field */
-export function wrongRequest(message: string, param: string | null = null, status = 400): OpenAiError {
-  return openAiError(status, "invalid_request_error", message, { param });
+export function wrongRequest(message: string, param: string | null = null): OpenAiError {
+  return new OpenAiError(400, message, { param });
 }
 
-export const NO_SUCH_PATH = wrongRequest("Unknown request URL.", null, 404);
+function noQuota(detail: string): OpenAiError {
+  return new OpenAiError(429, detail, { type: "insufficient_quota", code: "insufficient_quota" });
+}
 
 /** The error of a request that no task was begun for. */
 export function notBegun({ kind, field, detail }: NotBegun): OpenAiError {
@@ -35,14 +42,14 @@ export function notBegun({ kind, field, detail }: NotBegun): OpenAiError {
     case "invalid":
       return wrongRequest(detail, field);
     case "no such model":
-      return openAiError(404, "invalid_request_error", detail, { param: "model", code: "model_not_found" });
+      return new OpenAiError(404, detail, { param: "model", code: "model_not_found" });
     case "limit":
-      return openAiError(429, "insufficient_quota", detail, { code: "insufficient_quota" });
+      return noQuota(detail);
     case "server":
     case "damaged key":
-      return openAiError(500, "server_error", detail);
+      return new OpenAiError(500, detail);
     case "other body":
-      return wrongRequest(detail, null, 422);
+      return new OpenAiError(422, detail);
   }
 }
 
@@ -53,15 +60,13 @@ export function failedTask(
   type: ErrorType | null,
   { outcome, detail }: Extract<TaskEnd, { name: "failed" }>,
 ): OpenAiError {
-  if (outcome === "unknown") return openAiError(500, "server_error", detail, { code: "outcome_unknown" });
-  if (type === "insufficient_credits" || type === "subscription_required")
-    return openAiError(429, "insufficient_quota", detail, { code: "insufficient_quota" });
-  if (type === "auth_required")
-    return openAiError(503, "server_error", detail, { code: "generator_account" });
+  if (outcome === "unknown") return new OpenAiError(500, detail, { code: "outcome_unknown" });
+  if (type === "insufficient_credits" || type === "subscription_required") return noQuota(detail);
+  if (type === "auth_required") return new OpenAiError(503, detail, { code: "generator_account" });
   if (MODERATION.test(detail))
-    return openAiError(400, "image_generation_user_error", detail, { code: "moderation_blocked" });
+    return new OpenAiError(400, detail, { type: "image_generation_user_error", code: "moderation_blocked" });
   if (type === "invalid_request") return wrongRequest(detail);
-  return openAiError(500, "server_error", detail, { code: "generation_failed" });
+  return new OpenAiError(500, detail, { code: "generation_failed" });
 }
 
 /**

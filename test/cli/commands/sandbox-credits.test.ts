@@ -81,6 +81,14 @@ describe("a sandbox that was started by itself", () => {
     return { IMGGEN_BASE_URL: sandbox.baseUrl, IMGGEN_API_KEY: "sk-sandbox" };
   }
 
+  it("warns at its start that its balances start again, if their file cannot be read", async () => {
+    const world = await commandWorld();
+    await setCredits(world.home, 5);
+    await writeFile(path.join(world.home, "state", "sandbox", "accounts.json"), "{");
+    const { stderr } = await world.run(["sandbox", "--credits", "7"], { signal: AbortSignal.abort() });
+    expect(stderr).toContain("balances could not be read. Each account has 7 credits again.\n");
+  });
+
   it("keeps its balance, and reports how to raise it", async () => {
     const world = await commandWorld();
     const env = await emptySandbox(world.home);

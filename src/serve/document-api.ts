@@ -1,7 +1,9 @@
+import { createReadStream } from "node:fs";
 import path from "node:path";
 import type { RunnerTask } from "../core/engine/queued-task.ts";
+import { isWhole } from "../core/images/copy-image.ts";
 import type { ServiceRequest } from "../server/http.ts";
-import { LINK_SECONDS, resultUrl } from "../server/links.ts";
+import { type FileAddress, LINK_SECONDS, readLink, resultUrl } from "../server/links.ts";
 import {
   type ErrorKey,
   FAILURE_CODE,
@@ -11,10 +13,48 @@ import {
   success,
   unknownError,
 } from "../server/reply.ts";
+import { checkBody, readJson } from "../server/request-body.ts";
+import type { SavedFile } from "../task/saved-file.ts";
 import type { Task } from "../task/task.ts";
+import { begin, type NotBegun } from "./begin-task.ts";
 import { endOf, type TaskEnd } from "./end.ts";
+import type { ImageId } from "./kept-images.ts";
 import type { Service } from "./serve-options.ts";
 import { findTask } from "./server-tasks.ts";
+
+// The operations of the document, for any generator.
+
+export const IDEMPOTENCY_KEY = "idempotency-key";
+
+/** POST /generate-image (section 4.1). A task is on disk when its id is returned. */
+export async function submit(request: ServiceRequest, service: Service): Promise<ServerReply> {
+  const json = await readJson(request);
+  if ("refused" in json) return json.refused;
+  // The matrix's rules apply to models with a row in it. The generator itself refuses anything else.
+  const checked = checkBody(json.json, service.matrix, service.defaultModel ?? undefined);
+  if ("refused" in checked) return checked.refused;
+  const { input } = checked;
+  const begun = await begin({ input }, service, request.headers[IDEMPOTENCY_KEY]);
+  if ("refused" in begun) return refusalFor(begun.refused);
+  const { taskId } = begun;
+  return success({ taskId }, `${taskId} ${input.model ?? service.defaultModel ?? ""}`.trimEnd());
+}
+
+function refusalFor({ kind, detail }: NotBegun): ServerReply {
+  switch (kind) {
+    case "invalid":
+    case "no such model":
+      return invalidRequest(detail, { detail });
+    case "other body":
+      return invalidRequest(detail, { status: 422, detail });
+    case "limit":
+      return refusal("my_credits.no_credits_description", { detail });
+    case "server":
+      return unknownError(detail, { detail });
+    case "damaged key":
+      return unknownError(detail, { status: 500, detail });
+  }
+}
 
 /**
  * GET /generate-image (section 4.2), from what is known: the provider is not asked. Beside the document's fields a reply
@@ -98,4 +138,40 @@ export function linksTo(
   const expires = Math.ceil(clock.now() / 1000) + LINK_SECONDS;
   const extensions = files.map((file) => path.extname(file.path ?? "").slice(1));
   return resultUrl({ origin, secret }, { taskId, expires }, extensions);
+}
+
+/** GET /files/<task>/<index>.<extension>: an image, for anyone with its signed URL. */
+export async function serveFile(address: FileAddress, service: Service): Promise<ServerReply> {
+  const link = readLink(address, service.secret, service.clock.now());
+  if ("refused" in link) return link.refused;
+  const image = await imageOf(link, service);
+  if (image === null || image.path === null) return unknownError("no such image", { status: 404 });
+  // The user may change an image that `resume` has saved elsewhere.
+  if (!(await isWhole(image))) return unknownError("no longer kept", { status: 410 });
+  const { mediaType, bytes } = image;
+  const onSent = () => service.collected.note(link);
+  return {
+    kind: "picture",
+    chunks: contentOf(image.path),
+    mediaType,
+    bytes,
+    cutShort: false,
+    onSent,
+    note: null,
+  };
+}
+
+/** An image of a task that has ended; null if there is none. */
+export async function imageOf(
+  { taskId, index }: ImageId,
+  service: Pick<Service, "ledger" | "runner" | "name">,
+): Promise<SavedFile | null> {
+  const task = await findTask(taskId, service);
+  const end = task && endOf(task);
+  return end?.name === "completed" ? (end.files[index] ?? null) : null;
+}
+
+/** The bytes of a file, which is opened when they are read: not for a HEAD. */
+async function* contentOf(file: string): AsyncGenerator<Buffer> {
+  yield* createReadStream(file);
 }
