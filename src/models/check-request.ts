@@ -117,13 +117,12 @@ export function checkRequest(
 /** The request, checked against every rule. */
 function validated(subject: RuleInput): CheckedRequest {
   const { input, model } = subject;
-  const findings = judge(subject);
-  const broken = findings.find(isRefusal);
+  const broken = brokenRule(subject);
   if (broken !== undefined) throw refused(broken);
   return {
     request: toRequest(normalizeInput(input, model), model.id),
     credits: estimateCost(model, input.quality).credits,
-    warnings: findings.map(({ message }) => `${message}.`),
+    warnings: judge(subject).map(({ message }) => `${message}.`),
   };
 }
 
@@ -247,8 +246,13 @@ export function unknownToUs(id: string): Model {
   return model(id, { promptLimit: null });
 }
 
-function judge(subject: RuleInput): Finding[] {
-  return RULES.map((rule) => rule(subject)).filter((finding) => finding !== undefined);
+/** The first refusal of a request by these rules; undefined if they allow it. */
+export function brokenRule(subject: RuleInput, rules = RULES): Refusal | undefined {
+  return judge(subject, rules).find(isRefusal);
+}
+
+function judge(subject: RuleInput, rules = RULES): Finding[] {
+  return rules.map((rule) => rule(subject)).filter((finding) => finding !== undefined);
 }
 
 /** One warning with everything that would have been refused; none if nothing would. */

@@ -1,3 +1,6 @@
+import { waitSettings } from "../../../client/given-values.ts";
+import type { FlagsOf } from "../../../client/options/option.ts";
+import type { SUBMIT } from "../../../client/options/request-table.ts";
 import { targetInEffect } from "../../../client/targets/target-in-effect.ts";
 import { requireFree, resolveDestination } from "../../../core/images/destination.ts";
 import type { RequestReferences } from "../../../core/references/reference-images.ts";
@@ -8,11 +11,15 @@ import { isLocalFile } from "../../../models/rules/images.ts";
 import type { SentRequest } from "../../../providers/provider.ts";
 import type { CheckedRequest } from "../../../task/request.ts";
 import type { Task } from "../../../task/task.ts";
-import { type GenerateFlags, maxCreditsOf, type ReferenceFlags } from "../../flags/generate-flags.ts";
-import { viewingOf } from "../../flags/view-flags.ts";
-import { requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
+import { viewingOf } from "../../output/viewing.ts";
 import type { Session } from "../../session/session.ts";
 import { creditsText } from "../../text/phrases.ts";
+
+/** Flags of every command that submits one request. */
+type SubmitFlags = FlagsOf<typeof SUBMIT> & {
+  reuse?: boolean | undefined;
+  again?: boolean | undefined;
+};
 
 /**
  * Submits one request and shows the result.
@@ -21,20 +28,18 @@ import { creditsText } from "../../text/phrases.ts";
  */
 export async function runRequest(
   checkedRequest: CheckedRequest,
-  flags: GenerateFlags,
+  flags: SubmitFlags,
   session: Session,
   repeated: Task | null = null,
 ): Promise<number> {
   const { settings, context } = session;
   const { references, checked } = await withReferences(checkedRequest, flags, session);
-  const requestTimeoutMs = requestTimeout(flags);
   const wait = waitSettings(flags, session);
   const output = settings.get("output", { value: flags.output, label: "--output" });
   if (output?.value === "-") await requireOneImageOut(checked, flags, session, output.label);
   const sidecar = settings.isOn("sidecar", flags.sidecar);
   const viewing = viewingOf(flags, session);
-  const { name, overwrite = false } = flags;
-  const maxCredits = maxCreditsOf(flags);
+  const { name, overwrite = false, maxCredits, requestTimeoutMs } = flags;
   const rules = {
     matrix: await (await targetInEffect(session)).matrix(),
     allowUndocumented: !flags.validate,
@@ -71,7 +76,7 @@ export async function runRequest(
 /** The reference images that must be checked or uploaded, which few requests have, and what is said of them. */
 async function withReferences(
   checked: CheckedRequest,
-  flags: ReferenceFlags,
+  flags: SubmitFlags,
   session: Session,
 ): Promise<{ references: RequestReferences | null; checked: CheckedRequest }> {
   const images = [checked.request.image ?? []].flat();
@@ -86,7 +91,7 @@ async function withReferences(
 async function showDryRun(
   checked: CheckedRequest,
   references: RequestReferences | null,
-  { checkImages }: { checkImages?: boolean },
+  { checkImages }: SubmitFlags,
   session: Session,
 ): Promise<number> {
   const { credits, warnings } = checked;
@@ -127,7 +132,7 @@ function sentLines(sent: SentRequest): string[] {
  */
 async function requireOneImageOut(
   { request }: CheckedRequest,
-  flags: { wait: boolean; sidecar?: boolean },
+  flags: SubmitFlags,
   session: Session,
   label: string,
 ): Promise<void> {
