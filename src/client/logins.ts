@@ -30,39 +30,30 @@ export async function verifyAccount(
   if (failure !== null) throw failure;
 }
 
-/** A generator to store, and the key for its origin. */
-export interface GeneratorLogin {
-  name: string;
-  /** As the setting `generator` has it. */
-  setting: string;
-  /** Host and origin that the key is for; null for a command. */
-  place: { host: string; origin: string } | null;
-  /** @throws UsageError for a key that cannot be sent there */
-  checkKey(text: string): string;
-  /**
-   * Asks it for its models, which costs nothing.
-   * @returns whether they came, or why they are not known
-   * @throws AuthRequiredError if it refuses the key, NetworkError if it cannot be reached
-   */
-  verify(key: string | null, signal: AbortSignal): Promise<boolean | ServiceError>;
-}
+export type GeneratorLogin = ReturnType<typeof generatorLogin>;
 
-/** @param text as `--generator` has it @throws UsageError */
-export function generatorLogin(text: string, session: TargetSession): GeneratorLogin {
+/** A generator to store, and the place that its key is for; null for a command. @throws UsageError */
+export function generatorLogin(text: string, session: TargetSession) {
   const spec = knownSpec(text, "--generator", session);
   const url = spec.kind === "command" ? null : new URL(spec.url);
   return {
     name: spec.name,
     setting: storedSpec(spec),
     place: url && { host: url.host, origin: url.origin },
-    checkKey(given) {
+    /** @throws UsageError for a key that cannot be sent there */
+    checkKey(given: string): string {
       if (url !== null && !mayCarryKey({ url: url.href }))
         throw new UsageError("A key is only sent to https:// addresses, and within this machine.", {
           hint: "Nothing was stored. A server that needs no key works over http.",
         });
       return checkGeneratorKey(given, "This key", takesLogin(spec));
     },
-    async verify(key, signal) {
+    /**
+     * Asks it for its models, which costs nothing.
+     * @returns whether they came, or why they are not known
+     * @throws AuthRequiredError if it refuses the key, NetworkError if it cannot be reached
+     */
+    async verify(key: string | null, signal: AbortSignal): Promise<boolean | ServiceError> {
       const { options } = generatorNamed(storedSpec(spec), session);
       const read = () => ({ spec, options: { ...options, key } });
       const check = await new GeneratorTarget(spec.name, read, session).check({ signal });
@@ -74,21 +65,8 @@ export function generatorLogin(text: string, session: TargetSession): GeneratorL
   };
 }
 
-/** A model with documented costs, to store in place of a default whose cost is not documented. */
-export interface PricedModel {
-  /** The default. */
-  name: string;
-  id: string;
-  /** The quality to name in each request, because the price without one is an estimate; undefined if it is not. */
-  quality: string | undefined;
-  cost: string | null;
-}
-
-/** @returns null if a first image under a cap would not be refused @throws UsageError, SettingsError */
-export async function pricedModel(
-  session: TargetSession,
-  model: string = DEFAULT_MODEL,
-): Promise<PricedModel | null> {
+/** A model with documented costs, to store in place of a default whose cost is not documented, and its cheapest quality. */
+export async function pricedModel(session: TargetSession, model: string = DEFAULT_MODEL) {
   // What is wrong with the user's own file is no fault of the login.
   const read = async () => (await targetInEffect(session)).matrix();
   const matrix = await read().catch(() => MODELS);

@@ -72,7 +72,7 @@ async function print(report: TaskReport, session: Session, isOnStdout = false): 
 
 /** Shows the unfinished task of a request whose generator cannot be used. @throws `error` if there is none */
 export async function showUnusable(error: unknown, prompt: string, session: Session): Promise<number> {
-  const { unusableTask } = await import("../../client/targets/unusable-task.ts");
+  const { unusableTask } = await import("../../client/targets/generator-setup.ts");
   const report = await unusableTask(error, prompt, session);
   await print(report, session);
   return exitCodeOfReport(report);

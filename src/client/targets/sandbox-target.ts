@@ -4,7 +4,7 @@ import { StateFolderError } from "../../store/store-errors.ts";
 import { SANDBOX_SERVICE } from "../../task/intent.ts";
 import { ok } from "../finding.ts";
 import { sandboxFolder } from "../user-folders.ts";
-import { serviceMatrix } from "./models-in-effect.ts";
+import { serviceMatrix } from "./service-target.ts";
 import type { OpenHow, OpenTarget, Target, TargetCheck, TargetSession } from "./target.ts";
 
 /** How long a task takes, in milliseconds: less than at `imggen sandbox`, because a person waits. */

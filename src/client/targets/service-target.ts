@@ -1,6 +1,7 @@
-import type { Matrix } from "../../models/matrix.ts";
+import { NoHomeError } from "../../lib/home-folder.ts";
+import { type Matrix, MODELS } from "../../models/matrix.ts";
 import type { ServiceIdentity } from "../../task/intent.ts";
-import { serviceMatrix } from "./models-in-effect.ts";
+import type { MatrixSource } from "./matrix-setting.ts";
 import type { CheckHow, OpenHow, OpenTarget, Target, TargetCheck, TargetSession } from "./target.ts";
 
 /** The account of a service. */
@@ -67,5 +68,25 @@ export class ServiceTarget implements Target {
   async check(how: CheckHow): Promise<TargetCheck> {
     const { checkService } = await import("./service-check.ts");
     return checkService(this.#account, this.#session, how);
+  }
+}
+
+/**
+ * The models of the service, and of the sandbox: the built-in ones, changed by the matrix file. What reads that is loaded only
+ * if there is one. @throws UsageError, SettingsError
+ */
+export async function serviceMatrix(source: MatrixSource): Promise<Matrix> {
+  if (!hasFile(source)) return MODELS;
+  const { serviceModels } = await import("./matrix-setting.ts");
+  return serviceModels(source);
+}
+
+/** Without a home folder none is stored, and what only shows models needs none. */
+function hasFile({ settings }: MatrixSource): boolean {
+  try {
+    return settings.get("matrix") !== undefined;
+  } catch (error) {
+    if (error instanceof NoHomeError) return false;
+    throw error;
   }
 }
