@@ -26,7 +26,8 @@ it("what a package prints by any way of Node's is on standard error alone", asyn
   await installed(
     world,
     `import fs, { writeSync } from "node:fs";
-    import { open } from "node:fs/promises";
+    import { execSync, spawn, spawnSync } from "node:child_process";
+    import { once } from "node:events";
     console.log("loaded");
     const print = async (when) => {
       writeSync(1, when + " writeSync\\n");
@@ -34,6 +35,9 @@ it("what a package prints by any way of Node's is on standard error alone", asyn
       fs.writevSync(1, [Buffer.from(when + " writevSync\\n")]);
       await new Promise((resolve) => fs.write(1, when + " write\\n", resolve));
       process.stdout.write(when + " stdout\\n");
+      execSync("echo " + when + " execSync", { stdio: "inherit" });
+      spawnSync("echo", [when + " spawnSync"], { stdio: ["ignore", 1, 2] });
+      await once(spawn("echo", [when + " spawn"], { stdio: "inherit" }), "exit");
     };
     await print("load");
     export default {
@@ -48,7 +52,16 @@ it("what a package prints by any way of Node's is on standard error alone", asyn
   const { code, stdout, stderr } = await finished(program);
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({ ok: true });
-  const ways = ["writeSync", "writeFileSync", "writevSync", "write", "stdout"];
+  const ways = [
+    "writeSync",
+    "writeFileSync",
+    "writevSync",
+    "write",
+    "stdout",
+    "execSync",
+    "spawnSync",
+    "spawn",
+  ];
   const printed = ["load", "request"].flatMap((when) => ways.map((way) => `${when} ${way}`));
   expect(stderr.split("\n")).toEqual(expect.arrayContaining(["loaded", "read", ...printed]));
 });

@@ -266,6 +266,21 @@ function threadMain({ modules, name, port, sent }: ThreadStart, load: NodeJS.Req
     fs[each] = new Proxy(fs[each] ?? (() => {}), {
       apply: (write, self, [to, ...rest]) => Reflect.apply(write, self, [to === 1 ? 2 : to, ...rest]),
     });
+  // Nor is it for a program that the package starts.
+  const programs: typeof import("node:child_process") = load("node:child_process");
+  const redirected = (options: { stdio?: unknown } | undefined) => {
+    const stdio = options?.stdio === "inherit" ? ["inherit", "inherit", "inherit"] : options?.stdio;
+    if (!Array.isArray(stdio)) return options;
+    const isOutput = (to: unknown, at: number) => to === 1 || (to === "inherit" && at === 1);
+    return { ...options, stdio: stdio.map((to, at) => (isOutput(to, at) ? 2 : to)) };
+  };
+  const starting = {
+    apply: (start: never, self: unknown, args: never[]) => Reflect.apply(start, self, args.map(redirected)),
+  };
+  const { prototype } = programs.ChildProcess as unknown as { prototype: Functions };
+  prototype.spawn = new Proxy(prototype.spawn ?? (() => {}), starting);
+  for (const each of ["spawnSync", "execSync", "execFileSync"] as const)
+    (programs as unknown as Functions)[each] = new Proxy(programs[each] as Functions[string], starting);
   syncBuiltinESMExports();
 
   const fetchFrom = (fetch: number) => (at: unknown) => {
