@@ -4,7 +4,6 @@ import { InterruptedError } from "../core/errors.ts";
 import { resolveDestination } from "../core/images/destination.ts";
 import { DEFAULT_TEMPLATE } from "../core/images/file-name.ts";
 import type { PrivateCopies } from "../core/references/private-copies.ts";
-import { batch } from "../core/use-cases/batch.ts";
 import { cancel } from "../core/use-cases/cancel.ts";
 import { generate, reuseEarlier } from "../core/use-cases/generate.ts";
 import { HISTORY_LIMIT, historyFilter, recentTasks } from "../core/use-cases/history.ts";
@@ -15,6 +14,7 @@ import { FIELD_LABELS } from "../models/rules/rule.ts";
 import { mayBeTask } from "../store/ledger-files.ts";
 import type { Destination } from "../task/intent.ts";
 import { rowJson, summaryJson } from "./batch-json.ts";
+import type { BatchRows } from "./batch-operations.ts";
 import { listening } from "./calls.ts";
 import type { ClientSession } from "./client-session.ts";
 import { matrixInEffect } from "./matrix-in-effect.ts";
@@ -39,7 +39,7 @@ import {
   statusJson,
   unreadableFiles,
 } from "./report-json.ts";
-import { type BatchRows, batchFrom, checkedFrom, waitFrom } from "./request-options.ts";
+import { checkedFrom, waitFrom } from "./request-options.ts";
 import type {
   BatchRow,
   BatchSummary,
@@ -101,13 +101,12 @@ export class Operations {
     signal: AbortSignal,
     onRow: (row: BatchRow) => Promise<void>,
   ): Promise<BatchSummary> {
-    const { optionNames } = this.#session;
-    const generator = await termsInEffect(this.#session, options);
-    const checks = { matrix: matrixInEffect(this.#session), generator, copies: await this.#copies() };
-    const spec = await batchFrom(rows, options, checks, this.#session);
+    const { BatchOperations } = await import("./batch-operations.ts");
+    const batches = new BatchOperations(this.#session);
+    const checked = await batches.ofRows(rows, options);
     const deps = this.#depsFor(options, signal);
-    const onEnd = (end: RowResult) => onRow(rowJson(end, optionNames));
-    const result = await batch(spec, await deps.current(), { onEnd });
+    const onEnd = (end: RowResult) => onRow(rowJson(end, this.#session.optionNames));
+    const result = await batches.run(checked, deps, { onEnd });
     signal.throwIfAborted();
     return deps.noted(summaryJson(result));
   }

@@ -1,21 +1,15 @@
-import { type BatchSpec, DEFAULT_CONCURRENCY, MOST_CONCURRENCY } from "../core/batch/batch-spec.ts";
-import { checkRows, type RowDefaults } from "../core/batch/check-rows.ts";
-import { outputFolder } from "../core/batch/row-files.ts";
-import { readRows } from "../core/manifest/read-manifest.ts";
 import { fixedSchedule, SHORTEST_POLL_INTERVAL_MS } from "../core/polling/fixed-schedules.ts";
 import type { WaitSettings } from "../core/polling/wait.ts";
-import type { PrivateCopies } from "../core/references/private-copies.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { checkRequest, type GeneratorTerms } from "../models/check-request.ts";
 import type { Matrix } from "../models/matrix.ts";
 import { FIELD_LABELS } from "../models/rules/rule.ts";
 import type { CheckedRequest, RequestInput } from "../task/request.ts";
 import { fieldsFrom, type GivenFields } from "../task/request-fields.ts";
-import type { ClientSession } from "./client-session.ts";
-import type { BatchOptions, BatchRowOptions, RequestOptions, WaitOptions } from "./options.ts";
+import type { RequestOptions, WaitOptions } from "./options.ts";
 
 /** The fields of a request among a call's options. */
-function inputFrom(options: RequestOptions): RequestInput {
+export function inputFrom(options: RequestOptions): RequestInput {
   const image = options.image === undefined ? undefined : [options.image].flat();
   const fields = { ...options, image };
   return { ...fieldsFrom<GivenFields>((name) => fields[name]), prompt: options.prompt };
@@ -39,52 +33,4 @@ export function waitFrom(call: string, { timeoutMs, pollIntervalMs }: WaitOption
     throw new UsageError(`${call}: pollIntervalMs must be at least ${SHORTEST_POLL_INTERVAL_MS}.`);
   const schedule = pollIntervalMs === undefined ? null : fixedSchedule(pollIntervalMs);
   return { timeoutMs: timeoutMs ?? null, schedule };
-}
-
-export type BatchRows = Iterable<BatchRowOptions> | AsyncIterable<BatchRowOptions>;
-
-/**
- * A call's batch, as `imggen batch` runs it: the same rows into the same folder resume it.
- * @throws ManifestError, UsageError
- */
-export async function batchFrom(
-  rows: BatchRows,
-  options: BatchOptions,
-  checks: Pick<RowDefaults, "matrix" | "generator"> & { copies: PrivateCopies | null },
-  { settings, optionNames: names, context }: ClientSession,
-): Promise<BatchSpec> {
-  const { output, name, overwrite = false, concurrency = DEFAULT_CONCURRENCY } = options;
-  if (concurrency < 1 || concurrency > MOST_CONCURRENCY)
-    throw new UsageError(`batch: concurrency must be 1 to ${MOST_CONCURRENCY}.`);
-  const { resolvePath } = context;
-  const folder = await outputFolder({ output, label: names.output, name, overwrite, resolvePath });
-  const validate = options.validate !== false;
-  const { prompt: _none, ...values } = inputFrom({ ...options, prompt: "" });
-  const defaults = {
-    ...checks,
-    values,
-    labels: FIELD_LABELS,
-    names,
-    validate,
-    shard: null,
-    refusesUnused: true,
-  };
-  const { rows: checked } = await checkRows(readRows(rows), defaults);
-  return {
-    rows: checked,
-    copies: checks.copies,
-    output: folder,
-    wait: waitFrom("batch", options),
-    concurrency,
-    resubmitUnknown: options.resubmitUnknown === true,
-    retryFailed: options.retryFailed === true,
-    shard: null,
-    budgetOf: "folder",
-    cap: options.maxCredits ?? null,
-    yes: options.yes === true,
-    confirmAbove: settings.confirmAbove(),
-    matrix: checks.matrix,
-    allowUndocumented: !validate,
-    nameOf: ({ line }) => `row ${line}`,
-  };
 }

@@ -106,11 +106,11 @@ describe("where a batch's images go", () => {
     const world = await batchWorld();
     await writeFile(path.join(world.cwd, "fox.png"), "mine");
     await world.manifest("p.jsonl", { prompt: "a hen" }, { prompt: "a fox", output: "fox.png" });
-    const refused = await world.run(["batch", "p.jsonl", ...MODEL]);
-    expect(refused).toMatchObject({
-      code: 2,
-      stderr: expect.stringMatching(/line 2: .*fox\.png.* exists already/),
-    });
+    for (const flags of [[], ["--dry-run"]])
+      expect(await world.run(["batch", "p.jsonl", ...MODEL, ...flags])).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(/line 2: .*fox\.png.* exists already/),
+      });
     expect(world.server.requests).toEqual([]);
     expect((await world.run(["batch", "p.jsonl", ...MODEL, "--overwrite"])).code).toBe(0);
     expect(await readFile(path.join(world.cwd, "fox.png"))).toEqual(PICTURE);

@@ -1,9 +1,9 @@
 import type { Command } from "commander";
-import { type BatchSpec, DEFAULT_CONCURRENCY, MOST_CONCURRENCY } from "../../../core/batch/batch-spec.ts";
-import { type GivenFolder, type OutputFolder, outputFolder } from "../../../core/batch/row-files.ts";
+import type { BatchCall } from "../../../client/batch-operations.ts";
+import { DEFAULT_CONCURRENCY, MOST_CONCURRENCY } from "../../../core/batch/batch-spec.ts";
 import { wholeNumberOption } from "../../../lib/whole-number.ts";
 import { addSubmitOptions, maxCreditsOf, type SubmitFlags } from "../../flags/generate-flags.ts";
-import { addWaitOptions, requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
+import { addWaitOptions, waitSettings } from "../../flags/wait-flags.ts";
 import { OPTION_GROUPS } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 
@@ -34,50 +34,24 @@ export function addBatchOptions(command: Command): Command {
   return addWaitOptions(command, "how long to wait for each result");
 }
 
-/** How a batch is run, as its flags say: all but its rows. */
-export type BatchTerms = Omit<BatchSpec, "rows" | "shard" | "budgetOf" | "nameOf"> & {
-  requestTimeoutMs: number | undefined;
-  /** Whether a contact sheet is made. */
-  sheet: boolean;
-};
-
-/** @param naming how images are named without `--name`, and whether a name may use columns @throws UsageError */
-export async function batchTerms(flags: BatchFlags, session: Session, naming: Naming): Promise<BatchTerms> {
-  const { concurrency } = flags;
+/** Options of a batch as values, but for those of its rows. @throws UsageError */
+export async function batchCall(
+  flags: BatchFlags,
+  session: Session,
+): Promise<Omit<BatchCall, "values" | "labels">> {
+  const { name, overwrite, yes, retryFailed, resubmitUnknown, dryRun, validate, concurrency } = flags;
+  const { settings } = session;
+  const output = settings.get("output", { value: flags.output, label: "--output" });
+  const limits = { min: 1, max: MOST_CONCURRENCY };
   return {
-    output: await folderOf(flags, session, naming),
+    ...{ name, overwrite, yes, retryFailed, resubmitUnknown, dryRun, validate },
+    output: output?.value,
+    outputLabel: output?.label,
+    sidecar: settings.isOn("sidecar", flags.sidecar),
     wait: waitSettings(flags, session),
-    requestTimeoutMs: requestTimeout(flags),
-    sheet: flags.sheet === true,
     concurrency:
-      concurrency === undefined
-        ? DEFAULT_CONCURRENCY
-        : wholeNumberOption("--concurrency", concurrency, { min: 1, max: MOST_CONCURRENCY }),
-    retryFailed: flags.retryFailed === true,
-    resubmitUnknown: flags.resubmitUnknown === true,
-    cap: maxCreditsOf(flags) ?? null,
-    yes: flags.yes === true,
-    confirmAbove: session.settings.confirmAbove(),
+      concurrency === undefined ? undefined : wholeNumberOption("--concurrency", concurrency, limits),
+    maxCredits: maxCreditsOf(flags),
     matrix: await session.matrix(),
-    allowUndocumented: !flags.validate,
   };
-}
-
-type Naming = Pick<GivenFolder, "template" | "takesColumns">;
-
-async function folderOf(
-  { output, name, overwrite = false, sidecar }: BatchFlags,
-  { settings, context }: Session,
-  naming: Naming,
-): Promise<OutputFolder> {
-  const setting = settings.get("output", { value: output, label: "--output" });
-  return outputFolder({
-    output: setting?.value,
-    label: setting?.label ?? "--output",
-    name,
-    overwrite,
-    sidecar: settings.isOn("sidecar", sidecar),
-    resolvePath: context.resolvePath,
-    ...naming,
-  });
 }

@@ -1,0 +1,263 @@
+import path from "node:path";
+import type { CheckedRow } from "../core/batch/batch-row.ts";
+import {
+  type BatchEvents,
+  type BatchResult,
+  type BatchSpec,
+  DEFAULT_CONCURRENCY,
+  MOST_CONCURRENCY,
+} from "../core/batch/batch-spec.ts";
+import { checkRows, type RowDefaults, type SkippedRow } from "../core/batch/check-rows.ts";
+import type { BatchPlan } from "../core/batch/plan.ts";
+import { outputFolder } from "../core/batch/row-files.ts";
+import { parseShard } from "../core/batch/shard.ts";
+import type { UseCaseDeps } from "../core/engine/deps.ts";
+import { type ManifestEntry, type RowValues, unknownName } from "../core/manifest/entry.ts";
+import { isStream, MANIFEST_HINT, manifestFormat } from "../core/manifest/manifest-format.ts";
+import { readManifest, readRows } from "../core/manifest/read-manifest.ts";
+import type { WaitSettings } from "../core/polling/wait.ts";
+import { batch, planOfBatch } from "../core/use-cases/batch.ts";
+import { UsageError } from "../lib/error-types.ts";
+import { withHomeFolder } from "../lib/home-folder.ts";
+import { isFolder } from "../lib/read-file.ts";
+import { type OptionNames, worded } from "../lib/wording.ts";
+import { DEFAULT_MODEL, type Matrix } from "../models/matrix.ts";
+import { fieldPairs, fieldValue } from "../models/provider-fields.ts";
+import { isLocalFile } from "../models/rules/images.ts";
+import { unknownModel } from "../models/rules/model.ts";
+import { unknownQuality } from "../models/rules/quality.ts";
+import { unknownRatio } from "../models/rules/ratio.ts";
+import { FIELD_LABELS, FLAG_LABELS, type Labels } from "../models/rules/rule.ts";
+import type { RequestInput } from "../task/request.ts";
+import type { ProviderFields } from "../task/request-fields.ts";
+import { differingNames, rowValues, valuesText } from "./batch-json.ts";
+import { type ClientSession, openLedger } from "./client-session.ts";
+import { matrixInEffect } from "./matrix-in-effect.ts";
+import type { BatchOptions, BatchRowOptions } from "./options.ts";
+import { inputFrom, waitFrom } from "./request-options.ts";
+import { copiesForGenerator, termsInEffect } from "./service-in-effect.ts";
+
+/** Options of a batch, each checked by itself. */
+export interface BatchCall
+  extends Pick<BatchOptions, "output" | "name" | "overwrite" | "concurrency" | "maxCredits" | "yes">,
+    Pick<BatchOptions, "retryFailed" | "resubmitUnknown" | "validate"> {
+  /** Values of rows that do not set their own. */
+  values: Omit<RequestInput, "prompt">;
+  /** Where these values come from, for messages. */
+  labels: Partial<Labels>;
+  matrix: Matrix;
+  wait: WaitSettings;
+  /** How messages name `output`. */
+  outputLabel?: string | undefined;
+  sidecar?: boolean | undefined;
+  /** Prompt of rows without one, with columns in braces. */
+  template?: string | undefined;
+  shard?: string | undefined;
+  /** Opens no connection, not even to ask a generator for its models. */
+  dryRun?: boolean | undefined;
+}
+
+/** A manifest by its name, with its bytes. */
+export interface Manifest {
+  name: string;
+  chunks: AsyncIterable<Uint8Array>;
+}
+
+/** A batch that can be planned and run. */
+export interface CheckedBatch {
+  spec: BatchSpec;
+  skipped: readonly SkippedRow[];
+  /** What the user should know before anything is charged. */
+  warnings: readonly string[];
+}
+
+export type BatchRows = Iterable<BatchRowOptions> | AsyncIterable<BatchRowOptions>;
+
+/** How the rows of one kind of batch are read, checked and named. */
+interface Kind
+  extends Pick<RowDefaults, "rowLabels" | "skipsRows" | "refusesUnused">,
+    Partial<Pick<BatchSpec, "budgetOf" | "nameOf">> {
+  /** Model of the rows, for a generator that must be asked for one if there is none. */
+  model?: string | undefined;
+  takesColumns?: boolean;
+  /** File name template if the call has none. */
+  fileName?: string;
+  images?: { label?: string; resolvePath?: (file: string) => string };
+}
+
+/** Batches, whatever their rows come from. Loaded only for them. */
+export class BatchOperations {
+  readonly #session: ClientSession;
+
+  constructor(session: ClientSession) {
+    this.#session = session;
+  }
+
+  /** Checks the rows of a manifest. @throws ManifestError naming every bad row; UsageError */
+  async ofManifest({ name, chunks }: Manifest, call: BatchCall): Promise<CheckedBatch> {
+    const { resolvePath } = this.#session.context;
+    const file = resolvePath(name);
+    if (name !== "-" && isFolder(file))
+      throw new UsageError(`${name} is a folder, not a manifest.`, { hint: MANIFEST_HINT });
+    const entries = readManifest(chunks, manifestFormat(name, file), call);
+    const folder = isStream(name, file) ? resolvePath(".") : path.dirname(file);
+    return this.#checked(entries, call, {
+      takesColumns: true,
+      images: { resolvePath: (image) => path.resolve(folder, withHomeFolder(image)) },
+    });
+  }
+
+  /** Checks the rows that a program gives. @throws ManifestError naming every bad row; UsageError */
+  async ofRows(rows: BatchRows, options: BatchOptions): Promise<CheckedBatch> {
+    const { concurrency = DEFAULT_CONCURRENCY } = options;
+    if (concurrency < 1 || concurrency > MOST_CONCURRENCY)
+      throw new UsageError(`batch: concurrency must be 1 to ${MOST_CONCURRENCY}.`);
+    const { prompt: _none, ...values } = inputFrom({ ...options, prompt: "" });
+    const matrix = matrixInEffect(this.#session);
+    const call = { ...options, values, labels: FIELD_LABELS, matrix, wait: waitFrom("batch", options) };
+    return this.#checked(readRows(rows), call, {
+      nameOf: ({ line }) => `row ${line}`,
+      refusesUnused: true,
+    });
+  }
+
+  /**
+   * Checks combinations of values: one that its model does not support is skipped, and equal ones are one row.
+   * @throws UsageError for a value that no model supports: to skip it would charge for the rest of a typing error
+   */
+  async ofCombinations(
+    rows: readonly RowValues[],
+    call: BatchCall,
+    { fileName }: { fileName: string },
+  ): Promise<CheckedBatch> {
+    const { matrix, validate, values } = call;
+    const hasGenerator = this.#session.settings.generator() !== undefined;
+    if (validate !== false && !hasGenerator) requireKnownValues(rows, values.model, matrix);
+    const checked = await this.#checked(numbered(rows), call, {
+      fileName,
+      // Comparisons in one folder have nothing to do with each other.
+      budgetOf: "rows",
+      skipsRows: true,
+      rowLabels: FLAG_LABELS,
+      model: rows[0]?.model ?? values.model,
+      images: { label: FLAG_LABELS.image },
+    });
+    return { ...checked, spec: { ...checked.spec, nameOf: nameByValues(checked.spec.rows) } };
+  }
+
+  /**
+   * Plans a batch as a run would, within its budget. Opens no connection and writes nothing.
+   * @param service name of the provider, as tasks record it; empty if none is configured
+   * @throws BudgetExceededError, ManifestError
+   */
+  async plan({ spec }: CheckedBatch, service: string): Promise<BatchPlan> {
+    return (await planOfBatch(spec, service, openLedger(this.#session))).plan;
+  }
+
+  /** @throws what the use case throws; nothing was sent then */
+  async run({ spec }: CheckedBatch, deps: UseCaseDeps, events: BatchEvents): Promise<BatchResult> {
+    return batch(spec, await deps.current(), events);
+  }
+
+  async #checked(
+    entries: AsyncIterable<ManifestEntry>,
+    call: BatchCall,
+    { takesColumns, fileName, images: { label = FIELD_LABELS.image, ...place } = {}, ...kind }: Kind,
+  ): Promise<CheckedBatch> {
+    const session = this.#session;
+    const { context, optionNames: names, settings } = session;
+    const { matrix, labels, name, template, validate = true, overwrite = false, sidecar } = call;
+    const shard = call.shard === undefined ? null : parseShard(call.shard);
+    const model = kind.model ?? call.values.model;
+    const generator = await termsInEffect(session, { model, dryRun: call.dryRun, validate });
+    const copies = await copiesForGenerator(session, label, place);
+    const output = await outputFolder({
+      output: call.output,
+      label: call.outputLabel ?? names.output,
+      name,
+      overwrite,
+      resolvePath: context.resolvePath,
+      ...(sidecar && { sidecar }),
+      ...(takesColumns && { takesColumns }),
+      ...(fileName !== undefined && { template: fileName }),
+    });
+    const values = copies ? { ...call.values, image: absolute(call.values.image, context) } : call.values;
+    const checks = { matrix, generator, copies, validate, values, labels, names, shard, template, name };
+    const { rows, skipped, unused } = await checkRows(entries, { ...checks, ...kind });
+    const warnings = [...unused.map(unknownName), ...rows.flatMap(({ checked }) => checked.warnings)];
+    const spec: BatchSpec = {
+      rows,
+      copies,
+      output,
+      wait: call.wait,
+      concurrency: call.concurrency ?? DEFAULT_CONCURRENCY,
+      resubmitUnknown: call.resubmitUnknown === true,
+      retryFailed: call.retryFailed === true,
+      shard,
+      budgetOf: kind.budgetOf ?? "folder",
+      cap: call.maxCredits ?? null,
+      yes: call.yes === true,
+      confirmAbove: settings.confirmAbove(),
+      matrix,
+      allowUndocumented: !validate,
+      nameOf: kind.nameOf ?? (({ line }) => `line ${line}`),
+    };
+    return { spec, skipped, warnings };
+  }
+}
+
+/** Reference images of all rows, whose files are not looked for beside the manifest. */
+function absolute(
+  images: readonly string[] | undefined,
+  { resolvePath }: ClientSession["context"],
+): string[] | undefined {
+  const isPath = (image: string) => isLocalFile(image) && !/^file:/i.test(image);
+  return images?.map((image) => (isPath(image) ? resolvePath(image) : image));
+}
+
+/** Names each row by its model, ratio and quality, and by the fields of a generator in which rows differ. */
+function nameByValues(rows: readonly CheckedRow[]): BatchSpec["nameOf"] {
+  const differing = differingNames(rows.map(rowValues)).filter((name) => name !== "prompt");
+  const names = [...new Set(["model", "ratio", "quality", ...differing])];
+  return (row) => valuesText(rowValues(row), names, " ");
+}
+
+async function* numbered(rows: readonly RowValues[]): AsyncGenerator<ManifestEntry> {
+  for (const [at, values] of rows.entries()) yield { line: at + 1, values };
+}
+
+/** @param usual the model of rows that name none @throws UsageError for the first value that no model supports */
+function requireKnownValues(rows: readonly RowValues[], usual: string | undefined, matrix: Matrix): void {
+  const given = (name: "model" | "ratio" | "quality") =>
+    [...new Set(rows.map((row) => row[name]))].filter((value) => value !== undefined);
+  const models = given("model");
+  const compared = models.length === 0 ? [usual ?? DEFAULT_MODEL] : models;
+  const refusals = [
+    ...models.map((name) => unknownModel(name, FLAG_LABELS.model, matrix)),
+    ...given("ratio").map((value) => unknownRatio(value, FLAG_LABELS.ratio, matrix, compared)),
+    ...given("quality").map((value) => unknownQuality(value, FLAG_LABELS.quality)),
+  ];
+  const first = refusals.find((refusal) => refusal !== null);
+  if (first === undefined) return;
+  const hint = (names: OptionNames) => `Nothing was sent. ${worded(first.hint, names)}`;
+  throw new UsageError(`${first.message}.`, { hint });
+}
+
+/**
+ * Every combination of the values that `--field` gives: those between commas, unless they are in double quotes or the
+ * field is given several times, each time with one value. @throws UsageError
+ */
+export function fieldCombinations({ label, value }: { label: string; value: string }): ProviderFields[] {
+  const valuesByName = new Map<string, string[]>();
+  for (const [name, text] of fieldPairs(label, value))
+    valuesByName.set(name, [...(valuesByName.get(name) ?? []), text]);
+  return [...valuesByName].reduce<ProviderFields[]>(
+    (sets, [name, [first = "", ...others]]) => {
+      const isWhole = others.length > 0 || /^".*"$/s.test(first);
+      const texts = isWhole ? [first, ...others] : first.split(",").map((text) => text.trim());
+      const values = [...new Set(texts)].map(fieldValue);
+      return sets.flatMap((set) => values.map((each) => ({ ...set, [name]: each })));
+    },
+    [{}],
+  );
+}
