@@ -12,7 +12,7 @@ import {
   isAtGenerator,
   SANDBOX_SERVICE,
   type ServiceIdentity,
-  serviceWork,
+  serviceTerms,
 } from "../task/intent.ts";
 import { configuredService } from "./account.ts";
 import type { ClientSession } from "./client-session.ts";
@@ -69,7 +69,7 @@ export class Connections {
    * @throws OtherAccountError, MissingProviderError
    */
   async of(
-    intent: Pick<Intent, "service" | "work">,
+    intent: Pick<Intent, "service" | "taskId">,
     taskId: string,
     acceptsOtherKey: boolean,
   ): Promise<Connection> {
@@ -202,7 +202,7 @@ export class Connections {
       topUpHint,
       maskKey,
       maskUrl: maskKey,
-      workFor: serviceWork,
+      termsFor: serviceTerms,
     };
   }
 }

@@ -1,6 +1,5 @@
 import type { RowResult } from "../core/batch/row-result.ts";
 import { reportOfId, type TaskReport } from "../core/engine/report.ts";
-import { InterruptedError } from "../core/errors.ts";
 import { resolveDestination } from "../core/images/destination.ts";
 import { DEFAULT_TEMPLATE } from "../core/images/file-name.ts";
 import type { PrivateCopies } from "../core/references/private-copies.ts";
@@ -10,6 +9,7 @@ import { HISTORY_LIMIT, historyFilter, recentTasks } from "../core/use-cases/his
 import { resume } from "../core/use-cases/resume.ts";
 import { status } from "../core/use-cases/status.ts";
 import { UsageError } from "../lib/error-types.ts";
+import { InterruptedError } from "../lib/interrupted.ts";
 import { FIELD_LABELS } from "../models/rules/rule.ts";
 import { mayBeTask } from "../store/ledger-files.ts";
 import type { Destination } from "../task/intent.ts";

@@ -1,5 +1,5 @@
 import type { ImggenError } from "../lib/error-types.ts";
-import type { WorkOptions } from "../task/intent.ts";
+import type { JobOptions } from "../task/intent.ts";
 import type { Usage } from "../task/line.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import type { FieldName } from "../task/request-fields.ts";
@@ -15,7 +15,7 @@ export interface Job {
   /** As it was settled with the intent. */
   isPaid: boolean;
   /** As they were settled with the intent. */
-  options: WorkOptions;
+  options: JobOptions;
   references: readonly Reference[];
   /** A private folder of this request alone, which exists: what arrives is kept in it. Only the engine removes it. */
   folder: string;

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
+import { editDistance } from "../../lib/edit-distance.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { editDistance } from "../../models/edit-distance.ts";
 import { InvalidRequestError } from "../../models/invalid-request.ts";
 import { isCommand } from "./commands.ts";
 import { buildProgram } from "./program.ts";

@@ -1,6 +1,6 @@
 import type { Command, CommanderError } from "commander";
+import { editDistance } from "../../lib/edit-distance.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { editDistance } from "../../models/edit-distance.ts";
 import { TOPIC_NAMES } from "../help/topic-names.ts";
 import { plainWords } from "../session/command.ts";
 import { COMMANDS } from "./commands.ts";

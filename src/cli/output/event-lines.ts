@@ -1,6 +1,6 @@
+import { progressText } from "../../client/run-text.ts";
 import { reportStatus } from "../../core/engine/report.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
-import { progressText } from "../../core/use-cases/run-text.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { Console } from "../text/console.ts";
 import { noteText } from "../text/phrases.ts";

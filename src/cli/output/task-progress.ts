@@ -1,8 +1,8 @@
 import { Workspace } from "../../client/workspace.ts";
 import type { TaskDeps, UseCaseDeps } from "../../core/engine/deps.ts";
 import { StoppableJobs } from "../../core/engine/stoppable-jobs.ts";
-import { isCtrlC } from "../../core/errors.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
+import { isCtrlC } from "../../lib/interrupted.ts";
 import type { Session } from "../session/session.ts";
 import type { Console } from "../text/console.ts";
 import { stoppedText } from "../text/phrases.ts";
