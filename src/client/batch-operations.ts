@@ -67,7 +67,7 @@ export interface Manifest {
 export interface CheckedBatch {
   spec: BatchSpec;
   skipped: readonly SkippedRow[];
-  /** What the user should know before anything is charged. */
+  /** What the user should know before anything is charged, each once. */
   warnings: readonly string[];
 }
 
@@ -184,7 +184,10 @@ export class BatchOperations {
     const values = copies ? { ...call.values, image: absolute(call.values.image, context) } : call.values;
     const checks = { matrix, generator, copies, validate, values, labels, names, shard, template, name };
     const { rows, skipped, unused } = await checkRows(entries, { ...checks, ...kind });
-    const warnings = [...unused.map(unknownName), ...rows.flatMap(({ checked }) => checked.warnings)];
+    const warnings = new Set([
+      ...unused.map(unknownName),
+      ...rows.flatMap(({ checked }) => checked.warnings),
+    ]);
     const spec: BatchSpec = {
       rows,
       copies,
@@ -202,7 +205,7 @@ export class BatchOperations {
       allowUndocumented: !validate,
       nameOf: kind.nameOf ?? (({ line }) => `line ${line}`),
     };
-    return { spec, skipped, warnings };
+    return { spec, skipped, warnings: [...warnings] };
   }
 }
 
