@@ -1,22 +1,15 @@
 import path from "node:path";
 import type { CheckedRow } from "../core/batch/batch-row.ts";
-import {
-  type BatchEvents,
-  type BatchResult,
-  type BatchSpec,
-  DEFAULT_CONCURRENCY,
-  MOST_CONCURRENCY,
-} from "../core/batch/batch-spec.ts";
+import { type BatchSpec, DEFAULT_CONCURRENCY, MOST_CONCURRENCY } from "../core/batch/batch-spec.ts";
 import { checkRows, type RowDefaults, type SkippedRow } from "../core/batch/check-rows.ts";
 import type { BatchPlan } from "../core/batch/plan.ts";
 import { outputFolder } from "../core/batch/row-files.ts";
 import { parseShard } from "../core/batch/shard.ts";
-import type { UseCaseDeps } from "../core/engine/deps.ts";
 import { type ManifestEntry, type RowValues, unknownName } from "../core/manifest/entry.ts";
 import { isStream, MANIFEST_HINT, manifestFormat } from "../core/manifest/manifest-format.ts";
 import { readManifest, readRows } from "../core/manifest/read-manifest.ts";
 import type { WaitSettings } from "../core/polling/wait.ts";
-import { batch, planOfBatch } from "../core/use-cases/batch.ts";
+import { planOfBatch } from "../core/use-cases/batch.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { withHomeFolder } from "../lib/home-folder.ts";
 import { isFolder } from "../lib/read-file.ts";
@@ -85,7 +78,7 @@ interface Kind
   images?: { label?: string; resolvePath?: (file: string) => string };
 }
 
-/** Batches, whatever their rows come from. Loaded only for them. */
+/** Checks and plans batches, whatever their rows come from. `Operations` runs them. */
 export class BatchOperations {
   readonly #session: ClientSession;
 
@@ -152,11 +145,6 @@ export class BatchOperations {
    */
   async plan({ spec }: CheckedBatch, service: string): Promise<BatchPlan> {
     return (await planOfBatch(spec, service, openLedger(this.#session))).plan;
-  }
-
-  /** @throws what the use case throws; nothing was sent then */
-  async run({ spec }: CheckedBatch, deps: UseCaseDeps, events: BatchEvents): Promise<BatchResult> {
-    return batch(spec, await deps.current(), events);
   }
 
   async #checked(

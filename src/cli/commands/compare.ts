@@ -90,7 +90,7 @@ async function runCompare(session: Session, text: string, flags: CompareOptions)
   if (flags.dryRun) return showPlan(await planChecked(batches, batch, session), batch, session);
   const ends: RowResult[] = [];
   const onEnd = async (end: RowResult) => void ends.push(end);
-  const result = await runShown(batches, batch, flags, session, { onEnd });
+  const result = await runShown(batch, flags, session, { onEnd });
   ends.sort((a, b) => a.row.row - b.row.row);
   await showCompared(batch, ends, result, session);
   return exitCodeOfBatch(result);

@@ -63,7 +63,7 @@ async function runBatch(session: Session, name: string, flags: BatchOptions): Pr
     return 0;
   }
   const { folder } = batch.spec.output;
-  const result = await runShown(batches, batch, flags, session, {
+  const result = await runShown(batch, flags, session, {
     onEnd: (end) => (options.json ? console.json(rowJson(end, FLAG_NAMES)) : showPaths(end, session)),
     onCutOff: (soFar) => showResult(soFar, folder, session),
   });

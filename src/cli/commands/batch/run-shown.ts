@@ -1,5 +1,5 @@
 import { planFacts } from "../../../client/batch-json.ts";
-import type { BatchOperations, CheckedBatch } from "../../../client/batch-operations.ts";
+import type { CheckedBatch } from "../../../client/batch-operations.ts";
 import type { BatchEvents, BatchResult, Doubt } from "../../../core/batch/batch-spec.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { requestTimeout } from "../../flags/wait-flags.ts";
@@ -19,16 +19,14 @@ interface Listener {
 
 /**
  * Runs a batch and shows each row as it ends.
- * @throws what `run` throws; nothing was sent then
+ * @throws what `batch` throws; nothing was sent then
  */
 export async function runShown(
-  batches: BatchOperations,
-  batch: CheckedBatch,
+  { spec }: CheckedBatch,
   flags: BatchFlags,
   session: Session,
   { onEnd, onCutOff }: Listener,
 ): Promise<ShownResult> {
-  const { spec } = batch;
   const { console, context } = session;
   const progress = await createBatchProgress(session, spec);
   const usual = context.onSecondSignal;
@@ -54,8 +52,8 @@ export async function runShown(
     },
   };
   const connecting = { requestTimeoutMs: requestTimeout(flags), acceptsOtherKey: spec.yes };
-  const result = await withTasksShown(session, connecting, progress, (deps) =>
-    batches.run(batch, deps, events),
+  const result = await withTasksShown(session, connecting, progress, (operations, caller) =>
+    operations.batch(spec, caller, events),
   ).finally(() => {
     context.onSecondSignal = usual;
   });
