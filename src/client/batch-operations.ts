@@ -1,6 +1,6 @@
 import path from "node:path";
 import type { CheckedRow } from "../core/batch/batch-row.ts";
-import { type BatchSpec, DEFAULT_CONCURRENCY, MOST_CONCURRENCY } from "../core/batch/batch-spec.ts";
+import { type BatchSpec, DEFAULT_CONCURRENCY } from "../core/batch/batch-spec.ts";
 import { checkRows, type RowDefaults, type SkippedRow } from "../core/batch/check-rows.ts";
 import type { BatchPlan } from "../core/batch/plan.ts";
 import { outputFolder } from "../core/batch/row-files.ts";
@@ -25,33 +25,33 @@ import type { RequestInput } from "../task/request.ts";
 import type { ProviderFields } from "../task/request-fields.ts";
 import { differingNames, rowValues, valuesText } from "./batch-json.ts";
 import { type ClientSession, openLedger } from "./client-session.ts";
-import { matrixInEffect } from "./matrix-in-effect.ts";
-import type { BatchOptions, BatchRowOptions } from "./options.ts";
-import { inputFrom, waitFrom } from "./request-options.ts";
+import { readRequestFlags, waitFrom, waitSettings } from "./given-values.ts";
+import type { BatchOptions, BatchRowOptions } from "./options/call-options.ts";
+import type { FlagsOf } from "./options/option.ts";
+import type { BATCH, COMPARE, SUBMIT_MANY } from "./options/request-table.ts";
+import { inputFrom } from "./request-options.ts";
 import { copiesForGenerator, termsInEffect } from "./service-in-effect.ts";
 
-/** Options of a batch, each checked by itself. */
-export interface BatchCall
-  extends Pick<BatchOptions, "output" | "name" | "overwrite" | "concurrency" | "maxCredits" | "yes">,
-    Pick<BatchOptions, "retryFailed" | "resubmitUnknown" | "validate"> {
+/** Flags of a batch, but for those of its requests. */
+type Flags = FlagsOf<typeof SUBMIT_MANY>;
+
+/** Options of a batch. */
+interface BatchCall extends Omit<Flags, "validate"> {
+  validate?: boolean | undefined;
   /** Values of rows that do not set their own. */
   values: Omit<RequestInput, "prompt">;
   /** Where these values come from, for messages. */
   labels: Partial<Labels>;
-  matrix: Matrix;
   wait: WaitSettings;
   /** How messages name `output`. */
   outputLabel?: string | undefined;
-  sidecar?: boolean | undefined;
   /** Prompt of rows without one, with columns in braces. */
   template?: string | undefined;
   shard?: string | undefined;
-  /** Opens no connection, not even to ask a generator for its models. */
-  dryRun?: boolean | undefined;
 }
 
 /** A manifest by its name, with its bytes. */
-export interface Manifest {
+interface Manifest {
   name: string;
   chunks: AsyncIterable<Uint8Array>;
 }
@@ -81,20 +81,22 @@ interface Kind
 /** Checks and plans batches, whatever their rows come from. `Operations` runs them. */
 export class BatchOperations {
   readonly #session: ClientSession;
+  readonly #matrix: Matrix;
 
-  constructor(session: ClientSession) {
+  constructor(session: ClientSession, matrix: Matrix) {
     this.#session = session;
+    this.#matrix = matrix;
   }
 
   /** Checks the rows of a manifest. @throws ManifestError naming every bad row; UsageError */
-  async ofManifest({ name, chunks }: Manifest, call: BatchCall): Promise<CheckedBatch> {
+  async ofManifest({ name, chunks }: Manifest, flags: FlagsOf<typeof BATCH>): Promise<CheckedBatch> {
     const { resolvePath } = this.#session.context;
     const file = resolvePath(name);
     if (name !== "-" && isFolder(file))
       throw new UsageError(`${name} is a folder, not a manifest.`, { hint: MANIFEST_HINT });
-    const entries = readManifest(chunks, manifestFormat(name, file), call);
+    const entries = readManifest(chunks, manifestFormat(name, file), flags);
     const folder = isStream(name, file) ? resolvePath(".") : path.dirname(file);
-    return this.#checked(entries, call, {
+    return this.#checked(entries, this.#callOf(flags, flags), {
       takesColumns: true,
       images: { resolvePath: (image) => path.resolve(folder, withHomeFolder(image)) },
     });
@@ -102,12 +104,8 @@ export class BatchOperations {
 
   /** Checks the rows that a program gives. @throws ManifestError naming every bad row; UsageError */
   async ofRows(rows: BatchRows, options: BatchOptions): Promise<CheckedBatch> {
-    const { concurrency = DEFAULT_CONCURRENCY } = options;
-    if (concurrency < 1 || concurrency > MOST_CONCURRENCY)
-      throw new UsageError(`batch: concurrency must be 1 to ${MOST_CONCURRENCY}.`);
     const { prompt: _none, ...values } = inputFrom({ ...options, prompt: "" });
-    const matrix = matrixInEffect(this.#session);
-    const call = { ...options, values, labels: FIELD_LABELS, matrix, wait: waitFrom("batch", options) };
+    const call = { ...options, values, labels: FIELD_LABELS, wait: waitFrom(options) };
     return this.#checked(readRows(rows), call, {
       nameOf: ({ line }) => `row ${line}`,
       refusesUnused: true,
@@ -120,14 +118,14 @@ export class BatchOperations {
    */
   async ofCombinations(
     rows: readonly RowValues[],
-    call: BatchCall,
-    { fileName }: { fileName: string },
+    flags: Omit<FlagsOf<typeof COMPARE>, "model" | "ratio" | "quality">,
   ): Promise<CheckedBatch> {
-    const { matrix, validate, values } = call;
+    const call = this.#callOf(flags, { image: flags.image, seed: flags.seed, negative: flags.negative });
+    const { values, validate } = call;
     const hasGenerator = this.#session.settings.generator() !== undefined;
-    if (validate !== false && !hasGenerator) requireKnownValues(rows, values.model, matrix);
+    if (validate !== false && !hasGenerator) requireKnownValues(rows, values.model, this.#matrix);
     const checked = await this.#checked(numbered(rows), call, {
-      fileName,
+      fileName: "{slug}-{model}-{ratio}-{quality}-{task}.{ext}",
       // Comparisons in one folder have nothing to do with each other.
       budgetOf: "rows",
       skipsRows: true,
@@ -147,14 +145,29 @@ export class BatchOperations {
     return (await planOfBatch(spec, service, openLedger(this.#session))).plan;
   }
 
+  /** Options of a command, with settings for those that are not given. @throws UsageError for a setting */
+  #callOf(flags: Flags, request: Parameters<typeof readRequestFlags>[0]): BatchCall {
+    const { settings } = this.#session;
+    const output = settings.get("output", { value: flags.output, label: "--output" });
+    return {
+      ...flags,
+      ...readRequestFlags(request, this.#session),
+      output: output?.value,
+      outputLabel: output?.label,
+      sidecar: settings.isOn("sidecar", flags.sidecar),
+      wait: waitSettings(flags, this.#session),
+    };
+  }
+
   async #checked(
     entries: AsyncIterable<ManifestEntry>,
     call: BatchCall,
     { takesColumns, fileName, images: { label = FIELD_LABELS.image, ...place } = {}, ...kind }: Kind,
   ): Promise<CheckedBatch> {
     const session = this.#session;
+    const matrix = this.#matrix;
     const { context, optionNames: names, settings } = session;
-    const { matrix, labels, name, template, validate = true, overwrite = false, sidecar } = call;
+    const { labels, name, template, validate = true, overwrite = false, sidecar } = call;
     const shard = call.shard === undefined ? null : parseShard(call.shard);
     const model = kind.model ?? call.values.model;
     const generator = await termsInEffect(session, { model, dryRun: call.dryRun, validate });

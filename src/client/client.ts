@@ -5,7 +5,7 @@ import { UsageError } from "../lib/error-types.ts";
 import { findModels, type ModelFilter } from "../models/find.ts";
 import type { Model } from "../models/matrix.ts";
 import { Calls } from "./calls.ts";
-import { checkOptions, type OPTIONS } from "./check-options.ts";
+import { checkOptions } from "./check-options.ts";
 import type { ClientSession } from "./client-session.ts";
 import { termsFromSettings } from "./generator-terms.ts";
 import { matrixInEffect } from "./matrix-in-effect.ts";
@@ -20,7 +20,8 @@ import type {
   ResumeOptions,
   ReuseOptions,
   StatusOptions,
-} from "./options.ts";
+} from "./options/call-options.ts";
+import type { CALLS } from "./options/call-table.ts";
 import type { PublishedCalls } from "./published-calls.ts";
 import { orFailure } from "./report-json.ts";
 import { checkedFrom } from "./request-options.ts";
@@ -105,7 +106,7 @@ export function clientOf(session: ClientSession, requestTimeoutMs?: number): Cli
   };
   /** @param leaving stops the call beside the caller's own signal */
   const call = async <Result>(
-    name: keyof typeof OPTIONS,
+    name: keyof typeof CALLS,
     options: CallOptions,
     work: (published: PublishedCalls, signal: AbortSignal) => Promise<Result>,
     leaving?: AbortSignal,

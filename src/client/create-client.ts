@@ -8,7 +8,7 @@ import { type Client, clientOf } from "./client.ts";
 import type { ClientSession } from "./client-session.ts";
 import { EffectiveSettings, type SettingFlags } from "./effective-settings.ts";
 import { MATRIX_FORM } from "./matrix-in-effect.ts";
-import type { ClientOptions } from "./options.ts";
+import type { ClientOptions } from "./options/call-options.ts";
 import { ownGenerator } from "./own-generator.ts";
 import { orFailure } from "./report-json.ts";
 import { thisProcess } from "./this-process.ts";

@@ -2,7 +2,8 @@ import { UsageError } from "../lib/error-types.ts";
 import { wholeNumberOption } from "../lib/whole-number.ts";
 import { isOwnSetting, type Settings } from "../store/settings-file.ts";
 import { SETTINGS, type SettingName } from "../store/settings-table.ts";
-import { type Environment, requirePath } from "./this-process.ts";
+import { requirePath } from "./options/option-kinds.ts";
+import type { Environment } from "./this-process.ts";
 
 type SettingSource = "flag" | "environment" | "config" | "default";
 

@@ -11,6 +11,7 @@ import { rowJson, summaryJson } from "./batch-json.ts";
 import type { BatchRows } from "./batch-operations.ts";
 import { listening } from "./calls.ts";
 import type { ClientSession } from "./client-session.ts";
+import { waitFrom } from "./given-values.ts";
 import { recentHistory } from "./listed-tasks.ts";
 import { matrixInEffect } from "./matrix-in-effect.ts";
 import { Operations } from "./operations.ts";
@@ -24,9 +25,9 @@ import type {
   ResumeOptions,
   ReuseOptions,
   StatusOptions,
-} from "./options.ts";
+} from "./options/call-options.ts";
 import { cancelJson, ImggenFailure, leftAlone, reportJson, savedJson, statusJson } from "./report-json.ts";
-import { checkedFrom, waitFrom } from "./request-options.ts";
+import { checkedFrom } from "./request-options.ts";
 import type {
   BatchRow,
   BatchSummary,
@@ -56,7 +57,7 @@ export class PublishedCalls {
     const { maxCredits, reuse = false, again = false, validate } = options;
     const matrix = matrixInEffect(this.#session);
     const checked = checkedFrom(options, matrix, await termsInEffect(this.#session, options));
-    const wait = options.wait === false ? null : waitFrom("generate", options);
+    const wait = options.wait === false ? null : waitFrom(options);
     const destination = await this.#destination(options);
     const terms = {
       maxCredits,
@@ -73,7 +74,7 @@ export class PublishedCalls {
 
   /** @throws ImggenFailure where the earlier task has no image */
   async reuse(options: ReuseOptions, signal: AbortSignal): Promise<GenerateResult | null> {
-    const wait = waitFrom("reuse", options);
+    const wait = waitFrom(options);
     const matrix = matrixInEffect(this.#session);
     const checked = checkedFrom(options, matrix, await termsInEffect(this.#session, options));
     const copies = await this.#copies();
@@ -92,7 +93,10 @@ export class PublishedCalls {
     onRow: (row: BatchRow) => Promise<void>,
   ): Promise<BatchSummary> {
     const { BatchOperations } = await import("./batch-operations.ts");
-    const { spec } = await new BatchOperations(this.#session).ofRows(rows, options);
+    const { spec } = await new BatchOperations(this.#session, matrixInEffect(this.#session)).ofRows(
+      rows,
+      options,
+    );
     const { caller, noted } = this.#callerOf(options, signal);
     const onEnd = (end: RowResult) => onRow(rowJson(end, this.#session.optionNames));
     const result = await this.#operations.batch(spec, caller, { onEnd });
@@ -101,7 +105,7 @@ export class PublishedCalls {
   }
 
   async status(taskId: string, options: StatusOptions, signal: AbortSignal): Promise<StatusResult> {
-    const wait = options.wait === true ? waitFrom("status", options) : null;
+    const wait = options.wait === true ? waitFrom(options) : null;
     const { caller, noted } = this.#callerOf(options, signal);
     const [report = reportOfId(taskId)] = await this.#operations.status(
       [taskId],
@@ -112,7 +116,7 @@ export class PublishedCalls {
   }
 
   async resume(ids: readonly string[], options: ResumeOptions, signal: AbortSignal): Promise<ResumeResult> {
-    const wait = waitFrom("resume", options);
+    const wait = waitFrom(options);
     const { caller, noted } = this.#callerOf(options, signal);
     const resumed = await this.#operations.resume(ids, { ...placeOf(options), wait }, caller);
     const tasks = resumed.reports.map((report) => reportJson(noted(report), this.#session.optionNames));
@@ -121,7 +125,7 @@ export class PublishedCalls {
   }
 
   async cancel(ids: readonly string[], options: CancelOptions, signal: AbortSignal): Promise<CancelResult[]> {
-    const wait = options.wait === true ? waitFrom("cancel", options) : null;
+    const wait = options.wait === true ? waitFrom(options) : null;
     const { caller, noted } = this.#callerOf(options, signal);
     const reports = await this.#operations.cancel(ids, wait, caller);
     return reports.map((report) => cancelJson(noted(report), this.#session.optionNames));

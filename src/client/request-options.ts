@@ -1,12 +1,10 @@
-import { fixedSchedule, SHORTEST_POLL_INTERVAL_MS } from "../core/polling/fixed-schedules.ts";
-import type { WaitSettings } from "../core/polling/wait.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { checkRequest, type GeneratorTerms } from "../models/check-request.ts";
 import type { Matrix } from "../models/matrix.ts";
 import { FIELD_LABELS } from "../models/rules/rule.ts";
 import type { CheckedRequest, RequestInput } from "../task/request.ts";
 import { fieldsFrom, type GivenFields } from "../task/request-fields.ts";
-import type { RequestOptions, WaitOptions } from "./options.ts";
+import type { RequestOptions } from "./options/call-options.ts";
 
 /** The fields of a request among a call's options. */
 export function inputFrom(options: RequestOptions): RequestInput {
@@ -24,13 +22,4 @@ export function checkedFrom(
   if (options.prompt === undefined) throw new UsageError("There is no prompt.");
   const validate = options.validate !== false;
   return checkRequest(inputFrom(options), matrix, { validate, labels: FIELD_LABELS, generator });
-}
-
-/** How long to wait, and how often to poll. @throws UsageError */
-export function waitFrom(call: string, { timeoutMs, pollIntervalMs }: WaitOptions): WaitSettings {
-  if (timeoutMs === 0) throw new UsageError(`${call}: timeoutMs must be more than 0.`);
-  if (pollIntervalMs !== undefined && pollIntervalMs < SHORTEST_POLL_INTERVAL_MS)
-    throw new UsageError(`${call}: pollIntervalMs must be at least ${SHORTEST_POLL_INTERVAL_MS}.`);
-  const schedule = pollIntervalMs === undefined ? null : fixedSchedule(pollIntervalMs);
-  return { timeoutMs: timeoutMs ?? null, schedule };
 }

@@ -90,13 +90,12 @@ export function checkRequest(
 /** The request, checked against every rule. */
 function validated(subject: RuleInput): CheckedRequest {
   const { input, model } = subject;
-  const findings = judge(subject);
-  const broken = findings.find(isRefusal);
+  const broken = brokenRule(subject);
   if (broken !== undefined) throw refused(broken);
   return {
     request: toRequest(normalizeInput(input, model), model.id),
     credits: estimateCost(model, input.quality).credits,
-    warnings: findings.map(({ message }) => `${message}.`),
+    warnings: judge(subject).map(({ message }) => `${message}.`),
   };
 }
 
@@ -128,7 +127,7 @@ function checkedForGenerator(
   if (unknown !== undefined) throw refused(unknown);
   const model = matrix.find(({ id }) => id === name) ?? unknownToUs(name);
   const subject = { input, model, matrix, labels, uploads: true, inherited };
-  const broken = validate === false ? tooMany(subject) : judge(subject).find(isRefusal);
+  const broken = validate === false ? tooMany(subject) : brokenRule(subject);
   if (broken !== undefined) throw refused(broken);
   const guess = isFree ? undefined : price(subject);
   const requests = input.maxImages ?? 1;
@@ -185,8 +184,13 @@ export function unknownToUs(id: string): Model {
   return model(id, { promptLimit: null });
 }
 
-function judge(subject: RuleInput): Finding[] {
-  return RULES.map((rule) => rule(subject)).filter((finding) => finding !== undefined);
+/** The first refusal of a request by these rules; undefined if they allow it. */
+export function brokenRule(subject: RuleInput, rules = RULES): Refusal | undefined {
+  return judge(subject, rules).find(isRefusal);
+}
+
+function judge(subject: RuleInput, rules = RULES): Finding[] {
+  return rules.map((rule) => rule(subject)).filter((finding) => finding !== undefined);
 }
 
 /** One warning with everything that would have been refused; none if nothing would. */

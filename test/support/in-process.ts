@@ -105,7 +105,6 @@ export function testContext(
       return (answers.length > 1 ? answers.shift() : answers[0]) ?? "";
     },
     queryTerminal: async (question) => options.terminalAnswers?.(question) ?? "",
-    queryTmux: async () => "",
     namedGraphics: async () => ({ kitty: false, iterm2: false, sixel: false, ...options.graphics }),
     edit: async (text) => options.edit?.(text) ?? text,
   };

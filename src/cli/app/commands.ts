@@ -1,5 +1,6 @@
+import { GENERATOR, GLOBAL } from "../../client/options/global-options.ts";
+import { longFlag, type Options } from "../../client/options/option.ts";
 import type { CommandModule } from "../session/command.ts";
-import { GENERATOR_FLAGS } from "../session/generator-flags.ts";
 import type { GlobalOptions } from "../session/session.ts";
 
 interface CommandEntry {
@@ -138,6 +139,12 @@ export function isCommand(name: string): boolean {
 /** The global options that a command refuses, by the names that the parser gives them. */
 export function refusedGlobals(command: string): string[] {
   return (COMMANDS[command]?.refuses ?? []).flatMap((name) =>
-    name === "generator" ? GENERATOR_FLAGS.map(({ setting }) => setting) : [name],
+    name === "generator" ? Object.keys(GENERATOR) : [name],
   );
+}
+
+/** The flag of a global option. */
+export function globalFlag(name: string): string {
+  const rows: Options = { ...GLOBAL, ...GENERATOR };
+  return rows[name] ? longFlag(rows[name]) : "";
 }

@@ -1,5 +1,5 @@
 import { type Command, Help, type HelpConfiguration, type Option } from "commander";
-import { OPTION_GROUPS, wordsOf } from "../session/command.ts";
+import { wordsOf } from "../session/command.ts";
 import { besideTerm, wrapWords } from "../text/fit.ts";
 import type { OutputStream } from "../text/output-stream.ts";
 import { refusedGlobals } from "./commands.ts";
@@ -56,7 +56,7 @@ function isShown(option: Option, all: boolean): boolean {
 }
 
 function isAdvanced({ helpGroupHeading }: Option): boolean {
-  return helpGroupHeading === OPTION_GROUPS.advanced;
+  return helpGroupHeading === "Advanced:";
 }
 
 /** The global options that a command takes. */

@@ -65,7 +65,6 @@ function processContext(): Context {
     ask: (question) => askOnTerminal(question, false),
     askHidden: (question) => askOnTerminal(question, true),
     queryTerminal,
-    queryTmux: async (format) => (await import("../input/query-terminal.ts")).queryTmux(format, process.env),
     namedGraphics: async () => (await import("../input/query-terminal.ts")).namedGraphics(process.stdout),
     edit: async (text) => (await import("../input/edit-text.ts")).editText(text, process.env),
     isInForeground,

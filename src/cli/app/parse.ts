@@ -2,12 +2,11 @@ import { type Command, CommanderError } from "commander";
 import { UsageError } from "../../lib/error-types.ts";
 import type { Description } from "../help/command-tree.ts";
 import { type HELP, MANUAL, type TopicName, topicAsked } from "../help/topic-names.ts";
-import { type RunWith, wordsOf } from "../session/command.ts";
+import { type RunWith, withHelpOf, wordsOf } from "../session/command.ts";
 import type { Context } from "../session/context.ts";
-import { longFlag } from "../session/generator-flags.ts";
 import type { GlobalOptions } from "../session/session.ts";
 import type { Console } from "../text/console.ts";
-import { isCommand, refusedGlobals } from "./commands.ts";
+import { globalFlag, isCommand, refusedGlobals } from "./commands.ts";
 import { fitHelp, helpColumns, isHeading } from "./help-layout.ts";
 import { buildProgram, namedCommand } from "./program.ts";
 
@@ -83,7 +82,7 @@ async function describeProgram(
   words: readonly string[],
 ): Promise<Description> {
   const { describe } = await import("../help/command-tree.ts");
-  return describe(await build(true), words, refusedGlobals);
+  return describe(await build(true), words, (name) => refusedGlobals(name).map(globalFlag));
 }
 
 async function topicText(topic: TopicName | typeof HELP, columns: number): Promise<string[]> {
@@ -128,24 +127,17 @@ function refuseGlobals(command: Command, options: object): void {
   const [name = ""] = wordsOf(command);
   const refused = refusedGlobals(name).find((each) => each in options);
   if (refused === undefined) return;
-  const flag = longFlag(refused);
+  const flag = globalFlag(refused);
   throw new UsageError(`imggen ${name} does not take ${flag}. Nothing was done.`, {
     hint: `Omit ${flag}.`,
   });
 }
 
-/** What each flag takes is loaded only where something is empty. @throws UsageError */
+/** The kinds of arguments are loaded only if one is empty. @throws UsageError */
 async function refuseEmptyPath(command: Command): Promise<void> {
-  if (![...Object.values(command.opts()), ...command.args].flat().includes("")) return;
+  if (!command.args.includes("")) return;
   const { emptyPathOf } = await import("../help/value-types.ts");
-  const { requirePath } = await import("../../client/this-process.ts");
+  const { requirePath } = await import("../../client/options/option-kinds.ts");
   const label = emptyPathOf(command);
   if (label !== undefined) requirePath("", label);
-}
-
-/** An error in a command's own arguments that has no better advice points to that command's help. */
-function withHelpOf(command: Command, error: unknown): unknown {
-  if (!(error instanceof UsageError) || error.hint !== null) return error;
-  const hint = `See imggen ${wordsOf(command).join(" ")} --help.`;
-  return new UsageError(error.message, { hint, cause: error });
 }

@@ -9,6 +9,8 @@ import {
   summaryJson,
 } from "../../client/batch-json.ts";
 import type { CheckedBatch } from "../../client/batch-operations.ts";
+import type { FlagsOf } from "../../client/options/option.ts";
+import { COMPARE } from "../../client/options/request-table.ts";
 import type { CheckedRow } from "../../core/batch/batch-row.ts";
 import type { SkippedRow } from "../../core/batch/check-rows.ts";
 import type { BatchPlan } from "../../core/batch/plan.ts";
@@ -18,29 +20,18 @@ import { UsageError } from "../../lib/error-types.ts";
 import { counted } from "../../lib/whole-number.ts";
 import { FLAG_NAMES } from "../../lib/wording.ts";
 import type { Limit } from "../../models/invalid-request.ts";
-import { addFieldOption, type RequestFlags, readRequestFlags, valuesOf } from "../flags/request-flags.ts";
 import { readPrompt } from "../input/read-prompt.ts";
-import { collect, OPTION_GROUPS, type RunWith } from "../session/command.ts";
+import { addOptions } from "../session/add-options.ts";
+import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 import { creditsCell } from "../text/phrases.ts";
 import { showTable, type TableCell, type TableColumn } from "../text/table.ts";
 import { planChecked } from "./batch/batch.ts";
-import { addBatchOptions, type BatchFlags, batchCall } from "./batch/batch-flags.ts";
 import { runShown } from "./batch/run-shown.ts";
 import { estimateText, exitCodeOfBatch, planText, type ShownResult, showSummary } from "./batch/summary.ts";
 
-const SHARED_FLAGS = ["image", "seed", "negative"] as const;
-
 /** The values that are combined. */
 const AXES = ["model", "ratio", "quality"] as const;
-
-interface CompareOptions extends BatchFlags, Pick<RequestFlags, (typeof SHARED_FLAGS)[number]> {
-  model?: string[];
-  ratio?: string[];
-  quality?: string[];
-}
-
-const TEMPLATE = "{slug}-{model}-{ratio}-{quality}-{task}.{ext}";
 
 const EXAMPLES = `
 Examples:
@@ -51,23 +42,12 @@ Examples:
 With your own generator, --field seed=1,2,3,4 makes an image with each; so does any other field. More: imggen help generators`;
 
 export function register(command: Command, runWith: RunWith): void {
-  command
-    .argument("<prompt>", "what the images show; - reads it from standard input")
-    .optionsGroup(OPTION_GROUPS.request)
-    .option("-m, --model <ids>", "models, comma-separated, see imggen models", collect)
-    .option("-r, --ratio <ratios>", "aspect ratios, comma-separated", collect)
-    .option("-q, --quality <qualities>", "qualities, comma-separated", collect);
-  for (const name of SHARED_FLAGS) addFieldOption(command, name);
-  addBatchOptions(command).addHelpText("after", EXAMPLES).action(runWith(runCompare));
+  command.argument("<prompt>", "what the images show; - reads it from standard input");
+  addOptions(command, COMPARE).addHelpText("after", EXAMPLES).action(runWith(runCompare));
 }
 
-async function runCompare(session: Session, text: string, flags: CompareOptions): Promise<number> {
+async function runCompare(session: Session, text: string, flags: FlagsOf<typeof COMPARE>): Promise<number> {
   const { console, context, options } = session;
-  const { model: _models, ratio: _ratios, quality: _qualities, ...shared } = flags;
-  if (shared.seed?.includes(",")) {
-    const hint = `Nothing was sent. To compare several: --field seed=${shared.seed}`;
-    throw new UsageError("--seed takes one number, for all images.", { hint });
-  }
   const { BatchOperations, fieldCombinations } = await import("../../client/batch-operations.ts");
   const field = session.settings.flag("field");
   const axes = [
@@ -78,11 +58,8 @@ async function runCompare(session: Session, text: string, flags: CompareOptions)
     (combined, axis) => combined.flatMap((row) => axis.map((value) => ({ ...row, ...value }))),
     [{ prompt: await readPrompt(text, undefined, context) }],
   );
-  const usual = readRequestFlags({}, session);
-  const values = { ...usual.values, ...valuesOf(shared) };
-  const call = { ...(await batchCall(flags, session)), labels: usual.labels, values };
-  const batches = new BatchOperations(session);
-  const batch = await batches.ofCombinations(rows, call, { fileName: TEMPLATE });
+  const batches = new BatchOperations(session, await session.matrix());
+  const batch = await batches.ofCombinations(rows, flags);
   if (batch.spec.rows.length === 0) throw nothingLeft(batch.skipped);
   for (const warning of batch.warnings) await console.warn(warning);
   const skipped = skippedLines(batch, session);

@@ -2,21 +2,18 @@ import type { Command } from "commander";
 import { clientOf } from "../../client/client.ts";
 import { type ClientSession, openLedger } from "../../client/client-session.ts";
 import { exitCodeOf } from "../../client/exit-codes.ts";
+import { readRequestFlags } from "../../client/given-values.ts";
 import { matrixInEffect } from "../../client/matrix-in-effect.ts";
+import { MCP } from "../../client/options/command-table.ts";
+import type { FlagsOf } from "../../client/options/option.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { AGENT_NAMES } from "../../mcp/agent-advice.ts";
-import { DEFAULT_MAX_CREDITS, SessionBudget } from "../../mcp/session-budget.ts";
-import { maxCreditsOf } from "../flags/generate-flags.ts";
-import { readRequestFlags } from "../flags/request-flags.ts";
+import { SessionBudget } from "../../mcp/session-budget.ts";
+import { addOptions } from "../session/add-options.ts";
 import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 
-interface McpFlags {
-  output?: string;
-  maxCredits?: string;
-  /** False for --no-preview. */
-  preview: boolean;
-}
+type McpFlags = FlagsOf<typeof MCP>;
 
 const SETUP = `
 Setup:
@@ -28,21 +25,13 @@ Examples:
   $ imggen mcp --max-credits 50 --output pictures/`;
 
 export function register(command: Command, runWith: RunWith): void {
-  command
-    .option("-o, --output <dir>", "folder for the images (default: the current folder)")
-    .option(
-      "--max-credits <n>",
-      `refuse to spend more than <n> credits per session (default: ${DEFAULT_MAX_CREDITS})`,
-    )
-    .option("--no-preview", "return the paths of images alone, without a small picture of each")
-    .addHelpText("after", SETUP)
-    .action(runWith(runMcp));
+  addOptions(command, MCP).addHelpText("after", SETUP).action(runWith(runMcp));
 }
 
 async function runMcp(session: Session, flags: McpFlags): Promise<number> {
   const { console, context } = session;
   const matrix = await session.matrix();
-  const budget = new SessionBudget(matrix, maxCreditsOf(flags));
+  const budget = new SessionBudget(matrix, flags.maxCredits);
   folderOf(flags, session);
   const { serve } = await import("../../mcp/mcp-server.ts");
   const { outputFolder } = await import("../../mcp/output-folder.ts");
@@ -93,7 +82,7 @@ async function runMcp(session: Session, flags: McpFlags): Promise<number> {
 
 /** The session of a client whose messages are for an agent. */
 function forAgents(session: Session, budget: SessionBudget): ClientSession {
-  const { context, settings, isSandbox, onUnknownDirective, onUnknownSubject, onExchange } = session;
+  const { context, settings, isSandbox, onSandboxNotice, onExchange } = session;
   return {
     context,
     settings,
@@ -102,9 +91,7 @@ function forAgents(session: Session, budget: SessionBudget): ClientSession {
     get folders() {
       return session.folders;
     },
-    onRefill: (credits) => session.onRefill(credits),
-    onUnknownDirective,
-    onUnknownSubject,
+    onSandboxNotice,
     onExchange,
     caps: [budget],
   };

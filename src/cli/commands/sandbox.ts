@@ -1,17 +1,12 @@
 import type { Command } from "commander";
+import { SANDBOX } from "../../client/options/command-table.ts";
+import type { FlagsOf } from "../../client/options/option.ts";
 import { sandboxFolder, startService } from "../../client/service-in-effect.ts";
-import { durationOption } from "../../lib/duration.ts";
-import { wholeNumberOption } from "../../lib/whole-number.ts";
 import { SANDBOX_KEY, startSandbox } from "../../sandbox/server.ts";
+import { addOptions } from "../session/add-options.ts";
 import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 import { log, requestLine, serveUntilSignal, startOnPort } from "./serving.ts";
-
-interface SandboxFlags {
-  port?: string;
-  latency?: string;
-  credits?: string;
-}
 
 const EXAMPLES = `
 Fault injection:
@@ -27,15 +22,11 @@ Examples:
   $ imggen sandbox --port 8787 --latency 5s --credits 20`;
 
 export function register(command: Command, runWith: RunWith): void {
-  command
-    .option("--port <n>", "port on 127.0.0.1 (default: any free one)")
-    .option("--latency <duration>", "how long a task takes (default: 600ms)")
-    .option("--credits <n>", "set the balance (default: 1000 at the first start)")
-    .addHelpText("after", EXAMPLES)
-    .action(runWith(runSandbox));
+  addOptions(command, SANDBOX).addHelpText("after", EXAMPLES).action(runWith(runSandbox));
 }
 
-async function runSandbox(session: Session, { port: flag, latency, credits }: SandboxFlags): Promise<number> {
+async function runSandbox(session: Session, flags: FlagsOf<typeof SANDBOX>): Promise<number> {
+  const { port: flag, latencyMs, credits } = flags;
   const matrix = await session.matrix();
   const folder = sandboxFolder(session.folders);
   const sandbox = await startOnPort(flag, (port) =>
@@ -44,8 +35,10 @@ async function runSandbox(session: Session, { port: flag, latency, credits }: Sa
         folder,
         port,
         matrix,
-        ...(latency !== undefined && { latencyMs: durationOption("--latency", latency) }),
-        ...(credits !== undefined && { credits: wholeNumberOption("--credits", credits, { min: 0 }) }),
+        ...(latencyMs !== undefined && { latencyMs }),
+        ...(credits !== undefined && { credits }),
+        // The log has the others.
+        onNotice: (notice) => notice.kind === "reset" && session.onSandboxNotice(notice),
         onRequest: (request) => log(requestLine(request), session),
       }),
     ),

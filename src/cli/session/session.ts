@@ -1,6 +1,9 @@
 import type { ClientSession } from "../../client/client-session.ts";
 import { EffectiveSettings } from "../../client/effective-settings.ts";
 import type { OwnGenerator } from "../../client/generator-settings.ts";
+import { generatorSettings } from "../../client/given-values.ts";
+import type { GENERATOR, GLOBAL } from "../../client/options/global-options.ts";
+import type { FlagsOf } from "../../client/options/option.ts";
 import { profileFolder, requireProfile } from "../../client/profiles.ts";
 import { type Folders, foldersOf } from "../../client/user-folders.ts";
 import { formatDuration } from "../../lib/duration.ts";
@@ -10,20 +13,15 @@ import { shellWord } from "../../lib/shell-word.ts";
 import { FLAG_NAMES } from "../../lib/wording.ts";
 import type { GeneratorTerms } from "../../models/check-request.ts";
 import { type Matrix, MODELS } from "../../models/matrix.ts";
+import type { SandboxNotice } from "../../sandbox/server.ts";
 import { readSettings, settingsFile } from "../../store/settings-file.ts";
 import type { SettingsStore } from "../../store/settings-store.ts";
 import { SANDBOX_SERVICE } from "../../task/intent.ts";
 import type { Console } from "../text/console.ts";
 import type { Context } from "./context.ts";
-import { type GeneratorOptions, generatorSettings } from "./generator-flags.ts";
 
 /** The global flags, but for those of the console, which is there before the command line is parsed. */
-export interface GlobalOptions extends GeneratorOptions {
-  json?: boolean;
-  verbose?: boolean;
-  sandbox?: boolean;
-  profile?: string;
-}
+export type GlobalOptions = FlagsOf<Omit<typeof GLOBAL, "quiet" | "color">> & FlagsOf<typeof GENERATOR>;
 
 /** What one run of a command works with: its context, the global flags, and what follows from both. */
 export class Session implements ClientSession {
@@ -159,21 +157,26 @@ export class Session implements ClientSession {
     return this.options.sandbox === true;
   }
 
-  onRefill(credits: number): void {
-    void this.console.note(`The sandbox had too few credits left, and was refilled to ${credits}.`);
-  }
-
-  readonly onUnknownDirective = (directive: string): void => {
-    void this.console.warn(
-      `The sandbox does not know ${directive}, so it has no effect. See imggen sandbox --help.`,
-    );
-  };
-
-  /** Says once what the sandbox's painter does not know: of a batch, one is enough. */
-  readonly onUnknownSubject = (noun: string): void => {
-    if (this.#isSubjectNoted) return;
-    this.#isSubjectNoted = true;
-    void this.console.note(`The sandbox's painter does not know "${noun}".`);
+  /** Shows a notice of the embedded sandbox; an unknown subject only once, because one of a batch is enough. */
+  readonly onSandboxNotice = (notice: SandboxNotice): void => {
+    switch (notice.kind) {
+      case "refilled":
+        return void this.console.note(
+          `The sandbox had too few credits left, and was refilled to ${notice.credits}.`,
+        );
+      case "reset":
+        return void this.console.warn(
+          `The file of the sandbox's balances could not be read. Each account has ${notice.credits} credits again.`,
+        );
+      case "unknown directive":
+        return void this.console.warn(
+          `The sandbox does not know ${notice.directive}, so it has no effect. See imggen sandbox --help.`,
+        );
+      case "unknown subject":
+        if (this.#isSubjectNoted) return;
+        this.#isSubjectNoted = true;
+        return void this.console.note(`The sandbox's painter does not know "${notice.noun}".`);
+    }
   };
 
   /**

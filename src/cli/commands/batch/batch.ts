@@ -1,25 +1,21 @@
 import type { Command } from "commander";
 import { COLUMNS, planFacts, planJson, rowJson, summaryJson } from "../../../client/batch-json.ts";
 import type { BatchOperations, CheckedBatch } from "../../../client/batch-operations.ts";
+import type { FlagsOf } from "../../../client/options/option.ts";
+import { BATCH } from "../../../client/options/request-table.ts";
 import type { BatchPlan } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { openInput } from "../../../lib/disk-file.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
-import { addRequestOptions, type RequestFlags, readRequestFlags } from "../../flags/request-flags.ts";
 import { inputChunks, standardInput } from "../../input/input-stream.ts";
+import { addOptions } from "../../session/add-options.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 import { shortPath } from "../../text/phrases.ts";
 import { showTable } from "../../text/table.ts";
-import { addBatchOptions, type BatchFlags, batchCall } from "./batch-flags.ts";
 import { runShown } from "./run-shown.ts";
 import { estimateText, exitCodeOfBatch, planText, type ShownResult, showSummary } from "./summary.ts";
-
-interface BatchOptions extends RequestFlags, BatchFlags {
-  shard?: string;
-  template?: string;
-}
 
 const EXAMPLES = `
 Examples:
@@ -35,28 +31,19 @@ export function register(command: Command, runWith: RunWith): void {
       `${command.description()}\nColumns or keys of a manifest, in any case: ${COLUMNS}. Only the prompt is required.\nFlags are defaults for rows that do not set a value. Other columns can be used in --template and --name.`,
     )
     .argument("<manifest|->", ".txt (a prompt a line), .jsonl, .ndjson or .csv; - reads standard input");
-  addRequestOptions(command).option(
-    "--template <text>",
-    "prompt of rows without one, of their columns: a {colour} fox",
-  );
-  addBatchOptions(command)
-    .option("--shard <i/n>", "only the i-th of n equal parts, by the rows' content")
-    .addHelpText("after", EXAMPLES)
-    .action(runWith(runBatch));
+  addOptions(command, BATCH).addHelpText("after", EXAMPLES).action(runWith(runBatch));
 }
 
-async function runBatch(session: Session, name: string, flags: BatchOptions): Promise<number> {
+async function runBatch(session: Session, name: string, flags: FlagsOf<typeof BATCH>): Promise<number> {
   const { console, context, options } = session;
-  const { template, shard } = flags;
-  const call = { ...readRequestFlags(flags, session), ...(await batchCall(flags, session)), template, shard };
   const { BatchOperations } = await import("../../../client/batch-operations.ts");
-  const batches = new BatchOperations(session);
+  const batches = new BatchOperations(session, await session.matrix());
   const open = () => openInput(context.resolvePath(name));
   const chunks =
     name === "-"
       ? standardInput(context)
       : inputChunks(open, `The manifest ${name} cannot be read`, context.signal);
-  const batch = await batches.ofManifest({ name, chunks }, call);
+  const batch = await batches.ofManifest({ name, chunks }, flags);
   for (const warning of batch.warnings) await console.warn(warning);
   if (flags.dryRun) {
     await showPlan(await planChecked(batches, batch, session), batch, session);

@@ -1,12 +1,12 @@
 import { planFacts } from "../../../client/batch-json.ts";
 import type { CheckedBatch } from "../../../client/batch-operations.ts";
+import type { FlagsOf } from "../../../client/options/option.ts";
+import type { SUBMIT_MANY } from "../../../client/options/request-table.ts";
 import type { BatchEvents, BatchResult, Doubt } from "../../../core/batch/batch-spec.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
-import { requestTimeout } from "../../flags/wait-flags.ts";
 import { canAsk, readLine } from "../../input/input-stream.ts";
 import { withTasksShown } from "../../output/task-progress.ts";
 import type { Session } from "../../session/session.ts";
-import type { BatchFlags } from "./batch-flags.ts";
 import { createBatchProgress } from "./batch-progress.ts";
 import { estimateText, planText, questionOf, type ShownResult } from "./summary.ts";
 
@@ -23,7 +23,7 @@ interface Listener {
  */
 export async function runShown(
   { spec }: CheckedBatch,
-  flags: BatchFlags,
+  flags: FlagsOf<typeof SUBMIT_MANY>,
   session: Session,
   { onEnd, onCutOff }: Listener,
 ): Promise<ShownResult> {
@@ -51,7 +51,7 @@ export async function runShown(
       await onEnd(end);
     },
   };
-  const connecting = { requestTimeoutMs: requestTimeout(flags), acceptsOtherKey: spec.yes };
+  const connecting = { requestTimeoutMs: flags.requestTimeoutMs, acceptsOtherKey: spec.yes };
   const result = await withTasksShown(session, connecting, progress, (operations, caller) =>
     operations.batch(spec, caller, events),
   ).finally(() => {

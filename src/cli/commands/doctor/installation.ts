@@ -63,7 +63,6 @@ const COLORS: Readonly<Record<Screen["colors"], string>> = {
 
 const PICTURES: Readonly<Record<Protocol, string>> = {
   kitty: "kitty graphics",
-  "kitty in tmux": "kitty graphics, through tmux",
   iterm2: "iTerm2 graphics",
   sixel: "sixel graphics",
   blocks: "half blocks",

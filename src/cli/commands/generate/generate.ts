@@ -1,24 +1,17 @@
 import type { Command } from "commander";
+import { canUpload, readRequestFlags } from "../../../client/given-values.ts";
+import type { FlagsOf } from "../../../client/options/option.ts";
+import { GENERATE } from "../../../client/options/request-table.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { checkRequest, type GeneratorTerms } from "../../../models/check-request.ts";
-import { addGenerateOptions, type GenerateFlags } from "../../flags/generate-flags.ts";
-import {
-  addRequestOptions,
-  canUpload,
-  IMAGE_OR_FILE,
-  type RequestFlags,
-  readRequestFlags,
-} from "../../flags/request-flags.ts";
 import { canAsk } from "../../input/input-stream.ts";
 import { editPrompt, readPrompt } from "../../input/read-prompt.ts";
-import { OPTION_GROUPS, type RunWith } from "../../session/command.ts";
+import { addOptions } from "../../session/add-options.ts";
+import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 import { runRequest } from "./run-request.ts";
 
-interface GenerateOptions extends RequestFlags, GenerateFlags {
-  promptFile?: string;
-  edit?: boolean;
-}
+type GenerateFlags = FlagsOf<typeof GENERATE>;
 
 const EXAMPLES = `
 Examples:
@@ -31,21 +24,13 @@ Examples:
 
 export function register(command: Command, runWith: RunWith): void {
   command.argument("[prompt]", "what the image shows; - reads it from standard input");
-  addRequestOptions(command, { image: IMAGE_OR_FILE })
-    .option("--prompt-file <path>", "read the prompt from a file")
-    .option("--edit", "write the prompt in $EDITOR, beginning with what was given");
-  addGenerateOptions(command)
-    .optionsGroup(OPTION_GROUPS.cost)
-    .option("--reuse", "reuse the task of an identical earlier request")
-    .option("--again", "submit a new task even if an identical request is unfinished")
-    .addHelpText("after", EXAMPLES)
-    .action(runWith(runGenerate));
+  addOptions(command, GENERATE).addHelpText("after", EXAMPLES).action(runWith(runGenerate));
 }
 
 async function runGenerate(
   session: Session,
   prompt: string | undefined,
-  flags: GenerateOptions,
+  flags: GenerateFlags,
 ): Promise<number> {
   const { values, labels } = readRequestFlags(flags, session);
   const text = await promptOf(session, prompt, flags);
@@ -67,7 +52,7 @@ async function runGenerate(
 async function promptOf(
   session: Session,
   prompt: string | undefined,
-  { promptFile, edit }: GenerateOptions,
+  { promptFile, edit }: GenerateFlags,
 ): Promise<string> {
   const { context, options } = session;
   const isInteractive = () => !options.json && canAsk(session);

@@ -1,3 +1,5 @@
+import type { FlagsOf } from "../../../client/options/option.ts";
+import type { SUBMIT } from "../../../client/options/request-table.ts";
 import { copiesForGenerator } from "../../../client/service-in-effect.ts";
 import { readReferenceFile } from "../../../core/references/reference-file.ts";
 import { ReferenceImages, type RequestReferences } from "../../../core/references/reference-images.ts";
@@ -5,7 +7,6 @@ import { parseUploadCommand } from "../../../core/references/upload-command.ts";
 import { isLocalFile } from "../../../models/rules/images.ts";
 import { FLAG_LABELS } from "../../../models/rules/rule.ts";
 import { UploadCache } from "../../../store/uploads.ts";
-import type { ReferenceFlags } from "../../flags/generate-flags.ts";
 import type { Session } from "../../session/session.ts";
 
 /**
@@ -16,7 +17,7 @@ import type { Session } from "../../session/session.ts";
  */
 export async function openReferences(
   images: readonly string[],
-  { checkImages = false, uploadCache = true }: ReferenceFlags,
+  { checkImages = false, uploadCache }: Pick<FlagsOf<typeof SUBMIT>, "checkImages" | "uploadCache">,
   session: Session,
 ): Promise<{ references: RequestReferences; warnings: string[] }> {
   const { settings, context, folders } = session;

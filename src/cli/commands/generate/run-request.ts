@@ -1,3 +1,6 @@
+import { waitSettings } from "../../../client/given-values.ts";
+import type { FlagsOf } from "../../../client/options/option.ts";
+import type { SUBMIT } from "../../../client/options/request-table.ts";
 import { requireFree, resolveDestination } from "../../../core/images/destination.ts";
 import type { RequestReferences } from "../../../core/references/reference-images.ts";
 import { UsageError } from "../../../lib/error-types.ts";
@@ -7,12 +10,16 @@ import { isLocalFile } from "../../../models/rules/images.ts";
 import type { SentRequest } from "../../../providers/provider.ts";
 import type { CheckedRequest, GenerationRequest } from "../../../task/request.ts";
 import type { Task } from "../../../task/task.ts";
-import { type GenerateFlags, maxCreditsOf, type ReferenceFlags } from "../../flags/generate-flags.ts";
-import { viewingOf } from "../../flags/view-flags.ts";
-import { requestTimeout, waitSettings } from "../../flags/wait-flags.ts";
+import { viewingOf } from "../../output/viewing.ts";
 import type { Session } from "../../session/session.ts";
 import { creditsText } from "../../text/phrases.ts";
 import type { DescribedRequest } from "./described-request.ts";
+
+/** Flags of every command that submits one request. */
+type SubmitFlags = FlagsOf<typeof SUBMIT> & {
+  reuse?: boolean | undefined;
+  again?: boolean | undefined;
+};
 
 /**
  * Submits one request and shows the result.
@@ -21,20 +28,18 @@ import type { DescribedRequest } from "./described-request.ts";
  */
 export async function runRequest(
   checkedRequest: CheckedRequest,
-  flags: GenerateFlags,
+  flags: SubmitFlags,
   session: Session,
   repeated: Task | null = null,
 ): Promise<number> {
   const { settings, context } = session;
   const { references, checked } = await withReferences(checkedRequest, flags, session);
-  const requestTimeoutMs = requestTimeout(flags);
   const wait = waitSettings(flags, session);
   const output = settings.get("output", { value: flags.output, label: "--output" });
   if (output?.value === "-") await requireOneImageOut(checked, flags, session, output.label);
   const sidecar = settings.isOn("sidecar", flags.sidecar);
   const viewing = viewingOf(flags, session);
-  const { name, overwrite = false } = flags;
-  const maxCredits = maxCreditsOf(flags);
+  const { name, overwrite = false, maxCredits, requestTimeoutMs } = flags;
   const rules = { matrix: await session.matrix(), allowUndocumented: !flags.validate };
   // Elsewhere when it is known that nothing charged earlier answers for the request: that costs nothing.
   if (maxCredits !== undefined && flags.dryRun) {
@@ -68,7 +73,7 @@ export async function runRequest(
 /** The reference images that must be checked or uploaded, which few requests have, and what is said of them. */
 async function withReferences(
   checked: CheckedRequest,
-  flags: ReferenceFlags,
+  flags: SubmitFlags,
   session: Session,
 ): Promise<{ references: RequestReferences | null; checked: CheckedRequest }> {
   const images = [checked.request.image ?? []].flat();
@@ -83,7 +88,7 @@ async function withReferences(
 async function showDryRun(
   checked: CheckedRequest,
   references: RequestReferences | null,
-  { checkImages }: { checkImages?: boolean },
+  { checkImages }: SubmitFlags,
   session: Session,
 ): Promise<number> {
   const { credits, warnings } = checked;
@@ -135,7 +140,7 @@ function sentLines(sent: SentRequest): string[] {
  */
 async function requireOneImageOut(
   { request }: CheckedRequest,
-  flags: { wait: boolean; sidecar?: boolean },
+  flags: SubmitFlags,
   session: Session,
   label: string,
 ): Promise<void> {

@@ -3,10 +3,10 @@ import { exitCodeOfReport, reportJson, standingOf } from "../../../client/report
 import type { TaskReport } from "../../../core/engine/report.ts";
 import type { GenerateSpec } from "../../../core/use-cases/generate.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
-import { openImages, previewImages, showsPictures, type Viewing } from "../../flags/view-flags.ts";
 import { renderReport } from "../../output/render.ts";
 import { createProgress, withTasksShown } from "../../output/task-progress.ts";
 import { taskView } from "../../output/task-view.ts";
+import { openImages, previewImages, showsPictures, type Viewing } from "../../output/viewing.ts";
 import type { Session } from "../../session/session.ts";
 
 /** A request as a command submits it. */

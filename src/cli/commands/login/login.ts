@@ -5,6 +5,8 @@ import { proxiesFromEnvironment } from "../../../api/proxies.ts";
 import { TransportError } from "../../../api/transport.ts";
 import { checkApiKey, checkBaseUrl, requireBaseUrl, withScheme } from "../../../client/account.ts";
 import { EffectiveSettings } from "../../../client/effective-settings.ts";
+import { LOGIN } from "../../../client/options/command-table.ts";
+import type { FlagsOf } from "../../../client/options/option.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { shownAddress } from "../../../lib/query-secret.ts";
 import { maskKey } from "../../../lib/redact.ts";
@@ -13,13 +15,11 @@ import { resolveModel } from "../../../models/find.ts";
 import { DEFAULT_MODEL, MODELS, type Model } from "../../../models/matrix.ts";
 import { describeForeign, probe, verdictOf } from "../../../providers/service/probe.ts";
 import { canAsk, readSecret } from "../../input/input-stream.ts";
+import { addOptions } from "../../session/add-options.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 
-interface LoginOptions {
-  baseUrl?: string;
-  verify: boolean;
-}
+type LoginFlags = FlagsOf<typeof LOGIN>;
 
 const EXAMPLES = `
 Examples:
@@ -30,19 +30,15 @@ Examples:
   $ imggen login --no-verify`;
 
 export function register(command: Command, runWith: RunWith): void {
-  command
-    .description(
-      "Store the API key and the base URL, or with --generator the key of your own generator.\n" +
-        "Asks for the key without showing it, or reads one line from standard input.\n" +
-        "There is no flag for the key, because other users can see a program's arguments.",
-    )
-    .option("--base-url <url>", "store the service's address, its /api included")
-    .option("--no-verify", "store the key without asking the service about it")
-    .addHelpText("after", EXAMPLES)
-    .action(runWith(runLogin));
+  command.description(
+    "Store the API key and the base URL, or with --generator the key of your own generator.\n" +
+      "Asks for the key without showing it, or reads one line from standard input.\n" +
+      "There is no flag for the key, because other users can see a program's arguments.",
+  );
+  addOptions(command, LOGIN).addHelpText("after", EXAMPLES).action(runWith(runLogin));
 }
 
-async function runLogin(session: Session, options: LoginOptions): Promise<number> {
+async function runLogin(session: Session, options: LoginFlags): Promise<number> {
   const generator = session.settings.flag("generator");
   if (generator !== undefined) {
     if (options.baseUrl !== undefined)
@@ -107,7 +103,7 @@ function cheapestQuality(model: Model): string | undefined {
 
 /** Where the key will be checked; null only where it is not. @throws UsageError */
 async function baseUrlOf(
-  options: LoginOptions,
+  options: LoginFlags,
   settings: EffectiveSettings,
   session: Session,
 ): Promise<{ baseUrl: string | null; isNew: boolean }> {

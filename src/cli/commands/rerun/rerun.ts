@@ -1,6 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Command } from "commander";
 import { openLedger } from "../../../client/client-session.ts";
+import { canUpload, valuesOf } from "../../../client/given-values.ts";
+import type { FlagsOf } from "../../../client/options/option.ts";
+import { RERUN } from "../../../client/options/request-table.ts";
 import { workflowCopy } from "../../../client/user-folders.ts";
 import type { ImageOrigin } from "../../../core/engine/origin.ts";
 import { UsageError } from "../../../lib/error-types.ts";
@@ -12,15 +15,8 @@ import { inputOf } from "../../../models/wire.ts";
 import { isAtGenerator, SANDBOX_SERVICE } from "../../../task/intent.ts";
 import type { RequestInput } from "../../../task/request.ts";
 import { FIELD_NAMES, type FieldNames } from "../../../task/request-fields.ts";
-import { addGenerateOptions, type GenerateFlags } from "../../flags/generate-flags.ts";
-import {
-  addRequestOptions,
-  canUpload,
-  IMAGE_OR_FILE,
-  type RequestFlags,
-  valuesOf,
-} from "../../flags/request-flags.ts";
-import { OPTION_GROUPS, type RunWith } from "../../session/command.ts";
+import { addOptions } from "../../session/add-options.ts";
+import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 import { runRequest } from "../generate/run-request.ts";
 import { findEarlierRequest } from "./earlier-request.ts";
@@ -34,23 +30,12 @@ Examples:
 
 With your own generator, --field steps=30 changes one field and keeps the others.`;
 
-const OTHER_MODEL = "model, see imggen models (default: the same)";
-
 export function register(command: Command, runWith: RunWith): void {
   command.argument("<file|taskId>", "an image that imggen saved here or with a sidecar, or a task's id");
-  addRequestOptions(command, { model: OTHER_MODEL, image: IMAGE_OR_FILE });
-  addGenerateOptions(command)
-    .optionsGroup(OPTION_GROUPS.cost)
-    .option("--yes", "submit to the configured service what was charged at another")
-    .addHelpText("after", EXAMPLES)
-    .action(runWith(runRerun));
+  addOptions(command, RERUN).addHelpText("after", EXAMPLES).action(runWith(runRerun));
 }
 
-interface RerunFlags extends RequestFlags, GenerateFlags {
-  yes?: boolean;
-}
-
-async function runRerun(session: Session, what: string, flags: RerunFlags): Promise<number> {
+async function runRerun(session: Session, what: string, flags: FlagsOf<typeof RERUN>): Promise<number> {
   const ledger = openLedger(session);
   const values = valuesOf(flags);
   const replacesImages = values.image !== undefined;

@@ -1,30 +1,19 @@
-import type { Command } from "commander";
+import type { FlagsOf } from "../../client/options/option.ts";
+import type { VIEW } from "../../client/options/task-table.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
-import type { Room } from "../output/show-images.ts";
 import type { Session } from "../session/session.ts";
-
-/** Flags of every command that saves images a person may want to see. */
-export interface ViewFlags {
-  preview?: boolean;
-  open?: boolean;
-}
+import type { Room } from "./show-images.ts";
 
 /** How saved images are shown. Settled before anything is charged: a setting may be wrong. */
-export interface Viewing extends Required<ViewFlags> {
+export interface Viewing {
+  preview: boolean;
+  open: boolean;
   /** Default: the terminal. */
   room?: Room | null;
 }
 
-export function addPreviewOption(command: Command): Command {
-  return command.option("--preview", "show the images in the terminal");
-}
-
-export function addOpenOption(command: Command, what = "open the images with the system's viewer"): Command {
-  return command.option("--open", what);
-}
-
 /** @throws UsageError where the config says neither true nor false */
-export function viewingOf({ preview, open = false }: ViewFlags, session: Session): Viewing {
+export function viewingOf({ preview, open = false }: FlagsOf<typeof VIEW>, session: Session): Viewing {
   return { preview: session.settings.isOn("preview", preview), open };
 }
 
@@ -46,7 +35,7 @@ export async function previewImages(
 ): Promise<void> {
   const paths = files.flatMap(({ path }) => path ?? []);
   if (!preview || paths.length === 0 || !showsPictures(session)) return;
-  const { showInTerminal } = await import("../output/show-images.ts");
+  const { showInTerminal } = await import("./show-images.ts");
   await showInTerminal(paths, room, session);
 }
 
@@ -54,6 +43,6 @@ export async function previewImages(
 export async function openImages(files: Viewed, { open }: Viewing, session: Session): Promise<void> {
   const paths = files.flatMap(({ path }) => path ?? []);
   if (!open || paths.length === 0) return;
-  const { openInViewer } = await import("../output/show-images.ts");
+  const { openInViewer } = await import("./show-images.ts");
   await openInViewer(paths, session);
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { MODELS } from "../../src/models/matrix.ts";
-import { readRequest } from "../../src/sandbox/sandbox-request.ts";
+import { readRequest } from "../../src/sandbox/submit.ts";
 import { ALL_QUALITIES, ALL_RATIOS, DOCUMENT, neededImages, words } from "../models/document.ts";
 
 const urls = (count: number) =>
