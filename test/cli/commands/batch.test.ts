@@ -101,6 +101,16 @@ describe("a batch", () => {
   });
 });
 
+it("a warning that many rows share is printed once", async () => {
+  const world = await batchWorld();
+  await world.manifest("p.txt", "a fox", "a hen", "an owl");
+  const { code, stderr } = await world.run(["batch", "p.txt", "-m", PRICED, "--dry-run"]);
+  expect([code, stderr.match(/^warning: gamma-image-2 has no documented price/gm)]).toEqual([
+    0,
+    [expect.anything()],
+  ]);
+});
+
 describe("where a batch's images go", () => {
   it("is no file that exists already: exit 2, its line named, nothing sent; --overwrite replaces it", async () => {
     const world = await batchWorld();
