@@ -21,6 +21,7 @@ import { unknownModel } from "../models/rules/model.ts";
 import { unknownQuality } from "../models/rules/quality.ts";
 import { unknownRatio } from "../models/rules/ratio.ts";
 import { FIELD_LABELS, FLAG_LABELS, type Labels } from "../models/rules/rule.ts";
+import type { SavedFields } from "../models/saved-fields.ts";
 import type { RequestInput } from "../task/request.ts";
 import type { ProviderFields } from "../task/request-fields.ts";
 import { differingNames, rowValues, valuesText } from "./batch-json.ts";
@@ -30,7 +31,7 @@ import type { BatchOptions, BatchRowOptions } from "./options/call-options.ts";
 import type { FlagsOf } from "./options/option.ts";
 import type { BATCH, COMPARE, SUBMIT_MANY } from "./options/request-table.ts";
 import { inputFrom } from "./request-options.ts";
-import { copiesForGenerator, termsInEffect } from "./service-in-effect.ts";
+import { copiesForGenerator, targetInEffect } from "./targets/target-in-effect.ts";
 
 /** Flags of a batch, but for those of its requests. */
 type Flags = FlagsOf<typeof SUBMIT_MANY>;
@@ -40,7 +41,9 @@ interface BatchCall extends Omit<Flags, "validate"> {
   validate?: boolean | undefined;
   /** Values of rows that do not set their own. */
   values: Omit<RequestInput, "prompt">;
-  /** Where these values come from, for messages. */
+  /** Values of config.json for what these leave open. Default: the session's. */
+  saved?: SavedFields;
+  /** Where the values come from, for messages. */
   labels: Partial<Labels>;
   wait: WaitSettings;
   /** How messages name `output`. */
@@ -81,11 +84,9 @@ interface Kind
 /** Checks and plans batches, whatever their rows come from. `Operations` runs them. */
 export class BatchOperations {
   readonly #session: ClientSession;
-  readonly #matrix: Matrix;
 
-  constructor(session: ClientSession, matrix: Matrix) {
+  constructor(session: ClientSession) {
     this.#session = session;
-    this.#matrix = matrix;
   }
 
   /** Checks the rows of a manifest. @throws ManifestError naming every bad row; UsageError */
@@ -122,8 +123,9 @@ export class BatchOperations {
   ): Promise<CheckedBatch> {
     const call = this.#callOf(flags, { image: flags.image, seed: flags.seed, negative: flags.negative });
     const { values, validate } = call;
-    const hasGenerator = this.#session.settings.generator() !== undefined;
-    if (validate !== false && !hasGenerator) requireKnownValues(rows, values.model, this.#matrix);
+    const target = await targetInEffect(this.#session);
+    if (validate !== false && target.kind !== "generator")
+      requireKnownValues(rows, values.model, await target.matrix());
     const checked = await this.#checked(numbered(rows), call, {
       fileName: "{slug}-{model}-{ratio}-{quality}-{task}.{ext}",
       // Comparisons in one folder have nothing to do with each other.
@@ -138,10 +140,12 @@ export class BatchOperations {
 
   /**
    * Plans a batch as a run would, within its budget. Opens no connection and writes nothing.
-   * @param service name of the provider, as tasks record it; empty if none is configured
-   * @throws BudgetExceededError, ManifestError
+   * @throws BudgetExceededError, InvalidRequestError, ManifestError
    */
-  async plan({ spec }: CheckedBatch, service: string): Promise<BatchPlan> {
+  async plan({ spec }: CheckedBatch): Promise<BatchPlan> {
+    const target = await targetInEffect(this.#session);
+    await target.describe(spec.rows.map((row) => [spec.nameOf(row), row.checked.request] as const));
+    const service = (await target.name()) ?? "";
     return (await planOfBatch(spec, service, openLedger(this.#session))).plan;
   }
 
@@ -165,12 +169,21 @@ export class BatchOperations {
     { takesColumns, fileName, images: { label = FIELD_LABELS.image, ...place } = {}, ...kind }: Kind,
   ): Promise<CheckedBatch> {
     const session = this.#session;
-    const matrix = this.#matrix;
+    const target = await targetInEffect(session);
+    const matrix = await target.matrix();
     const { context, optionNames: names, settings } = session;
-    const { labels, name, template, validate = true, overwrite = false, sidecar } = call;
+    const {
+      saved = session.saved,
+      labels,
+      name,
+      template,
+      validate = true,
+      overwrite = false,
+      sidecar,
+    } = call;
     const shard = call.shard === undefined ? null : parseShard(call.shard);
     const model = kind.model ?? call.values.model;
-    const generator = await termsInEffect(session, { model, dryRun: call.dryRun, validate });
+    const generator = await target.terms({ model, dryRun: call.dryRun, validate });
     const copies = await copiesForGenerator(session, label, place);
     const output = await outputFolder({
       output: call.output,
@@ -183,7 +196,19 @@ export class BatchOperations {
       ...(fileName !== undefined && { template: fileName }),
     });
     const values = copies ? { ...call.values, image: absolute(call.values.image, context) } : call.values;
-    const checks = { matrix, generator, copies, validate, values, labels, names, shard, template, name };
+    const checks = {
+      matrix,
+      ...(saved && { saved }),
+      generator,
+      copies,
+      validate,
+      values,
+      labels,
+      names,
+      shard,
+      template,
+      name,
+    };
     const { rows, skipped, unused } = await checkRows(entries, { ...checks, ...kind });
     const warnings = new Set([
       ...unused.map(unknownName),

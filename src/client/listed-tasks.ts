@@ -6,10 +6,10 @@ import { describeUnreadable, mayBeTask, type UnreadableEntry } from "../store/le
 import { isAtGenerator } from "../task/intent.ts";
 import type { Task } from "../task/task.ts";
 import { type ClientSession, openLedger } from "./client-session.ts";
-import { matrixInEffect } from "./matrix-in-effect.ts";
 import type { HistoryOptions } from "./options/call-options.ts";
 import { historyEntry, unreadableFiles } from "./report-json.ts";
 import type { HistoryEntry, HistoryResult } from "./results.ts";
+import { targetInEffect } from "./targets/target-in-effect.ts";
 
 /** How many tasks are shown by default. */
 export const HISTORY_LIMIT = 20;
@@ -53,12 +53,12 @@ export interface UnreadableTask {
  */
 export async function* listedTasks(
   { generator, ...query }: ListQuery,
-  session: ClientSession & { matrix?: () => Promise<Matrix> },
+  session: ClientSession,
   labelOf: (name: keyof HistoryQuery) => string,
 ): AsyncGenerator<ListedTask | UnreadableTask | "elsewhere"> {
   const filter = await historyFilter(query, {
     generator,
-    matrix: () => session.matrix?.() ?? matrixInEffect(session),
+    matrix: async () => (await targetInEffect(session)).matrix(),
     nowMs: session.context.clock.now(),
     isSandbox: session.isSandbox,
     labelOf,

@@ -2,6 +2,7 @@ import { UsageError } from "../lib/error-types.ts";
 import { checkRequest, type GeneratorTerms } from "../models/check-request.ts";
 import type { Matrix } from "../models/matrix.ts";
 import { FIELD_LABELS } from "../models/rules/rule.ts";
+import type { SavedFields } from "../models/saved-fields.ts";
 import type { CheckedRequest, RequestInput } from "../task/request.ts";
 import { fieldsFrom, type GivenFields } from "../task/request-fields.ts";
 import type { RequestOptions } from "./options/call-options.ts";
@@ -18,8 +19,14 @@ export function checkedFrom(
   options: RequestOptions,
   matrix: Matrix,
   generator: GeneratorTerms | null,
+  saved: SavedFields | undefined,
 ): CheckedRequest {
   if (options.prompt === undefined) throw new UsageError("There is no prompt.");
   const validate = options.validate !== false;
-  return checkRequest(inputFrom(options), matrix, { validate, labels: FIELD_LABELS, generator });
+  return checkRequest(inputFrom(options), matrix, {
+    validate,
+    labels: FIELD_LABELS,
+    generator,
+    ...(saved && { saved }),
+  });
 }

@@ -26,7 +26,6 @@ import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 import { creditsCell } from "../text/phrases.ts";
 import { showTable, type TableCell, type TableColumn } from "../text/table.ts";
-import { planChecked } from "./batch/batch.ts";
 import { runShown } from "./batch/run-shown.ts";
 import { estimateText, exitCodeOfBatch, planText, type ShownResult, showSummary } from "./batch/summary.ts";
 
@@ -58,13 +57,13 @@ async function runCompare(session: Session, text: string, flags: FlagsOf<typeof 
     (combined, axis) => combined.flatMap((row) => axis.map((value) => ({ ...row, ...value }))),
     [{ prompt: await readPrompt(text, undefined, context) }],
   );
-  const batches = new BatchOperations(session, await session.matrix());
+  const batches = new BatchOperations(session);
   const batch = await batches.ofCombinations(rows, flags);
   if (batch.spec.rows.length === 0) throw nothingLeft(batch.skipped);
   for (const warning of batch.warnings) await console.warn(warning);
   const skipped = skippedLines(batch, session);
   if (skipped.length > 0 && !options.json) await console.note(skipped);
-  if (flags.dryRun) return showPlan(await planChecked(batches, batch, session), batch, session);
+  if (flags.dryRun) return showPlan(await batches.plan(batch), batch, session);
   const ends: RowResult[] = [];
   const onEnd = async (end: RowResult) => void ends.push(end);
   const result = await runShown(batch, flags, session, { onEnd });

@@ -39,6 +39,8 @@ export interface Context extends ProcessContext {
   namedGraphics: () => Promise<NamedGraphics>;
   /** Lets the user edit a text in their editor. @throws UsageError if that fails */
   edit: (text: string) => Promise<string>;
+  /** Shows a text in the user's pager until they leave it, deaf to Ctrl-C. @returns false if it cannot be started */
+  page: (text: string) => Promise<boolean>;
   /** Whether this process may draw on the terminal. After a shell's `bg` it may not: the prompt is there. */
   isInForeground: () => boolean;
   /**

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { COLUMNS, planFacts, planJson, rowJson, summaryJson } from "../../../client/batch-json.ts";
-import type { BatchOperations, CheckedBatch } from "../../../client/batch-operations.ts";
+import type { CheckedBatch } from "../../../client/batch-operations.ts";
 import type { FlagsOf } from "../../../client/options/option.ts";
 import { BATCH } from "../../../client/options/request-table.ts";
 import type { BatchPlan } from "../../../core/batch/plan.ts";
@@ -37,7 +37,7 @@ export function register(command: Command, runWith: RunWith): void {
 async function runBatch(session: Session, name: string, flags: FlagsOf<typeof BATCH>): Promise<number> {
   const { console, context, options } = session;
   const { BatchOperations } = await import("../../../client/batch-operations.ts");
-  const batches = new BatchOperations(session, await session.matrix());
+  const batches = new BatchOperations(session);
   const open = () => openInput(context.resolvePath(name));
   const chunks =
     name === "-"
@@ -46,7 +46,7 @@ async function runBatch(session: Session, name: string, flags: FlagsOf<typeof BA
   const batch = await batches.ofManifest({ name, chunks }, flags);
   for (const warning of batch.warnings) await console.warn(warning);
   if (flags.dryRun) {
-    await showPlan(await planChecked(batches, batch, session), batch, session);
+    await showPlan(await batches.plan(batch), batch, session);
     return 0;
   }
   const { folder } = batch.spec.output;
@@ -56,22 +56,6 @@ async function runBatch(session: Session, name: string, flags: FlagsOf<typeof BA
   });
   await showResult(result, folder, session);
   return exitCodeOfBatch(result);
-}
-
-/** Plans a dry run. @throws InvalidRequestError for a row that the user's own generator would refuse */
-export async function planChecked(
-  batches: BatchOperations,
-  batch: CheckedBatch,
-  session: Session,
-): Promise<BatchPlan> {
-  const plan = await batches.plan(batch, (await session.serviceName()) ?? "");
-  const generator = await session.ownGenerator();
-  if (generator === null) return plan;
-  const { requireSupported } = await import("../generate/described-request.ts");
-  const { rows, nameOf } = batch.spec;
-  const requests = rows.map((row) => [nameOf(row), row.checked.request] as const);
-  await requireSupported(requests, generator, session);
-  return plan;
 }
 
 const COST_COLUMNS = [
