@@ -1,8 +1,24 @@
+import { type CheckedRow, isRepeat } from "../core/batch/batch-row.ts";
 import type { BatchResult } from "../core/batch/batch-spec.ts";
-import { documentedTotal } from "../core/batch/plan.ts";
+import { isWaiting } from "../core/batch/counts.ts";
+import {
+  add,
+  type BatchPlan,
+  documentedTotal,
+  isToSubmit,
+  noCost,
+  type RowState,
+  type TotalCost,
+} from "../core/batch/plan.ts";
 import type { RowResult } from "../core/batch/row-result.ts";
+import { likelyCredits } from "../core/limits/budget.ts";
 import { counted } from "../lib/whole-number.ts";
 import type { OptionNames } from "../lib/wording.ts";
+import { highestCost } from "../models/cost.ts";
+import type { Matrix } from "../models/matrix.ts";
+import { ownSettings } from "../task/request.ts";
+import { FIELD_NAMES } from "../task/request-fields.ts";
+import { stateWord } from "../task/task.ts";
 import { describeFailure } from "./failure.ts";
 import { savedJson } from "./report-json.ts";
 import type { BatchRow, BatchSummary } from "./results.ts";
@@ -33,4 +49,108 @@ export function summaryJson({ counts, rows, charged }: BatchResult): BatchSummar
     creditsBefore: documentedTotal(charged),
     warnings,
   };
+}
+
+/** The columns of a manifest, for its help. */
+export const COLUMNS = [...FIELD_NAMES, "output"].join(" ");
+
+const ROW_WORDS: Readonly<Record<RowState, string>> = {
+  new: "not sent",
+  waiting: "unfinished",
+  unfinished: "unfinished",
+  saved: "saved",
+  failed: "failed",
+  unknown: "outcome unknown",
+};
+
+/** How a row ended, in words. */
+export function rowWord(end: RowResult): string {
+  if (isWaiting(end)) return (end.report && stateWord(end.report.state)) ?? "waiting";
+  return end.isSkipped ? "saved before" : ROW_WORDS[end.state];
+}
+
+/** Values of a row's request as texts, by their names: prompt, model, ratio, quality, and fields of a generator. */
+export type RowValues = Readonly<Record<string, string>>;
+
+export function rowValues({ checked: { request } }: CheckedRow): RowValues {
+  const { prompt, model, ratio, quality } = request;
+  return { prompt, model, ...(ratio && { ratio }), ...(quality && { quality }), ...ownSettings(request) };
+}
+
+/** Names of the values in which some of these differ. */
+export function differingNames(each: readonly RowValues[]): string[] {
+  const names = new Set(each.flatMap(Object.keys));
+  return [...names].filter((name) => new Set(each.map((values) => values[name])).size > 1);
+}
+
+/** Some values as one text; those of a generator's own fields with their names. */
+export function valuesText(values: RowValues, names: readonly string[], separator: string): string {
+  const textOf = (name: string, value: string) => (UNNAMED.has(name) ? value : `${name}=${value}`);
+  return names.flatMap((name) => (values[name] ? textOf(name, values[name]) : [])).join(separator);
+}
+
+const UNNAMED: ReadonlySet<string> = new Set(["prompt", "model", "ratio", "quality", "cost"]);
+
+/** Counts and costs of a planned run. */
+export interface PlanFacts {
+  rows: number;
+  saved: number;
+  unfinished: number;
+  /** Rows with the content of an earlier one. */
+  repeats: number;
+  toSubmit: TotalCost;
+  charged: TotalCost;
+  /** Whether `charged` is certain: rows of unknown outcome, and failed ones, may not have been charged. */
+  isCertain: boolean;
+  /** What undocumented costs count as before a confirmation, in credits: each, and with all others. null for none. */
+  estimate: { each: number; total: number } | null;
+}
+
+export function planFacts({ rows, toSubmit, charged }: BatchPlan, matrix: Matrix): PlanFacts {
+  const count = (state: RowState) => rows.filter((row) => row.state === state).length;
+  const [saved, unfinished] = [count("saved"), count("unfinished")];
+  const estimate = { each: highestCost(matrix), total: likelyCredits(toSubmit, matrix) };
+  return {
+    rows: rows.length,
+    saved,
+    unfinished,
+    repeats: rows.filter(({ key }) => isRepeat(key)).length,
+    toSubmit,
+    charged,
+    isCertain: charged.rows === saved + unfinished,
+    estimate: toSubmit.undocumented === 0 ? null : estimate,
+  };
+}
+
+/** A dry run as scripts get it: each row in the order of the manifest, and the sums. */
+export function planJson({ rows, toSubmit }: BatchPlan) {
+  return {
+    rows: rows
+      .toSorted((a, b) => a.row - b.row)
+      .map(({ row, line, checked: { request, credits } }) => ({ row, line, request, credits })),
+    sums: {
+      rows: rows.length,
+      saved: rows.filter(({ state }) => state === "saved").length,
+      toSubmit: toSubmit.rows,
+      credits: documentedTotal(toSubmit),
+      byModel: costsByModel(rows.filter(isToSubmit)),
+    },
+  };
+}
+
+/** The costs of rows of one model and quality, each of which costs the same. */
+function costsByModel(rows: readonly CheckedRow[]) {
+  const costs = new Map<string, { model: string; quality: string | null; cost: TotalCost }>();
+  for (const { checked } of rows) {
+    const { model, quality = null } = checked.request;
+    const name = `${model} ${quality ?? ""}`;
+    const kind = costs.get(name) ?? { model, quality, cost: noCost() };
+    costs.set(name, kind);
+    add(kind.cost, checked.credits);
+  }
+  return [...costs.values()].map(({ cost, ...kind }) => ({
+    ...kind,
+    rows: cost.rows,
+    credits: documentedTotal(cost),
+  }));
 }

@@ -1,3 +1,4 @@
+import type { BatchEvents, BatchResult, BatchSpec } from "../core/batch/batch-spec.ts";
 import type { CancelReport } from "../core/engine/cancel-task.ts";
 import { dismissTask } from "../core/engine/dismiss.ts";
 import { findNamed } from "../core/engine/named-tasks.ts";
@@ -56,6 +57,12 @@ export class Operations {
     onWarning?: (message: string) => Promise<void>,
   ): Promise<TaskReport> {
     return generate(spec, await this.#workspace.depsFor(caller).current(), onWarning);
+  }
+
+  /** Runs a batch that `BatchOperations` has checked. */
+  async batch(spec: BatchSpec, caller: Caller, events: BatchEvents): Promise<BatchResult> {
+    const { batch } = await import("../core/use-cases/batch.ts");
+    return batch(spec, await this.#workspace.depsFor(caller).current(), events);
   }
 
   /** Polls tasks by their ids, or by the images that were saved of them. */

@@ -2,13 +2,13 @@ import type { RowResult } from "../core/batch/row-result.ts";
 import { reportOfId, type TaskReport } from "../core/engine/report.ts";
 import { resolveDestination } from "../core/images/destination.ts";
 import type { PrivateCopies } from "../core/references/private-copies.ts";
-import { batch } from "../core/use-cases/batch.ts";
 import { reuseEarlier } from "../core/use-cases/generate.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { InterruptedError } from "../lib/interrupted.ts";
 import { FIELD_LABELS } from "../models/rules/rule.ts";
 import type { Destination } from "../task/intent.ts";
 import { rowJson, summaryJson } from "./batch-json.ts";
+import type { BatchRows } from "./batch-operations.ts";
 import { listening } from "./calls.ts";
 import type { ClientSession } from "./client-session.ts";
 import { waitFrom } from "./given-values.ts";
@@ -26,7 +26,7 @@ import type {
   StatusOptions,
 } from "./options/call-options.ts";
 import { cancelJson, ImggenFailure, leftAlone, reportJson, savedJson, statusJson } from "./report-json.ts";
-import { type BatchRows, batchFrom, checkedFrom } from "./request-options.ts";
+import { checkedFrom } from "./request-options.ts";
 import type {
   BatchRow,
   BatchSummary,
@@ -93,14 +93,11 @@ export class PublishedCalls {
     signal: AbortSignal,
     onRow: (row: BatchRow) => Promise<void>,
   ): Promise<BatchSummary> {
-    const { optionNames } = this.#session;
-    const target = await targetInEffect(this.#session);
-    const generator = await target.terms(options);
-    const checks = { matrix: await target.matrix(), generator, copies: await this.#copies() };
-    const spec = await batchFrom(rows, options, checks, this.#session);
+    const { BatchOperations } = await import("./batch-operations.ts");
+    const { spec } = await new BatchOperations(this.#session).ofRows(rows, options);
     const { caller, noted } = this.#callerOf(options, signal);
-    const onEnd = (end: RowResult) => onRow(rowJson(end, optionNames));
-    const result = await batch(spec, await this.#operations.depsFor(caller).current(), { onEnd });
+    const onEnd = (end: RowResult) => onRow(rowJson(end, this.#session.optionNames));
+    const result = await this.#operations.batch(spec, caller, { onEnd });
     signal.throwIfAborted();
     return noted(summaryJson(result));
   }

@@ -9,12 +9,6 @@ export interface SheetCell {
   label: string;
 }
 
-/** Pictures side by side; null leaves a place empty. */
-export interface SheetRow {
-  heading: string | null;
-  cells: readonly (SheetCell | null)[];
-}
-
 /** The mark that sheets are recognised by, wherever they are. */
 const SOFTWARE = "imggen contact sheet";
 
@@ -41,40 +35,36 @@ interface Layer {
 }
 
 /**
- * A sheet of pictures with their labels below lines of text, as PNG.
+ * A square grid of pictures with their labels, below lines of text, as PNG.
  * @throws UndecodableError if sharp or the font is not installed, or an image cannot be decoded
  */
 export async function contactSheet(sheet: {
   top: readonly string[];
-  rows: readonly SheetRow[];
+  cells: readonly SheetCell[];
   /** What it is a sheet of. */
   of: string;
 }): Promise<Buffer> {
   const sharp = await loadSharp();
-  const columns = Math.max(...sheet.rows.map(({ cells }) => cells.length));
+  const columns = Math.ceil(Math.sqrt(sheet.cells.length));
   const width = GAP + columns * (PICTURE + GAP);
   const layers: Layer[] = [];
   let top = GAP;
-  const write = async (line: string) => {
+  for (const line of sheet.top) {
     const { input, height } = await text(line, width - 2 * GAP);
     layers.push({ input, left: GAP, top });
     top += height + SMALL_GAP;
-  };
-  for (const line of sheet.top) await write(line);
-  for (const { heading, cells } of sheet.rows) {
+  }
+  for (let from = 0; from < sheet.cells.length; from += columns) {
     top += GAP;
-    if (heading !== null) await write(heading);
-    const drawn = await Promise.all(cells.map((cell) => cell && drawCell(cell)));
-    const tallest = Math.max(...drawn.map((cell) => cell?.picture.height ?? 0));
-    for (const [at, cell] of drawn.entries()) {
+    const drawn = await Promise.all(sheet.cells.slice(from, from + columns).map(drawCell));
+    const tallest = Math.max(...drawn.map(({ picture }) => picture.height));
+    for (const [at, { picture, label }] of drawn.entries()) {
       const left = GAP + at * (PICTURE + GAP);
-      if (cell === null) continue;
-      const { picture, label } = cell;
       const [aside, above] = [Math.floor((PICTURE - picture.width) / 2), tallest - picture.height];
       layers.push({ input: picture.input, left: left + aside, top: top + above });
       layers.push({ input: label.input, left, top: top + tallest + SMALL_GAP });
     }
-    top += tallest + GAP + Math.max(...drawn.map((cell) => cell?.label.height ?? 0));
+    top += tallest + GAP + Math.max(...drawn.map(({ label }) => label.height));
   }
   const page = { width, height: top + SMALL_GAP, channels: 3, background: PAGE } as const;
   const image = sharp({ create: page }).composite(layers);

@@ -37,13 +37,6 @@ function settingText(value: unknown): string {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** The names of generator-only fields in which some requests differ. */
-export function differingSettings(requests: readonly GenerationRequest[]): string[] {
-  const each = requests.map(ownSettings);
-  const names = new Set(each.flatMap(Object.keys));
-  return [...names].filter((name) => new Set(each.map((settings) => settings[name])).size > 1);
-}
-
 /** A request that the service's document does not rule out, with what it will cost. */
 export interface CheckedRequest {
   request: GenerationRequest;

@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import sharp from "sharp";
 import { describe, expect, it } from "vitest";
-import { contactSheet, isContactSheet, type SheetRow } from "../../src/graphics/contact-sheet.ts";
+import { contactSheet, isContactSheet, type SheetCell } from "../../src/graphics/contact-sheet.ts";
 import { PICTURE } from "../support/images.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -13,46 +13,43 @@ async function imageFile(width: number, height: number): Promise<string> {
   return file;
 }
 
-async function sheetOf(rows: readonly SheetRow[], top: readonly string[] = []) {
-  const bytes = await contactSheet({ top, rows, of: "foxes" });
+async function sheetOf(images: readonly (string | null)[], top: readonly string[] = []) {
+  const cells: SheetCell[] = images.map((image) => ({ image, label: "a label" }));
+  const bytes = await contactSheet({ top, cells, of: "foxes" });
   const { data, info } = await sharp(bytes).raw().toBuffer({ resolveWithObject: true });
   const colorAt = (x: number, y: number) =>
     [...data.subarray((y * info.width + x) * info.channels)].slice(0, 3);
   return { bytes, ...info, colorAt };
 }
 
-const row = (...images: (string | null)[]): SheetRow => ({
-  heading: null,
-  cells: images.map((image) => ({ image, label: "a label" })),
-});
-
 describe("a contact sheet", () => {
   it("is known by what it holds, and no other image is taken for one", async () => {
-    const { bytes } = await sheetOf([row(null)]);
+    const { bytes } = await sheetOf([null]);
     expect([isContactSheet(bytes), isContactSheet(PICTURE)]).toEqual([true, false]);
   });
 
-  it("is as wide as its longest row, and leaves the place of a missing cell empty", async () => {
+  it("is a square grid, which leaves the places after the last picture empty", async () => {
     const image = await imageFile(320, 160);
-    const one = await sheetOf([row(image)]);
-    const three = await sheetOf([{ heading: null, cells: [null, ...row(image, image).cells] }]);
-    expect([one.width, three.width]).toEqual([16 + 336, 16 + 3 * 336]);
-    expect(three.height).toBe(one.height);
-    const places = [0, 1, 2].map((at) => three.colorAt(16 + at * 336 + 160, 40));
-    expect(places).toEqual([
+    const one = await sheetOf([image]);
+    const three = await sheetOf([image, image, image]);
+    expect([one.width, three.width]).toEqual([16 + 336, 16 + 2 * 336]);
+    expect(three.height).toBeGreaterThan(2 * 160);
+    const lowest = three.height - one.height + 40;
+    const [teal, page] = [
+      [0, 128, 128],
       [246, 246, 244],
-      [0, 128, 128],
-      [0, 128, 128],
-    ]);
+    ];
+    const places = [40, lowest].flatMap((y) => [0, 1].map((at) => three.colorAt(16 + at * 336 + 160, y)));
+    expect(places).toEqual([teal, teal, teal, page]);
   });
 
   it("has a grey place for a picture that there is none of", async () => {
-    expect((await sheetOf([row(null)])).colorAt(16 + 160, 40)).toEqual([216, 216, 212]);
+    expect((await sheetOf([null])).colorAt(16 + 160, 40)).toEqual([216, 216, 212]);
   });
 
   it("scales what is large, puts what is small in the middle, and aligns a row below", async () => {
     const [large, small] = [await imageFile(1280, 640), await imageFile(80, 40)];
-    const { colorAt } = await sheetOf([row(large, small)]);
+    const { colorAt } = await sheetOf([large, small]);
     const [teal, page] = [
       [0, 128, 128],
       [246, 246, 244],
@@ -64,17 +61,15 @@ describe("a contact sheet", () => {
   });
 
   it("takes markup in a prompt as text, blanks as none, and cuts what is too long", async () => {
-    const rows = [row(null)];
-    const plain = await sheetOf(rows, ["a fox"]);
+    const pictures = [null];
+    const plain = await sheetOf(pictures, ["a fox"]);
     for (const line of ["<b>a & b</b>", " \n ", "</span>"])
-      expect((await sheetOf(rows, [line])).height).toBeGreaterThan((await sheetOf(rows)).height);
-    const long = await sheetOf(rows, ["a fox ".repeat(2000)]);
+      expect((await sheetOf(pictures, [line])).height).toBeGreaterThan((await sheetOf(pictures)).height);
+    const long = await sheetOf(pictures, ["a fox ".repeat(2000)]);
     expect(long.height).toBeLessThan(plain.height + 200);
-    const headed = await sheetOf([{ heading: "z-image", cells: row(null).cells }]);
-    expect(headed.height).toBeGreaterThan((await sheetOf(rows)).height);
   });
 
   it("with a picture that cannot be decoded is none", async () => {
-    await expect(sheetOf([row("/no/such/image.png")])).rejects.toThrow("it cannot be decoded");
+    await expect(sheetOf(["/no/such/image.png"])).rejects.toThrow("it cannot be decoded");
   });
 });

@@ -7,18 +7,17 @@ const ARGS = words(
 );
 
 describe.skipIf(!hasScreen)("compare on a real terminal", () => {
-  it.each([100, 80])(
-    "shows in %d columns what is compared, and the end of each file's name",
-    async (columns) => {
-      const lines = await Screen.after(ARGS, { columns });
-      expect(lines).toContainEqual(
-        expect.stringMatching(/^MODEL +RATIO +QUALITY +CREDITS +SECONDS +SIZE +FILE$/),
-      );
-      expect(
-        lines.filter((line) => /^(?:gamma-image-2|z-image) +(?:1:1|16:9) .*…\S+\.png$/.test(line)),
-      ).toHaveLength(4);
-    },
-  );
+  it.each([
+    [100, "MODEL RATIO QUALITY CREDITS SECONDS SIZE FILE"],
+    [80, "MODEL RATIO QUALITY CREDITS SECONDS SIZE FILE"],
+    [60, "MODEL RATIO QUALITY CREDITS FILE"],
+  ])("shows in %d columns what is compared, and the end of each file's name", async (columns, headings) => {
+    const lines = await Screen.after(ARGS, { columns });
+    expect(lines.map((line) => line.replaceAll(/ +/g, " "))).toContain(headings);
+    expect(
+      lines.filter((line) => /^(?:gamma-image-2|z-image) +(?:1:1|16:9) .*…\S+\.png$/.test(line)),
+    ).toHaveLength(4);
+  });
 
   it("names the contact sheet on a line of its own where it has no room beside what it is", async () => {
     const lines = await Screen.after([...ARGS, "--sheet"], { columns: 40 });

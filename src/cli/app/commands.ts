@@ -26,7 +26,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
   compare: {
     group: "Create",
     summary: "generate one prompt with several models, ratios and qualities",
-    load: () => import("../commands/compare/compare.ts"),
+    load: () => import("../commands/compare.ts"),
   },
   rerun: {
     group: "Create",

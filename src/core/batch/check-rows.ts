@@ -1,5 +1,6 @@
 import { ImggenError } from "../../lib/error-types.ts";
 import type { OptionNames } from "../../lib/wording.ts";
+import { InvalidRequestError, type Limit } from "../../models/invalid-request.ts";
 import { FIELD_LABELS, type Labels } from "../../models/rules/rule.ts";
 import type { CheckedRequest, RequestInput } from "../../task/request.ts";
 import { ManifestError, type ManifestProblem } from "../errors.ts";
@@ -16,7 +17,7 @@ import {
   usedNames,
 } from "../manifest/entry.ts";
 import { OutputNames } from "../manifest/output-name.ts";
-import { type CheckedRow, checkRow, type RowChecks, RowKeys, rowDigest } from "./batch-row.ts";
+import { type CheckedRow, checkRow, isRepeat, type RowChecks, RowKeys, rowDigest } from "./batch-row.ts";
 import { inShard, type Shard } from "./shard.ts";
 
 /** Values for rows that do not set their own, and what rows are checked against. */
@@ -29,12 +30,26 @@ export interface RowDefaults extends RowChecks, ReadOptions {
   shard: Shard | null;
   /** Whether a column that nothing uses is a problem. Default false. */
   refusesUnused?: boolean;
+  /** How messages name a value that a row sets itself. Default: as a column. */
+  rowLabels?: Labels;
+  /** Whether a row that cannot be submitted is skipped, and a repeated row left out. Default false. */
+  skipsRows?: boolean;
 }
 
-/** The rows of a manifest, and names of columns that nothing uses, the first few. */
+/** The rows of a manifest. */
 interface CheckedRows {
   rows: CheckedRow[];
+  skipped: SkippedRow[];
+  /** Names of columns that nothing uses, the first few. */
   unused: string[];
+}
+
+/** A row that is not submitted, with its defaults. */
+export interface SkippedRow {
+  input: RequestInput;
+  reason: string;
+  /** What its model takes in place of its ratio or its quality; null if that is not the reason. */
+  limit: Limit | null;
 }
 
 /** At most this many unused columns are named: a file that is no manifest may have any number of them. */
@@ -51,7 +66,9 @@ export async function checkRows(
   const keys = new RowKeys();
   const uncutKeys = new RowKeys();
   const names = new OutputNames();
+  const { skipsRows = false } = defaults;
   const rows: CheckedRow[] = [];
+  const skipped: SkippedRow[] = [];
   const problems: ManifestProblem[] = [];
   const unused = new Set<string>();
   let row = 0;
@@ -67,9 +84,15 @@ export async function checkRows(
     const clash = output === null ? null : names.add(line, output);
     if (clash !== null) refuse(clash);
     const named = nameOfRow(others, defaults);
-    const checked = typeof named === "string" ? named : await checkValues(values, defaults);
-    if (typeof named === "string" || typeof checked === "string") {
-      refuse(String(checked));
+    if (typeof named === "string") {
+      refuse(named);
+      continue;
+    }
+    const { input, checked } = await checkValues(values, defaults);
+    if (checked instanceof ImggenError) {
+      const limit = checked instanceof InvalidRequestError ? checked.limit : null;
+      if (skipsRows) skipped.push({ input, reason: checked.messageFor(defaults.names), limit });
+      else refuse(problemOf(checked, defaults));
       continue;
     }
     const digest = rowDigest(checked.request, output ?? undefined);
@@ -80,10 +103,14 @@ export async function checkRows(
     if (problems.length > 0) continue;
     const uncutRequest = uncut === undefined ? null : { ...checked.request, prompt: uncut };
     const former = uncutRequest && { uncutKey: uncutKeys.next(rowDigest(uncutRequest, output ?? undefined)) };
-    rows.push({ row, line, checked, output, ...named, key: keys.next(digest), ...former });
+    const key = keys.next(digest);
+    if (skipsRows && isRepeat(key)) continue;
+    const next = rows.length + 1;
+    const place = skipsRows ? { row: next, line: next } : { row, line };
+    rows.push({ ...place, checked, output, ...named, key, ...former });
   }
   if (problems.length > 0) throw new ManifestError(problems);
-  return { rows, unused: [...unused] };
+  return { rows, skipped, unused: [...unused] };
 }
 
 const NO_COLUMNS: OtherColumns = new Map();
@@ -106,17 +133,19 @@ function unusedOf(others: OtherColumns, defaults: RowDefaults): string[] {
   return [...others.keys()].filter((each) => !used.has(each)).slice(0, MOST_NAMED);
 }
 
-/** @returns what is wrong, in words, in place of a request */
+/** Checks a row's values, with the defaults for those that it does not set. */
 async function checkValues(
   { output: _output, ...values }: RowValues,
   defaults: RowDefaults,
-): Promise<CheckedRequest | string> {
-  const { names } = defaults;
+): Promise<{ input: RequestInput; checked: CheckedRequest | ImggenError }> {
+  const { rowLabels = FIELD_LABELS } = defaults;
   const input: RequestInput = { ...defaults.values, ...values };
-  const labels = { ...FIELD_LABELS, ...labelsOfDefaults(values, defaults) };
-  const checked = await checkRow(input, { ...defaults, labels });
-  if (!(checked instanceof ImggenError)) return checked;
-  return [checked.messageFor(names), checked.hintFor(names)].filter((text) => text !== null).join(" ");
+  const labels = { ...rowLabels, ...labelsOfDefaults(values, defaults) };
+  return { input, checked: await checkRow(input, { ...defaults, labels }) };
+}
+
+function problemOf(error: ImggenError, { names }: RowDefaults): string {
+  return [error.messageFor(names), error.hintFor(names)].filter((text) => text !== null).join(" ");
 }
 
 /** Labels of the values that the row leaves to the defaults: the flag or setting that set them. */

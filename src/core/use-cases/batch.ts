@@ -1,14 +1,15 @@
 import { mapConcurrent } from "../../lib/concurrency.ts";
 import { interruptedError } from "../../lib/interrupted.ts";
 import { BatchFolders } from "../../store/batch-folders.ts";
+import type { Ledger } from "../../store/ledger.ts";
 import { RowClaims } from "../../store/row-claims.ts";
 import { savedFilesOf } from "../../task/task.ts";
 import { agreeOnCosts, folderAgreement } from "../batch/agreement.ts";
 import { batchCap } from "../batch/batch-cap.ts";
 import { type BatchEvents, type BatchResult, type BatchSpec, budgetedKeys } from "../batch/batch-spec.ts";
 import { BatchCounts } from "../batch/counts.ts";
-import { batchId, findBatch, identifyBatch } from "../batch/identify-batch.ts";
-import type { BatchPlan, PlannedRow } from "../batch/plan.ts";
+import { batchId, type FoundBatch, findBatch, identifyBatch } from "../batch/identify-batch.ts";
+import type { BatchPlan, PlanDeps, PlannedRow } from "../batch/plan.ts";
 import { planWithFiles, prepareFolders } from "../batch/row-files.ts";
 import type { RowResult } from "../batch/row-result.ts";
 import type { BatchContext } from "../batch/run-row.ts";
@@ -22,30 +23,53 @@ import { Gate } from "../limits/gate.ts";
 // Rows that another process holds are waited for as long as its longest default timeout, which is that of 4K.
 const PATIENCE_WITH_OTHERS_MS = 600_000;
 
+/** A batch whose rows, files and budget are checked, and whose state in the ledger is read. */
+interface PlannedBatch extends Pick<PlanDeps, "countsKey"> {
+  plan: BatchPlan;
+  claims: RowClaims;
+  folders: BatchFolders;
+  found: FoundBatch;
+}
+
+/**
+ * Plans a batch. Needs no connection, and writes nothing.
+ * @param service name of the provider, as tasks record it
+ * @throws BudgetExceededError, ManifestError
+ */
+export async function planOfBatch(spec: BatchSpec, service: string, ledger: Ledger): Promise<PlannedBatch> {
+  const { output, cap } = spec;
+  const folders = new BatchFolders(ledger.folder);
+  const found = await findBatch(output.folder, folders);
+  const claims = new RowClaims(ledger.folder, batchId(service, found.origin));
+  const countsKey = budgetedKeys(spec);
+  const { plan, misplaced } = await planWithFiles(spec.rows, output, { ...spec, claims, ledger, countsKey });
+  if (misplaced.length > 0) throw new ManifestError(misplaced);
+  if (cap !== null) checkBatchBudget(plan, cap, spec);
+  return { plan, claims, folders, found, countsKey };
+}
+
 /**
  * Plans a batch, has the caller agree, and runs it. Reports each row as it ends.
  * @throws BudgetExceededError, ManifestError, SaveFailedError, UsageError, or what the account lacks; nothing was sent
  *   then
  */
 export async function batch(spec: BatchSpec, deps: TaskDeps, events: BatchEvents): Promise<BatchResult> {
-  const { output, resubmitUnknown, retryFailed, cap, shard } = spec;
+  const { output, cap, shard } = spec;
   const { connection, ledger, clock } = deps;
-  const folders = new BatchFolders(ledger.folder);
-  const found = await findBatch(output.folder, folders);
-  const claims = new RowClaims(ledger.folder, batchId(connection.identity.baseUrl, found.origin));
-  const planDeps = { claims, ledger, resubmitUnknown, retryFailed, countsKey: budgetedKeys(spec) };
   const misfits = spec.rows.flatMap(({ line, checked }) => {
     const misfit = misfitOf(checked.request, connection);
     return misfit === null ? [] : [{ line, message: misfit.message }];
   });
   if (misfits.length > 0) throw new ManifestError(misfits);
-  const { plan, misplaced } = await planWithFiles(spec.rows, output, planDeps);
-  if (misplaced.length > 0) throw new ManifestError(misplaced);
+  const { plan, claims, folders, found, countsKey } = await planOfBatch(
+    spec,
+    connection.identity.baseUrl,
+    ledger,
+  );
   const agree = folderAgreement(plan, spec, events);
   await agree(found);
   const account = spendingAccount(connection.identity, connection.generator !== undefined);
   await checkDailyLimit(plan.toSubmit, account, deps, spec);
-  if (cap !== null) checkBatchBudget(plan, cap, spec);
   await events.onPlan?.(plan);
   await agreeOnCosts(plan, spec, events);
   await prepareFolders(plan.rows, output);
@@ -54,6 +78,7 @@ export async function batch(spec: BatchSpec, deps: TaskDeps, events: BatchEvents
   if (plan.rows.length > 0) await identifyBatch(output.folder, found, identifying);
   if (output.overwrite) await noteEarlierImages(claims, deps);
   const isShared = cap !== null && spec.budgetOf === "folder";
+  const planDeps = { ...spec, claims, ledger, countsKey };
   const caps = isShared ? [...deps.caps, batchCap(plan, cap, planDeps)] : deps.caps;
   return runPlanned(plan, claims, spec, events, { ...deps, caps });
 }

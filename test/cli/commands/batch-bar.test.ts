@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type BatchView, batchLines } from "../../../src/cli/commands/batch/bar.ts";
+import { type BatchView, batchLines } from "../../../src/cli/commands/batch/batch-progress.ts";
 import { holds } from "../../support/holds.ts";
 
 const VIEW: BatchView = {
@@ -26,15 +26,16 @@ describe("the bar of a batch", () => {
     ]);
   });
 
-  it("shows all of it in 38 columns too, beside the spinner", () => {
-    expect(lines(38)).toEqual([
-      "━━━────────── 12/40 · 2 failed · 4 run",
-      "24/100 cr · 3:00 left · 1:05 · 9/min",
+  it("leaves out what matters least where there is less room", () => {
+    expect(lines(58)).toEqual([
+      "━━━━━━─────────────── 12 of 40 rows · 2 failed · 4 running",
+      "24 of 100 credits · about 3 min left · 1 min 5 s",
     ]);
-  });
-
-  it("leaves out first what matters least where there is even less room", () => {
-    expect(lines(20)).toEqual(["━━━━────────── 12/40", "24/100 cr"]);
+    expect(lines(38)).toEqual([
+      "━━━────────── 12 of 40 rows · 2 failed",
+      "24 of 100 credits · about 3 min left",
+    ]);
+    expect(lines(20)).toEqual(["━───── 12 of 40 rows", "24 of 100 credits"]);
   });
 
   it("counts only rows that this run has something to do for into the time left", () => {

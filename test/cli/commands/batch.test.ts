@@ -101,16 +101,26 @@ describe("a batch", () => {
   });
 });
 
+it("a warning that many rows share is printed once", async () => {
+  const world = await batchWorld();
+  await world.manifest("p.txt", "a fox", "a hen", "an owl");
+  const { code, stderr } = await world.run(["batch", "p.txt", "-m", PRICED, "--dry-run"]);
+  expect([code, stderr.match(/^warning: gamma-image-2 has no documented price/gm)]).toEqual([
+    0,
+    [expect.anything()],
+  ]);
+});
+
 describe("where a batch's images go", () => {
   it("is no file that exists already: exit 2, its line named, nothing sent; --overwrite replaces it", async () => {
     const world = await batchWorld();
     await writeFile(path.join(world.cwd, "fox.png"), "mine");
     await world.manifest("p.jsonl", { prompt: "a hen" }, { prompt: "a fox", output: "fox.png" });
-    const refused = await world.run(["batch", "p.jsonl", ...MODEL]);
-    expect(refused).toMatchObject({
-      code: 2,
-      stderr: expect.stringMatching(/line 2: .*fox\.png.* exists already/),
-    });
+    for (const flags of [[], ["--dry-run"]])
+      expect(await world.run(["batch", "p.jsonl", ...MODEL, ...flags])).toMatchObject({
+        code: 2,
+        stderr: expect.stringMatching(/line 2: .*fox\.png.* exists already/),
+      });
     expect(world.server.requests).toEqual([]);
     expect((await world.run(["batch", "p.jsonl", ...MODEL, "--overwrite"])).code).toBe(0);
     expect(await readFile(path.join(world.cwd, "fox.png"))).toEqual(PICTURE);

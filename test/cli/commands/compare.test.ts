@@ -119,6 +119,12 @@ describe("compare", () => {
     const capped = await world.json([...COMPARE, "--max-credits", "5"]);
     expect(capped).toMatchObject({ code: 2, document: { error: { type: "budget_exceeded" } } });
     expect(world.server.requests).toEqual([]);
+    await world.json(COMPARE);
+    const again = await world.json([...COMPARE, "--dry-run"]);
+    expect(again.document).toMatchObject({ cells: [{ credits: 2 }, { credits: 4 }], credits: 0 });
+    expect((await world.run([...COMPARE, "--dry-run"])).stderr).toContain(
+      "2 rows, 2 saved already, 6 credits already charged, nothing to submit, nothing was sent\n",
+    );
   });
 
   it("passes a ratio on that the document does not name, to a model of which it does not say what it takes", async () => {

@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import sharp from "sharp";
 import { describe, expect, it } from "vitest";
-import { layOutSheet, type SheetEntry, type SheetLayout } from "../../../src/cli/commands/batch/sheet.ts";
+import { layOutSheet, type SheetEntry } from "../../../src/cli/commands/batch/sheet.ts";
 import { commandWorld } from "../../support/command-world.ts";
 import { failure, success } from "../../support/scripted-server.ts";
 import { inTurn } from "../../support/scripts.ts";
@@ -36,30 +36,24 @@ describe("--sheet", () => {
       expect(await darkness(sheet, left, height - 40, 320, 40)).toBeGreaterThan(0.01);
   });
 
-  const entry = (facts: Partial<SheetEntry>): SheetEntry => ({
+  const entry = (values: SheetEntry["values"], end = "0.4 s"): SheetEntry => ({
     image: null,
-    prompt: "a fox",
-    model: "z-image",
-    ratio: "1:1",
-    quality: null,
-    settings: null,
-    cost: "2 credits",
-    end: "0.4 s",
-    ...facts,
+    values: { prompt: "a fox", model: "z-image", ratio: "1:1", cost: "2 credits", ...values },
+    end,
   });
-  const labels = ({ rows }: SheetLayout) =>
-    rows.map(({ heading, cells }) => [heading, ...cells.map((cell) => cell?.label ?? null)]);
+  const labels = ({ cells }: ReturnType<typeof layOutSheet>) => cells.map(({ label }) => label);
 
-  it("of a comparison has a row for each model and a column for each ratio, and says the rest once", () => {
+  it("of a comparison labels each image with the values that differ, and says the rest once", () => {
     const layout = layOutSheet([
       entry({ ratio: "1:1" }),
-      entry({ ratio: "16:9" }),
-      entry({ model: "alpha-2", ratio: "16:9", end: "failed" }),
+      entry({ ratio: "16:9", seed: "7" }),
+      entry({ model: "alpha-2", ratio: "16:9" }, "failed"),
     ]);
     expect(layout.top).toEqual(["a fox", "2 credits each"]);
     expect(labels(layout)).toEqual([
-      ["z-image", "1:1 · 0.4 s", "16:9 · 0.4 s"],
-      ["alpha-2", null, "16:9 · failed"],
+      "z-image · 1:1 · 0.4 s",
+      "z-image · 16:9 · seed=7 · 0.4 s",
+      "alpha-2 · 16:9 · failed",
     ]);
   });
 
@@ -68,16 +62,10 @@ describe("--sheet", () => {
     const layout = layOutSheet(prompts.map((prompt) => entry({ prompt, cost: `${prompt.length} credits` })));
     expect(layout.top).toEqual(["z-image · 1:1"]);
     expect(labels(layout)).toEqual([
-      [null, "a fox\n5 credits · 0.4 s", "an owl\n6 credits · 0.4 s"],
-      [null, `${"x".repeat(110)}…\n200 credits · 0.4 s`],
+      "a fox\n5 credits · 0.4 s",
+      "an owl\n6 credits · 0.4 s",
+      `${"x".repeat(110)}…\n200 credits · 0.4 s`,
     ]);
-  });
-
-  it("of equal rows, or of too many columns for a table, is a grid", () => {
-    const twice = [entry({}), entry({}), entry({ model: "alpha-2", ratio: "16:9" })];
-    const wide = Array.from({ length: 26 }, (_, at) => entry({ model: `m${at % 2}`, ratio: `${at >> 1}:1` }));
-    for (const entries of [twice, wide])
-      expect(layOutSheet(entries).rows.every(({ heading }) => heading === null)).toBe(true);
   });
 
   it("on batch shows every row, those without an image too, and is replaced where the batch is run again", async () => {

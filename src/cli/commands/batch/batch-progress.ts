@@ -1,14 +1,16 @@
+import { rowWord } from "../../../client/batch-json.ts";
 import type { BatchSpec } from "../../../core/batch/batch-spec.ts";
+import type { RowResult } from "../../../core/batch/row-result.ts";
+import { formatDuration } from "../../../lib/duration.ts";
+import type { BatchProgress } from "../../output/run-progress.ts";
 import type { RunNotes } from "../../output/task-notes.ts";
 import { createProgress, type Progress } from "../../output/task-progress.ts";
 import type { Session } from "../../session/session.ts";
 import { hasSymbols, type Paint, type TextStyle } from "../../text/colors.ts";
 import type { Console } from "../../text/console.ts";
 import { noteText, stoppingText } from "../../text/phrases.ts";
-import { BAR, batchLines } from "./bar.ts";
-import { rowNotes } from "./row-notes.ts";
 
-/** Shows how a batch is getting on: a bar on a terminal, and a line for each row that fails. */
+/** Shows the progress of a batch: a bar on a terminal, and a line for each row that fails. */
 export async function createBatchProgress(
   session: Session,
   { nameOf }: Pick<BatchSpec, "nameOf">,
@@ -27,33 +29,55 @@ export async function createBatchProgress(
   );
 }
 
-const WORTH_A_WORD_MS = 5_000;
+export type BatchView = Omit<BatchProgress, "creditsBefore" | "startMs"> & { elapsedMs: number };
 
-function batchNotes(console: Console, nameOf: BatchSpec["nameOf"]): RunNotes {
-  const noteOf = rowNotes();
-  let isStopping = false;
-  return {
-    show(event) {
-      switch (event.type) {
-        case "submit_interrupted":
-          if (isStopping) return;
-          isStopping = true;
-          // The other rows that are under way say so in the same moment.
-          queueMicrotask(() => void console.note(stoppingText(event.waitMs, console.awaited, 2)));
-          return;
-        case "outage":
-          void console.note(noteText(event));
-          return;
-        case "busy":
-          if (event.delayMs >= WORTH_A_WORD_MS) void console.note(noteText(event));
-          return;
-        case "row_ended": {
-          const note = noteOf(event.result, nameOf(event.result.row));
-          if (note !== null) void console.error(note);
-        }
-      }
-    },
-  };
+const BAR = { done: "━", left: "─" };
+const PLAIN_BAR = { done: "#", left: "-" };
+const MIN_BAR = 6;
+const MAX_BAR = 30;
+/** No rate before: too few rows. */
+const RATE_AFTER_MS = 2000;
+
+/**
+ * Two lines for a terminal: a bar with the rows, and their cost and time. The parts at the end are left out if there are
+ * too few columns.
+ * @param hasSymbols whether the terminal has more than letters
+ */
+export function batchLines(view: BatchView, columns: number, hasSymbols: boolean): string[] {
+  const { rows, ended, endedNow, left, running, failed, credits, budget, elapsedMs } = view;
+  const rowParts = [
+    `${ended} of ${rows} rows`,
+    failed > 0 && `${failed} failed`,
+    running > 0 && `${running} running`,
+  ];
+  const text = fitting(rowParts, columns - MIN_BAR - 1);
+  const width = Math.min(MAX_BAR, columns - text.length - 1);
+  const { done, left: rest } = hasSymbols ? BAR : PLAIN_BAR;
+  const full = rows === 0 ? width : Math.floor((ended / rows) * width);
+  const hasRate = endedNow > 0 && elapsedMs >= RATE_AFTER_MS;
+  const costParts = [
+    budget !== null && `${credits} of ${budget} credits`,
+    hasRate && left > 0 && `about ${formatDuration(rounded((elapsedMs / endedNow) * left))} left`,
+    elapsedMs >= 1000 && formatDuration(Math.floor(elapsedMs / 1000) * 1000),
+    hasRate && `${Math.max(1, Math.round((endedNow / elapsedMs) * 60_000))} rows/min`,
+  ];
+  return [
+    width < MIN_BAR ? text : `${done.repeat(full)}${rest.repeat(width - full)} ${text}`,
+    fitting(costParts, columns),
+  ];
+}
+
+/** The parts of a line that fit, without those at its end that do not. */
+function fitting(parts: readonly (string | false)[], columns: number): string {
+  const shown = parts.filter(Boolean);
+  while (shown.join(" · ").length > columns) shown.pop();
+  return shown.join(" · ");
+}
+
+/** Rounds to 5 s below a minute, to 10 s below ten minutes, else to a minute. */
+function rounded(ms: number): number {
+  const stepMs = ms < 60_000 ? 5_000 : ms < 600_000 ? 10_000 : 60_000;
+  return Math.max(5_000, Math.round(ms / stepMs) * stepMs);
 }
 
 const DONE_ROWS = new RegExp(`^${BAR.done}+`);
@@ -67,4 +91,56 @@ function barPaint(style: TextStyle): Paint {
       .replace(DONE_ROWS, (bar) => style("saved", bar))
       .replace(/\d+ failed/, (text) => style("error", text));
   };
+}
+
+/** A shorter pause is not mentioned. */
+const MIN_PAUSE_MS = 5_000;
+
+function batchNotes(console: Console, nameOf: BatchSpec["nameOf"]): RunNotes {
+  const failures = new Map<string, number>();
+  let isStopping = false;
+  return {
+    show(event) {
+      switch (event.type) {
+        case "submit_interrupted":
+          if (isStopping) return;
+          isStopping = true;
+          // The other submits in flight are interrupted at the same moment.
+          queueMicrotask(() => void console.note(stoppingText(event.waitMs, console.awaited, 2)));
+          return;
+        case "outage":
+          void console.note(noteText(event));
+          return;
+        case "busy":
+          if (event.delayMs >= MIN_PAUSE_MS) void console.note(noteText(event));
+          return;
+        case "row_ended": {
+          const note = failureNote(event.result, nameOf(event.result.row), failures);
+          if (note !== null) void console.error(note);
+        }
+      }
+    },
+  };
+}
+
+/** So many failures of one kind are printed as they happen; the summary counts the rest. */
+export const MAX_SHOWN = 5;
+
+/**
+ * The line on a row that did not end in a saved file; null if there is nothing to say of it, or not yet.
+ * @param failures number of failures of each kind so far
+ */
+function failureNote(end: RowResult, name: string, failures: Map<string, number>): string | null {
+  const { state, report, error } = end;
+  // The summary names why nothing more is sent.
+  if (error === null || (state === "new" && report === null)) return null;
+  const task = state === "unfinished" && report?.taskId ? ` (task ${report.taskId})` : "";
+  const note = `${name}: ${rowWord(end)}${task}`;
+  if (error.type === "interrupted") return note;
+  const kind = `${error.type} ${error.key ?? ""}`;
+  const count = (failures.get(kind) ?? 0) + 1;
+  failures.set(kind, count);
+  if (count > MAX_SHOWN) return null;
+  const last = count === MAX_SHOWN ? " More of this kind are counted at the end." : "";
+  return `${note}: ${error.message}${last}`;
 }

@@ -1,17 +1,20 @@
-import type { BatchEvents, BatchResult, BatchSpec, Doubt } from "../../../core/batch/batch-spec.ts";
+import { planFacts } from "../../../client/batch-json.ts";
+import type { CheckedBatch } from "../../../client/batch-operations.ts";
+import type { FlagsOf } from "../../../client/options/option.ts";
+import type { SUBMIT_MANY } from "../../../client/options/request-table.ts";
+import type { BatchEvents, BatchResult, Doubt } from "../../../core/batch/batch-spec.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
-import { batch } from "../../../core/use-cases/batch.ts";
 import { canAsk, readLine } from "../../input/input-stream.ts";
 import { withTasksShown } from "../../output/task-progress.ts";
 import type { Session } from "../../session/session.ts";
-import type { BatchTerms } from "./batch-flags.ts";
 import { createBatchProgress } from "./batch-progress.ts";
 import { estimateText, planText, questionOf, type ShownResult } from "./summary.ts";
 
-/** A batch as a command runs it. */
-interface CommandSpec extends BatchSpec, BatchTerms {
-  /** Reports the state of the batch if a second signal ends the program at once; null if only its end is reported. */
-  onCutOff: ((result: BatchResult) => Promise<void>) | null;
+/** Receives the results of a batch. */
+interface Listener {
+  onEnd: (end: RowResult) => Promise<void>;
+  /** Reports the state of the batch if a second signal ends the program at once. Absent: only its end is reported. */
+  onCutOff?: (result: BatchResult) => Promise<void>;
 }
 
 /**
@@ -19,11 +22,11 @@ interface CommandSpec extends BatchSpec, BatchTerms {
  * @throws what `batch` throws; nothing was sent then
  */
 export async function runShown(
-  spec: CommandSpec,
+  { spec }: CheckedBatch,
+  flags: FlagsOf<typeof SUBMIT_MANY>,
   session: Session,
-  onEnd: (end: RowResult) => Promise<void>,
+  { onEnd, onCutOff }: Listener,
 ): Promise<ShownResult> {
-  const { matrix, requestTimeoutMs, sheet, onCutOff } = spec;
   const { console, context } = session;
   const progress = await createBatchProgress(session, spec);
   const usual = context.onSecondSignal;
@@ -33,40 +36,36 @@ export async function runShown(
     onWarning: (message) => console.note(`warning: ${message}`),
     async onPlan(plan) {
       progress.show({ type: "planned", plan, cap: spec.cap });
-      const estimate = estimateText(plan.toSubmit, matrix);
-      await console.note(`${planText(plan, session.isSandbox)}.${estimate && ` ${estimate}`}`);
+      const facts = planFacts(plan, spec.matrix);
+      await console.note(`${planText(facts, session.isSandbox)}. ${estimateText(facts)}`.trimEnd());
     },
     onOutage: (outage) => progress.show({ type: "outage", outage }),
     onPause: (delayMs) => progress.show({ type: "busy", delayMs }),
     onRun(cutOff) {
-      if (onCutOff !== null) context.onSecondSignal = () => console.finish(() => onCutOff(cutOff()));
+      if (onCutOff) context.onSecondSignal = () => console.finish(() => onCutOff(cutOff()));
     },
     onStart: () => progress.show({ type: "row_begun" }),
     async onEnd(end, counts) {
       progress.show({ type: "row_ended", result: end, counts });
-      if (sheet) ends.push(end);
+      if (flags.sheet) ends.push(end);
       await onEnd(end);
     },
   };
-  const connecting = { requestTimeoutMs, acceptsOtherKey: spec.yes };
-  const result = await withTasksShown(session, connecting, progress, async (operations, caller) =>
-    batch(spec, await operations.depsFor(caller).current(), events),
+  const connecting = { requestTimeoutMs: flags.requestTimeoutMs, acceptsOtherKey: spec.yes };
+  const result = await withTasksShown(session, connecting, progress, (operations, caller) =>
+    operations.batch(spec, caller, events),
   ).finally(() => {
     context.onSecondSignal = usual;
   });
-  if (!sheet) return result;
+  if (!flags.sheet) return result;
   const { makeSheet } = await import("./sheet.ts");
   return { ...result, sheet: await makeSheet(ends, spec, session) };
 }
 
-async function agreed(doubt: Doubt, session: Session): Promise<boolean> {
-  if (doubt.about === "folder") await session.console.note(doubt.message);
-  return confirmed(questionOf(doubt), session);
-}
-
 /** Asks the person at the terminal; anything but `y` or `yes` is no. @throws the signal's reason */
-async function confirmed(question: string, { console, context }: Session): Promise<boolean> {
-  await console.question(`${question} [y/N] `);
+async function agreed(doubt: Doubt, { console, context }: Session): Promise<boolean> {
+  if (doubt.about === "folder") await console.note(doubt.message);
+  await console.question(`${questionOf(doubt)} [y/N] `);
   let isAnswered = false;
   try {
     const answer = await readLine(context);

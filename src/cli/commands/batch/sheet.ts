@@ -1,53 +1,54 @@
 import { createHash } from "node:crypto";
 import { existsSync, lstatSync } from "node:fs";
 import path from "node:path";
+import {
+  differingNames,
+  type RowValues,
+  rowValues,
+  rowWord,
+  valuesText,
+} from "../../../client/batch-json.ts";
 import type { BatchSpec } from "../../../core/batch/batch-spec.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
-import { numberedPath } from "../../../core/images/file-name.ts";
-import { contactSheet, isContactSheet, type SheetRow } from "../../../graphics/contact-sheet.ts";
+import { contactSheet, isContactSheet, type SheetCell } from "../../../graphics/contact-sheet.ts";
 import { UndecodableError } from "../../../graphics/decoder.ts";
 import { errorText } from "../../../lib/error-text.ts";
 import { readHead } from "../../../lib/read-file.ts";
+import { shortened } from "../../../lib/short-text.ts";
 import { createWhole, replaceWhole } from "../../../lib/write-whole.ts";
-import { differingSettings, ownSettings } from "../../../task/request.ts";
-import { withFacts } from "../../output/render.ts";
 import type { Session } from "../../session/session.ts";
-import { roomOn } from "../../text/fit.ts";
 import { creditsText } from "../../text/phrases.ts";
-import { rowWord } from "./row-notes.ts";
 
 /** More would be too small to see. */
-const MOST_CELLS = 200;
-const NAME = "contact-sheet.png";
-
-/** Says where the contact sheet is: on a line of its own where it has no room beside its name. */
-export async function showSheet(sheet: string, { console, context }: Session): Promise<void> {
-  await console.note(await withFacts("Contact sheet:", sheet, "", roomOn(context.stderr)));
-}
+const MAX_PICTURES = 200;
 
 /**
- * Makes one picture of all rows, each with what it differs in. A failure is only a warning: the images are saved.
+ * Makes one picture of all rows, each with the values in which it differs. A failure is only a warning: the images are
+ * saved.
  * @returns its path; null if there is none
  */
 export async function makeSheet(
   ends: readonly RowResult[],
   { output: { folder, overwrite }, budgetOf }: Pick<BatchSpec, "output" | "budgetOf">,
-  session: Session,
+  { console, context: { fileMode } }: Session,
 ): Promise<string | null> {
-  const { console, context } = session;
-  const shown = [...ends].sort((a, b) => a.row.row - b.row.row).slice(0, MOST_CELLS);
+  const shown = ends.toSorted((a, b) => a.row.row - b.row.row).slice(0, MAX_PICTURES);
   if (shown.length === 0) return null;
-  if (ends.length > MOST_CELLS) await console.warn(`The contact sheet shows the first ${MOST_CELLS} rows.`);
+  if (ends.length > MAX_PICTURES)
+    await console.warn(`The contact sheet shows the first ${MAX_PICTURES} rows.`);
   try {
     // A folder has one batch, and any number of comparisons.
     const of = budgetOf === "folder" ? "batch" : digestOf(shown);
-    const differing = differingSettings(shown.map(({ row }) => row.checked.request));
-    const entries = shown.map((end) => entryOf(end, differing));
-    const sheet = await contactSheet({ ...layOutSheet(entries), of });
-    const target = path.join(folder, NAME);
-    if (!overwrite) return await writeNumbered(target, sheet, of, context.fileMode);
-    await replaceWhole(target, sheet, context.fileMode);
-    return target;
+    const sheet = await contactSheet({ ...layOutSheet(shown.map(entryOf)), of });
+    for (let number = 1; ; number++) {
+      const name = number === 1 ? "contact-sheet.png" : `contact-sheet-${number}.png`;
+      const file = path.join(folder, name);
+      if (!overwrite && !existsSync(file) && (await createWhole(file, sheet, fileMode))) return file;
+      // Of what is there, only the sheet of an earlier run of the same rows is replaced.
+      if (!overwrite && !(isFile(file) && isContactSheet(readHead(file), of))) continue;
+      await replaceWhole(file, sheet, fileMode);
+      return file;
+    }
   } catch (error) {
     const why = error instanceof UndecodableError ? error.message : errorText(error);
     await console.warn(`No contact sheet was made: ${why}.`);
@@ -55,21 +56,10 @@ export async function makeSheet(
   }
 }
 
-/** Digest of what the rows ask for. */
+/** Digest of the rows' requests. */
 function digestOf(rows: readonly RowResult[]): string {
   const keys = rows.map(({ row }) => row.key).join("\n");
   return createHash("sha256").update(keys).digest("hex").slice(0, 16);
-}
-
-/** Replaces the sheet of an earlier run of the same rows, and nothing else. */
-async function writeNumbered(target: string, sheet: Buffer, of: string, mode: number): Promise<string> {
-  for (let number = 1; ; number++) {
-    const file = numberedPath(target, number);
-    if (!existsSync(file) && (await createWhole(file, sheet, mode))) return file;
-    if (!isFile(file) || !isContactSheet(readHead(file), of)) continue;
-    await replaceWhole(file, sheet, mode);
-    return file;
-  }
 }
 
 /** Whether it is a file itself, and not a link to one. */
@@ -77,108 +67,52 @@ function isFile(file: string): boolean {
   return lstatSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
 }
 
-/** @param differing settings of a generator's own in which the rows differ */
-function entryOf(end: RowResult, differing: readonly string[]): SheetEntry {
-  const { request, credits } = end.row.checked;
-  const { prompt, model, ratio = null, quality = null } = request;
-  const values = ownSettings(request);
-  const settings = differing.flatMap((name) => (name in values ? `${name}=${values[name]}` : []));
-  const elapsedMs = end.report?.elapsedMs ?? null;
-  const seconds = elapsedMs === null ? [] : `${(elapsedMs / 1000).toFixed(1)} s`;
-  const word = end.state === "saved" ? [] : rowWord(end);
-  const image = end.report?.files[0]?.path ?? null;
-  return {
-    image,
-    prompt,
-    model,
-    ratio,
-    quality,
-    settings: settings.length > 0 ? settings.join(" ") : null,
-    cost: creditsText(credits, end.report?.free),
-    end: [seconds, word].flat().join(" · "),
-  };
-}
-
-/** Facts that may distinguish a picture of a contact sheet from the others. */
-const FACTS = ["prompt", "model", "ratio", "quality", "settings", "cost"] as const;
-type Fact = (typeof FACTS)[number];
-
-/** A picture of a contact sheet, and what is known of it. */
-export type SheetEntry = Readonly<Record<Fact, string | null>> & {
+/** A picture of a contact sheet. */
+export interface SheetEntry {
   /** Its file; null if there is none. */
   image: string | null;
-  /** How it ended, for below it. */
+  /** Values of its request, and its cost. */
+  values: RowValues;
+  /** How it ended. */
   end: string;
-};
+}
 
-export interface SheetLayout {
-  /** What all pictures have in common, once. */
-  top: string[];
-  rows: SheetRow[];
+function entryOf(end: RowResult): SheetEntry {
+  const { row, report, state } = end;
+  const elapsedMs = report?.elapsedMs ?? null;
+  const seconds = elapsedMs === null ? "" : `${(elapsedMs / 1000).toFixed(1)} s`;
+  return {
+    image: report?.files[0]?.path ?? null,
+    values: { ...rowValues(row), cost: creditsText(row.checked.credits, report?.free) },
+    end: joined([seconds, state === "saved" ? "" : rowWord(end)], DOT),
+  };
 }
 
 const LONGEST_PROMPT = 400;
 const LONGEST_LABEL = 110;
-/** More would make a strip of a sheet. */
-const MOST_COLUMNS = 12;
+const DOT = " · ";
 
-/**
- * Places pictures on a sheet, each above what it differs in. Of one prompt over several models, ratios or qualities, a
- * row is a model (or else a ratio), and a column what it was combined with.
- */
-export function layOutSheet(entries: readonly SheetEntry[]): SheetLayout {
-  const differing = FACTS.filter((fact) => new Set(entries.map((entry) => entry[fact])).size > 1);
-  const common = (facts: readonly Fact[]) =>
-    listed(
-      entries[0],
-      facts.filter((fact) => !differing.includes(fact)),
+/** Labels pictures with the values in which they differ. The others are on top, once. */
+export function layOutSheet(entries: readonly SheetEntry[]): { top: string[]; cells: SheetCell[] } {
+  const differing = differingNames(entries.map(({ values }) => values));
+  const isCommon = (name: string) => !differing.includes(name);
+  const settingsOf = (values: RowValues, isShown: (name: string) => boolean) =>
+    valuesText(
+      values,
+      Object.keys(values).filter((name) => name !== "prompt" && isShown(name)),
+      DOT,
     );
-  const settings = common(["model", "ratio", "quality", "cost"]).replace(/credits?$/, "$& each");
-  const top = [shortened(common(["prompt"]), LONGEST_PROMPT), settings].filter((line) => line !== "");
-  const rows = tableOf(entries, differing) ?? gridOf(entries, differing);
-  return { top, rows };
+  const common = entries[0]?.values ?? {};
+  const prompt = isCommon("prompt") ? shortened(common.prompt ?? "", LONGEST_PROMPT) : "";
+  const settings = settingsOf(common, isCommon).replace(/credits?$/, "$& each");
+  const cells = entries.map(({ image, values, end }) => {
+    const own = isCommon("prompt") ? "" : shortened(values.prompt ?? "", LONGEST_LABEL);
+    const facts = joined([settingsOf(values, (name) => !isCommon(name)), end], DOT);
+    return { image, label: joined([own, facts], "\n") };
+  });
+  return { top: [prompt, settings].filter(Boolean), cells };
 }
 
-/** Null where the settings that differ do not span a table. */
-function tableOf(entries: readonly SheetEntry[], differing: readonly Fact[]): SheetRow[] | null {
-  const [first, ...others] = differing.filter((fact) => fact !== "cost");
-  if (first === undefined || first === "prompt" || others.length === 0) return null;
-  const heading = (entry: SheetEntry) => entry[first] ?? `default ${first}`;
-  const column = (entry: SheetEntry) => listed(entry, others);
-  const columns = [...new Set(entries.map(column))];
-  const places = new Map(entries.map((entry) => [`${heading(entry)}\n${column(entry)}`, entry]));
-  if (columns.length > MOST_COLUMNS || places.size < entries.length) return null;
-  const below = differing.filter((fact) => fact !== first);
-  return [...new Set(entries.map(heading))].map((name) => ({
-    heading: name,
-    cells: columns.map((each) => {
-      const entry = places.get(`${name}\n${each}`);
-      return entry === undefined ? null : cellOf(entry, below);
-    }),
-  }));
-}
-
-function gridOf(entries: readonly SheetEntry[], differing: readonly Fact[]): SheetRow[] {
-  const columns = Math.ceil(Math.sqrt(entries.length));
-  const cells = entries.map((entry) => cellOf(entry, differing));
-  return Array.from({ length: Math.ceil(cells.length / columns) }, (_, at) => ({
-    heading: null,
-    cells: cells.slice(at * columns, (at + 1) * columns),
-  }));
-}
-
-function cellOf(entry: SheetEntry, differing: readonly Fact[]): SheetRow["cells"][number] {
-  const prompt = shortened(differing.includes("prompt") ? (entry.prompt ?? "") : "", LONGEST_LABEL);
-  const settings = differing.filter((fact) => fact !== "prompt");
-  const facts = [listed(entry, settings), entry.end].filter((text) => text !== "").join(" · ");
-  const label = [prompt, facts].filter((text) => text !== "").join("\n");
-  return { image: entry.image, label };
-}
-
-function listed(entry: SheetEntry | undefined, facts: readonly Fact[]): string {
-  return facts.flatMap((fact) => entry?.[fact] ?? []).join(" · ");
-}
-
-function shortened(text: string, most: number): string {
-  return text.length > most ? `${text.slice(0, most).trimEnd()}…` : text;
+function joined(parts: readonly string[], separator: string): string {
+  return parts.filter(Boolean).join(separator);
 }

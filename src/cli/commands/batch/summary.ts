@@ -1,21 +1,20 @@
+import type { PlanFacts } from "../../../client/batch-json.ts";
 import { EXIT_CODES, exitCodeOf } from "../../../client/exit-codes.ts";
 import { adviceOn } from "../../../client/failure.ts";
-import { isRepeat } from "../../../core/batch/batch-row.ts";
 import type { BatchResult, Doubt } from "../../../core/batch/batch-spec.ts";
 import type { BatchCounts } from "../../../core/batch/counts.ts";
-import type { BatchPlan, TotalCost } from "../../../core/batch/plan.ts";
-import { likelyCredits } from "../../../core/limits/budget.ts";
+import type { TotalCost } from "../../../core/batch/plan.ts";
 import type { ErrorType, ImggenError } from "../../../lib/error-types.ts";
 import { counted } from "../../../lib/whole-number.ts";
 import { FLAG_NAMES } from "../../../lib/wording.ts";
-import { highestCost } from "../../../models/cost.ts";
-import type { Matrix } from "../../../models/matrix.ts";
+import { withFacts } from "../../output/render.ts";
 import type { Session } from "../../session/session.ts";
+import { roomOn } from "../../text/fit.ts";
 import { creditsText } from "../../text/phrases.ts";
-import { MOST_SHOWN } from "./row-notes.ts";
+import { MAX_SHOWN } from "./batch-progress.ts";
 
 /** `1160 credits`, with the undocumented costs. */
-export function costText({ rows, credits, undocumented }: TotalCost, isSandbox = false): string {
+function costText({ rows, credits, undocumented }: TotalCost, isSandbox = false): string {
   if (undocumented === 0) return creditsText(credits);
   if (isSandbox) return creditsText(null, "sandbox");
   if (undocumented === rows) return creditsText(null);
@@ -23,27 +22,26 @@ export function costText({ rows, credits, undocumented }: TotalCost, isSandbox =
 }
 
 /** `3 rows, 2 saved already, 4 credits already charged, 1 to submit: 2 credits`. */
-export function planText({ rows, toSubmit, charged }: BatchPlan, isSandbox = false): string {
-  const count = (state: string) => rows.filter((row) => row.state === state).length;
-  const repeats = rows.filter(({ key }) => isRepeat(key)).length;
+export function planText(plan: PlanFacts, isSandbox = false): string {
+  const { rows, repeats, saved, unfinished, charged, isCertain, toSubmit } = plan;
   const repeating = ` (${counted(repeats, "repeats", "repeat")} an earlier row)`;
-  const parts = [counted(rows.length, "row") + (repeats === 0 ? "" : repeating)];
-  if (count("saved") > 0) parts.push(`${count("saved")} saved already`);
-  if (count("unfinished") > 0) parts.push(`${count("unfinished")} unfinished`);
-  // A row whose outcome is unknown, or that failed, may not have been charged.
-  const isCertain = charged.rows === count("saved") + count("unfinished");
-  if (charged.credits > 0 && !isSandbox)
-    parts.push(`${isCertain ? "" : "up to "}${creditsText(charged.credits)} already charged`);
-  const costs = costText(toSubmit, isSandbox);
-  parts.push(toSubmit.rows === 0 ? "nothing to submit" : `${toSubmit.rows} to submit: ${costs}`);
-  return parts.join(", ");
+  const isPaid = charged.credits > 0 && !isSandbox;
+  const parts = [
+    counted(rows, "row") + (repeats === 0 ? "" : repeating),
+    saved > 0 && `${saved} saved already`,
+    unfinished > 0 && `${unfinished} unfinished`,
+    isPaid && `${isCertain ? "" : "up to "}${creditsText(charged.credits)} already charged`,
+    toSubmit.rows === 0
+      ? "nothing to submit"
+      : `${toSubmit.rows} to submit: ${costText(toSubmit, isSandbox)}`,
+  ];
+  return parts.filter(Boolean).join(", ");
 }
 
 /** How `confirmAbove` counts undocumented costs; empty if there are none. */
-export function estimateText(toSubmit: TotalCost, matrix: Matrix): string {
-  if (toSubmit.undocumented === 0) return "";
-  const most = highestCost(matrix);
-  return `A row of unknown cost counts as ${most} credits for confirmAbove, so ${likelyCredits(toSubmit, matrix)} in all.`;
+export function estimateText({ estimate }: PlanFacts): string {
+  if (estimate === null) return "";
+  return `A row of unknown cost counts as ${estimate.each} credits for confirmAbove, so ${estimate.total} in all.`;
 }
 
 /** What a person is asked to agree to, at the end of a line. */
@@ -61,7 +59,8 @@ export interface ShownResult extends BatchResult {
 /** How a batch ended, for a person. */
 export async function showSummary(result: ShownResult, session: Session): Promise<void> {
   for (const line of summaryLines(result, session)) await session.console.note(line);
-  if (result.sheet) await (await import("./sheet.ts")).showSheet(result.sheet, session);
+  const room = roomOn(session.context.stderr);
+  if (result.sheet) await session.console.note(await withFacts("Contact sheet:", result.sheet, "", room));
 }
 
 /** How a batch ended, and what the user can do next. */
@@ -81,7 +80,7 @@ function summaryLines({ counts, rows, stopped }: BatchResult, session: Session):
     `${counted(rows, "row")}: ${parts.join(", ")}. ${isSandbox ? "The sandbox is free." : spentText(counts)}`,
   ];
   // The others were printed as they happened.
-  for (const { error, names, count } of counts.errors.filter(({ count }) => count > MOST_SHOWN))
+  for (const { error, names, count } of counts.errors.filter(({ count }) => count > MAX_SHOWN))
     lines.push(`  ${count} × ${error.message} (${names.join(", ")}, …)`);
   for (const [what, count] of counts.mismatches) lines.push(`  warning: ${what} (${counted(count, "row")})`);
   if (stopped) lines.push(stoppedText(stopped), ...remedies(stopped));

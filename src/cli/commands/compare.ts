@@ -1,0 +1,229 @@
+import type { Command } from "commander";
+import {
+  differingNames,
+  planFacts,
+  planJson,
+  rowJson,
+  rowValues,
+  rowWord,
+  summaryJson,
+} from "../../client/batch-json.ts";
+import type { CheckedBatch } from "../../client/batch-operations.ts";
+import type { FlagsOf } from "../../client/options/option.ts";
+import { COMPARE } from "../../client/options/request-table.ts";
+import type { CheckedRow } from "../../core/batch/batch-row.ts";
+import type { SkippedRow } from "../../core/batch/check-rows.ts";
+import type { BatchPlan } from "../../core/batch/plan.ts";
+import type { RowResult } from "../../core/batch/row-result.ts";
+import type { RowValues } from "../../core/manifest/entry.ts";
+import { UsageError } from "../../lib/error-types.ts";
+import { counted } from "../../lib/whole-number.ts";
+import { FLAG_NAMES } from "../../lib/wording.ts";
+import type { Limit } from "../../models/invalid-request.ts";
+import { readPrompt } from "../input/read-prompt.ts";
+import { addOptions } from "../session/add-options.ts";
+import type { RunWith } from "../session/command.ts";
+import type { Session } from "../session/session.ts";
+import { creditsCell } from "../text/phrases.ts";
+import { showTable, type TableCell, type TableColumn } from "../text/table.ts";
+import { runShown } from "./batch/run-shown.ts";
+import { estimateText, exitCodeOfBatch, planText, type ShownResult, showSummary } from "./batch/summary.ts";
+
+/** The values that are combined. */
+const AXES = ["model", "ratio", "quality"] as const;
+
+const EXAMPLES = `
+Examples:
+  $ imggen compare "a red fox" -m gamma-image-2,z-image --sandbox
+  $ imggen compare "a red fox" -m gamma-image-2 -r 1:1,16:9 -q 1K,2K --dry-run
+  $ imggen compare "a red fox" -m alpha-2,gamma-image-2 -q 1K --output compared/
+
+With your own generator, --field seed=1,2,3,4 makes an image with each; so does any other field. More: imggen help generators`;
+
+export function register(command: Command, runWith: RunWith): void {
+  command.argument("<prompt>", "what the images show; - reads it from standard input");
+  addOptions(command, COMPARE).addHelpText("after", EXAMPLES).action(runWith(runCompare));
+}
+
+async function runCompare(session: Session, text: string, flags: FlagsOf<typeof COMPARE>): Promise<number> {
+  const { console, context, options } = session;
+  const { BatchOperations, fieldCombinations } = await import("../../client/batch-operations.ts");
+  const field = session.settings.flag("field");
+  const axes = [
+    ...AXES.map((name) => valuesOfAxis(name, flags[name])),
+    field === undefined ? [{}] : fieldCombinations(field).map((fields) => ({ fields })),
+  ];
+  const rows = axes.reduce<RowValues[]>(
+    (combined, axis) => combined.flatMap((row) => axis.map((value) => ({ ...row, ...value }))),
+    [{ prompt: await readPrompt(text, undefined, context) }],
+  );
+  const batches = new BatchOperations(session);
+  const batch = await batches.ofCombinations(rows, flags);
+  if (batch.spec.rows.length === 0) throw nothingLeft(batch.skipped);
+  for (const warning of batch.warnings) await console.warn(warning);
+  const skipped = skippedLines(batch, session);
+  if (skipped.length > 0 && !options.json) await console.note(skipped);
+  if (flags.dryRun) return showPlan(await batches.plan(batch), batch, session);
+  const ends: RowResult[] = [];
+  const onEnd = async (end: RowResult) => void ends.push(end);
+  const result = await runShown(batch, flags, session, { onEnd });
+  ends.sort((a, b) => a.row.row - b.row.row);
+  await showCompared(batch, ends, result, session);
+  return exitCodeOfBatch(result);
+}
+
+/** The values of one axis, or none for the default. @throws UsageError if its flag names none */
+function valuesOfAxis(
+  name: (typeof AXES)[number],
+  flag: readonly string[] | undefined,
+): Partial<RowValues>[] {
+  if (flag === undefined) return [{}];
+  const values = flag.flatMap((each) => each.split(",")).map((value) => value.trim());
+  const chosen = [...new Set(values)].filter((value) => value !== "");
+  const hint = "Nothing was sent. Name at least one, or omit it for the default.";
+  if (chosen.length === 0) throw new UsageError(`--${name} is empty.`, { hint });
+  return chosen.map((value) => ({ [name]: value }));
+}
+
+function nothingLeft(skipped: readonly SkippedRow[]): UsageError {
+  const [reason = "", ...others] = new Set(skipped.map((row) => row.reason));
+  const more = others.length > 0 ? ` (and ${counted(others.length, "other reason")})` : "";
+  const advice = skipped.some(({ limit }) => limit !== null)
+    ? " imggen models shows what each model takes."
+    : "";
+  const hint = `Nothing was sent.${advice}`;
+  return new UsageError(`Nothing is left to compare: ${reason.replace(/\.$/, "")}${more}.`, { hint });
+}
+
+/** Names of the generator's own fields in which the cells differ. */
+function ownFields(rows: readonly CheckedRow[]): string[] {
+  const others: readonly string[] = AXES;
+  return differingNames(rows.map(rowValues)).filter((name) => !others.includes(name));
+}
+
+const columnsOf = (fields: readonly string[]): TableColumn[] => [
+  { heading: "MODEL", keep: true },
+  { heading: "RATIO", whole: true },
+  { heading: "QUALITY", whole: true },
+  ...fields.map((name) => ({ heading: name.toUpperCase(), keep: true })),
+  { heading: "CREDITS", whole: true },
+];
+
+function cellsOf(row: CheckedRow, fields: readonly string[], { isSandbox }: Session): string[] {
+  const { credits } = row.checked;
+  const values = rowValues(row);
+  const free = isSandbox ? "sandbox" : credits === 0 ? "generator" : null;
+  return [...[...AXES, ...fields].map((name) => values[name] ?? "-"), creditsCell(credits, free)];
+}
+
+/** Shows what the cells would cost now. */
+async function showPlan(plan: BatchPlan, batch: CheckedBatch, session: Session): Promise<number> {
+  const { console, options, isSandbox } = session;
+  if (options.json) {
+    const { rows, sums } = planJson(plan);
+    const cells = rows.map(({ request, credits }) => ({ request, credits }));
+    const document = { cells, skipped: skippedJson(batch), credits: sums.credits };
+    await console.json({ ok: true, dryRun: true, ...document });
+    return 0;
+  }
+  const { rows, matrix } = batch.spec;
+  const fields = ownFields(rows);
+  await showTable(
+    columnsOf(fields),
+    rows.map((row) => cellsOf(row, fields, session)),
+    session,
+  );
+  const facts = planFacts(plan, matrix);
+  await console.note(
+    [`${planText(facts, isSandbox)}, nothing was sent`, estimateText(facts)].filter(Boolean),
+  );
+  return 0;
+}
+
+/** The whole as one document for a script, or as a table for a person. @param ends in the order of the cells */
+async function showCompared(
+  batch: CheckedBatch,
+  ends: readonly RowResult[],
+  result: ShownResult,
+  session: Session,
+): Promise<void> {
+  if (session.options.json) {
+    const { sheet, counts } = result;
+    const cells = ends.map((end) => rowJson(end, FLAG_NAMES));
+    const document = { cells, skipped: skippedJson(batch), credits: summaryJson(result).credits };
+    return session.console.json({
+      ok: counts.isComplete,
+      ...document,
+      ...(sheet !== undefined && { sheet }),
+    });
+  }
+  const fields = ownFields(batch.spec.rows);
+  const columns: TableColumn[] = [
+    ...columnsOf(fields),
+    { heading: "SECONDS", spare: true, whole: true },
+    { heading: "SIZE", spare: true, whole: true },
+    { heading: "FILE", least: 12 },
+  ];
+  const rows = ends.map((end): TableCell[] => {
+    const elapsedMs = end.report?.elapsedMs ?? null;
+    const file = end.report?.files[0];
+    return [
+      ...cellsOf(end.row, fields, session),
+      elapsedMs === null ? "-" : (elapsedMs / 1000).toFixed(1),
+      file ? `${file.width}×${file.height}` : "-",
+      file?.path ? { path: file.path } : `${rowWord(end)}: ${end.error?.message ?? ""}`,
+    ];
+  });
+  await showTable(columns, rows, session);
+  await showSummary(result, session);
+}
+
+function skippedJson({ skipped }: CheckedBatch): object[] {
+  return skipped.map(({ input: { model = null, ratio = null, quality = null, fields }, reason }) => {
+    const hasFields = fields !== undefined && Object.keys(fields).length > 0;
+    return { model, ratio, quality, ...(hasFields && { fields }), reason };
+  });
+}
+
+/** So many are listed one by one. */
+const MAX_LISTED = 2;
+/** Lines for more of them, after the first, which has their count. */
+const MAX_LINES = 3;
+
+const DEFAULT = "the default model";
+
+/** The cells that the matrix rules out, and why: each on a line, or many by their models, in four lines. */
+function skippedLines({ spec: { rows }, skipped }: CheckedBatch, session: Session): string[] {
+  if (skipped.length <= MAX_LISTED)
+    return skipped.map(({ input: { model = DEFAULT, ratio, quality }, reason }) => {
+      const name = [model, ratio, quality].filter(Boolean).join(" ");
+      return `${name}: skipped: ${reason}`;
+    });
+  const reasons = new Map<string, string[]>();
+  for (const {
+    input: { model = DEFAULT },
+    reason,
+    limit,
+  } of skipped)
+    reasons.set(model, [
+      ...(reasons.get(model) ?? []),
+      limit === null ? reason.replace(/\.$/, "") : limitText(limit),
+    ]);
+  const models = [...reasons];
+  const shown = models.length > MAX_LINES ? models.slice(0, MAX_LINES - 1) : models;
+  const others = models.slice(shown.length);
+  const lines = [
+    `${skipped.length} of ${rows.length + skipped.length} combinations are skipped:`,
+    ...shown.map(([model, each]) => `  ${each.length} of ${model}: ${[...new Set(each)].join("; ")}.`),
+  ];
+  if (others.length === 0) return lines;
+  const cells = others.reduce((count, [, each]) => count + each.length, 0);
+  const command = `${session.commandLine("--dry-run", ["--json"])} --json`;
+  return [...lines, `  ${cells} more of ${others.length} other models. To list all: ${command}`];
+}
+
+/** `qualities 1K, 2K only`; `no quality`. */
+function limitText({ field, allowed }: Limit): string {
+  if (allowed.length === 0) return `no ${field}`;
+  return `${field === "ratio" ? "ratios" : "qualities"} ${allowed.join(", ")} only`;
+}

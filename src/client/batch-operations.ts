@@ -1,0 +1,292 @@
+import path from "node:path";
+import type { CheckedRow } from "../core/batch/batch-row.ts";
+import { type BatchSpec, DEFAULT_CONCURRENCY } from "../core/batch/batch-spec.ts";
+import { checkRows, type RowDefaults, type SkippedRow } from "../core/batch/check-rows.ts";
+import type { BatchPlan } from "../core/batch/plan.ts";
+import { outputFolder } from "../core/batch/row-files.ts";
+import { parseShard } from "../core/batch/shard.ts";
+import { type ManifestEntry, type RowValues, unknownName } from "../core/manifest/entry.ts";
+import { isStream, MANIFEST_HINT, manifestFormat } from "../core/manifest/manifest-format.ts";
+import { readManifest, readRows } from "../core/manifest/read-manifest.ts";
+import type { WaitSettings } from "../core/polling/wait.ts";
+import { planOfBatch } from "../core/use-cases/batch.ts";
+import { UsageError } from "../lib/error-types.ts";
+import { withHomeFolder } from "../lib/home-folder.ts";
+import { isFolder } from "../lib/read-file.ts";
+import { type OptionNames, worded } from "../lib/wording.ts";
+import { DEFAULT_MODEL, type Matrix } from "../models/matrix.ts";
+import { fieldPairs, fieldValue } from "../models/provider-fields.ts";
+import { isLocalFile } from "../models/rules/images.ts";
+import { unknownModel } from "../models/rules/model.ts";
+import { unknownQuality } from "../models/rules/quality.ts";
+import { unknownRatio } from "../models/rules/ratio.ts";
+import { FIELD_LABELS, FLAG_LABELS, type Labels } from "../models/rules/rule.ts";
+import type { SavedFields } from "../models/saved-fields.ts";
+import type { RequestInput } from "../task/request.ts";
+import type { ProviderFields } from "../task/request-fields.ts";
+import { differingNames, rowValues, valuesText } from "./batch-json.ts";
+import { type ClientSession, openLedger } from "./client-session.ts";
+import { readRequestFlags, waitFrom, waitSettings } from "./given-values.ts";
+import type { BatchOptions, BatchRowOptions } from "./options/call-options.ts";
+import type { FlagsOf } from "./options/option.ts";
+import type { BATCH, COMPARE, SUBMIT_MANY } from "./options/request-table.ts";
+import { inputFrom } from "./request-options.ts";
+import { copiesForGenerator, targetInEffect } from "./targets/target-in-effect.ts";
+
+/** Flags of a batch, but for those of its requests. */
+type Flags = FlagsOf<typeof SUBMIT_MANY>;
+
+/** Options of a batch. */
+interface BatchCall extends Omit<Flags, "validate"> {
+  validate?: boolean | undefined;
+  /** Values of rows that do not set their own. */
+  values: Omit<RequestInput, "prompt">;
+  /** Values of config.json for what these leave open. Default: the session's. */
+  saved?: SavedFields;
+  /** Where the values come from, for messages. */
+  labels: Partial<Labels>;
+  wait: WaitSettings;
+  /** How messages name `output`. */
+  outputLabel?: string | undefined;
+  /** Prompt of rows without one, with columns in braces. */
+  template?: string | undefined;
+  shard?: string | undefined;
+}
+
+/** A manifest by its name, with its bytes. */
+interface Manifest {
+  name: string;
+  chunks: AsyncIterable<Uint8Array>;
+}
+
+/** A batch that can be planned and run. */
+export interface CheckedBatch {
+  spec: BatchSpec;
+  skipped: readonly SkippedRow[];
+  /** What the user should know before anything is charged, each once. */
+  warnings: readonly string[];
+}
+
+export type BatchRows = Iterable<BatchRowOptions> | AsyncIterable<BatchRowOptions>;
+
+/** How the rows of one kind of batch are read, checked and named. */
+interface Kind
+  extends Pick<RowDefaults, "rowLabels" | "skipsRows" | "refusesUnused">,
+    Partial<Pick<BatchSpec, "budgetOf" | "nameOf">> {
+  /** Model of the rows, for a generator that must be asked for one if there is none. */
+  model?: string | undefined;
+  takesColumns?: boolean;
+  /** File name template if the call has none. */
+  fileName?: string;
+  images?: { label?: string; resolvePath?: (file: string) => string };
+}
+
+/** Checks and plans batches, whatever their rows come from. `Operations` runs them. */
+export class BatchOperations {
+  readonly #session: ClientSession;
+
+  constructor(session: ClientSession) {
+    this.#session = session;
+  }
+
+  /** Checks the rows of a manifest. @throws ManifestError naming every bad row; UsageError */
+  async ofManifest({ name, chunks }: Manifest, flags: FlagsOf<typeof BATCH>): Promise<CheckedBatch> {
+    const { resolvePath } = this.#session.context;
+    const file = resolvePath(name);
+    if (name !== "-" && isFolder(file))
+      throw new UsageError(`${name} is a folder, not a manifest.`, { hint: MANIFEST_HINT });
+    const entries = readManifest(chunks, manifestFormat(name, file), flags);
+    const folder = isStream(name, file) ? resolvePath(".") : path.dirname(file);
+    return this.#checked(entries, this.#callOf(flags, flags), {
+      takesColumns: true,
+      images: { resolvePath: (image) => path.resolve(folder, withHomeFolder(image)) },
+    });
+  }
+
+  /** Checks the rows that a program gives. @throws ManifestError naming every bad row; UsageError */
+  async ofRows(rows: BatchRows, options: BatchOptions): Promise<CheckedBatch> {
+    const { prompt: _none, ...values } = inputFrom({ ...options, prompt: "" });
+    const call = { ...options, values, labels: FIELD_LABELS, wait: waitFrom(options) };
+    return this.#checked(readRows(rows), call, {
+      nameOf: ({ line }) => `row ${line}`,
+      refusesUnused: true,
+    });
+  }
+
+  /**
+   * Checks combinations of values: one that its model does not support is skipped, and equal ones are one row.
+   * @throws UsageError for a value that no model supports: to skip it would charge for the rest of a typing error
+   */
+  async ofCombinations(
+    rows: readonly RowValues[],
+    flags: Omit<FlagsOf<typeof COMPARE>, "model" | "ratio" | "quality">,
+  ): Promise<CheckedBatch> {
+    const call = this.#callOf(flags, { image: flags.image, seed: flags.seed, negative: flags.negative });
+    const { values, validate } = call;
+    const target = await targetInEffect(this.#session);
+    if (validate !== false && target.kind !== "generator")
+      requireKnownValues(rows, values.model, await target.matrix());
+    const checked = await this.#checked(numbered(rows), call, {
+      fileName: "{slug}-{model}-{ratio}-{quality}-{task}.{ext}",
+      // Comparisons in one folder have nothing to do with each other.
+      budgetOf: "rows",
+      skipsRows: true,
+      rowLabels: FLAG_LABELS,
+      model: rows[0]?.model ?? values.model,
+      images: { label: FLAG_LABELS.image },
+    });
+    return { ...checked, spec: { ...checked.spec, nameOf: nameByValues(checked.spec.rows) } };
+  }
+
+  /**
+   * Plans a batch as a run would, within its budget. Opens no connection and writes nothing.
+   * @throws BudgetExceededError, InvalidRequestError, ManifestError
+   */
+  async plan({ spec }: CheckedBatch): Promise<BatchPlan> {
+    const target = await targetInEffect(this.#session);
+    await target.describe(spec.rows.map((row) => [spec.nameOf(row), row.checked.request] as const));
+    const service = (await target.name()) ?? "";
+    return (await planOfBatch(spec, service, openLedger(this.#session))).plan;
+  }
+
+  /** Options of a command, with settings for those that are not given. @throws UsageError for a setting */
+  #callOf(flags: Flags, request: Parameters<typeof readRequestFlags>[0]): BatchCall {
+    const { settings } = this.#session;
+    const output = settings.get("output", { value: flags.output, label: "--output" });
+    return {
+      ...flags,
+      ...readRequestFlags(request, this.#session),
+      output: output?.value,
+      outputLabel: output?.label,
+      sidecar: settings.isOn("sidecar", flags.sidecar),
+      wait: waitSettings(flags, this.#session),
+    };
+  }
+
+  async #checked(
+    entries: AsyncIterable<ManifestEntry>,
+    call: BatchCall,
+    { takesColumns, fileName, images: { label = FIELD_LABELS.image, ...place } = {}, ...kind }: Kind,
+  ): Promise<CheckedBatch> {
+    const session = this.#session;
+    const target = await targetInEffect(session);
+    const matrix = await target.matrix();
+    const { context, optionNames: names, settings } = session;
+    const {
+      saved = session.saved,
+      labels,
+      name,
+      template,
+      validate = true,
+      overwrite = false,
+      sidecar,
+    } = call;
+    const shard = call.shard === undefined ? null : parseShard(call.shard);
+    const model = kind.model ?? call.values.model;
+    const generator = await target.terms({ model, dryRun: call.dryRun, validate });
+    const copies = await copiesForGenerator(session, label, place);
+    const output = await outputFolder({
+      output: call.output,
+      label: call.outputLabel ?? names.output,
+      name,
+      overwrite,
+      resolvePath: context.resolvePath,
+      ...(sidecar && { sidecar }),
+      ...(takesColumns && { takesColumns }),
+      ...(fileName !== undefined && { template: fileName }),
+    });
+    const values = copies ? { ...call.values, image: absolute(call.values.image, context) } : call.values;
+    const checks = {
+      matrix,
+      ...(saved && { saved }),
+      generator,
+      copies,
+      validate,
+      values,
+      labels,
+      names,
+      shard,
+      template,
+      name,
+    };
+    const { rows, skipped, unused } = await checkRows(entries, { ...checks, ...kind });
+    const warnings = new Set([
+      ...unused.map(unknownName),
+      ...rows.flatMap(({ checked }) => checked.warnings),
+    ]);
+    const spec: BatchSpec = {
+      rows,
+      copies,
+      output,
+      wait: call.wait,
+      concurrency: call.concurrency ?? DEFAULT_CONCURRENCY,
+      resubmitUnknown: call.resubmitUnknown === true,
+      retryFailed: call.retryFailed === true,
+      shard,
+      budgetOf: kind.budgetOf ?? "folder",
+      cap: call.maxCredits ?? null,
+      yes: call.yes === true,
+      confirmAbove: settings.confirmAbove(),
+      matrix,
+      allowUndocumented: !validate,
+      nameOf: kind.nameOf ?? (({ line }) => `line ${line}`),
+    };
+    return { spec, skipped, warnings: [...warnings] };
+  }
+}
+
+/** Reference images of all rows, whose files are not looked for beside the manifest. */
+function absolute(
+  images: readonly string[] | undefined,
+  { resolvePath }: ClientSession["context"],
+): string[] | undefined {
+  const isPath = (image: string) => isLocalFile(image) && !/^file:/i.test(image);
+  return images?.map((image) => (isPath(image) ? resolvePath(image) : image));
+}
+
+/** Names each row by its model, ratio and quality, and by the fields of a generator in which rows differ. */
+function nameByValues(rows: readonly CheckedRow[]): BatchSpec["nameOf"] {
+  const differing = differingNames(rows.map(rowValues)).filter((name) => name !== "prompt");
+  const names = [...new Set(["model", "ratio", "quality", ...differing])];
+  return (row) => valuesText(rowValues(row), names, " ");
+}
+
+async function* numbered(rows: readonly RowValues[]): AsyncGenerator<ManifestEntry> {
+  for (const [at, values] of rows.entries()) yield { line: at + 1, values };
+}
+
+/** @param usual the model of rows that name none @throws UsageError for the first value that no model supports */
+function requireKnownValues(rows: readonly RowValues[], usual: string | undefined, matrix: Matrix): void {
+  const given = (name: "model" | "ratio" | "quality") =>
+    [...new Set(rows.map((row) => row[name]))].filter((value) => value !== undefined);
+  const models = given("model");
+  const compared = models.length === 0 ? [usual ?? DEFAULT_MODEL] : models;
+  const refusals = [
+    ...models.map((name) => unknownModel(name, FLAG_LABELS.model, matrix)),
+    ...given("ratio").map((value) => unknownRatio(value, FLAG_LABELS.ratio, matrix, compared)),
+    ...given("quality").map((value) => unknownQuality(value, FLAG_LABELS.quality)),
+  ];
+  const first = refusals.find((refusal) => refusal !== null);
+  if (first === undefined) return;
+  const hint = (names: OptionNames) => `Nothing was sent. ${worded(first.hint, names)}`;
+  throw new UsageError(`${first.message}.`, { hint });
+}
+
+/**
+ * Every combination of the values that `--field` gives: those between commas, unless they are in double quotes or the
+ * field is given several times, each time with one value. @throws UsageError
+ */
+export function fieldCombinations({ label, value }: { label: string; value: string }): ProviderFields[] {
+  const valuesByName = new Map<string, string[]>();
+  for (const [name, text] of fieldPairs(label, value))
+    valuesByName.set(name, [...(valuesByName.get(name) ?? []), text]);
+  return [...valuesByName].reduce<ProviderFields[]>(
+    (sets, [name, [first = "", ...others]]) => {
+      const isWhole = others.length > 0 || /^".*"$/s.test(first);
+      const texts = isWhole ? [first, ...others] : first.split(",").map((text) => text.trim());
+      const values = [...new Set(texts)].map(fieldValue);
+      return sets.flatMap((set) => values.map((each) => ({ ...set, [name]: each })));
+    },
+    [{}],
+  );
+}
