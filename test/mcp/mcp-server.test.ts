@@ -46,7 +46,7 @@ describe("the tools", () => {
           description: expect.stringMatching(/\.$/),
         });
         const known = ["type", "items", "enum", "description", "default", "minimum", "maximum"];
-        expect(known).toEqual(expect.arrayContaining(Object.keys(argument)));
+        expect(known).toEqual(expect.arrayContaining(Object.keys(argument as object)));
       }
     }
   });

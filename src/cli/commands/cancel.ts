@@ -3,15 +3,13 @@ import { worstOf } from "../../client/exit-codes.ts";
 import { waitSettings } from "../../client/given-values.ts";
 import type { FlagsOf } from "../../client/options/option.ts";
 import { CANCEL } from "../../client/options/task-table.ts";
-import { cancelJson } from "../../client/report-json.ts";
+import { cancelJson, exitCodeOfReport, standingOf } from "../../client/report-json.ts";
 import { resumeCommand } from "../../client/resume-command.ts";
 import type { CancelReport } from "../../core/engine/cancel-task.ts";
-import { reportStatus } from "../../core/engine/report.ts";
-import { cancel } from "../../core/use-cases/cancel.ts";
 import type { Charged } from "../../lib/error-types.ts";
 import { counted } from "../../lib/whole-number.ts";
 import { FLAG_NAMES } from "../../lib/wording.ts";
-import { exitCodeOfReport, renderReport } from "../output/render.ts";
+import { renderReport } from "../output/render.ts";
 import { createProgress, withTasksShown } from "../output/task-progress.ts";
 import { taskView } from "../output/task-view.ts";
 import { addOptions } from "../session/add-options.ts";
@@ -40,11 +38,11 @@ export function register(command: Command, runWith: RunWith): void {
 
 async function runCancel(session: Session, ids: string[], flags: FlagsOf<typeof CANCEL>): Promise<number> {
   const settings = waitSettings(flags, session);
-  const spec = { ids, wait: flags.wait ? settings : null };
+  const wait = flags.wait ? settings : null;
   const timeouts = { requestTimeoutMs: flags.requestTimeoutMs, acceptsOtherKey: flags.yes };
   const progress = await createProgress(session, taskView(null), { isBesideResults: ids.length > 1 });
-  const reports = await withTasksShown(session, timeouts, progress, (deps) =>
-    cancel(spec, deps, (report) => show(report, session)),
+  const reports = await withTasksShown(session, timeouts, progress, (operations, caller) =>
+    operations.cancel(ids, wait, caller, (report) => show(report, session)),
   );
   return worstOf(reports.map(exitCodeOfReport));
 }
@@ -69,7 +67,7 @@ function outcomeText({ cancelled, requests, ...report }: CancelReport): string {
 
 function endWord(report: Omit<CancelReport, "cancelled" | "requests">): string {
   if (report.state === "saved" || report.state === "dismissed") return report.state;
-  return report.state === "not_sent" ? "never sent" : reportStatus(report);
+  return report.state === "not_sent" ? "never sent" : standingOf(report);
 }
 
 function costText(charged: Charged): string {
