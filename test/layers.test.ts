@@ -95,9 +95,13 @@ const ROOMS_OF_CLI: Record<string, string[]> = {
   text: [],
 };
 
+/** A topic of the help is a page of the documents. */
+const HELP_PAGE = /^\.\.\/\.github\/docs\/help\/[\w-]+\.md\?raw$/;
+
 function isAllowed(from: SourceFile, { to }: Import): boolean {
   const [own, other] = [layerOf(from.name), layerOf(to)];
   const rule = MAY_IMPORT[own];
+  if (HELP_PAGE.test(to)) return from.name === "cli/help/show-topic.ts";
   return own === other || rule?.layers.includes(other) === true || rule?.files?.includes(to) === true;
 }
 

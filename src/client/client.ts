@@ -7,8 +7,6 @@ import type { Model } from "../models/matrix.ts";
 import { Calls } from "./calls.ts";
 import { checkOptions } from "./check-options.ts";
 import type { ClientSession } from "./client-session.ts";
-import { termsFromSettings } from "./generator-terms.ts";
-import { matrixInEffect } from "./matrix-in-effect.ts";
 import type {
   BatchOptions,
   BatchRowOptions,
@@ -35,6 +33,8 @@ import type {
   ResumeResult,
   StatusResult,
 } from "./results.ts";
+import { termsFromSettings } from "./targets/generator-target.ts";
+import { modelsInEffect } from "./targets/matrix-setting.ts";
 
 /**
  * Generates images through one account, under the command line's promises: a request is submitted at most once, what
@@ -90,7 +90,7 @@ export function clientOf(session: ClientSession, requestTimeoutMs?: number): Cli
   /** A login or a setting that has changed since the last call counts. */
   const refreshed = () => {
     session.settings.forget();
-    return matrixInEffect(session);
+    return modelsInEffect(session);
   };
   let published: Promise<PublishedCalls> | null = null;
   const open = () => {
@@ -148,7 +148,7 @@ export function clientOf(session: ClientSession, requestTimeoutMs?: number): Cli
     estimate: (request) =>
       orFailure(() => {
         checkOptions("estimate", request);
-        return checkedFrom(request, refreshed(), termsFromSettings(session));
+        return checkedFrom(request, refreshed(), termsFromSettings(session), session.saved);
       }, optionNames),
     close,
     [Symbol.asyncDispose]: close,

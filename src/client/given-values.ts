@@ -3,11 +3,13 @@ import type { WaitSettings } from "../core/polling/wait.ts";
 import { timeoutOption } from "../lib/duration.ts";
 import { isLocalFile } from "../models/rules/images.ts";
 import { FLAG_LABELS, type Labels } from "../models/rules/rule.ts";
+import type { SavedFields } from "../models/saved-fields.ts";
 import type { RequestInput } from "../task/request.ts";
-import { type FieldName, fieldsFrom, type GivenFields } from "../task/request-fields.ts";
+import { fieldsFrom, type GivenFields } from "../task/request-fields.ts";
 import type { Effective, EffectiveSettings, SettingFlags } from "./effective-settings.ts";
 import { GENERATOR } from "./options/global-options.ts";
 import { type FlagsOf, longFlag, type Option } from "./options/option.ts";
+import { savedFields } from "./stored-fields.ts";
 
 interface Source {
   settings: EffectiveSettings;
@@ -15,31 +17,28 @@ interface Source {
 
 export interface RequestValues {
   values: Omit<RequestInput, "prompt">;
+  /** Values of config.json, for what `values` leaves open. */
+  saved: SavedFields;
   /** Where each value came from, for messages about it. */
   labels: Partial<Labels>;
 }
-
-/** Without those of the user's own generator, which are in its terms. */
-const FROM_SETTINGS = ["model", "ratio", "quality"] as const;
 
 type RequestFlags = Omit<GivenFields, "prompt" | "fields">;
 
 /** A request's values from flags, environment and config; values that are not set are absent. @throws UsageError */
 export function readRequestFlags(flags: RequestFlags, { settings }: Source): RequestValues {
-  const inEffect: RequestFlags = { ...flags };
-  const labels: { -readonly [Name in FieldName]?: string } = {};
-  for (const name of FROM_SETTINGS) {
-    const setting = settings.get(name, { value: flags[name], label: FLAG_LABELS[name] });
-    if (setting === undefined || isOfService(name, setting, settings)) continue;
-    inEffect[name] = setting.value;
-    labels[name] = setting.label;
-  }
-  return { values: valuesOf(inEffect), labels };
+  const { model, ...others } = flags;
+  const setting = settings.get("model", { value: model, label: FLAG_LABELS.model });
+  const saved = savedFields(settings);
+  if (setting === undefined || isOfService(setting, settings))
+    return { values: valuesOf(others), saved, labels: {} };
+  const values = valuesOf({ ...others, model: setting.value });
+  return { values, saved, labels: { model: setting.label } };
 }
 
 /** Whether a setting is the service's default model: which one the user's own generator has, its terms say. */
-function isOfService(name: string, { source }: Effective, settings: EffectiveSettings): boolean {
-  return name === "model" && source !== "flag" && settings.generator() !== undefined;
+function isOfService({ source }: Effective, settings: EffectiveSettings): boolean {
+  return source !== "flag" && settings.generator() !== undefined;
 }
 
 /** The values of a request among flags; those that are not set are absent. */

@@ -13,7 +13,6 @@ import { listening } from "./calls.ts";
 import type { ClientSession } from "./client-session.ts";
 import { waitFrom } from "./given-values.ts";
 import { recentHistory } from "./listed-tasks.ts";
-import { matrixInEffect } from "./matrix-in-effect.ts";
 import { Operations } from "./operations.ts";
 import type {
   BatchOptions,
@@ -37,7 +36,7 @@ import type {
   ResumeResult,
   StatusResult,
 } from "./results.ts";
-import { copiesForGenerator, termsInEffect } from "./service-in-effect.ts";
+import { copiesForGenerator, targetInEffect } from "./targets/target-in-effect.ts";
 
 /**
  * The calls of the package: operations with options in its words, and results as it publishes them. A module of its own, so
@@ -55,8 +54,9 @@ export class PublishedCalls {
   /** @throws ImggenFailure if the image is not there, or what the use case throws */
   async generate(options: GenerateOptions, signal: AbortSignal): Promise<GenerateResult> {
     const { maxCredits, reuse = false, again = false, validate } = options;
-    const matrix = matrixInEffect(this.#session);
-    const checked = checkedFrom(options, matrix, await termsInEffect(this.#session, options));
+    const target = await targetInEffect(this.#session);
+    const matrix = await target.matrix();
+    const checked = checkedFrom(options, matrix, await target.terms(options), this.#session.saved);
     const wait = options.wait === false ? null : waitFrom(options);
     const destination = await this.#destination(options);
     const terms = {
@@ -75,8 +75,9 @@ export class PublishedCalls {
   /** @throws ImggenFailure where the earlier task has no image */
   async reuse(options: ReuseOptions, signal: AbortSignal): Promise<GenerateResult | null> {
     const wait = waitFrom(options);
-    const matrix = matrixInEffect(this.#session);
-    const checked = checkedFrom(options, matrix, await termsInEffect(this.#session, options));
+    const target = await targetInEffect(this.#session);
+    const matrix = await target.matrix();
+    const checked = checkedFrom(options, matrix, await target.terms(options), this.#session.saved);
     const copies = await this.#copies();
     const request = copies === null ? checked.request : await copies.asRecorded(checked.request);
     const destination = await this.#destination(options);
@@ -93,8 +94,9 @@ export class PublishedCalls {
     onRow: (row: BatchRow) => Promise<void>,
   ): Promise<BatchSummary> {
     const { optionNames } = this.#session;
-    const generator = await termsInEffect(this.#session, options);
-    const checks = { matrix: matrixInEffect(this.#session), generator, copies: await this.#copies() };
+    const target = await targetInEffect(this.#session);
+    const generator = await target.terms(options);
+    const checks = { matrix: await target.matrix(), generator, copies: await this.#copies() };
     const spec = await batchFrom(rows, options, checks, this.#session);
     const { caller, noted } = this.#callerOf(options, signal);
     const onEnd = (end: RowResult) => onRow(rowJson(end, optionNames));

@@ -7,6 +7,7 @@ import { UsageError } from "../lib/error-types.ts";
 import { checkRequest, type GeneratorTerms } from "../models/check-request.ts";
 import type { Matrix } from "../models/matrix.ts";
 import { FIELD_LABELS } from "../models/rules/rule.ts";
+import type { SavedFields } from "../models/saved-fields.ts";
 import type { CheckedRequest, RequestInput } from "../task/request.ts";
 import { fieldsFrom, type GivenFields } from "../task/request-fields.ts";
 import type { ClientSession } from "./client-session.ts";
@@ -25,10 +26,16 @@ export function checkedFrom(
   options: RequestOptions,
   matrix: Matrix,
   generator: GeneratorTerms | null,
+  saved: SavedFields | undefined,
 ): CheckedRequest {
   if (options.prompt === undefined) throw new UsageError("There is no prompt.");
   const validate = options.validate !== false;
-  return checkRequest(inputFrom(options), matrix, { validate, labels: FIELD_LABELS, generator });
+  return checkRequest(inputFrom(options), matrix, {
+    validate,
+    labels: FIELD_LABELS,
+    generator,
+    ...(saved && { saved }),
+  });
 }
 
 export type BatchRows = Iterable<BatchRowOptions> | AsyncIterable<BatchRowOptions>;
@@ -41,7 +48,7 @@ export async function batchFrom(
   rows: BatchRows,
   options: BatchOptions,
   checks: Pick<RowDefaults, "matrix" | "generator"> & { copies: PrivateCopies | null },
-  { settings, optionNames: names, context }: ClientSession,
+  { settings, optionNames: names, context, saved }: ClientSession,
 ): Promise<BatchSpec> {
   const { output, name, overwrite = false, concurrency = DEFAULT_CONCURRENCY } = options;
   const { resolvePath } = context;
@@ -50,6 +57,7 @@ export async function batchFrom(
   const { prompt: _none, ...values } = inputFrom({ ...options, prompt: "" });
   const defaults = {
     ...checks,
+    ...(saved && { saved }),
     values,
     labels: FIELD_LABELS,
     names,

@@ -10,6 +10,16 @@ export interface Folders {
   state: string;
 }
 
+/** The folder of the embedded sandbox: its accounts and tasks between runs. */
+export function sandboxFolder({ state }: Pick<Folders, "state">): string {
+  return path.join(state, "sandbox");
+}
+
+/** The folder of private copies of reference images. */
+export function referencesFolder({ state }: Pick<Folders, "state">): string {
+  return path.join(state, "references");
+}
+
 /** Where private copies of workflows are kept. */
 export function workflowsFolder({ state }: Pick<Folders, "state">): string {
   return path.join(state, "workflows");

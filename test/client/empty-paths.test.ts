@@ -62,7 +62,7 @@ describe("an empty path", () => {
     ["output", ["batch", "-", "--dry-run"]],
     ["matrix", ["generate", "a fox", "--dry-run"]],
   ])("is refused as the setting %s", async (name, args) => {
-    expect(await ran(args, {}, { [name]: "" })).toEqual(isEmpty(`${name} in the config`));
+    expect(await ran(args, {}, { [name]: "" })).toEqual(isEmpty(`${name} from config.json`));
   });
 
   it("is refused by every option of the package that takes one", () => {

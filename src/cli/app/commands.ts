@@ -74,7 +74,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
     group: "Account",
     summary: "store the API key and the base URL",
     refuses: ["sandbox"],
-    load: () => import("../commands/login/login.ts"),
+    load: () => import("../commands/login.ts"),
   },
   logout: {
     group: "Account",

@@ -1,13 +1,14 @@
 import { type Command, CommanderError } from "commander";
 import { UsageError } from "../../lib/error-types.ts";
 import type { Description } from "../help/command-tree.ts";
-import { type HELP, MANUAL, type TopicName, topicAsked } from "../help/topic-names.ts";
+import { HELP, MANUAL, topicAsked } from "../help/topic-names.ts";
 import { type RunWith, withHelpOf, wordsOf } from "../session/command.ts";
 import type { Context } from "../session/context.ts";
 import type { GlobalOptions } from "../session/session.ts";
+import { headingPaint } from "../text/colors.ts";
 import type { Console } from "../text/console.ts";
-import { globalFlag, isCommand, refusedGlobals } from "./commands.ts";
-import { fitHelp, helpColumns, isHeading } from "./help-layout.ts";
+import { globalFlag, refusedGlobals } from "./commands.ts";
+import { fitHelp, helpColumns } from "./help-layout.ts";
 import { buildProgram, namedCommand } from "./program.ts";
 
 /** Typographic characters, or an option's name behind one dash. */
@@ -39,18 +40,22 @@ async function runLine(
 ): Promise<number> {
   const outcome = { exitCode: 0 };
   let shown = "";
-  const columns = helpColumns(context.stdout);
+  const topic = topicAsked(flags);
+  const all = flags.includes("--all");
+  const columns = helpColumns(context.stdout, all || topic !== undefined);
+  const show = (lines: readonly string[], isPaged = false) =>
+    showLines(lines, { json, isPaged }, console, context);
   const onText = (text: string) => (shown += text);
   const runWith = commandRunner(argv, context, console, outcome);
   const build = (inFull: boolean) => buildProgram(argv, { columns, onText, runWith }, inFull);
-  const topic = topicAsked(flags);
   if (topic === MANUAL) {
     const { manPage } = await import("../help/man-page.ts");
-    await showLines(manPage(await describeProgram(build, [])), json, console);
+    await show(manPage(await describeProgram(build, [])));
     return 0;
   }
-  if (topic !== undefined && !isCommand(topic)) {
-    await showLines(await topicText(topic, columns), json, console);
+  if (topic !== undefined) {
+    const { topicLines } = await import("../help/show-topic.ts");
+    await show(topicLines(topic, columns), topic !== HELP);
     return 0;
   }
   const program = await build(false);
@@ -71,9 +76,8 @@ async function runLine(
   }
   if (shown === "") return outcome.exitCode;
   // Help as it fits a terminal; for a program as the parser wrote it.
-  const lines = json ? shown.trimEnd().split("\n") : fitHelp(shown.trimEnd(), columns);
-  if (topic !== undefined) lines.push("", ...(await topicText(topic, columns)));
-  await showLines(lines, json, console);
+  const lines = json ? shown.trimEnd().split("\n") : fitHelp(shown.trimEnd(), columns, all);
+  await show(lines, all);
   return 0;
 }
 
@@ -85,19 +89,21 @@ async function describeProgram(
   return describe(await build(true), words, (name) => refusedGlobals(name).map(globalFlag));
 }
 
-async function topicText(topic: TopicName | typeof HELP, columns: number): Promise<string[]> {
-  const { topicText } = await import("../help/show-topic.ts");
-  return topicText(topic, columns);
-}
-
 /** What the parser says when it has shown help: for the flag, and for the command. */
 const HELP_CODES: ReadonlySet<string> = new Set(["commander.helpDisplayed", "commander.help"]);
 
-/** Help or the version, as text or as the one JSON document. */
-async function showLines(lines: readonly string[], json: boolean, console: Console): Promise<void> {
+/** Help or the version, as text or as the one JSON document. @param options.isPaged on a terminal, in the user's pager */
+async function showLines(
+  lines: readonly string[],
+  { json, isPaged }: { json: boolean; isPaged: boolean },
+  console: Console,
+  { stdout, env, page }: Context,
+): Promise<void> {
   if (json) return console.json({ ok: true, text: lines.join("\n") });
-  const style = console.style("stdout");
-  await console.result(lines, (line) => (isHeading(line) ? style("heading", line) : line));
+  const paint = headingPaint(console.style("stdout"));
+  const hasPager = isPaged && stdout.isTTY === true && env.TERM !== "dumb";
+  if (hasPager && (await page(`${lines.map(paint).join("\n")}\n`))) return;
+  await console.result(lines, paint);
 }
 
 function commandRunner(

@@ -2,7 +2,6 @@ import { Command } from "commander";
 import { GENERATOR, GLOBAL } from "../../client/options/global-options.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { VERSION } from "../../lib/version.ts";
-import { TOPIC_NAMES } from "../help/topic-names.ts";
 import { addOptions } from "../session/add-options.ts";
 import { describeBriefly, plainWords, type RunWith } from "../session/command.ts";
 import type { GlobalOptions } from "../session/session.ts";
@@ -44,7 +43,7 @@ export async function buildProgram(
     .optionsGroup(GLOBAL_OPTIONS)
     .version(VERSION, "-V, --version", "print the version")
     .helpOption("-h, --help", "show help; with --json, as one JSON document")
-    .configureHelp(helpLayout(argv.includes("--all")))
+    .configureHelp(helpLayout(inFull || argv.includes("--all")))
     .configureOutput({
       writeOut: onText,
       writeErr: () => {},
@@ -81,9 +80,7 @@ export async function buildProgram(
 }
 
 function addBuiltIn(program: Command, onText: (text: string) => void): void {
-  program
-    .commandsGroup("Help:")
-    .helpCommand("help [command]", `show help for a command or a topic (${TOPIC_NAMES.join(", ")})`);
+  program.commandsGroup("Help:").helpCommand("help [command]", "show help for a command or a topic");
   program
     .command("version")
     .description("Print the version.")

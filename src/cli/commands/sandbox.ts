@@ -1,7 +1,9 @@
 import type { Command } from "commander";
 import { SANDBOX } from "../../client/options/command-table.ts";
 import type { FlagsOf } from "../../client/options/option.ts";
-import { sandboxFolder, startService } from "../../client/service-in-effect.ts";
+import { startService } from "../../client/targets/sandbox-target.ts";
+import { targetInEffect } from "../../client/targets/target-in-effect.ts";
+import { sandboxFolder } from "../../client/user-folders.ts";
 import { SANDBOX_KEY, startSandbox } from "../../sandbox/server.ts";
 import { addOptions } from "../session/add-options.ts";
 import type { RunWith } from "../session/command.ts";
@@ -9,6 +11,11 @@ import type { Session } from "../session/session.ts";
 import { log, requestLine, serveUntilSignal, startOnPort } from "./serving.ts";
 
 const EXAMPLES = `
+Keys:
+  sk-sandbox has a subscription, and --sandbox uses it; sk-sandbox-basic has none.
+  Any other sk-… is a fresh account with a subscription.
+  To start over, delete the folder sandbox in the state folder.
+
 Fault injection:
   To test a script, put one of these into a prompt.
   [sandbox:fail]        [sandbox:slow=30s]
@@ -27,7 +34,7 @@ export function register(command: Command, runWith: RunWith): void {
 
 async function runSandbox(session: Session, flags: FlagsOf<typeof SANDBOX>): Promise<number> {
   const { port: flag, latencyMs, credits } = flags;
-  const matrix = await session.matrix();
+  const matrix = await (await targetInEffect(session)).matrix();
   const folder = sandboxFolder(session.folders);
   const sandbox = await startOnPort(flag, (port) =>
     startService(folder, () =>
@@ -37,6 +44,8 @@ async function runSandbox(session: Session, flags: FlagsOf<typeof SANDBOX>): Pro
         matrix,
         ...(latencyMs !== undefined && { latencyMs }),
         ...(credits !== undefined && { credits }),
+        // The log has the others.
+        onNotice: (notice) => notice.kind === "reset" && session.onSandboxNotice(notice),
         onRequest: (request) => log(requestLine(request), session),
       }),
     ),

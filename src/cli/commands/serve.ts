@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { SERVE } from "../../client/options/command-table.ts";
 import type { FlagsOf } from "../../client/options/option.ts";
+import { targetInEffect } from "../../client/targets/target-in-effect.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { counted } from "../../lib/whole-number.ts";
@@ -45,14 +46,14 @@ async function runServe(
   session: Session,
   { port: flag, graceMs = DEFAULT_GRACE_MS }: FlagsOf<typeof SERVE>,
 ): Promise<number> {
-  const generator = await session.ownGenerator();
-  if (generator === null) {
+  const target = await targetInEffect(session);
+  if (target.kind !== "generator") {
     throw new UsageError("No generator is given.", {
       hint: "Name yours: imggen serve --generator http://localhost:1234\nSee imggen help generators.",
     });
   }
   const server = await startOnPort(flag, (port) =>
-    openServer(generator, session, {
+    openServer(target, session, {
       graceMs,
       port,
       onEvent: (event) => log(eventLine(event), session),
@@ -66,7 +67,7 @@ async function runServe(
     );
   };
   try {
-    return await serveUntilSignal(session, server, `Serving ${generator.spec.name}`);
+    return await serveUntilSignal(session, server, `Serving ${await target.name()}`);
   } finally {
     await server.close(sayWaiting);
   }

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { platform } from "node:os";
 import { exitCodeOf } from "../../client/exit-codes.ts";
-import { isOfPort } from "../../client/service-in-effect.ts";
+import { isOfPort } from "../../client/targets/sandbox-target.ts";
 import type { Environment } from "../../client/this-process.ts";
 import { errorCode, errorText } from "../../lib/error-text.ts";
 import { UsageError } from "../../lib/error-types.ts";

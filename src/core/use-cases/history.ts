@@ -88,9 +88,6 @@ function hasStatus(task: Task, status: HistoryStatus): boolean {
   return isRunning || historyStatus(task) === status;
 }
 
-/** How many tasks are shown by default. */
-export const HISTORY_LIMIT = 20;
-
 /** What a user asks of the history, as it was given. */
 export interface HistoryQuery {
   search?: string | undefined;

@@ -1,7 +1,7 @@
+import { HISTORY_LIMIT } from "../../client/listed-tasks.ts";
 import { noFlag, pick } from "../../client/options/option.ts";
 import { HISTORY } from "../../client/options/task-table.ts";
 import type { TaskResult } from "../../client/results.ts";
-import { HISTORY_LIMIT } from "../../core/use-cases/history.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { taskIdOf } from "../../task/task.ts";
 import { jobAnswer, pollingMs, resumedTask, WAIT } from "../job-wait.ts";

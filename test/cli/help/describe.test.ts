@@ -30,7 +30,7 @@ describe("imggen --help --json", () => {
   it("is one document of every command, the flags of all, the exit codes and the environment", async () => {
     const { command, globalOptions, exitCodes, environment, ...rest } = await description("--help", "--json");
     expect(rest).toEqual({ ok: true, schemaVersion: 1, version: VERSION });
-    const { stdout } = await run("--help");
+    const { stdout } = await run("--help", "--all");
     const listed = [...stdout.matchAll(/^ {2}([a-z]+)(?: [^ ]+)? {2,}/gm)].map(([, name]) => name);
     expect(command.commands.map(({ name }) => name)).toEqual(listed);
     expect(globalOptions.map(({ long }) => long)).toContain("--sandbox");

@@ -1,6 +1,7 @@
 import { waitSettings } from "../../../client/given-values.ts";
 import type { FlagsOf } from "../../../client/options/option.ts";
 import type { SUBMIT_MANY } from "../../../client/options/request-table.ts";
+import { targetInEffect } from "../../../client/targets/target-in-effect.ts";
 import { type BatchSpec, DEFAULT_CONCURRENCY } from "../../../core/batch/batch-spec.ts";
 import { type GivenFolder, type OutputFolder, outputFolder } from "../../../core/batch/row-files.ts";
 import type { Session } from "../../session/session.ts";
@@ -28,7 +29,7 @@ export async function batchTerms(flags: BatchFlags, session: Session, naming: Na
     cap: flags.maxCredits ?? null,
     yes: flags.yes === true,
     confirmAbove: session.settings.confirmAbove(),
-    matrix: await session.matrix(),
+    matrix: await (await targetInEffect(session)).matrix(),
     allowUndocumented: !flags.validate,
   };
 }

@@ -4,6 +4,7 @@ import { rowJson, summaryJson } from "../../../client/batch-json.ts";
 import { readRequestFlags } from "../../../client/given-values.ts";
 import type { FlagsOf } from "../../../client/options/option.ts";
 import { BATCH } from "../../../client/options/request-table.ts";
+import { copiesForGenerator, targetInEffect } from "../../../client/targets/target-in-effect.ts";
 import type { CheckedRow } from "../../../core/batch/batch-row.ts";
 import type { BatchResult } from "../../../core/batch/batch-spec.ts";
 import { checkRows, type RowDefaults } from "../../../core/batch/check-rows.ts";
@@ -53,18 +54,19 @@ export function register(command: Command, runWith: RunWith): void {
 }
 
 async function runBatch(session: Session, manifest: string, flags: FlagsOf<typeof BATCH>): Promise<number> {
-  const { values, labels } = readRequestFlags(flags, session);
+  const { values, saved, labels } = readRequestFlags(flags, session);
   const shard = flags.shard === undefined ? null : parseShard(flags.shard);
   const { template, name } = flags;
-  const matrix = await session.matrix();
+  const target = await targetInEffect(session);
+  const matrix = await target.matrix();
   const { validate } = flags;
-  const generator = await session.generatorTerms({
+  const generator = await target.terms({
     model: values.model,
     dryRun: flags.dryRun,
     validate: flags.validate,
   });
   const copies = generator && (await rowCopies(manifest, session));
-  const checks = { matrix, generator, validate, copies };
+  const checks = { matrix, saved, generator, validate, copies };
   const ofFlags = copies ? { ...values, image: absolute(values.image, session.context) } : values;
   const defaults = { ...checks, values: ofFlags, labels, names: FLAG_NAMES, shard, template, name };
   const source = manifestSource(manifest, { template, name }, session.context);
@@ -98,7 +100,6 @@ function absolute(images: readonly string[] | undefined, { resolvePath }: Contex
 /** Copies of the rows' reference images for the user's own generator. A relative path is one from the manifest's folder. */
 async function rowCopies(manifest: string, session: Session): Promise<PrivateCopies | null> {
   const { resolvePath } = session.context;
-  const { copiesForGenerator } = await import("../../../client/service-in-effect.ts");
   const place = resolvePath(manifest);
   const folder = isStream(manifest, place) ? "." : path.dirname(place);
   const besideManifest = (file: string) => path.resolve(resolvePath(folder), withHomeFolder(file));

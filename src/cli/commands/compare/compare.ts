@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { readRequestFlags, valuesOf } from "../../../client/given-values.ts";
 import type { FlagsOf } from "../../../client/options/option.ts";
 import { COMPARE } from "../../../client/options/request-table.ts";
+import { copiesForGenerator, targetInEffect } from "../../../client/targets/target-in-effect.ts";
 import type { CheckedRow } from "../../../core/batch/batch-row.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { UsageError } from "../../../lib/error-types.ts";
@@ -17,11 +18,11 @@ import type { Session } from "../../session/session.ts";
 import { batchTerms } from "../batch/batch-flags.ts";
 import { runShown } from "../batch/run-shown.ts";
 import { exitCodeOfBatch } from "../batch/summary.ts";
-import { type Cell, type Comparison, compareCells, fieldSets, requireKnownValues } from "./cells.ts";
+import { type Comparison, compareCells, fieldSets, requireKnownValues } from "./cells.ts";
 import { labelOf, showCompared, showPlan, skippedLines } from "./view.ts";
 
 /** What is the same for all cells. How many images one makes is left to the service. */
-type SharedFields = Required<Omit<GivenFields, "prompt" | keyof Cell | "maxImages">>;
+type SharedFields = Required<Pick<GivenFields, "image" | "seed" | "negative">>;
 
 const TEMPLATE = "{slug}-{model}-{ratio}-{quality}-{task}.{ext}";
 
@@ -39,16 +40,17 @@ export function register(command: Command, runWith: RunWith): void {
 }
 
 async function runCompare(session: Session, text: string, flags: FlagsOf<typeof COMPARE>): Promise<number> {
-  const { values: usual } = readRequestFlags({}, session);
+  const { values: usual, saved } = readRequestFlags({}, session);
   const axes = {
     models: axis("model", flags.model, usual.model),
-    ratios: axis("ratio", flags.ratio, usual.ratio),
-    qualities: axis("quality", flags.quality, usual.quality),
+    ratios: axis("ratio", flags.ratio),
+    qualities: axis("quality", flags.quality),
     fields: fieldSets(fieldAxes(session)),
   };
-  const matrix = await session.matrix();
+  const target = await targetInEffect(session);
+  const matrix = await target.matrix();
   const [model] = axes.models;
-  const generator = await session.generatorTerms({ ...flags, model });
+  const generator = await target.terms({ ...flags, model });
   // What a generator has beside those, only it knows.
   if (flags.validate && generator === null) requireKnownValues(axes, matrix);
   const prompt = await readPrompt(text, undefined, session.context);
@@ -56,7 +58,7 @@ async function runCompare(session: Session, text: string, flags: FlagsOf<typeof 
   const { image, seed, negative } = valuesOf(otherFlags);
   const shared: SharedFields = { image, seed, negative };
   const copies = generator && (await copiesOf(session));
-  const checks = { matrix, validate: flags.validate, generator, copies };
+  const checks = { matrix, saved, validate: flags.validate, generator, copies };
   const comparison = await compareCells(prompt, axes, shared, checks);
   if (comparison.rows.length === 0) throw nothingAllowed(comparison);
   for (const { checked } of comparison.rows)
@@ -86,7 +88,6 @@ async function runCompare(session: Session, text: string, flags: FlagsOf<typeof 
 
 /** Copies of the reference images that are files, which the user's own generator takes. */
 async function copiesOf(session: Session) {
-  const { copiesForGenerator } = await import("../../../client/service-in-effect.ts");
   return copiesForGenerator(session, FLAG_LABELS.image);
 }
 
@@ -108,12 +109,8 @@ function fieldAxes({ settings }: Session): Map<string, ProviderFields[string][]>
   return new Map(axes);
 }
 
-/** The values of one axis: the flag's, or the one that the settings name. @throws UsageError if the flag names none */
-function axis(
-  name: "model" | "ratio" | "quality",
-  flag: string[] | undefined,
-  usual: string | undefined,
-): string[] {
+/** The values of one axis: the flag's, or the usual one. @throws UsageError if the flag names none */
+function axis(name: "model" | "ratio" | "quality", flag: string[] | undefined, usual?: string): string[] {
   const values = (flag ?? [usual ?? ""]).flatMap((each) => each.split(","));
   const chosen = [...new Set(values.map((value) => value.trim()).filter((value) => value !== ""))];
   if (flag !== undefined && chosen.length === 0) {

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { canUpload, readRequestFlags } from "../../../client/given-values.ts";
 import type { FlagsOf } from "../../../client/options/option.ts";
 import { GENERATE } from "../../../client/options/request-table.ts";
+import { targetInEffect } from "../../../client/targets/target-in-effect.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { checkRequest, type GeneratorTerms } from "../../../models/check-request.ts";
 import { canAsk } from "../../input/input-stream.ts";
@@ -32,19 +33,20 @@ async function runGenerate(
   prompt: string | undefined,
   flags: GenerateFlags,
 ): Promise<number> {
-  const { values, labels } = readRequestFlags(flags, session);
+  const { values, saved, labels } = readRequestFlags(flags, session);
   const text = await promptOf(session, prompt, flags);
   const uploads = canUpload(values.image, session);
+  const target = await targetInEffect(session);
   let generator: GeneratorTerms | null;
   try {
-    generator = await session.generatorTerms({ ...flags, model: values.model });
+    generator = await target.terms({ ...flags, model: values.model });
   } catch (error) {
     if (flags.again || flags.dryRun) throw error;
     const { showUnusable } = await import("./submit-shown.ts");
     return showUnusable(error, text, session);
   }
-  const options = { validate: flags.validate, labels, uploads, generator };
-  const checked = checkRequest({ ...values, prompt: text }, await session.matrix(), options);
+  const options = { validate: flags.validate, labels, saved, uploads, generator };
+  const checked = checkRequest({ ...values, prompt: text }, await target.matrix(), options);
   return runRequest(checked, flags, session);
 }
 

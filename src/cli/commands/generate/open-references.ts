@@ -1,6 +1,6 @@
 import type { FlagsOf } from "../../../client/options/option.ts";
 import type { SUBMIT } from "../../../client/options/request-table.ts";
-import { copiesForGenerator } from "../../../client/service-in-effect.ts";
+import { copiesForGenerator } from "../../../client/targets/target-in-effect.ts";
 import { readReferenceFile } from "../../../core/references/reference-file.ts";
 import { ReferenceImages, type RequestReferences } from "../../../core/references/reference-images.ts";
 import { parseUploadCommand } from "../../../core/references/upload-command.ts";

@@ -1,6 +1,7 @@
 import { waitSettings } from "../../../client/given-values.ts";
 import type { FlagsOf } from "../../../client/options/option.ts";
 import type { SUBMIT } from "../../../client/options/request-table.ts";
+import { targetInEffect } from "../../../client/targets/target-in-effect.ts";
 import { requireFree, resolveDestination } from "../../../core/images/destination.ts";
 import type { RequestReferences } from "../../../core/references/reference-images.ts";
 import { UsageError } from "../../../lib/error-types.ts";
@@ -8,12 +9,11 @@ import { shellWord } from "../../../lib/shell-word.ts";
 import { resolveModel } from "../../../models/find.ts";
 import { isLocalFile } from "../../../models/rules/images.ts";
 import type { SentRequest } from "../../../providers/provider.ts";
-import type { CheckedRequest, GenerationRequest } from "../../../task/request.ts";
+import type { CheckedRequest } from "../../../task/request.ts";
 import type { Task } from "../../../task/task.ts";
 import { viewingOf } from "../../output/viewing.ts";
 import type { Session } from "../../session/session.ts";
 import { creditsText } from "../../text/phrases.ts";
-import type { DescribedRequest } from "./described-request.ts";
 
 /** Flags of every command that submits one request. */
 type SubmitFlags = FlagsOf<typeof SUBMIT> & {
@@ -40,7 +40,10 @@ export async function runRequest(
   const sidecar = settings.isOn("sidecar", flags.sidecar);
   const viewing = viewingOf(flags, session);
   const { name, overwrite = false, maxCredits, requestTimeoutMs } = flags;
-  const rules = { matrix: await session.matrix(), allowUndocumented: !flags.validate };
+  const rules = {
+    matrix: await (await targetInEffect(session)).matrix(),
+    allowUndocumented: !flags.validate,
+  };
   // Elsewhere when it is known that nothing charged earlier answers for the request: that costs nothing.
   if (maxCredits !== undefined && flags.dryRun) {
     const { checkBudget } = await import("../../../core/limits/budget.ts");
@@ -95,7 +98,7 @@ async function showDryRun(
   const plan = await references?.plan(checked.request);
   const { request, uploads } = plan ?? { request: checked.request, uploads: [] };
   if (checkImages) await session.console.warn("--check-images was skipped: --dry-run opens no connection.");
-  const described = await sentToGenerator(checked.request, session);
+  const described = await (await targetInEffect(session)).describe([["", checked.request]]);
   const sent = described?.sent ?? null;
   if (session.options.json) {
     const said = warnings.length > 0 ? { warnings } : {};
@@ -113,17 +116,6 @@ async function showDryRun(
     `${count}${creditsText(credits, session.isSandbox ? "sandbox" : null)}, nothing was sent`,
   ]);
   return 0;
-}
-
-/** The request as the user's own generator would receive it; null for a service, which receives it unchanged. */
-async function sentToGenerator(
-  request: GenerationRequest,
-  session: Session,
-): Promise<DescribedRequest | null> {
-  const generator = await session.ownGenerator();
-  if (generator === null) return null;
-  const { describedRequest } = await import("./described-request.ts");
-  return describedRequest(request, generator, session);
 }
 
 function sentLines(sent: SentRequest): string[] {
@@ -152,6 +144,9 @@ async function requireOneImageOut(
   if (!flags.wait) refuse("needs the image, and --no-wait does not wait for it");
   if (flags.sidecar) refuse("has no place for a sidecar");
   if (context.stdout.isTTY) refuse("would write an image's bytes to the terminal", "Redirect it to a file.");
-  const most = request.maxImages ?? resolveModel(request.model, await session.matrix())?.maxImages ?? 1;
+  const most =
+    request.maxImages ??
+    resolveModel(request.model, await (await targetInEffect(session)).matrix())?.maxImages ??
+    1;
   if (most > 1) refuse("takes one image", "Add --max-images 1, or choose a folder.");
 }

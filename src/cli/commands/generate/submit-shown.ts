@@ -25,7 +25,8 @@ interface CommandSpec extends GenerateSpec {
 export async function submitShown(spec: CommandSpec, session: Session): Promise<number> {
   const { requestTimeoutMs } = spec;
   const facts = { ...spec.checked, free: session.isSandbox ? ("sandbox" as const) : null };
-  const hasPreviews = spec.viewing.preview && session.hasGenerator && showsPictures(session);
+  const hasPreviews =
+    spec.viewing.preview && session.settings.generator() !== undefined && showsPictures(session);
   const progress = await createProgress(session, taskView(facts), { hasPreviews });
   const report = await withTasksShown(session, { requestTimeoutMs }, progress, (operations, caller) =>
     operations.generate(spec, caller, (message) => session.console.warn(message)),
@@ -73,7 +74,7 @@ async function print(report: TaskReport, session: Session, isOnStdout = false): 
 
 /** Shows the unfinished task of a request whose generator cannot be used. @throws `error` if there is none */
 export async function showUnusable(error: unknown, prompt: string, session: Session): Promise<number> {
-  const { unusableTask } = await import("../../../client/own-generator.ts");
+  const { unusableTask } = await import("../../../client/targets/unusable-task.ts");
   const report = await unusableTask(error, prompt, session);
   await print(report, session);
   return exitCodeOfReport(report);

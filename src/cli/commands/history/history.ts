@@ -1,8 +1,14 @@
 import type { Command } from "commander";
-import { type ListedTask, listedTasks, unknownModelText } from "../../../client/listed-tasks.ts";
+import {
+  HISTORY_LIMIT,
+  type ListedTask,
+  listedTasks,
+  unknownModelText,
+} from "../../../client/listed-tasks.ts";
 import type { FlagsOf } from "../../../client/options/option.ts";
 import { HISTORY } from "../../../client/options/task-table.ts";
-import { HISTORY_LIMIT, type HistoryQuery } from "../../../core/use-cases/history.ts";
+import { targetInEffect } from "../../../client/targets/target-in-effect.ts";
+import type { HistoryQuery } from "../../../core/use-cases/history.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { addOptions } from "../../session/add-options.ts";
 import type { RunWith } from "../../session/command.ts";
@@ -27,7 +33,7 @@ export function register(command: Command, runWith: RunWith): void {
 async function runHistory(session: Session, typed: HistoryFlags): Promise<number> {
   const flags = withStatus(typed);
   const limit = limitOf(flags);
-  const generator = isOfOneGenerator(session) ? (await session.ownGenerator())?.spec.name : undefined;
+  const generator = isOfOneGenerator(session) ? await (await targetInEffect(session)).name() : undefined;
   const reading = { elsewhere: 0, isCounting: false };
   const tasks = tasksFrom({ ...flags, generator }, reading, session);
   const shown = await (flags.summary
@@ -128,7 +134,10 @@ async function showNone(elsewhere: number, flags: HistoryFlags, session: Session
   const isNew = elsewhere === 0 && !isFiltered(flags);
   await session.console.note([`${none}${others}`, ...(isNew ? [FIRST_TASK] : [])]);
   // Tasks may be of a model that the matrix does not have; where none is, its name may be mistyped.
-  const mistyped = flags.model === undefined ? null : unknownModelText(flags.model, await session.matrix());
+  const mistyped =
+    flags.model === undefined
+      ? null
+      : unknownModelText(flags.model, await (await targetInEffect(session)).matrix());
   if (mistyped !== null) await session.console.note(mistyped);
 }
 

@@ -1,7 +1,8 @@
 import type { Command } from "commander";
-import type { OwnGenerator } from "../../../client/generator-settings.ts";
 import { MODEL_FILTER } from "../../../client/options/command-table.ts";
 import type { FlagsOf } from "../../../client/options/option.ts";
+import type { Target } from "../../../client/targets/target.ts";
+import { targetInEffect } from "../../../client/targets/target-in-effect.ts";
 import { ImggenError, UsageError } from "../../../lib/error-types.ts";
 import { findModels, KIND_WORDS, type ModelFilter, nearestText, resolveModel } from "../../../models/find.ts";
 import type { Matrix, Model } from "../../../models/matrix.ts";
@@ -27,9 +28,9 @@ export function register(command: Command, runWith: RunWith): void {
 }
 
 async function runModels(session: Session, name: string | undefined, options: ModelsFlags): Promise<number> {
-  const generator = await session.ownGenerator();
-  const fromMatrix = await session.matrix();
-  const { others, loaded } = generator === null ? NO_OTHERS : await othersOf(generator, fromMatrix, session);
+  const target = await targetInEffect(session);
+  const fromMatrix = await target.matrix();
+  const { others, loaded } = await othersOf(target, fromMatrix, session);
   const matrix = [...fromMatrix, ...others];
   const { matching, undocumented } = findModels(filterOf(options), matrix);
   const chosen = name === undefined ? null : requireModel(name, matrix);
@@ -47,7 +48,7 @@ async function runModels(session: Session, name: string | undefined, options: Mo
     if (described.length > 0) await showOverview(described, session);
     if (described.length > 0 && names.length > 0) await session.console.result("");
     if (names.length > 0) await session.console.result(names);
-  } else if (generator !== null && matrix.length === 0) await session.console.note(NO_LIST);
+  } else if (target.kind === "generator" && matrix.length === 0) await session.console.note(NO_LIST);
   else await session.console.note("No model is documented to do this.");
   if (loaded !== null && name === undefined)
     await session.console.note(`Loaded, and used for requests without --model: ${loaded}`);
@@ -66,9 +67,8 @@ interface Others {
 const NO_OTHERS: Others = { others: [], loaded: null };
 
 /** @throws ImggenError */
-async function othersOf(generator: OwnGenerator, fromMatrix: Matrix, session: Session): Promise<Others> {
-  const { modelsOffered } = await import("../../../client/generator-terms.ts");
-  const offer = await modelsOffered(generator, session).catch(async (error) => {
+async function othersOf(target: Target, fromMatrix: Matrix, session: Session): Promise<Others> {
+  const offer = await target.models().catch(async (error) => {
     if (!(error instanceof ImggenError) || fromMatrix.length === 0) throw error;
     await session.console.warn(`Its own list is left out. ${error.message}`);
     return null;

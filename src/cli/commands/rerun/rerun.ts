@@ -4,6 +4,7 @@ import { openLedger } from "../../../client/client-session.ts";
 import { canUpload, valuesOf } from "../../../client/given-values.ts";
 import type { FlagsOf } from "../../../client/options/option.ts";
 import { RERUN } from "../../../client/options/request-table.ts";
+import { targetInEffect } from "../../../client/targets/target-in-effect.ts";
 import { workflowCopy } from "../../../client/user-folders.ts";
 import type { ImageOrigin } from "../../../core/engine/origin.ts";
 import { UsageError } from "../../../lib/error-types.ts";
@@ -43,10 +44,11 @@ async function runRerun(session: Session, what: string, flags: FlagsOf<typeof RE
   if (!flags.yes && !session.options.sandbox) await requireSameService(earlier, session);
   await preferEarlier(earlier, session);
   const merged = { ...earlierInput(earlier), ...values };
-  const terms = await session.generatorTerms({ ...flags, model: merged.model });
+  const target = await targetInEffect(session);
+  const terms = await target.terms({ ...flags, model: merged.model });
   const input = withFieldFlags(merged, values, terms?.fieldNames ?? {}, session);
   // Settings are for new requests, not for an earlier one.
-  const generator = terms && { ...terms, defaults: {} };
+  const generator = terms && { ...terms, defaults: {}, saved: {} };
   const uploads = canUpload(generator ? input.image : values.image, session);
   const inherited = FIELD_NAMES.filter((name) => earlier.request[name] !== undefined);
   const kept = inherited.filter((name) => name !== "prompt" && values[name] === undefined);
@@ -54,7 +56,7 @@ async function runRerun(session: Session, what: string, flags: FlagsOf<typeof RE
     kept.map((name) => [name, `the request's ${FLAG_LABELS[name].slice(2)}`]),
   );
   const options = { validate: flags.validate, labels, inherited, uploads, generator };
-  const checked = checkRequest(input, await session.matrix(), options);
+  const checked = checkRequest(input, await target.matrix(), options);
   // A request that was changed does not stand for the earlier one.
   const repeated = isDeepStrictEqual(checked.request, earlier.request) ? earlier.record : null;
   return runRequest(checked, { ...flags, again: true }, session, repeated);
@@ -101,13 +103,18 @@ function withFieldFlags(
  */
 async function preferEarlier({ record }: ImageOrigin, session: Session): Promise<void> {
   const { settings, folders } = session;
-  if (!isOfGenerator(record) || record.intent.service.baseUrl !== (await session.serviceName())) return;
+  if (!isOfGenerator(record) || record.intent.service.baseUrl !== (await nameInEffect(session))) return;
   const { isPaid, options } = record.intent;
   const { workflow } = options;
   if (workflow !== undefined)
     settings.prefer("workflow", workflowCopy(folders, workflow), "The task's workflow");
   if (isPaid && settings.flag("generatorFree") === undefined)
     settings.prefer("generatorPaid", "true", "The task's generatorPaid");
+}
+
+/** The ledger's name of the service in effect; undefined if none is configured. @throws UsageError */
+async function nameInEffect(session: Session): Promise<string | undefined> {
+  return (await targetInEffect(session)).name();
 }
 
 /**
@@ -118,7 +125,7 @@ async function requireSameService(
   { service: chargedAt, record }: ImageOrigin,
   session: Session,
 ): Promise<void> {
-  const configured = await session.serviceName();
+  const configured = await nameInEffect(session);
   const isGenerator = isOfGenerator(record);
   const isSandbox = chargedAt === SANDBOX_SERVICE;
   if (configured === chargedAt || (configured === undefined && !isGenerator && !isSandbox)) return;
