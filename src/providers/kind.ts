@@ -129,6 +129,8 @@ export interface ProviderDeps {
   cacheFolder?: string | undefined;
   /** Where private copies of workflows are kept; absent: no task is begun, and none is kept. */
   workflows?: string | undefined;
+  /** Variables that hold the keys of installed packages. Default: none. */
+  packageKeys?: readonly string[];
   /** Called for every HTTP exchange with a server, for `--verbose`. */
   onExchange?: HttpClientOptions["onExchange"];
 }

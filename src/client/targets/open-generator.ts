@@ -35,6 +35,7 @@ export async function openGenerator(generator: OwnGenerator, session: TargetSess
   const proxies = proxiesFromEnvironment(env);
   const cacheFolder = path.join(session.folders.state, "models");
   const workflows = workflowsFolder(session.folders);
+  const packageKeys = spec.kind === "command" ? await keysOfPackages(session.folders.config) : [];
   const provider = await openProvider(spec, options, {
     env,
     clock,
@@ -42,6 +43,7 @@ export async function openGenerator(generator: OwnGenerator, session: TargetSess
     onExchange,
     cacheFolder,
     workflows,
+    packageKeys,
   });
   const serviceUrl = new URL(spec.kind === "command" ? "http://localhost" : spec.url);
   const downloads = new HttpClient({
@@ -74,6 +76,11 @@ export async function openGenerator(generator: OwnGenerator, session: TargetSess
 /** The account of a generator, as its tasks name it. */
 export function generatorIdentity({ spec, options: { key } }: OwnGenerator): ServiceIdentity {
   return { baseUrl: spec.name, keyId: key === null ? GENERATOR_KEY_ID : keyFingerprint(key) };
+}
+
+async function keysOfPackages(configFolder: string): Promise<string[]> {
+  const { installedKeyVariables } = await import("../../providers/package/load.ts");
+  return installedKeyVariables(configFolder);
 }
 
 /** A provider's error as one for the user; any other is thrown as it is. */
