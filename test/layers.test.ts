@@ -75,7 +75,7 @@ const MAY_IMPORT: Record<string, { layers: string[]; files?: string[] }> = {
   server: { layers: ["models", "task", "lib"] },
   sandbox: {
     layers: ["server", "models", "task", "lib"],
-    files: ["painter/draw-picture.ts", "painter/words/unknown-subject.ts"],
+    files: ["painter/draw-picture.ts", "painter/brief.ts"],
   },
   painter: { layers: [] },
   providers: { layers: ["api", "models", "task", "lib"] },

@@ -116,7 +116,7 @@ async function charge(
     return tooFewCredits(valid.credits);
   }
   if (service.draw === undefined && service.onNotice) {
-    const { unknownSubject } = await import("../painter/words/unknown-subject.ts");
+    const { unknownSubject } = await import("../painter/brief.ts");
     const noun = unknownSubject(directives.prompt);
     if (noun !== null) service.onNotice({ kind: "unknown subject", noun });
   }

@@ -16,7 +16,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
   generate: {
     group: "Create",
     summary: "generate an image from a prompt and save it",
-    load: () => import("../commands/generate/generate.ts"),
+    load: () => import("../commands/generate.ts"),
   },
   batch: {
     group: "Create",
@@ -31,7 +31,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
   rerun: {
     group: "Create",
     summary: "submit the request of an image or task again (charged again, unless free)",
-    load: () => import("../commands/rerun/rerun.ts"),
+    load: () => import("../commands/rerun.ts"),
   },
   status: {
     group: "Tasks",

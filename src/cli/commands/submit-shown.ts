@@ -1,20 +1,18 @@
 import path from "node:path";
-import { exitCodeOfReport, reportJson, standingOf } from "../../../client/report-json.ts";
-import type { TaskReport } from "../../../core/engine/report.ts";
-import type { GenerateSpec } from "../../../core/use-cases/generate.ts";
-import { FLAG_NAMES } from "../../../lib/wording.ts";
-import { renderReport } from "../../output/render.ts";
-import { createProgress, withTasksShown } from "../../output/task-progress.ts";
-import { taskView } from "../../output/task-view.ts";
-import { openImages, previewImages, showsPictures, type Viewing } from "../../output/viewing.ts";
-import type { Session } from "../../session/session.ts";
+import { exitCodeOfReport, reportJson, standingOf } from "../../client/report-json.ts";
+import type { RequestPlan } from "../../client/request-plan.ts";
+import type { TaskReport } from "../../core/engine/report.ts";
+import { FLAG_NAMES } from "../../lib/wording.ts";
+import { renderReport } from "../output/render.ts";
+import { createProgress, withTasksShown } from "../output/task-progress.ts";
+import { taskView } from "../output/task-view.ts";
+import { openImages, previewImages, showsPictures, type Viewing } from "../output/viewing.ts";
+import type { Session } from "../session/session.ts";
 
 /** A request as a command submits it. */
-interface CommandSpec extends GenerateSpec {
+interface CommandSpec extends RequestPlan {
   requestTimeoutMs: number | undefined;
   viewing: Viewing;
-  /** The folder that the user wants images in; null if none is named. */
-  folder: string | null;
 }
 
 /**
@@ -74,7 +72,7 @@ async function print(report: TaskReport, session: Session, isOnStdout = false): 
 
 /** Shows the unfinished task of a request whose generator cannot be used. @throws `error` if there is none */
 export async function showUnusable(error: unknown, prompt: string, session: Session): Promise<number> {
-  const { unusableTask } = await import("../../../client/targets/unusable-task.ts");
+  const { unusableTask } = await import("../../client/targets/unusable-task.ts");
   const report = await unusableTask(error, prompt, session);
   await print(report, session);
   return exitCodeOfReport(report);

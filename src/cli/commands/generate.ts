@@ -1,15 +1,12 @@
 import type { Command } from "commander";
-import { canUpload, readRequestFlags } from "../../../client/given-values.ts";
-import type { FlagsOf } from "../../../client/options/option.ts";
-import { GENERATE } from "../../../client/options/request-table.ts";
-import { targetInEffect } from "../../../client/targets/target-in-effect.ts";
-import { UsageError } from "../../../lib/error-types.ts";
-import { checkRequest, type GeneratorTerms } from "../../../models/check-request.ts";
-import { canAsk } from "../../input/input-stream.ts";
-import { editPrompt, readPrompt } from "../../input/read-prompt.ts";
-import { addOptions } from "../../session/add-options.ts";
-import type { RunWith } from "../../session/command.ts";
-import type { Session } from "../../session/session.ts";
+import type { FlagsOf } from "../../client/options/option.ts";
+import { GENERATE } from "../../client/options/request-table.ts";
+import { UsageError } from "../../lib/error-types.ts";
+import { canAsk } from "../input/input-stream.ts";
+import { editPrompt, readPrompt } from "../input/read-prompt.ts";
+import { addOptions } from "../session/add-options.ts";
+import type { RunWith } from "../session/command.ts";
+import type { Session } from "../session/session.ts";
 import { runRequest } from "./run-request.ts";
 
 type GenerateFlags = FlagsOf<typeof GENERATE>;
@@ -33,21 +30,13 @@ async function runGenerate(
   prompt: string | undefined,
   flags: GenerateFlags,
 ): Promise<number> {
-  const { values, saved, labels } = readRequestFlags(flags, session);
   const text = await promptOf(session, prompt, flags);
-  const uploads = canUpload(values.image, session);
-  const target = await targetInEffect(session);
-  let generator: GeneratorTerms | null;
-  try {
-    generator = await target.terms({ ...flags, model: values.model });
-  } catch (error) {
-    if (flags.again || flags.dryRun) throw error;
-    const { showUnusable } = await import("./submit-shown.ts");
-    return showUnusable(error, text, session);
-  }
-  const options = { validate: flags.validate, labels, saved, uploads, generator };
-  const checked = checkRequest({ ...values, prompt: text }, await target.matrix(), options);
-  return runRequest(checked, flags, session);
+  const { checkedNew } = await import("../../client/request-plan.ts");
+  const planned = await checkedNew(text, flags, session);
+  if ("checked" in planned) return runRequest(planned.checked, flags, session);
+  if (flags.again || flags.dryRun) throw planned.unusable;
+  const { showUnusable } = await import("./submit-shown.ts");
+  return showUnusable(planned.unusable, text, session);
 }
 
 /** The prompt as it is given, or as the person at the terminal types or edits it. @throws UsageError */

@@ -1,6 +1,6 @@
-import { type ImageOrigin, originOfFile, originOfTask } from "../../../core/engine/origin.ts";
-import { UsageError } from "../../../lib/error-types.ts";
-import type { Ledger } from "../../../store/ledger.ts";
+import { type ImageOrigin, originOfFile, originOfTask } from "../core/engine/origin.ts";
+import { UsageError } from "../lib/error-types.ts";
+import type { Ledger } from "../store/ledger.ts";
 
 /**
  * The request that an image came from, or of the task that has this id. An image is recognised by its bytes, so it

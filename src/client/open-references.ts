@@ -1,13 +1,13 @@
-import type { FlagsOf } from "../../../client/options/option.ts";
-import type { SUBMIT } from "../../../client/options/request-table.ts";
-import { copiesForGenerator } from "../../../client/targets/target-in-effect.ts";
-import { readReferenceFile } from "../../../core/references/reference-file.ts";
-import { ReferenceImages, type RequestReferences } from "../../../core/references/reference-images.ts";
-import { parseUploadCommand } from "../../../core/references/upload-command.ts";
-import { isLocalFile } from "../../../models/rules/images.ts";
-import { FLAG_LABELS } from "../../../models/rules/rule.ts";
-import { UploadCache } from "../../../store/uploads.ts";
-import type { Session } from "../../session/session.ts";
+import { readReferenceFile } from "../core/references/reference-file.ts";
+import { ReferenceImages, type RequestReferences } from "../core/references/reference-images.ts";
+import { parseUploadCommand } from "../core/references/upload-command.ts";
+import { isLocalFile } from "../models/rules/images.ts";
+import { FLAG_LABELS } from "../models/rules/rule.ts";
+import { UploadCache } from "../store/uploads.ts";
+import type { ClientSession } from "./client-session.ts";
+import type { FlagsOf } from "./options/option.ts";
+import type { SUBMIT } from "./options/request-table.ts";
+import { copiesForGenerator } from "./targets/target-in-effect.ts";
 
 /**
  * Reads the files among a checked request's reference images; uploads nothing yet. Without an upload command there are
@@ -18,7 +18,7 @@ import type { Session } from "../../session/session.ts";
 export async function openReferences(
   images: readonly string[],
   { checkImages = false, uploadCache }: Pick<FlagsOf<typeof SUBMIT>, "checkImages" | "uploadCache">,
-  session: Session,
+  session: ClientSession,
 ): Promise<{ references: RequestReferences; warnings: string[] }> {
   const { settings, context, folders } = session;
   const label = FLAG_LABELS.image;
