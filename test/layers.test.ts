@@ -191,7 +191,6 @@ const OWNERS: Record<string, string[]> = {
   sharp: ["graphics/decoder.ts"],
   sixel: ["graphics/picture.ts"],
   "supports-terminal-graphics": ["cli/input/query-terminal.ts"],
-  "zod/v4": ["mcp/"],
   "@modelcontextprotocol/server": ["mcp/"],
 };
 

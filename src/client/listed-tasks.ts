@@ -78,7 +78,6 @@ export async function recentHistory(
   const tasks: HistoryEntry[] = [];
   const unreadable: UnreadableEntry[] = [];
   const found = listedTasks(query, session, (name) => `history: ${name}`);
-  if (limit === 0) return { tasks };
   for await (const each of found) {
     if (each === "elsewhere") continue;
     if ("unreadable" in each) unreadable.push(each.unreadable);

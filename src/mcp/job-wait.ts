@@ -1,5 +1,5 @@
-import { z } from "zod/v4";
 import type { ResumeOptions } from "../client/options/call-options.ts";
+import { noFlag, type Options } from "../client/options/option.ts";
 import { ImggenFailure } from "../client/report-json.ts";
 import type { TaskSuccess } from "../client/results.ts";
 import type { Call, Job } from "./session-jobs.ts";
@@ -8,17 +8,15 @@ import { type Answer, nextCall, taskAnswer } from "./tool-answer.ts";
 
 /** Default wait, below the minute after which many clients give a call up. */
 const DEFAULT_WAIT_SECONDS = 45;
-const LONGEST_WAIT_SECONDS = 600;
 
 /** How long a call waits before it answers that the task is still running. */
-export const WAIT_SCHEMA = {
-  waitSeconds: z
-    .int()
-    .min(0)
-    .max(LONGEST_WAIT_SECONDS)
-    .default(DEFAULT_WAIT_SECONDS)
-    .describe("How long to wait for the image before answering with the task's id."),
-};
+export const WAIT = {
+  waitSeconds: noFlag("whole", {
+    agents: "How long to wait for the image before answering with the task's id.",
+    max: 600,
+    default: DEFAULT_WAIT_SECONDS,
+  }),
+} satisfies Options;
 
 /** How long polling may take in a call, milliseconds: its last poll is over by the time that the call has to answer. */
 export function pollingMs(waitSeconds: number): number {

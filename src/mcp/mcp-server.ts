@@ -6,8 +6,6 @@ import {
   type Tool as ToolDescription,
 } from "@modelcontextprotocol/server";
 import { serveStdio } from "@modelcontextprotocol/server/stdio";
-import { z } from "zod/v4";
-import { UsageError } from "../lib/error-types.ts";
 import { VERSION } from "../lib/version.ts";
 import { progressOf } from "./call-progress.ts";
 import { type Lines, LineTransport } from "./line-transport.ts";
@@ -98,11 +96,8 @@ function requireOpened(server: Server): void {
   );
 }
 
-function described({ name, title, description, annotations, input }: Tool): ToolDescription {
-  const { $schema: _latest, ...schema } = z.toJSONSchema(input, { io: "input" });
-  // Two libraries' types of the same document.
-  const inputSchema = { ...schema, type: "object" } as ToolDescription["inputSchema"];
-  return { name, title, description, annotations, inputSchema };
+function described({ prepare: _run, inputSchema, ...tool }: Tool): ToolDescription {
+  return { ...tool, inputSchema: { ...inputSchema } };
 }
 
 /**
@@ -119,16 +114,8 @@ function prepared(tools: readonly Tool[], name: string, args: unknown): ReturnTy
   try {
     return tool.prepare(args);
   } catch (error) {
-    if (!(error instanceof z.ZodError)) throw error;
-    const refusal = new UsageError(`${name}: ${error.issues.map(problem).join("; ")}.`, {
-      hint: "Nothing was sent. Correct the arguments, and call the tool again.",
-    });
-    return async () => failureAnswer(refusal);
+    return async () => failureAnswer(error);
   }
-}
-
-function problem({ path, message }: { path: PropertyKey[]; message: string }): string {
-  return path.length === 0 ? message : `${path.map(String).join(".")}: ${message}`;
 }
 
 /** The same document as text and as an object: not every client reads both. */

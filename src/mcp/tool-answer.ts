@@ -1,4 +1,4 @@
-import { z } from "zod/v4";
+import { noFlag, type Options } from "../client/options/option.ts";
 import { imggenFailureOf } from "../client/report-json.ts";
 import type { TaskFailure, TaskResult } from "../client/results.ts";
 import { thumbnail, UndecodableError } from "../graphics/decoder.ts";
@@ -68,14 +68,11 @@ const LONGEST_EDGE = 512;
 /** What an image may add to what an agent holds. */
 const MOST_BYTES = 256 * 1024;
 
-export const PREVIEW_SCHEMA = {
-  preview: z
-    .boolean()
-    .optional()
-    .describe(
-      `Whether to include the image itself, scaled to at most ${LONGEST_EDGE} pixels. Default: as the user has set it, else true.`,
-    ),
-};
+export const PREVIEW = {
+  preview: noFlag("flag", {
+    agents: `Whether to include the image itself, scaled to at most ${LONGEST_EDGE} pixels. Default: as the user has set it, else true.`,
+  }),
+} satisfies Options;
 
 /** An answer with its images in small, where that is wanted; where one cannot be made, with a word on it. */
 export async function withPreviews(answer: Answer, isWanted: boolean): Promise<Answer> {

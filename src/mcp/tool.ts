@@ -1,10 +1,14 @@
 import type { ToolAnnotations } from "@modelcontextprotocol/server";
-import { z } from "zod/v4";
 import type { Client } from "../client/client.ts";
 import type { RequestOptions } from "../client/options/call-options.ts";
+import { type Kind, noFlag, type Option, type Options, type ValuesOf } from "../client/options/option.ts";
+import { valueProblem } from "../client/options/option-kinds.ts";
+import { REQUEST } from "../client/options/request-table.ts";
 import type { Clock } from "../lib/clock.ts";
-import { DEFAULT_MODEL, MAX_IMAGES, type Matrix, QUALITIES, RATIOS } from "../models/matrix.ts";
-import type { FieldName } from "../task/request-fields.ts";
+import { UsageError } from "../lib/error-types.ts";
+import { type Matrix, QUALITIES } from "../models/matrix.ts";
+import { jsonFields, providerFields } from "../models/provider-fields.ts";
+import type { ProviderFields } from "../task/request-fields.ts";
 import type { Task } from "../task/task.ts";
 import type { OutputFolder } from "./output-folder.ts";
 import type { SessionBudget } from "./session-budget.ts";
@@ -43,25 +47,93 @@ export interface Tool {
   /** Text for an agent: what the tool does, what it costs, what to call next. */
   description: string;
   annotations: ToolAnnotations;
-  input: z.ZodObject;
-  /** Checks a call's arguments. @returns what then does the work @throws z.ZodError */
+  inputSchema: InputSchema;
+  /** Checks a call's arguments. @returns what then does the work @throws UsageError */
   prepare(args: unknown): (call: Call, toolbox: Toolbox) => Promise<Answer>;
 }
 
-interface Definition<Input extends z.ZodObject> extends Omit<Tool, "input" | "prepare"> {
-  input: Input;
-  run(args: z.output<Input>, call: Call, toolbox: Toolbox): Promise<Answer>;
+/** JSON Schema with the keywords alone that every client knows. */
+interface InputSchema {
+  type: "object";
+  properties: Record<string, ArgumentSchema>;
+  required?: string[];
 }
 
-/** A tool. The compiler checks that it takes what its schema accepts. */
-export function tool<Input extends z.ZodObject>({ run, ...definition }: Definition<Input>): Tool {
+type ArgumentSchema = Record<string, string | number | boolean | string[] | { type: string }>;
+
+type Arguments<Table extends Options, Given extends keyof Table> = ValuesOf<Table> & {
+  [Name in Given]-?: Exclude<ValuesOf<Table>[Name], undefined>;
+};
+
+interface Definition<Table extends Options, Given extends keyof Table>
+  extends Omit<Tool, "inputSchema" | "prepare"> {
+  options: Table;
+  /** Arguments that are always there: those without a default are required. */
+  given: readonly Given[];
+  run(args: Arguments<Table, Given>, call: Call, toolbox: Toolbox): Promise<Answer>;
+}
+
+/** A tool. The compiler checks that it takes what its options accept. */
+export function tool<Table extends Options, Given extends keyof Table & string>({
+  run,
+  options,
+  given,
+  ...definition
+}: Definition<Table, Given>): Tool {
+  const required = given.filter((name) => options[name]?.default === undefined);
+  const properties = Object.fromEntries(Object.entries(options).map(([name, row]) => [name, schemaOf(row)]));
   return {
     ...definition,
+    inputSchema: { type: "object", properties, ...(required.length > 0 && { required }) },
     prepare(args) {
-      const checked = definition.input.parse(withoutNulls(args));
-      return (call, toolbox) => run(checked, call, toolbox);
+      const checked = { ...defaultsOf(options), ...(withoutNulls(args) as object) };
+      const problems = problemsOf(checked, options, required);
+      if (problems.length > 0)
+        throw new UsageError(`${definition.name}: ${problems.join("; ")}.`, {
+          hint: "Nothing was sent. Correct the arguments, and call the tool again.",
+        });
+      return (call, toolbox) => run(checked as Arguments<Table, Given>, call, toolbox);
     },
   };
+}
+
+const TYPES: { readonly [OfKind in Kind]?: string } = {
+  whole: "integer",
+  flag: "boolean",
+  texts: "array",
+  images: "array",
+};
+
+function schemaOf(row: Option): ArgumentSchema {
+  const type = TYPES[row.kind] ?? "string";
+  return {
+    type,
+    ...(type === "array" && { items: { type: "string" } }),
+    ...(row.choices && { enum: [...row.choices] }),
+    description: row.agents ?? "",
+    ...(row.default !== undefined && { default: row.default }),
+    ...(type === "integer" && { minimum: row.min ?? 0 }),
+    ...(row.max !== undefined && { maximum: row.max }),
+  };
+}
+
+function defaultsOf(options: Options): object {
+  const entries = Object.entries(options).map(([name, row]) => [name, row.default] as const);
+  return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+}
+
+/** Each problem of a call's arguments, so that a model can correct them at once. */
+function problemsOf(args: object, options: Options, required: readonly string[]): string[] {
+  const given = Object.entries(args);
+  const missing = required.filter((name) => !Object.hasOwn(args, name)).map((name) => `${name}: is required`);
+  const wrong = given.flatMap(([name, value]) => {
+    const row = Object.hasOwn(options, name) ? options[name] : undefined;
+    if (row === undefined) return [`there is no argument ${JSON.stringify(name)}`];
+    if (Array.isArray(value) && value.length === 0) return [`${name}: must not be empty`];
+    const problem = valueProblem(row, value);
+    return problem === null ? [] : [`${name}: must be ${problem}`];
+  });
+  return [...missing, ...wrong];
 }
 
 /** Many models send null for what they leave out. */
@@ -72,47 +144,47 @@ function withoutNulls(value: unknown): unknown {
   return Object.fromEntries(entries.map(([name, item]) => [name, withoutNulls(item)]));
 }
 
+type Choosing = Pick<CallSettings, "matrix" | "takesAnyModel">;
+
+/** An option that names a model: one of those that there are, unless a generator may have others. */
+export function withModels<Row extends Option<"text">>(row: Row, { matrix, takesAnyModel }: Choosing): Row {
+  return takesAnyModel ? row : { ...row, choices: matrix.map(({ id }) => id) };
+}
+
 /** The fields of a request as tools take them. The matrix judges their combination, and says what to change. */
-export function requestSchema({ matrix, takesAnyModel }: Pick<CallSettings, "matrix" | "takesAnyModel">) {
-  const model: z.ZodType<string> = takesAnyModel ? z.string() : z.enum(matrix.map(({ id }) => id));
+export function requestOptions(settings: Choosing) {
   return {
-    prompt: z.string().describe("What the image shows."),
-    model: model
-      .optional()
-      .describe(
-        `Model; list_models says what each can do and costs. Default: the user's setting, else ${DEFAULT_MODEL}, whose cost is not documented.`,
-      ),
-    ratio: z
-      .string()
-      .optional()
-      .meta({ examples: RATIOS, description: "Aspect ratio such as 16:9, or auto, as the model allows." }),
-    image: z
-      .array(z.string())
-      .min(1)
-      .optional()
-      .describe(
-        "http(s) URLs of reference images, for a model that edits; with a generator of the user's own, files below the output folder too.",
-      ),
-    maxImages: z
-      .int()
-      .min(MAX_IMAGES.min)
-      .max(MAX_IMAGES.max)
-      .optional()
-      .describe("Number of images, as the model allows."),
-    seed: z
-      .union([z.int().min(0), z.string().regex(/^\d{1,20}$/)])
-      .optional()
-      .describe(
-        "Seed of the first image; each further one has the next. Beyond 2^53 its digits as a string. Only for a generator of the user's own.",
-      ),
-    negative: z
-      .string()
-      .optional()
-      .describe("What the image is not to show. Only for a generator of the user's own."),
-    fields: z
-      .record(z.string(), z.json())
-      .optional()
-      .describe("Further fields of a generator of the user's own by their names there, such as steps."),
-    quality: z.enum(QUALITIES).optional().describe("Quality or resolution, as the model allows."),
-  } satisfies Record<FieldName, z.ZodType>;
+    prompt: noFlag("text", { agents: "What the image shows." }),
+    ...REQUEST,
+    model: withModels(REQUEST.model, settings),
+    quality: { ...REQUEST.quality, choices: QUALITIES },
+    maxImages: { ...REQUEST.maxImages, isAdvisory: false },
+    fields: noFlag("texts", {
+      agents:
+        "Further fields of a generator of the user's own by their names there, each as name=value such as steps=20, an object or a list in JSON.",
+    }),
+  } satisfies Options;
+}
+
+type RequestArguments = Omit<RequestOptions, "prompt" | "fields"> & {
+  prompt: string;
+  fields?: string | readonly string[] | undefined;
+};
+
+/** A request of a tool's arguments and the user's settings. @throws UsageError for fields that cannot be read */
+export function requestOf(
+  { fields, ...request }: RequestArguments,
+  { defaults }: CallSettings,
+): RequestOptions {
+  return { ...defaults, ...request, ...(fields !== undefined && { fields: fieldsOf([fields].flat()) }) };
+}
+
+function fieldsOf(pairs: readonly string[]): ProviderFields {
+  const isJson = (pair: string) => /^[^=]+=\s*[[{]/.test(pair);
+  const json = pairs.filter(isJson);
+  const plain = pairs.filter((pair) => !isJson(pair));
+  return {
+    ...providerFields("fields", JSON.stringify(plain)),
+    ...jsonFields("fields", JSON.stringify(json)),
+  };
 }

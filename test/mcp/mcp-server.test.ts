@@ -34,6 +34,23 @@ describe("the tools", () => {
     expect(generate?.inputSchema.required).toEqual(["prompt"]);
   });
 
+  it("have schemas of the keywords alone that every client knows, each argument with a type and words", async () => {
+    const { client } = await sandboxAgent();
+    const { tools } = await client.listTools();
+    for (const { inputSchema } of tools) {
+      const { type, properties = {}, required: _required, ...more } = inputSchema;
+      expect([type, more]).toEqual(["object", {}]);
+      for (const argument of Object.values(properties)) {
+        expect(argument).toMatchObject({
+          type: expect.stringMatching(/^(string|integer|boolean|array)$/),
+          description: expect.stringMatching(/\.$/),
+        });
+        const known = ["type", "items", "enum", "description", "default", "minimum", "maximum"];
+        expect(known).toEqual(expect.arrayContaining(Object.keys(argument as object)));
+      }
+    }
+  });
+
   it("serve a client of the newest revision of the protocol as well", async () => {
     const folders = await mcpFolders();
     const client = { versionNegotiation: { mode: "auto" } } as const;
@@ -89,8 +106,13 @@ describe("a call with wrong arguments is answered with what is wrong, so that a 
     ["generate_image", { ...FOX, qualty: "2K" }, /qualty/],
     ["generate_image", { ...FOX, maxImages: 16 }, /maxImages: .*15/],
     ["generate_image", { ...FOX, waitSeconds: -1 }, /waitSeconds/],
+    ["generate_image", { ...FOX, image: [] }, /image: must not be empty/],
+    ["generate_image", { ...FOX, image: [5] }, /image: must be a string or a list of strings/],
+    ["generate_image", { ...FOX, seed: "x" }, /seed: must be a whole number/],
+    ["generate_image", { ...FOX, fields: { steps: 20 } }, /fields: must be a string or a list of strings/],
+    ["generate_image", { qualty: "2K", waitSeconds: 601 }, /prompt: .*waitSeconds: must be 0 to 600.*qualty/],
     ["get_task", { taskId: "" }, /taskId/],
-    ["history", { status: "done" }, /status: .*"completed"/],
+    ["history", { status: "done" }, /status: .*completed/],
     ["list_models", { kind: "video" }, /kind/],
   ])("%s %j", async (name, args, message) => {
     const { call } = await sandboxAgent();
@@ -206,6 +228,37 @@ it("where the folder that it was started in cannot be written to, images go else
 });
 
 describe("with a generator of the user's own", () => {
+  it("takes its fields as name=value, objects and lists in JSON, and a long seed", async () => {
+    const world = await generatorWorld();
+    const env = { IMGGEN_GENERATOR: world.generator.origin };
+    const { call } = await agent({ ...(await mcpFolders()), flags: [], env });
+    const fields = ["steps=20", "sampler_name=DPM++ 2M", 'loras=[{"path":"fox"}]'];
+    expect(await call("generate_image", { prompt: "a fox", fields })).toMatchObject({ isError: false });
+    expect(JSON.parse(world.generator.submits().at(-1)?.body ?? "")).toMatchObject({
+      steps: 20,
+      sampler_name: "DPM++ 2M",
+      loras: [{ path: "fox" }],
+    });
+    for (const [field, message] of [
+      ["steps", 'fields: "steps" must be like steps=20.'],
+      ["loras=[{", "fields: the value of loras is not JSON"],
+    ])
+      expect(await call("estimate_cost", { prompt: "a fox", fields: [field] })).toMatchObject({
+        isError: true,
+        document: {
+          charged: "no",
+          error: { type: "usage", message: expect.stringContaining(message ?? "") },
+        },
+      });
+    const seedOf = async (seed: unknown) =>
+      (await call("estimate_cost", { prompt: "a fox", seed })).document.request?.seed;
+    expect([await seedOf("18446744073709551615"), await seedOf("7"), await seedOf(7)]).toEqual([
+      "18446744073709551615",
+      7,
+      7,
+    ]);
+  });
+
   it("a key that is stored, or changed, is used by the next call", async () => {
     const world = await generatorWorld();
     const folders = await mcpFolders();

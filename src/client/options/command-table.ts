@@ -7,11 +7,17 @@ export const MODEL_FILTER = {
     "only models that make images from text, or edit images: text or edit",
     { choices: ["text", "text-to-image", "edit", "image-to-image"] },
   ),
-  ratio: option("text", "--ratio <w:h>", "only models that support this aspect ratio", { known: "ratio" }),
+  ratio: option("text", "--ratio <w:h>", "only models that support this aspect ratio", {
+    known: "ratio",
+    agents: "Supports this aspect ratio, such as 16:9.",
+  }),
   quality: option("text", "--quality <quality>", "only models that support this quality", {
     known: "quality",
+    agents: "Supports this quality.",
   }),
-  references: option("whole", "--references <n>", "only models that take this many reference images"),
+  references: option("whole", "--references <n>", "only models that take this many reference images", {
+    agents: "Takes this many reference images.",
+  }),
 } satisfies Options;
 
 export const LOGIN = {

@@ -45,10 +45,14 @@ export interface Option<OfKind extends Kind = Kind, Choice extends string = stri
   min?: number;
   max?: number;
   /** Only named in messages and schemas: the model matrix checks the limits, which --no-validate switches off. */
-  isAdvisory?: true;
+  isAdvisory?: boolean;
   /** All values that there are. */
   choices?: readonly Choice[];
   known?: Known;
+  /** For agents, whose tools have only options with these words. */
+  agents?: string;
+  /** The default of an agent's tool. */
+  default?: number | boolean;
   /** The flag's text is kept as it is: the value is parsed with the setting that it overrides. */
   isSetting?: true;
 }
@@ -85,9 +89,12 @@ export function option<OfKind extends Kind, Choice extends string = string>(
   return { kind, flag, help, ...more };
 }
 
-/** An option of the package alone. */
-export function noFlag<OfKind extends Kind>(kind: OfKind): Option<OfKind> {
-  return { kind, flag: null, help: "" };
+/** An option without a flag. */
+export function noFlag<OfKind extends Kind, Choice extends string = string>(
+  kind: OfKind,
+  more: More<Choice> = {},
+): Option<OfKind, Choice> {
+  return { kind, flag: null, help: "", ...more };
 }
 
 /** Some options of a table. */

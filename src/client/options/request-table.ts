@@ -13,17 +13,25 @@ export const REQUEST = {
   /** An id, or the part of it after the slash. Default: `vendor1/alpha-2`. */
   model: request("text", "-m, --model <id>", "model, see imggen models (default: vendor1/alpha-2)", {
     known: "model",
+    agents:
+      "Model; list_models says what each can do and costs. Default: the user's setting, else vendor1/alpha-2, whose cost is not documented.",
   }),
   /** `16:9`, or `auto`. */
-  ratio: request("text", "-r, --ratio <w:h>", "aspect ratio, such as 16:9, or auto", { known: "ratio" }),
+  ratio: request("text", "-r, --ratio <w:h>", "aspect ratio, such as 16:9, or auto", {
+    known: "ratio",
+    agents:
+      "Aspect ratio, as the model allows: auto, 1:1, 2:3, 3:2, 3:4, 4:3, 4:5, 5:4, 9:16, 16:9, 21:9 and others.",
+  }),
   /** `basic`, `high`, `1K`, `2K` or `4K`, as the model allows. */
   quality: request("text", "-q, --quality <quality>", "basic, high, 1K, 2K or 4K, as the model allows", {
     known: "quality",
+    agents: "Quality or resolution, as the model allows.",
   }),
   maxImages: request("whole", "-n, --max-images <n>", "number of images, 1 to 15, as the model allows", {
     min: 1,
     max: 15,
     isAdvisory: true,
+    agents: "Number of images, as the model allows.",
   }),
   /**
    * The seed of the first image at a generator of the user's own, where it has a field for one; each further image of a
@@ -33,18 +41,27 @@ export const REQUEST = {
     "seed",
     "--seed <n>",
     "seed, where your own generator takes one; each further image has the next",
+    {
+      agents:
+        "Seed of the first image, as digits; each further one has the next. Only for a generator of the user's own.",
+    },
   ),
   /** A negative prompt, for a generator that has a field for it. */
   negative: request(
     "text",
     "--negative <text>",
     "what the image is not to show, where your own generator takes that",
+    { agents: "What the image is not to show. Only for a generator of the user's own." },
   ),
   /** URLs of reference images; with a generator of the user's own, files too. */
   image: request(
     "images",
     "-i, --image <image>",
     "reference image: a URL, or with your own generator a file; repeat it for several",
+    {
+      agents:
+        "http(s) URLs of reference images, for a model that edits; with a generator of the user's own, files below the output folder too.",
+    },
   ),
 } satisfies Options & Record<Exclude<FieldName, "prompt" | "fields">, unknown>;
 

@@ -97,7 +97,10 @@ const STATUSES: readonly HistoryStatus[] = [
 
 export const HISTORY = {
   /** How many at most. Default 20. */
-  limit: option("whole", "--limit <n>", "how many to show (default: 20)", { min: 1 }),
+  limit: option("whole", "--limit <n>", "how many to show (default: 20)", {
+    min: 1,
+    agents: "How many at most.",
+  }),
   all: option("flag", "--all", "show every task"),
   unfinished: option(
     "flag",
@@ -106,17 +109,21 @@ export const HISTORY = {
   ),
   summary: option("flag", "--summary", "show credits and images by day and model"),
   /** The beginnings of words of the prompt, in any case. */
-  search: option("text", "--search <text>", "only prompts with words that begin like these"),
+  search: option("text", "--search <text>", "only prompts with words that begin like these", {
+    agents: "The beginnings of words of the prompt, in any case.",
+  }),
   /** `completed` (saved), `failed`, or where open ones stand: `waiting`, `running`, `accepted`, `made`, `unknown`; `unfinished`: all of these. */
   status: option("text", "--status <status>", `only this status: ${STATUSES.join(", ")}`, {
     choices: STATUSES,
+    agents: "completed: saved. unfinished: waiting, running, accepted, made or unknown.",
   }),
   /** An id, or the part of it after the slash. */
-  model: option("text", "--model <id>", "only this model", { known: "model" }),
+  model: option("text", "--model <id>", "only this model", { known: "model", agents: "Only this model." }),
   /** A day such as `2026-01-31`, or an age: `12h`, `7d`, `2w`. */
   since: option(
     "text",
     "--since <when>",
     "only since a day such as 2026-01-31 or yesterday, or an age: 12h, 7d, 2w",
+    { agents: "A day such as 2026-01-31, or an age such as 12h, 7d, 2w." },
   ),
 } satisfies Options;

@@ -1,41 +1,34 @@
 import path from "node:path";
-import { z } from "zod/v4";
 import type { RequestOptions } from "../../client/options/call-options.ts";
+import { noFlag, type Options } from "../../client/options/option.ts";
 import type { Estimate, TaskSuccess } from "../../client/results.ts";
 import { outputNameProblem } from "../../core/manifest/output-name.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { withHomeFolder } from "../../lib/home-folder.ts";
 import { isBelow, realFolder } from "../../lib/real-folder.ts";
 import { isLocalFile } from "../../models/rules/images.ts";
-import { jobAnswer, resumedTask, WAIT_SCHEMA } from "../job-wait.ts";
+import { jobAnswer, resumedTask, WAIT } from "../job-wait.ts";
 import type { Call } from "../session-jobs.ts";
-import { type CallSettings, requestSchema, type Toolbox, tool } from "../tool.ts";
-import { PREVIEW_SCHEMA, withPreviews } from "../tool-answer.ts";
+import { type CallSettings, requestOf, requestOptions, type Toolbox, tool } from "../tool.ts";
+import { PREVIEW, withPreviews } from "../tool-answer.ts";
 
-const inputOf = (settings: CallSettings) =>
-  z.strictObject({
-    ...requestSchema(settings),
-    output: z
-      .string()
-      .optional()
-      .describe(
-        "A path below the user's output folder: a file; or a folder, which exists or ends in /. A file that exists is never replaced.",
-      ),
-    reuse: z
-      .boolean()
-      .default(true)
-      .describe(
-        "Return the earlier task of an identical request, at no charge: its images are left where they are, or copied if output is a file. false submits it again, at a new charge.",
-      ),
-    allowUndocumentedCost: z
-      .boolean()
-      .default(false)
-      .describe("Submit to a model whose cost is not documented. Ask the user first."),
-    ...WAIT_SCHEMA,
-    ...PREVIEW_SCHEMA,
-  });
-
-type Input = z.output<ReturnType<typeof inputOf>>;
+const OPTIONS = {
+  output: noFlag("text", {
+    agents:
+      "A path below the user's output folder: a file; or a folder, which exists or ends in /. A file that exists is never replaced.",
+  }),
+  reuse: noFlag("flag", {
+    agents:
+      "Return the earlier task of an identical request, at no charge: its images are left where they are, or copied if output is a file. false submits it again, at a new charge.",
+    default: true,
+  }),
+  allowUndocumentedCost: noFlag("flag", {
+    agents: "Submit to a model whose cost is not documented. Ask the user first.",
+    default: false,
+  }),
+  ...WAIT,
+  ...PREVIEW,
+} satisfies Options;
 
 export const generateImage = (settings: CallSettings) =>
   tool({
@@ -44,15 +37,16 @@ export const generateImage = (settings: CallSettings) =>
     description:
       "Submits a prompt, waits, saves the image, and returns its path and a small picture of it. It costs credits; estimate_cost tells how many. The same call again returns the same task at no charge, and reused: true; reuse: false makes a new image, at a new charge. If the task takes longer than waitSeconds, the result contains its id: call get_task with it.",
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
-    input: inputOf(settings),
+    options: { ...requestOptions(settings), ...OPTIONS },
+    given: ["prompt", "reuse", "allowUndocumentedCost", "waitSeconds"],
     async run({ waitSeconds, preview, ...args }, call, toolbox) {
-      const { client, jobs, defaults } = toolbox;
+      const { client, jobs } = toolbox;
       const { folder, note } = await toolbox.findOutput();
       const { output: named, reuse, allowUndocumentedCost, ...fields } = args;
       const place = await placeBelow(folder, named);
       const output = named === undefined ? undefined : place;
-      const image = fields.image && (await imagesBelow(folder, fields.image));
-      const request = { ...defaults, ...fields, image };
+      const image = fields.image && (await imagesBelow(folder, [fields.image].flat()));
+      const request = { ...requestOf(fields, toolbox), image };
       const estimate = client.estimate(request);
       const key = JSON.stringify([estimate.request, output ?? null]);
       const running = reuse ? jobs.withKey(key) : undefined;
@@ -64,7 +58,10 @@ export const generateImage = (settings: CallSettings) =>
     },
   });
 
-interface TaskSpec extends Pick<Input, "reuse" | "allowUndocumentedCost" | "output"> {
+interface TaskSpec {
+  reuse: boolean;
+  allowUndocumentedCost: boolean;
+  output: string | undefined;
   key: string;
   request: RequestOptions;
   estimate: Estimate;

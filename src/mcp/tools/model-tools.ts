@@ -1,7 +1,8 @@
-import { z } from "zod/v4";
+import { MODEL_FILTER } from "../../client/options/command-table.ts";
+import { noFlag } from "../../client/options/option.ts";
 import { unknownToUs } from "../../models/check-request.ts";
 import { KINDS, QUALITIES } from "../../models/matrix.ts";
-import { type CallSettings, requestSchema, tool } from "../tool.ts";
+import { type CallSettings, requestOf, requestOptions, tool } from "../tool.ts";
 
 export const listModels = tool({
   name: "list_models",
@@ -9,12 +10,12 @@ export const listModels = tool({
   description:
     "Lists models: what each can do, and what it costs in credits by quality. null means not documented. Filters leave out models of which it is not documented that they match.",
   annotations: { readOnlyHint: true, openWorldHint: false },
-  input: z.strictObject({
-    kind: z.enum(KINDS).optional().describe("Makes images from text, or edits images."),
-    ratio: z.string().optional().describe("Supports this aspect ratio, such as 16:9."),
-    quality: z.enum(QUALITIES).optional().describe("Supports this quality."),
-    references: z.int().min(0).optional().describe("Takes this many reference images."),
-  }),
+  options: {
+    ...MODEL_FILTER,
+    kind: noFlag("text", { choices: KINDS, agents: "Makes images from text, or edits images." }),
+    quality: { ...MODEL_FILTER.quality, choices: QUALITIES },
+  },
+  given: [],
   async run(filter, _call, { client, generatorModels }) {
     const fromMatrix = client.models(filter);
     const isFiltered = Object.keys(filter).length > 0;
@@ -32,8 +33,9 @@ export const estimateCost = (settings: CallSettings) =>
     description:
       "Checks a request against the model matrix and gives its documented cost in credits; null means not documented. Sends nothing, costs nothing.",
     annotations: { readOnlyHint: true, openWorldHint: false },
-    input: z.strictObject(requestSchema(settings)),
-    async run(fields, _call, { client, defaults }) {
-      return { result: { ok: true, ...client.estimate({ ...defaults, ...fields }) } };
+    options: requestOptions(settings),
+    given: ["prompt"],
+    async run(fields, _call, toolbox) {
+      return { result: { ok: true, ...toolbox.client.estimate(requestOf(fields, toolbox)) } };
     },
   });

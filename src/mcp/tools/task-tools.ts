@@ -1,15 +1,16 @@
-import { z } from "zod/v4";
 import { HISTORY_LIMIT } from "../../client/listed-tasks.ts";
+import { noFlag, pick } from "../../client/options/option.ts";
 import { HISTORY } from "../../client/options/task-table.ts";
 import type { TaskResult } from "../../client/results.ts";
+import { UsageError } from "../../lib/error-types.ts";
 import { taskIdOf } from "../../task/task.ts";
-import { jobAnswer, pollingMs, resumedTask, WAIT_SCHEMA } from "../job-wait.ts";
+import { jobAnswer, pollingMs, resumedTask, WAIT } from "../job-wait.ts";
 import type { Call, Job } from "../session-jobs.ts";
-import { type CallSettings, requestSchema, type Toolbox, tool } from "../tool.ts";
+import { type CallSettings, type Toolbox, tool, withModels } from "../tool.ts";
 import {
   type Answer,
   failureAnswer,
-  PREVIEW_SCHEMA,
+  PREVIEW,
   runningAnswer,
   shownFile,
   taskAnswer,
@@ -22,12 +23,17 @@ export const getTask = tool({
   description:
     "Waits for a task by its id, saves its image if it is not saved yet, and returns its path. Costs nothing. With waitSeconds 0 it asks the service once and saves nothing.",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
-  input: z.strictObject({
-    taskId: z.string().min(6).describe("The id of a task, or 6 or more of its first characters."),
-    ...WAIT_SCHEMA,
-    ...PREVIEW_SCHEMA,
-  }),
+  options: {
+    taskId: noFlag("text", { agents: "The id of a task, or 6 or more of its first characters." }),
+    ...WAIT,
+    ...PREVIEW,
+  },
+  given: ["taskId", "waitSeconds"],
   async run({ taskId, waitSeconds, preview }, call, toolbox) {
+    if (taskId.length < 6)
+      throw new UsageError(`taskId ${JSON.stringify(taskId)} has fewer than 6 characters.`, {
+        hint: "Nothing was sent. Call history for the ids of tasks.",
+      });
     return withPreviews(await answerFor(taskId, waitSeconds, call, toolbox), preview ?? toolbox.previews);
   },
 });
@@ -56,7 +62,8 @@ export const resumeTasks = tool({
   description:
     "Finishes every task that is not saved, from this session or before it, and saves their images. What is charged already costs nothing; a request that was never sent is sent, and counts for the cap.",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
-  input: z.strictObject({ ...WAIT_SCHEMA }),
+  options: WAIT,
+  given: ["waitSeconds"],
   async run({ waitSeconds }, call, toolbox) {
     // What a cancelled call has left is a task as any other.
     await toolbox.jobs.stopped();
@@ -120,16 +127,12 @@ export const history = (settings: CallSettings) =>
     title: "List tasks",
     description: "Lists the tasks of this machine, newest first, with prompt, cost and file paths.",
     annotations: { readOnlyHint: true, openWorldHint: false },
-    input: z.strictObject({
-      limit: z.int().min(1).max(1000).default(HISTORY_LIMIT).describe("How many at most."),
-      search: z.string().optional().describe("The beginnings of words of the prompt, in any case."),
-      status: z
-        .enum(HISTORY.status.choices ?? [])
-        .optional()
-        .describe("completed: saved. unfinished: waiting, running, accepted, made or unknown."),
-      model: requestSchema(settings).model.describe("Only this model."),
-      since: z.string().optional().describe("A day such as 2026-01-31, or an age such as 12h, 7d, 2w."),
-    }),
+    options: {
+      ...pick(HISTORY, "search", "status", "since"),
+      limit: { ...HISTORY.limit, max: 1000, default: HISTORY_LIMIT },
+      model: withModels(HISTORY.model, settings),
+    },
+    given: ["limit"],
     async run(filter, { signal }, { client }) {
       const { tasks, ...more } = await client.history({ ...filter, signal });
       const shown = tasks.map((task) => ({ ...task, files: task.files.map(shownFile) }));

@@ -1,37 +1,28 @@
 import { shortened } from "../../lib/short-text.ts";
 import type { OptionNames, Wording } from "../../lib/wording.ts";
 import type { RequestInput } from "../../task/request.ts";
-import type { FieldName } from "../../task/request-fields.ts";
+import { FIELD_NAMES, type FieldName } from "../../task/request-fields.ts";
 import type { Limit } from "../invalid-request.ts";
 import type { Matrix, Model } from "../matrix.ts";
 
 /** How an error names each value, so that it points to where the user set it. */
 export type Labels = Readonly<Record<FieldName, string>>;
 
-export const FLAG_LABELS: Labels = {
-  prompt: "the prompt",
-  model: "--model",
-  ratio: "--ratio",
-  quality: "--quality",
-  image: "--image",
-  maxImages: "--max-images",
-  seed: "--seed",
-  negative: "--negative",
-  fields: "--field",
-};
+export const FLAG_LABELS = labels(
+  (name) => `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
+  {
+    prompt: "the prompt",
+    fields: "--field",
+  },
+);
 
 /** Labels for values of a manifest's row, and options of the package. */
-export const FIELD_LABELS: Labels = {
-  prompt: "prompt",
-  model: "model",
-  ratio: "ratio",
-  quality: "quality",
-  image: "image",
-  maxImages: "maxImages",
-  seed: "seed",
-  negative: "negative",
-  fields: "fields",
-};
+export const FIELD_LABELS = labels((name) => name);
+
+function labels(label: (name: FieldName) => string, others: Partial<Labels> = {}): Labels {
+  const entries = FIELD_NAMES.map((name) => [name, others[name] ?? label(name)]);
+  return Object.fromEntries(entries) as Labels;
+}
 
 /** What a rule checks. */
 export interface RuleInput {
