@@ -12,6 +12,7 @@ import {
 } from "../core/batch/plan.ts";
 import type { RowResult } from "../core/batch/row-result.ts";
 import { likelyCredits } from "../core/limits/budget.ts";
+import { MANIFEST_EXTENSIONS } from "../core/manifest/manifest-format.ts";
 import { counted } from "../lib/whole-number.ts";
 import type { OptionNames } from "../lib/wording.ts";
 import { highestCost } from "../models/cost.ts";
@@ -50,6 +51,9 @@ export function summaryJson({ counts, rows, charged }: BatchResult): BatchSummar
     warnings,
   };
 }
+
+/** Extensions of the files that can be manifests, without the dot. */
+export const EXTENSIONS = MANIFEST_EXTENSIONS.map((extension) => extension.slice(1));
 
 /** The columns of a manifest, for its help. */
 export const COLUMNS = [...FIELD_NAMES, "output"].join(" ");

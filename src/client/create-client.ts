@@ -1,12 +1,11 @@
 import { UsageError } from "../lib/error-types.ts";
 import type { OptionNames } from "../lib/wording.ts";
 import { readMatrix } from "../models/matrix-file/read-matrix.ts";
-import { readSettings, settingsFile } from "../store/settings-file.ts";
 import { checkApiKey, checkBaseUrl } from "./account.ts";
 import { checkOptions } from "./check-options.ts";
 import { type Client, clientOf } from "./client.ts";
 import type { ClientSession } from "./client-session.ts";
-import { EffectiveSettings, type SettingFlags } from "./effective-settings.ts";
+import { EffectiveSettings, type SettingFlags, storedSettings } from "./effective-settings.ts";
 import type { ClientOptions } from "./options/call-options.ts";
 import { orFailure } from "./report-json.ts";
 import { ownGenerator } from "./targets/generator-setup.ts";
@@ -48,7 +47,7 @@ function sessionOf(options: ClientOptions): ClientSession {
     ...variable("IMGGEN_API_KEY", apiKey),
     ...variable("IMGGEN_MATRIX", matrix),
   };
-  const read = () => readSettings(settingsFile(folders.config));
+  const read = () => storedSettings(folders.config);
   const settings = new EffectiveSettings(overridden, read, generatorSettings(options), sandbox === true);
   const setting = sandbox ? undefined : settings.flag("generator");
   // As with the others: what is wrong with an option is said here.

@@ -1,7 +1,7 @@
 import path from "node:path";
 import { UsageError } from "../lib/error-types.ts";
 import { wholeNumberOption } from "../lib/whole-number.ts";
-import { isOwnSetting, type Settings } from "../store/settings-file.ts";
+import { isOwnSetting, readSettings, type Settings, settingsFile } from "../store/settings-file.ts";
 import { SETTINGS, type SettingName } from "../store/settings-table.ts";
 import { requirePath } from "./options/option-kinds.ts";
 import type { Environment } from "./this-process.ts";
@@ -177,4 +177,9 @@ function oneOf(generator: Effective | undefined, baseUrl: Effective | undefined)
       ? `Nothing was sent. Unset ${generator.label} or ${baseUrl.label}.`
       : "Nothing was sent. Keep one of them: imggen config unset generator, or imggen config unset baseUrl";
   throw new UsageError(`Both ${generator.label} and ${baseUrl.label} are set.`, { hint });
+}
+
+/** The settings that a config folder holds; none without a file. @throws SettingsError if the file is damaged */
+export function storedSettings(configFolder: string): Settings {
+  return readSettings(settingsFile(configFolder));
 }

@@ -4,7 +4,7 @@ import { nearestText, resolveModel } from "../models/find.ts";
 import type { Matrix } from "../models/matrix.ts";
 import { describeUnreadable, mayBeTask, type UnreadableEntry } from "../store/ledger-files.ts";
 import { isAtGenerator } from "../task/intent.ts";
-import type { Task } from "../task/task.ts";
+import { type Task, taskIdOf, wordOf } from "../task/task.ts";
 import { type ClientSession, openLedger } from "./client-session.ts";
 import type { HistoryOptions } from "./options/call-options.ts";
 import { historyEntry, unreadableFiles } from "./report-json.ts";
@@ -84,6 +84,37 @@ export async function recentHistory(
     else if (tasks.push(each.entry) >= limit) break;
   }
   return { tasks, ...unreadableFiles(unreadable.filter(mayBeTask)) };
+}
+
+/** A task as a list of choices offers it. */
+export interface TaskChoice {
+  id: string;
+  /** Where an open task stands; null once it has ended. */
+  word: string | null;
+  prompt: string;
+}
+
+/** The latest tasks of the ledger, newest first. */
+export async function latestTasks(
+  which: "unfinished" | "all",
+  most: number,
+  session: Pick<ClientSession, "folders" | "context">,
+): Promise<TaskChoice[]> {
+  const ledger = openLedger(session);
+  const found: TaskChoice[] = [];
+  const entries = which === "all" ? ledger.newestFirst() : (await ledger.unfinished()).reverse();
+  for await (const entry of entries) {
+    if (entry.kind === "task") {
+      const task = await ledger.asItStands(entry.task);
+      found.push({
+        id: taskIdOf(task) ?? task.id,
+        word: wordOf(task),
+        prompt: task.intent.request.prompt,
+      });
+    }
+    if (found.length >= most) break;
+  }
+  return found;
 }
 
 /** A model of which no task may be found because its name is mistyped, as a clause; null if the matrix has it. */

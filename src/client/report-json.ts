@@ -98,6 +98,16 @@ export function cancelJson(report: CancelReport, names: OptionNames): CancelResu
   return { ...reportJson(report, names), status: reportStatus(report), cancelled: report.cancelled };
 }
 
+/** The service's id of a task, where the ledger has it: one may be named by the beginning of an id, or by nothing. */
+export function nameOfTarget({ id, record }: ResumeTarget): string {
+  return (record && taskIdOf(record)) ?? id ?? record?.id ?? "";
+}
+
+/** Whether a provider has taken a task, as far as is known: else its request ends at once with a signal. */
+export function isTaken({ record }: ResumeTarget): boolean {
+  return record === null || taskIdOf(record) !== null;
+}
+
 /** Whether each of some tasks was charged, in more than play money. */
 export function areCharged(targets: readonly Pick<ResumeTarget, "record">[]): boolean {
   return targets.every(

@@ -49,7 +49,7 @@ export interface ServeOptions {
 /** An event of a server's tasks. */
 export type ServeEvent =
   /** `ms`: since it began. `waiting`: tasks that this process still has before it. */
-  | { kind: "ended"; task: Task; end: TaskEnd; ms: number; waiting: number }
+  | { kind: "ended"; taskId: string; task: Task; end: TaskEnd; ms: number; waiting: number }
   /** A task cannot go on in this process. */
   | { kind: "dropped"; taskId: string; why: string }
   /** Nothing is sent for a while. */

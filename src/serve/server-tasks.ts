@@ -40,7 +40,8 @@ export function openRunner(options: ServeOptions): Pick<Service, "runner" | "gat
     depsFor: (run) => taskDeps(options, { ...run, gate, schedules }),
     onEnded(task, ms) {
       const end = endOf(task);
-      if (end !== null) onEvent?.({ kind: "ended", task, end, ms, waiting: runner.open.length });
+      if (end !== null)
+        onEvent?.({ kind: "ended", taskId: displayId(task), task, end, ms, waiting: runner.open.length });
     },
     onFailed: (task, why) => onEvent?.({ kind: "dropped", taskId: displayId(task), why }),
   });

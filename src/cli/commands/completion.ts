@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { MANIFEST_EXTENSIONS } from "../../core/manifest/manifest-format.ts";
+import { EXTENSIONS } from "../../client/batch-json.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import bash from "../completion/imggen.bash?raw";
 import fish from "../completion/imggen.fish?raw";
@@ -40,7 +40,7 @@ async function runCompletion(session: Session, name: string): Promise<number> {
     const hint = `Shells: ${SHELLS.join(", ")}`;
     throw new UsageError(`There is no completion for ${JSON.stringify(name)}.`, { hint });
   }
-  const extensions = MANIFEST_EXTENSIONS.map((extension) => extension.slice(1)).join("|");
+  const extensions = EXTENSIONS.join("|");
   const script = SCRIPTS[shell].replace("{ask}", ASK).replace("{manifests}", extensions);
   if (session.options.json) await session.console.json({ ok: true, shell, script });
   else await session.console.result(script.trimEnd().split("\n"));

@@ -1,11 +1,12 @@
 import type { Command } from "commander";
+import { SETTING_LIST, settingRow } from "../../client/setting-list.ts";
 import { checkSetting } from "../../client/setting-parsers.ts";
 import { targetInEffect } from "../../client/targets/target-in-effect.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { shownAddress } from "../../lib/query-secret.ts";
 import { maskKey } from "../../lib/redact.ts";
 import type { Settings } from "../../store/settings-file.ts";
-import { SETTING_NAMES, SETTINGS, type SettingName } from "../../store/settings-table.ts";
+import type { SettingName } from "../../store/settings-table.ts";
 import { describeBriefly, type RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 import type { TableColumn } from "../text/table.ts";
@@ -33,17 +34,17 @@ export function register(command: Command, runWith: RunWith): void {
 }
 
 function settingName(text: string): SettingName {
-  const name = SETTING_NAMES.find((each) => each === text);
-  if (name) return name;
+  const row = SETTING_LIST.find(({ name }) => name === text);
+  if (row) return row.name;
   throw new UsageError(`There is no setting ${JSON.stringify(text)}.`, {
-    hint: `Settings: ${SETTING_NAMES.join(" ")}`,
+    hint: `Settings: ${SETTING_LIST.map(({ name }) => name).join(" ")}`,
   });
 }
 
 /** A setting as it is shown: keys are masked. */
 function shown(name: SettingName, { settings }: Session) {
   const setting = settings.get(name);
-  if (!setting) return { name, value: SETTINGS[name].default ?? null, source: "default" };
+  if (!setting) return { name, value: settingRow(name).default ?? null, source: "default" };
   const value = name in SECRETS ? maskKey(setting.value) : shownValue(name, setting.value);
   return { name, value, source: setting.source };
 }
@@ -69,7 +70,7 @@ async function runList(session: Session): Promise<number> {
   const { profile } = session;
   const rows = [
     { name: "profile", value: profile?.name ?? null, source: profile?.source ?? "default" },
-    ...SETTING_NAMES.map((name) => shown(name, session)),
+    ...SETTING_LIST.map(({ name }) => shown(name, session)),
   ];
   if (session.options.json) {
     await session.console.json(rows);

@@ -1,7 +1,8 @@
 import type { Command } from "commander";
+import { SETTING_LIST, type SettingRow } from "../../client/setting-list.ts";
 import { shownAddress } from "../../lib/query-secret.ts";
 import type { Settings } from "../../store/settings-file.ts";
-import { isOfGenerator, SETTING_NAMES, SETTINGS, type SettingName } from "../../store/settings-table.ts";
+import type { SettingName } from "../../store/settings-table.ts";
 import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 
@@ -20,21 +21,21 @@ async function runLogout(session: Session): Promise<number> {
   // First: they may hold the key even where the settings themselves cannot be read.
   const leftovers = await store.removeLeftovers();
   const settings = await store.read();
-  const removed = SETTING_NAMES.filter((name) => isOfAccount(name) && settings[name] !== undefined);
+  const ofAccount = SETTING_LIST.filter(isOfAccount);
+  const removed = ofAccount.map(({ name }) => name).filter((name) => settings[name] !== undefined);
   if (removed.length > 0) await store.update(Object.fromEntries(removed.map((name) => [name, undefined])));
   if (options.json) await console.json({ ok: true, removed: removed.length > 0, settings: removed });
   else await console.note(removedText(removed, settings));
   if (leftovers) await console.note("Removed what an interrupted login had left beside the settings.");
-  const variables = SETTING_NAMES.filter(isOfAccount).flatMap((name) => SETTINGS[name].variable ?? []);
-  for (const variable of variables)
-    if (context.env[variable])
+  for (const { variable } of ofAccount)
+    if (variable !== undefined && context.env[variable])
       await console.warn(`${variable} is still set in this environment, and still applies.`);
   return 0;
 }
 
 /** Whether a setting is about whom requests go to. */
-function isOfAccount(name: SettingName): boolean {
-  return name === "apiKey" || name === "baseUrl" || isOfGenerator(name);
+function isOfAccount({ name, isOfGenerator }: SettingRow): boolean {
+  return name === "apiKey" || name === "baseUrl" || isOfGenerator;
 }
 
 const WORDS: { readonly [Name in SettingName]?: string } = {

@@ -7,7 +7,6 @@ import { UsageError } from "../../lib/error-types.ts";
 import { counted } from "../../lib/whole-number.ts";
 import { openServer } from "../../serve/open.ts";
 import type { ServeEvent } from "../../serve/start.ts";
-import { taskIdOf } from "../../task/task.ts";
 import { addOptions } from "../session/add-options.ts";
 import type { RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
@@ -77,7 +76,7 @@ async function runServe(
 export function eventLine(event: ServeEvent): LogLine {
   switch (event.kind) {
     case "ended":
-      return { before: `${taskIdOf(event.task)} `, ...endLine(event) };
+      return { before: `${event.taskId} `, ...endLine(event) };
     case "paused":
       return { before: "", end: "waiting", meaning: "warning", after: `: ${event.detail}` };
     case "dropped":
@@ -91,6 +90,7 @@ export function eventLine(event: ServeEvent): LogLine {
 }
 
 function endLine({
+  taskId,
   task,
   end,
   ms,
@@ -102,7 +102,7 @@ function endLine({
   const facts = [model, sizes, formatDuration(ms), `${waiting} waiting`].filter(Boolean).join(", ");
   if (end.name === "failed") {
     const isUnknown = end.outcome === "unknown";
-    const next = isUnknown ? ` To dismiss it: imggen resume ${taskIdOf(task)} --dismiss` : "";
+    const next = isUnknown ? ` To dismiss it: imggen resume ${taskId} --dismiss` : "";
     const word = isUnknown ? "outcome unknown" : "failed";
     return { end: word, meaning: "error", after: `, ${facts}: ${end.detail}${next}` };
   }

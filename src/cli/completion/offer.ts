@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { foldersOf } from "../../client/user-folders.ts";
+import { shortened } from "../../lib/short-text.ts";
 import type { Description } from "../help/command-tree.ts";
 import type { Context } from "../session/context.ts";
 import type { Console } from "../text/console.ts";
@@ -65,21 +66,17 @@ async function inExecutable(name: string): Promise<string> {
 /** The most task ids that are offered: about a screen of them. Each is a file to read. */
 const MOST_TASKS = 30;
 
-/** The latest tasks of the ledger, newest first. */
+/** The latest tasks of the ledger, newest first: by their ids, with where they stand and what they were asked for. */
 async function latestTasks(which: "unfinished" | "all", context: Context): Promise<Candidate[]> {
-  const [{ openLedger }, { candidateOf }] = await Promise.all([
-    import("../../client/client-session.ts"),
-    import("./task-candidate.ts"),
-  ]);
-  const ledger = openLedger({ folders: foldersOf(context), context });
-  const found: Candidate[] = [];
-  const entries = which === "all" ? ledger.newestFirst() : (await ledger.unfinished()).reverse();
-  for await (const entry of entries) {
-    if (entry.kind === "task") found.push(candidateOf(await ledger.asItStands(entry.task)));
-    if (found.length >= MOST_TASKS) break;
-  }
-  return found;
+  const { latestTasks } = await import("../../client/listed-tasks.ts");
+  const tasks = await latestTasks(which, MOST_TASKS, { folders: foldersOf(context), context });
+  return tasks.map(({ id, word, prompt }) => {
+    const short = shortened(prompt, MOST_PROMPT_CHARACTERS);
+    return { value: id, description: word === null ? short : `${word}: ${short}` };
+  });
 }
+
+const MOST_PROMPT_CHARACTERS = 40;
 
 /**
  * What a shell offers for the word at the cursor.

@@ -73,24 +73,20 @@ async function modelsLike(current: string, matrix: Matrix): Promise<Offer> {
   }));
   const whole = among(ids, current);
   if (whole.candidates.length > 0) return whole;
-  const { resolveModel } = await import("../../models/find.ts");
-  const tails = ids.map((each) => ({ ...each, value: each.value.slice(each.value.lastIndexOf("/") + 1) }));
-  const unique = tails.filter(({ value }) => resolveModel(value, matrix) !== undefined);
+  const { shortModelNames } = await import("../../client/model-choices.ts");
+  const described = new Map(ids.map(({ value, description }) => [value, description]));
+  const unique = shortModelNames(matrix).map(({ id, name }) => ({
+    value: name,
+    description: described.get(id) ?? "",
+  }));
   return among(unique, current);
 }
 
-/**
- * The ratios or qualities that one of the models given takes, in the order of the first; null where none is named, or
- * where the service's document leaves open what one of them takes.
- */
+/** The ratios or qualities that one of the models given takes; null where that is not known. */
 async function allowedBy(line: CommandLine, field: "ratio" | "quality", from: Sources) {
-  const { resolveModel } = await import("../../models/find.ts");
-  const matrix = await modelsFor(line, from);
+  const { allowedByModels } = await import("../../client/model-choices.ts");
   const names = (line.flags.get("--model") ?? []).flatMap((list) => list.split(","));
-  const column = field === "ratio" ? "ratios" : "qualities";
-  const lists = names.map((name) => resolveModel(name, matrix)?.[column] ?? null);
-  if (lists.length === 0 || lists.includes(null)) return null;
-  return [...new Set(lists.flatMap((list) => list ?? []))];
+  return allowedByModels(names, field === "ratio" ? "ratios" : "qualities", await modelsFor(line, from));
 }
 
 /** The models of the profile that is given. */

@@ -1,5 +1,6 @@
-import { KINDS } from "../../providers/kinds.ts";
-import { SETTING_NAMES, SETTINGS, type SettingName } from "../../store/settings-table.ts";
+import { generatorKeys } from "../../client/generator-keys.ts";
+import { SETTING_LIST } from "../../client/setting-list.ts";
+import type { SettingName } from "../../store/settings-table.ts";
 
 const OTHERS: Readonly<Record<string, string>> = {
   IMGGEN_PROFILE: "default of --profile",
@@ -24,10 +25,9 @@ export interface Variable {
 
 /** Every environment variable that imggen reads. */
 export function environmentTable(): Variable[] {
-  const ofSettings = SETTING_NAMES.flatMap((setting): Variable[] => {
-    const { variable: name, help: description } = SETTINGS[setting];
-    return name === undefined ? [] : [{ name, setting, description }];
-  });
+  const ofSettings = SETTING_LIST.flatMap(({ name: setting, variable, help }): Variable[] =>
+    variable === undefined ? [] : [{ name: variable, setting, description: help }],
+  );
   const others = Object.entries({ ...keyVariables(), ...OTHERS }).map(([name, description]) => ({
     name,
     setting: null,
@@ -38,11 +38,9 @@ export function environmentTable(): Variable[] {
 
 /** The variables that hold the keys of services that make images. */
 function keyVariables(): Record<string, string> {
-  const variables = Object.entries(KINDS).flatMap(([kind, { url, keyVariables: names }]) =>
-    names.map((name) => {
-      const host = url === null ? "it" : new URL(url).host;
-      return [name, `the key of --generator ${kind}, which goes to ${host} alone`] as const;
-    }),
+  const variables = generatorKeys().map(
+    ({ variable, kind, host }) =>
+      [variable, `the key of --generator ${kind}, which goes to ${host ?? "it"} alone`] as const,
   );
   return Object.fromEntries(variables);
 }
@@ -50,7 +48,7 @@ function keyVariables(): Record<string, string> {
 /** The page of the topic `environment`. */
 export function environmentPage(): string {
   const variables = environmentTable().map(({ name, description }) => `| ${name} | ${description} |`);
-  const settings = Object.entries(SETTINGS).map(([name, { help }]) => `| ${name} | ${help} |`);
+  const settings = SETTING_LIST.map(({ name, help }) => `| ${name} | ${help} |`);
   return `A flag wins over the environment, the environment over the config file. imggen config list shows every value that applies, and where it comes from.
 
 ## Variables

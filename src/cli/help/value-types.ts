@@ -1,7 +1,7 @@
 import type { Command } from "commander";
+import { KNOWN_VALUES } from "../../client/known-values.ts";
 import type { Kind, Known, Option } from "../../client/options/option.ts";
-import { MODELS, QUALITIES, RATIOS } from "../../models/matrix.ts";
-import { SETTING_NAMES } from "../../store/settings-table.ts";
+import { SETTING_LIST } from "../../client/setting-list.ts";
 import { TOPIC_NAMES } from "./topic-names.ts";
 
 export type ValueType =
@@ -34,9 +34,9 @@ export interface ValueKind {
 export const SHELLS = ["bash", "zsh", "fish", "powershell"] as const;
 
 const KNOWN: Readonly<Record<Known, ValueKind>> = {
-  model: { type: "model", values: MODELS.map(({ id }) => id) },
-  ratio: { type: "ratio", values: RATIOS },
-  quality: { type: "quality", values: QUALITIES },
+  model: { type: "model", values: KNOWN_VALUES.model },
+  ratio: { type: "ratio", values: KNOWN_VALUES.ratio },
+  quality: { type: "quality", values: KNOWN_VALUES.quality },
   profile: { type: "profile" },
 };
 
@@ -76,7 +76,7 @@ export const ARGUMENT_VALUES: Readonly<Record<string, ValueKind>> = {
   "file|taskId": { type: "task" },
   "manifest|-": { type: "manifest" },
   model: KNOWN.model,
-  name: { type: "setting", values: SETTING_NAMES },
+  name: { type: "setting", values: SETTING_LIST.map(({ name }) => name) },
   prompt: { type: "text" },
   taskId: { type: "task" },
   shell: { type: "choice", values: SHELLS },

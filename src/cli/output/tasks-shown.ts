@@ -1,9 +1,9 @@
+import { isTaken, nameOfTarget } from "../../client/report-json.ts";
 import type { TaskReport } from "../../core/engine/report.ts";
 import type { ResumeTarget } from "../../core/use-cases/resume.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
 import { interruptedError } from "../../lib/interrupted.ts";
 import { counted } from "../../lib/whole-number.ts";
-import { taskIdOf } from "../../task/task.ts";
 import type { Session } from "../session/session.ts";
 import { newRun } from "./run-progress.ts";
 import { createProgress, type Progress } from "./task-progress.ts";
@@ -29,7 +29,7 @@ export class TasksShown implements Progress {
    */
   async begin(tasks: readonly ResumeTarget[], state: string, areAwaited = true): Promise<void> {
     this.#tasks = tasks;
-    const names = tasks.map(nameOf);
+    const names = tasks.map(nameOfTarget);
     const view = this.#areSeveral && areAwaited ? taskRows(names) : taskView(null);
     this.#progress = await createProgress(this.#session, view, { isBesideResults: this.#areSeveral });
     this.show({ type: "begun", names });
@@ -54,7 +54,7 @@ export class TasksShown implements Progress {
     }
     this.show({ type: "printed", at });
     this.#printed += 1;
-    const name = nameOf(task);
+    const name = nameOfTarget(task);
     const named = error?.message.includes(name) ? "" : `, ${name}`;
     return `${this.#printed} of ${this.#tasks.length}${named}: `;
   }
@@ -84,10 +84,9 @@ export class TasksShown implements Progress {
       const { running, downloading } = this.#progress?.run.stages ?? newRun().stages;
       // A request that the service has not taken ends at once, so there is nothing to wait for.
       const left = this.#tasks.filter(
-        ({ record }, at) =>
-          (running.has(at) || downloading.has(at)) && (record === null || taskIdOf(record) !== null),
+        (task, at) => (running.has(at) || downloading.has(at)) && isTaken(task),
       );
-      void showInterrupted(left.map(nameOf), this.#session, state);
+      void showInterrupted(left.map(nameOfTarget), this.#session, state);
     };
     if (signal.aborted) name();
     else signal.addEventListener("abort", name, { once: true });
@@ -97,11 +96,6 @@ export class TasksShown implements Progress {
 const FIRST_IDS = 20;
 /** The longest command, in characters. A longer one would fill the screen with the ids of its tasks. */
 const LONGEST_COMMAND = 600;
-
-/** The service's id, where the ledger has it: a task may be named by the beginning of one, or by nothing. */
-function nameOf({ id, record }: ResumeTarget): string {
-  return (record && taskIdOf(record)) ?? id ?? record?.id ?? "";
-}
 
 /** Whether a signal ended the wait for a task. */
 export function isInterrupted({ error }: TaskReport): boolean {

@@ -1,5 +1,5 @@
 import type { ClientSession } from "../../client/client-session.ts";
-import { EffectiveSettings } from "../../client/effective-settings.ts";
+import { EffectiveSettings, storedSettings } from "../../client/effective-settings.ts";
 import { generatorSettings } from "../../client/given-values.ts";
 import type { GENERATOR, GLOBAL } from "../../client/options/global-options.ts";
 import type { FlagsOf } from "../../client/options/option.ts";
@@ -10,7 +10,6 @@ import { withoutQuery } from "../../lib/redact.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import { FLAG_NAMES } from "../../lib/wording.ts";
 import type { SandboxNotice } from "../../sandbox/server.ts";
-import { readSettings, settingsFile } from "../../store/settings-file.ts";
 import type { SettingsStore } from "../../store/settings-store.ts";
 import type { Console } from "../text/console.ts";
 import type { Context } from "./context.ts";
@@ -37,7 +36,7 @@ export class Session implements ClientSession {
     this.#argv = argv;
     const read = () => {
       this.requireProfile();
-      return readSettings(settingsFile(this.#settingsFolder));
+      return storedSettings(this.#settingsFolder);
     };
     this.settings = new EffectiveSettings(context.env, read, generatorSettings(options), this.isSandbox);
   }
@@ -87,8 +86,8 @@ export class Session implements ClientSession {
 
   /** The settings to be changed. Loaded late: most commands only read them. */
   async settingsStore(): Promise<SettingsStore> {
-    const { SettingsStore } = await import("../../store/settings-store.ts");
-    return new SettingsStore(this.#settingsFolder, this.context.processes);
+    const { openSettingsStore } = await import("../../client/settings-to-change.ts");
+    return openSettingsStore(this.#settingsFolder, this.context);
   }
 
   /** Whether the embedded sandbox takes the place of the configured service. */

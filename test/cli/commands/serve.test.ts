@@ -119,7 +119,7 @@ const FILE = {
   width: 8,
   height: 6,
 };
-const ENDED = { kind: "ended", task: taskFor("sdxl"), ms: 8100, waiting: 3 } as const;
+const ENDED = { kind: "ended", taskId: "task_1", task: taskFor("sdxl"), ms: 8100, waiting: 3 } as const;
 const MADE = { name: "completed", files: [FILE], usage: null, remarks: [] } as const;
 
 it.each<[ServeEvent, string]>([

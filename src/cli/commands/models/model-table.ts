@@ -1,5 +1,6 @@
+import { IMAGES_BY_DEFAULT, needsSubscription } from "../../../client/known-values.ts";
 import { groupedDigits } from "../../../lib/whole-number.ts";
-import { MAX_IMAGES, type Model, NEEDS_SUBSCRIPTION } from "../../../models/matrix.ts";
+import type { Model } from "../../../models/matrix.ts";
 import type { Session } from "../../session/session.ts";
 import { besideTerm, pieces, roomOn, wrapWords } from "../../text/fit.ts";
 import type { TableColumn } from "../../text/table.ts";
@@ -49,14 +50,15 @@ function imagesCell(most: number | null): string {
   return most > 1 ? `${usualImages(most)} (${most})` : String(most);
 }
 
-function creditsCell({ credits, notes }: Model): string {
+function creditsCell(model: Model): string {
+  const { credits } = model;
   const text = credits === null ? "?" : creditsText(credits).replaceAll(/\w+:/g, "");
-  return notes.includes(NEEDS_SUBSCRIPTION) ? `${text} +` : text;
+  return needsSubscription(model) ? `${text} +` : text;
 }
 
 /** How many images a request makes that does not say how many. */
 function usualImages(most: number): number {
-  return Math.min(most, MAX_IMAGES.default);
+  return Math.min(most, IMAGES_BY_DEFAULT);
 }
 
 function imagesText(most: number | null): string {

@@ -1,8 +1,9 @@
 import type { FoundGenerator } from "../../../client/find-generators.ts";
+import { SETTING_LIST, settingRow } from "../../../client/setting-list.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
 import type { Settings } from "../../../store/settings-file.ts";
 import type { SettingsStore } from "../../../store/settings-store.ts";
-import { isOfGenerator, SETTING_NAMES, SETTINGS, type SettingName } from "../../../store/settings-table.ts";
+import type { SettingName } from "../../../store/settings-table.ts";
 import type { Session } from "../../session/session.ts";
 
 const ATTEMPTS = 3;
@@ -23,9 +24,9 @@ export async function chooseDefault(
   }
   const before = await store.read();
   const isNew = before.generator !== chosen.generator;
-  const isStale = (name: SettingName) =>
-    before[name] !== undefined && isOfGenerator(name) && !STAYS.has(name);
-  const stale = isNew ? SETTING_NAMES.filter(isStale) : [];
+  const stale = (isNew ? SETTING_LIST : [])
+    .filter(({ name, isOfGenerator }) => before[name] !== undefined && isOfGenerator && !STAYS.has(name))
+    .map(({ name }) => name);
   const model = chosen.needsModel ? (chosen.model ?? undefined) : undefined;
   await store.update({
     ...Object.fromEntries(stale.map((name) => [name, undefined])),
@@ -71,7 +72,7 @@ async function tell(
       `The setting model (${named}) applies to it too. To remove it: imggen config unset model`,
     );
   for (const name of ["generator", "baseUrl"] as const) {
-    const { variable = "" } = SETTINGS[name];
+    const { variable = "" } = settingRow(name);
     if (context.env[variable])
       await console.warn(`${variable} is set in this environment, and goes before it.`);
   }

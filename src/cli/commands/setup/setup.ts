@@ -44,12 +44,18 @@ async function runSetup(session: Session): Promise<number> {
   // A damaged settings file is reported before anything is asked. The profile need not be there yet.
   const { baseUrl, generator: current = null } = await store.read();
   const { findServers, findServices, LOCAL_PORTS } = await import("../../../client/find-generators.ts");
-  const { KEY_VARIABLES } = await import("../../../providers/kinds.ts");
+  const { generatorKeys } = await import("../../../client/generator-keys.ts");
   const { context, console, options } = session;
   const ports = context.localPorts ?? LOCAL_PORTS;
   const { servers, locked } = await findServers(ports, context.signal, session);
   const services = findServices(session);
-  const found: Found = { ports, variables: KEY_VARIABLES, servers, locked, services };
+  const found: Found = {
+    ports,
+    variables: generatorKeys().map(({ variable }) => variable),
+    servers,
+    locked,
+    services,
+  };
   if (options.json) {
     await console.json({
       ok: true,

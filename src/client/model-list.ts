@@ -1,0 +1,93 @@
+import { ImggenError, UsageError } from "../lib/error-types.ts";
+import { findModels, KIND_WORDS, type ModelFilter, nearestText, resolveModel } from "../models/find.ts";
+import type { Matrix, Model } from "../models/matrix.ts";
+import { unknownQuality } from "../models/rules/quality.ts";
+import { malformedRatio } from "../models/rules/ratio.ts";
+import { FLAG_LABELS, type Refusal } from "../models/rules/rule.ts";
+import type { ClientSession } from "./client-session.ts";
+import type { MODEL_FILTER } from "./options/command-table.ts";
+import type { FlagsOf } from "./options/option.ts";
+import type { Target } from "./targets/target.ts";
+import { targetInEffect } from "./targets/target-in-effect.ts";
+
+/** The models of the target in effect. */
+export interface ModelList {
+  /** All that match, as scripts get them. */
+  models: readonly Model[];
+  /** The model that was named; null if none was. */
+  chosen: Model | null;
+  /** Ids of models of which only the name is known, among those that match. */
+  names: ReadonlySet<string>;
+  /** Ids of models of which it is not documented that they match. */
+  undocumented: readonly string[];
+  /** The model that a generator has loaded; null if it has none, or does not say. */
+  loaded: string | null;
+  /** Whether a generator has no list of models. */
+  hasNone: boolean;
+  /** Why a generator's own list is left out; null if it is not. */
+  leftOut: string | null;
+}
+
+/** @throws UsageError for a model, ratio or quality that there is not, ImggenError */
+export async function listModels(
+  session: ClientSession,
+  name: string | undefined,
+  filter: FlagsOf<typeof MODEL_FILTER>,
+): Promise<ModelList> {
+  const target = await targetInEffect(session);
+  const fromMatrix = await target.matrix();
+  const { others, loaded, leftOut } = await othersOf(target, fromMatrix);
+  const matrix = [...fromMatrix, ...others];
+  const { matching, undocumented } = findModels(filterOf(filter), matrix);
+  const chosen = name === undefined ? null : requireModel(name, matrix);
+  return {
+    models: chosen ? matching.filter(({ id }) => id === chosen.id) : matching,
+    chosen,
+    names: new Set(others.map(({ id }) => id)),
+    undocumented: chosen ? [] : undocumented.map(({ id }) => id),
+    loaded: name === undefined ? loaded : null,
+    hasNone: target.kind === "generator" && matrix.length === 0,
+    leftOut,
+  };
+}
+
+interface Others {
+  /** Models of which only the name is known. */
+  others: readonly Model[];
+  loaded: string | null;
+  leftOut: string | null;
+}
+
+/** The models that a generator has beside the matrix. @throws ImggenError */
+async function othersOf(target: Target, fromMatrix: Matrix): Promise<Others> {
+  let leftOut: string | null = null;
+  const offer = await target.models().catch((error: unknown) => {
+    if (!(error instanceof ImggenError) || fromMatrix.length === 0) throw error;
+    leftOut = error.message;
+    return null;
+  });
+  if (offer === null) return { others: [], loaded: null, leftOut };
+  const { unknownToUs } = await import("../models/check-request.ts");
+  const names = (offer.names ?? []).filter((name) => !fromMatrix.some(({ id }) => id === name));
+  return { others: names.map(unknownToUs), loaded: offer.loaded, leftOut };
+}
+
+/** A ratio that the document does not name may be one that a model without documented ratios takes. @throws UsageError */
+function filterOf({ kind, ratio, quality, references }: FlagsOf<typeof MODEL_FILTER>): ModelFilter {
+  if (ratio !== undefined) refuse(malformedRatio(ratio, FLAG_LABELS.ratio));
+  if (quality !== undefined) refuse(unknownQuality(quality, FLAG_LABELS.quality));
+  return { kind: kind === undefined ? undefined : KIND_WORDS.get(kind), ratio, quality, references };
+}
+
+function refuse(refusal: Refusal | null): void {
+  if (refusal) throw new UsageError(`${refusal.message}.`, { hint: refusal.hint });
+}
+
+function requireModel(name: string, matrix: Matrix): Model {
+  const model = resolveModel(name, matrix);
+  if (model) return model;
+  const nearest = nearestText(name, matrix);
+  throw new UsageError(`There is no model ${JSON.stringify(name)}${nearest && `; ${nearest}`}.`, {
+    hint: "To see all models: imggen models",
+  });
+}

@@ -1,0 +1,73 @@
+import { promises } from "node:fs";
+import { type ImageOrigin, namesTask, originOf, originOfTask } from "../core/engine/origin.ts";
+import { errorText } from "../lib/error-text.ts";
+import { UsageError } from "../lib/error-types.ts";
+import { fileSha256 } from "../lib/file-digest.ts";
+import { type ImageInfo, inspectFileAt } from "../lib/image/inspect.ts";
+import { shellWord } from "../lib/shell-word.ts";
+import { ownSettings } from "../task/request.ts";
+import { savedFilesOf } from "../task/task.ts";
+import { type ClientSession, openLedger } from "./client-session.ts";
+
+/** An image in a file. */
+export interface FoundImage {
+  path: string;
+  image: ImageInfo;
+}
+
+/** The images that a word names, and what they were made from, if that is known. */
+export interface FoundImages {
+  origin: ImageOrigin | null;
+  /** The settings of its request that only some requests have: `seed`, `steps`. */
+  settings: Readonly<Record<string, unknown>>;
+  files: FoundImage[];
+}
+
+/** The images of a file, or of a task. @throws UsageError if there is none */
+export async function findImages(what: string, session: ClientSession): Promise<FoundImages> {
+  const ledger = openLedger(session);
+  const file = session.context.resolvePath(what);
+  const isTask = await namesTask(what, ledger);
+  const stats = isTask ? null : await promises.stat(file).catch(() => null);
+  if (stats?.isFile()) {
+    const sha256 = await fileSha256(file).catch((error) => {
+      throw new UsageError(`${what} cannot be read: ${errorText(error)}.`, { cause: error });
+    });
+    return withSettings(await originOf(file, sha256, ledger), [foundImage(file)]);
+  }
+  if (stats?.isDirectory())
+    throw new UsageError(`${what} is a folder.`, {
+      hint: `To look through its images: imggen gallery ${shellWord(what)}`,
+    });
+  const record = stats === null ? await ledger.find(what) : null;
+  if (record === null)
+    throw new UsageError(`There is neither an image file nor a task ${JSON.stringify(what)}.`, {
+      hint: "To see the tasks of this machine: imggen history",
+    });
+  const paths = savedFilesOf(record).flatMap(({ path }) => path ?? []);
+  if (paths.length === 0) {
+    throw new UsageError(`No image of task ${what} is saved in a file.`, {
+      hint: "imggen history shows the status of each task; imggen resume saves what is unfinished.",
+    });
+  }
+  return withSettings(originOfTask(record), paths.map(foundImage));
+}
+
+function withSettings(origin: ImageOrigin | null, files: FoundImage[]): FoundImages {
+  const { request, seed } = origin ?? {};
+  const settings = request ? ownSettings({ ...request, seed: seed ?? request.seed }) : {};
+  return { origin, settings, files };
+}
+
+/** @throws UsageError unless it is a whole image of a type that is known */
+function foundImage(path: string): FoundImage {
+  try {
+    const inspection = inspectFileAt(path);
+    if (inspection.ok) return { path, image: inspection.image };
+    const what = inspection.problem === "incomplete" ? "incomplete" : "not an image that can be shown";
+    throw new UsageError(`${path} is ${what}: ${inspection.detail}.`);
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    throw new UsageError(`${path} cannot be read: ${errorText(error)}.`, { cause: error });
+  }
+}
