@@ -1,6 +1,6 @@
 import type { HttpClientOptions } from "../api/http-client.ts";
 import type { Cap } from "../core/limits/caps.ts";
-import type { OptionNames } from "../lib/wording.ts";
+import type { Words } from "../lib/wording.ts";
 import { Ledger } from "../store/ledger.ts";
 import type { EffectiveSettings } from "./effective-settings.ts";
 import type { ProcessContext } from "./this-process.ts";
@@ -12,7 +12,7 @@ export interface ClientSession {
   readonly folders: Folders;
   readonly settings: EffectiveSettings;
   /** How messages name options. */
-  readonly optionNames: OptionNames;
+  readonly words: Words;
   /** Whether the embedded sandbox takes the place of the configured service. */
   readonly isSandbox: boolean;
   /** Limits of the whole session, asked before each submit of a paid request. */

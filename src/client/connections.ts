@@ -6,6 +6,7 @@ import { requireSameAccount, requireSameKey } from "../core/errors.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { keyFingerprint } from "../lib/fingerprint.ts";
 import { keyMasker } from "../lib/redact.ts";
+import { option, phrase } from "../lib/wording.ts";
 import { HttpImageService } from "../providers/service/http-service.ts";
 import {
   type Intent,
@@ -77,7 +78,7 @@ export class Connections {
     if (identity.baseUrl === SANDBOX_SERVICE) return this.#sandboxConnection();
     if (this.#session.isSandbox) {
       throw new UsageError(`Task ${taskId} is not one of the sandbox.`, {
-        hint: ({ sandbox }) => `Omit ${sandbox}.`,
+        hint: phrase`Omit ${option("sandbox")}.`,
       });
     }
     if (isAtGenerator(intent)) {

@@ -1,6 +1,7 @@
 import { timeoutOption } from "../lib/duration.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { seedOption } from "../lib/whole-number.ts";
+import { action, option, phrase } from "../lib/wording.ts";
 import { jsonFields, providerFields } from "../models/provider-fields.ts";
 import type { GeneratorOptions } from "../providers/kind.ts";
 import { concurrencyOf, fieldNamesOf, type GeneratorSpec, isPaidByDefault } from "../providers/kinds.ts";
@@ -126,7 +127,11 @@ function workflowOf(
   if (spec.kind === "comfyui") return { path: context.resolvePath(found.value), label: found.label };
   if (found.source === "config") return undefined;
   throw new UsageError(`${found.label} is for a ComfyUI server.`, {
-    hint: "Nothing was sent. Add --generator comfyui:<url>. More: imggen help generators",
+    hint: [
+      "Nothing was sent.",
+      phrase`Add ${option("generator")} comfyui:<url>.`,
+      phrase`More: ${action("help", "generators")}`,
+    ],
   });
 }
 

@@ -2,6 +2,7 @@ import { NetworkError, ServiceError } from "../api/api-errors.ts";
 import { proxiesFromEnvironment } from "../api/proxies.ts";
 import { ImggenError, UsageError } from "../lib/error-types.ts";
 import { listed } from "../lib/short-text.ts";
+import { option, phrase } from "../lib/wording.ts";
 import { type GeneratorTerms, isAmong } from "../models/check-request.ts";
 import { errorOf } from "../providers/failures.ts";
 import { defaultModelOf, knownModels, needsModel, openProvider } from "../providers/kinds.ts";
@@ -83,6 +84,11 @@ function modelSet({ spec, options }: OwnGenerator, { settings }: GeneratorSource
   return (isMeant ? setting?.value : undefined) ?? defaultModelOf(spec);
 }
 
+const NAME_MODEL = [
+  phrase`Nothing was sent. Add ${option("model")} <name>.`,
+  phrase`To name it for all requests: ${option("generatorModel")}.`,
+];
+
 /** The only model of a generator. An error if it has no model, or several and one must be named. */
 function onlyModel(generator: OwnGenerator, { names, needsName }: ModelsOffered): string | ImggenError {
   // A workflow has a model of its own.
@@ -94,7 +100,7 @@ function onlyModel(generator: OwnGenerator, { names, needsName }: ModelsOffered)
     return new ServiceError(`${generator.spec.name} has no model that makes images.`, { charged: "no" });
   if (!needsName) return ANY_MODEL;
   return new UsageError(`${generator.spec.name} has ${names.length} models, and none is chosen.`, {
-    hint: `Nothing was sent. Add --model <name>, or set --generator-model. It has: ${listed(names)}`,
+    hint: [...NAME_MODEL, `It has: ${listed(names)}`],
   });
 }
 
@@ -102,7 +108,7 @@ function onlyModel(generator: OwnGenerator, { names, needsName }: ModelsOffered)
 function whereUnknown({ spec }: OwnGenerator): string | ImggenError {
   if (!needsModel(spec)) return ANY_MODEL;
   return new UsageError(`${spec.name} makes images with the model that is named, and none is.`, {
-    hint: "Nothing was sent. Add --model <name>, or set --generator-model.",
+    hint: NAME_MODEL,
   });
 }
 

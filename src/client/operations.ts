@@ -101,12 +101,12 @@ export class Operations {
     signal: AbortSignal,
     onRow: (row: BatchRow) => Promise<void>,
   ): Promise<BatchSummary> {
-    const { optionNames } = this.#session;
+    const { words } = this.#session;
     const generator = await termsInEffect(this.#session, options);
     const checks = { matrix: matrixInEffect(this.#session), generator, copies: await this.#copies() };
     const spec = await batchFrom(rows, options, checks, this.#session);
     const deps = this.#depsFor(options, signal);
-    const onEnd = (end: RowResult) => onRow(rowJson(end, optionNames));
+    const onEnd = (end: RowResult) => onRow(rowJson(end, words));
     const result = await batch(spec, await deps.current(), { onEnd });
     signal.throwIfAborted();
     return deps.noted(summaryJson(result));
@@ -118,20 +118,20 @@ export class Operations {
     const deps = this.#depsFor(options, signal);
     const named = { id: taskId, record: await deps.ledger.find(taskId) };
     const [report = reportOfId(taskId)] = await status([named], { wait, destination }, deps);
-    return statusJson(deps.noted(report), this.#session.optionNames);
+    return statusJson(deps.noted(report), this.#session.words);
   }
 
   async resume(ids: readonly string[], options: ResumeOptions, signal: AbortSignal): Promise<ResumeResult> {
     const wait = waitFrom("resume", options);
     const destination = options.output === undefined ? null : await this.#destination(options);
     const { overwrite = false } = options;
-    const { isSandbox, optionNames, context } = this.#session;
+    const { isSandbox, words, context } = this.#session;
     const fallback = () =>
       ({ kind: "folder", folder: context.resolvePath("."), template: DEFAULT_TEMPLATE, overwrite }) as const;
     const deps = this.#depsFor(options, signal);
     const spec = { ids, isSandbox, wait, destination, fallback };
     const resumed = await resume(spec, deps);
-    const tasks = resumed.reports.map((report) => reportJson(deps.noted(report), optionNames));
+    const tasks = resumed.reports.map((report) => reportJson(deps.noted(report), words));
     const ok = resumed.unreadable.length === 0 && tasks.every((task) => task.ok);
     return { ok, tasks, ...leftAlone(resumed) };
   }
@@ -140,7 +140,7 @@ export class Operations {
     const wait = options.wait === true ? waitFrom("cancel", options) : null;
     const deps = this.#depsFor(options, signal);
     const reports = await cancel({ ids, wait }, deps);
-    return reports.map((report) => cancelJson(deps.noted(report), this.#session.optionNames));
+    return reports.map((report) => cancelJson(deps.noted(report), this.#session.words));
   }
 
   async history(options: HistoryOptions): Promise<HistoryResult> {
@@ -166,7 +166,7 @@ export class Operations {
   }
 
   #succeeded(report: TaskReport): GenerateResult {
-    const result = savedJson(report, this.#session.optionNames);
+    const result = savedJson(report, this.#session.words);
     if (result.ok) return result;
     throw new ImggenFailure(result, report.error);
   }

@@ -51,20 +51,26 @@ export async function batchFrom(
   rows: BatchRows,
   options: BatchOptions,
   checks: Pick<RowDefaults, "matrix" | "generator"> & { copies: PrivateCopies | null },
-  { settings, optionNames: names, context }: ClientSession,
+  { settings, words, context }: ClientSession,
 ): Promise<BatchSpec> {
   const { output, name, overwrite = false, concurrency = DEFAULT_CONCURRENCY } = options;
   if (concurrency < 1 || concurrency > MOST_CONCURRENCY)
     throw new UsageError(`batch: concurrency must be 1 to ${MOST_CONCURRENCY}.`);
   const { resolvePath } = context;
-  const folder = await outputFolder({ output, label: names.output, name, overwrite, resolvePath });
+  const folder = await outputFolder({
+    output,
+    label: "output",
+    name,
+    overwrite,
+    resolvePath,
+  });
   const validate = options.validate !== false;
   const { prompt: _none, ...values } = inputFrom({ ...options, prompt: "" });
   const defaults = {
     ...checks,
     values,
     labels: FIELD_LABELS,
-    names,
+    words,
     validate,
     shard: null,
     refusesUnused: true,

@@ -2,6 +2,7 @@ import { parseUploadCommand } from "../core/references/upload-command.ts";
 import { timeoutOption } from "../lib/duration.ts";
 import { UsageError } from "../lib/error-types.ts";
 import { seedOption, wholeNumberOption } from "../lib/whole-number.ts";
+import type { Wording } from "../lib/wording.ts";
 import { resolveModel } from "../models/find.ts";
 import { canonicalQuality, type Matrix } from "../models/matrix.ts";
 import { jsonFields, providerFields } from "../models/provider-fields.ts";
@@ -100,7 +101,7 @@ export async function checkSetting(name: SettingName, value: string, by: Checked
 }
 
 /** @throws UsageError if there is a refusal */
-function refuse(refusal: Refusal | null, hint = refusal?.hint): void {
+function refuse(refusal: Refusal | null, hint: Wording | undefined = refusal?.hint): void {
   if (refusal) throw new UsageError(`${refusal.message}.`, { hint });
 }
 

@@ -4,6 +4,7 @@ import type { HttpReply } from "../api/http-client.ts";
 import { isRetryable } from "../api/retry.ts";
 import { statedWaitMs } from "../api/stated-wait.ts";
 import { fieldsOf } from "../lib/json.ts";
+import { action, phrase } from "../lib/wording.ts";
 import { readErrorBody, replyWithoutImage, saysNotCharged } from "./failed-reply.ts";
 import { clauseOf, failedPoll } from "./failures.ts";
 import { isInline, urlsInRequest } from "./found-images.ts";
@@ -125,12 +126,15 @@ export class JobPoll {
   #noKey(words: string): AuthRequiredError {
     const { host, hasKey } = this.#server;
     const [message, hint] = hasKey
-      ? [`${host} does not accept the key`, "With a key that it accepts, imggen resume saves its image."]
+      ? [
+          `${host} does not accept the key`,
+          phrase`To save its image, with a key that it accepts: ${action("resume")}`,
+        ]
       : [
           `${host} needs a key, and none is known for it`,
-          "The one in IMGGEN_GENERATOR_KEY is sent beside --generator alone; imggen login --generator stores one.",
+          phrase`IMGGEN_GENERATOR_KEY is used for a generator that is named beside it. To store one: ${action("run", "login --generator <url>")}`,
         ];
-    const facts = { charged: "yes", hint: `The job goes on there. ${hint}` } as const;
+    const facts = { charged: "yes", hint: ["The job goes on there.", hint] } as const;
     return new AuthRequiredError(`${message} (${words}).`, facts);
   }
 

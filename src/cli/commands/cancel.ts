@@ -7,7 +7,7 @@ import { reportStatus } from "../../core/engine/report.ts";
 import { cancel } from "../../core/use-cases/cancel.ts";
 import type { Charged } from "../../lib/error-types.ts";
 import { counted } from "../../lib/whole-number.ts";
-import { FLAG_NAMES } from "../../lib/wording.ts";
+import { COMMAND_WORDS } from "../../lib/wording.ts";
 import {
   addWaitOptions,
   OTHER_KEY_HELP,
@@ -62,7 +62,7 @@ async function runCancel(session: Session, ids: string[], flags: CancelFlags): P
 }
 
 async function show(report: CancelReport, session: Session): Promise<void> {
-  if (session.options.json) return session.console.json(cancelJson(report, FLAG_NAMES));
+  if (session.options.json) return session.console.json(cancelJson(report, COMMAND_WORDS));
   for (const warning of report.warnings) await session.console.warn(warning);
   if (report.error) return renderReport({ ...report, warnings: [], files: [] }, session);
   const id = report.taskId ?? report.ledgerId ?? "";

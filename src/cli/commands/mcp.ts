@@ -4,7 +4,7 @@ import { type ClientSession, openLedger } from "../../client/client-session.ts";
 import { exitCodeOf } from "../../client/exit-codes.ts";
 import { matrixInEffect } from "../../client/matrix-in-effect.ts";
 import { UsageError } from "../../lib/error-types.ts";
-import { AGENT_NAMES } from "../../mcp/agent-advice.ts";
+import { AGENT_WORDS } from "../../mcp/agent-words.ts";
 import { DEFAULT_MAX_CREDITS, SessionBudget } from "../../mcp/session-budget.ts";
 import { maxCreditsOf } from "../flags/generate-flags.ts";
 import { readRequestFlags } from "../flags/request-flags.ts";
@@ -98,7 +98,7 @@ function forAgents(session: Session, budget: SessionBudget): ClientSession {
     context,
     settings,
     isSandbox,
-    optionNames: AGENT_NAMES,
+    words: AGENT_WORDS,
     get folders() {
       return session.folders;
     },

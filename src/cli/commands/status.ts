@@ -5,7 +5,7 @@ import { resumeCommand } from "../../client/resume-command.ts";
 import { reportStatus, type TaskReport } from "../../core/engine/report.ts";
 import { resolveFileDestination } from "../../core/images/destination.ts";
 import { namedTasks, type StatusEvents, type StatusSpec, status } from "../../core/use-cases/status.ts";
-import { FLAG_NAMES } from "../../lib/wording.ts";
+import { COMMAND_WORDS } from "../../lib/wording.ts";
 import { stateWord } from "../../task/task.ts";
 import {
   addPreviewOption,
@@ -90,7 +90,7 @@ function shownEvents(
 }
 
 async function show(report: TaskReport, session: Session): Promise<void> {
-  if (session.options.json) return session.console.json(statusJson(report, FLAG_NAMES));
+  if (session.options.json) return session.console.json(statusJson(report, COMMAND_WORDS));
   if (report.error) return renderReport(report, session);
   const { taskId, ledgerId } = report;
   const files = report.files.map(({ path }) => (path === null ? "standard output" : { path }));

@@ -7,7 +7,7 @@ import { formatDuration } from "../../lib/duration.ts";
 import { NoHomeError } from "../../lib/home-folder.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import { shellWord } from "../../lib/shell-word.ts";
-import { FLAG_NAMES } from "../../lib/wording.ts";
+import { COMMAND_WORDS } from "../../lib/wording.ts";
 import type { GeneratorTerms } from "../../models/check-request.ts";
 import { type Matrix, MODELS } from "../../models/matrix.ts";
 import { readSettings, settingsFile } from "../../store/settings-file.ts";
@@ -31,7 +31,7 @@ export class Session implements ClientSession {
   readonly options: GlobalOptions;
   readonly console: Console;
   readonly settings: EffectiveSettings;
-  readonly optionNames = FLAG_NAMES;
+  readonly words = COMMAND_WORDS;
 
   readonly #argv: readonly string[];
   #folders: Folders | undefined;

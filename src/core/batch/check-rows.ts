@@ -1,5 +1,5 @@
 import { ImggenError } from "../../lib/error-types.ts";
-import type { OptionNames } from "../../lib/wording.ts";
+import { type Words, worded } from "../../lib/wording.ts";
 import { FIELD_LABELS, type Labels } from "../../models/rules/rule.ts";
 import type { CheckedRequest, RequestInput } from "../../task/request.ts";
 import { ManifestError, type ManifestProblem } from "../errors.ts";
@@ -24,8 +24,8 @@ export interface RowDefaults extends RowChecks, ReadOptions {
   values: Omit<RequestInput, "prompt">;
   /** Where the defaults come from, for messages about them. */
   labels: Partial<Labels>;
-  /** How messages name options. */
-  names: OptionNames;
+  /** The words of messages. */
+  words: Words;
   shard: Shard | null;
   /** Whether a column that nothing uses is a problem. Default false. */
   refusesUnused?: boolean;
@@ -89,14 +89,16 @@ export async function checkRows(
 const NO_COLUMNS: OtherColumns = new Map();
 
 /** The row's file name template, where `--name` asks for columns; or what is wrong, in words. */
-function nameOfRow(others: OtherColumns, { name }: RowDefaults): { template?: string } | string {
+function nameOfRow(others: OtherColumns, { name, words }: RowDefaults): { template?: string } | string {
   if (name === undefined || placeholdersIn(name).every(isPlaceholder)) return {};
   // What a name's own placeholders stand for is known only once there is an image.
   const filled = fillTemplate(name, (each) => {
     const column = columnOf(each) ?? each;
     return isPlaceholder(column) ? `{${column}}` : others.get(each)?.replaceAll(NO_PART_OF_A_NAME, "-");
   });
-  return "text" in filled ? { template: filled.text } : missingProblem("--name", filled.missing);
+  return "text" in filled
+    ? { template: filled.text }
+    : missingProblem(words.options.name ?? "name", filled.missing);
 }
 
 const NO_PART_OF_A_NAME = /[{}/\\\p{Cc}]/gu;
@@ -111,12 +113,12 @@ async function checkValues(
   { output: _output, ...values }: RowValues,
   defaults: RowDefaults,
 ): Promise<CheckedRequest | string> {
-  const { names } = defaults;
+  const { words } = defaults;
   const input: RequestInput = { ...defaults.values, ...values };
   const labels = { ...FIELD_LABELS, ...labelsOfDefaults(values, defaults) };
   const checked = await checkRow(input, { ...defaults, labels });
   if (!(checked instanceof ImggenError)) return checked;
-  return [checked.messageFor(names), checked.hintFor(names)].filter((text) => text !== null).join(" ");
+  return worded([checked.said.message, checked.said.hint ?? ""], words);
 }
 
 /** Labels of the values that the row leaves to the defaults: the flag or setting that set them. */

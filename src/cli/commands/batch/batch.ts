@@ -20,7 +20,7 @@ import { UsageError } from "../../../lib/error-types.ts";
 import { withHomeFolder } from "../../../lib/home-folder.ts";
 import { isFolder } from "../../../lib/read-file.ts";
 import { shellWord } from "../../../lib/shell-word.ts";
-import { FLAG_NAMES } from "../../../lib/wording.ts";
+import { COMMAND_WORDS } from "../../../lib/wording.ts";
 import { isLocalFile } from "../../../models/rules/images.ts";
 import { addRequestOptions, type RequestFlags, readRequestFlags } from "../../flags/request-flags.ts";
 import { inputChunks, standardInput } from "../../input/input-stream.ts";
@@ -75,7 +75,7 @@ async function runBatch(session: Session, manifest: string, flags: BatchOptions)
   const copies = generator && (await rowCopies(manifest, session));
   const checks = { matrix, generator, validate, copies };
   const ofFlags = copies ? { ...values, image: absolute(values.image, session.context) } : values;
-  const defaults = { ...checks, values: ofFlags, labels, names: FLAG_NAMES, shard, template, name };
+  const defaults = { ...checks, values: ofFlags, labels, words: COMMAND_WORDS, shard, template, name };
   const source = manifestSource(manifest, { template, name }, session.context);
   const terms = await batchTerms(flags, session, { takesColumns: true });
   const { folder } = terms.output;
@@ -143,7 +143,7 @@ async function readRows(
  * person at a terminal has seen them.
  */
 async function showRow(end: RowResult, session: Session): Promise<void> {
-  if (session.options.json) return session.console.json(rowJson(end, FLAG_NAMES));
+  if (session.options.json) return session.console.json(rowJson(end, COMMAND_WORDS));
   if (end.error || (end.isSkipped && session.context.stdout.isTTY)) return;
   for (const { path } of end.report?.files ?? [])
     if (path !== null) await session.console.resultLine({ path });

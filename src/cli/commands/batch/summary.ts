@@ -7,7 +7,7 @@ import type { BatchPlan, TotalCost } from "../../../core/batch/plan.ts";
 import { likelyCredits } from "../../../core/limits/budget.ts";
 import type { ErrorType, ImggenError } from "../../../lib/error-types.ts";
 import { counted } from "../../../lib/whole-number.ts";
-import { FLAG_NAMES } from "../../../lib/wording.ts";
+import { COMMAND_WORDS } from "../../../lib/wording.ts";
 import { highestCost } from "../../../models/cost.ts";
 import type { Matrix } from "../../../models/matrix.ts";
 import type { Session } from "../../session/session.ts";
@@ -111,7 +111,7 @@ function stoppedText({ type, message }: ImggenError): string {
 
 /** What an error advises. What the batch has cost was said of all of it. */
 function remedies(stopped: ImggenError): string[] {
-  const advice = adviceOn(stopped, FLAG_NAMES).replace(/^Nothing was (?:sent|charged)[^.]*\. ?/, "");
+  const advice = adviceOn(stopped, COMMAND_WORDS).replace(/^Nothing was (?:sent|charged)[^.]*\. ?/, "");
   return advice === "" ? [] : advice.split("\n");
 }
 

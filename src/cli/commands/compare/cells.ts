@@ -7,7 +7,6 @@ import {
   rowDigest,
 } from "../../../core/batch/batch-row.ts";
 import { ImggenError, UsageError } from "../../../lib/error-types.ts";
-import { worded } from "../../../lib/wording.ts";
 import { InvalidRequestError, type Limit } from "../../../models/invalid-request.ts";
 import { DEFAULT_MODEL, type Matrix } from "../../../models/matrix.ts";
 import { unknownModel } from "../../../models/rules/model.ts";
@@ -66,7 +65,7 @@ export function requireKnownValues(
   const first = refusals.find((refusal) => refusal !== null);
   if (first)
     throw new UsageError(`${first.message}.`, {
-      hint: (names) => `Nothing was sent. ${worded(first.hint, names)}`,
+      hint: ["Nothing was sent.", first.hint],
     });
 }
 

@@ -3,7 +3,7 @@ import type { CheckedRow } from "../../../core/batch/batch-row.ts";
 import { add, documentedTotal, noCost } from "../../../core/batch/plan.ts";
 import type { RowResult } from "../../../core/batch/row-result.ts";
 import { checkBatchBudget } from "../../../core/limits/budget.ts";
-import { FLAG_NAMES } from "../../../lib/wording.ts";
+import { COMMAND_WORDS } from "../../../lib/wording.ts";
 import type { Limit } from "../../../models/invalid-request.ts";
 import { DEFAULT_MODEL } from "../../../models/matrix.ts";
 import { differingSettings, type OwnFields, ownSettings } from "../../../task/request.ts";
@@ -83,7 +83,7 @@ export async function showCompared(
     const { credits } = summaryJson(result);
     await session.console.json({
       ok: result.counts.isComplete,
-      cells: ends.map((end) => rowJson(end, FLAG_NAMES)),
+      cells: ends.map((end) => rowJson(end, COMMAND_WORDS)),
       skipped: skippedJson(comparison),
       credits,
       ...(sheet !== undefined && { sheet }),

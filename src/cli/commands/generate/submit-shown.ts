@@ -2,7 +2,7 @@ import path from "node:path";
 import { reportJson } from "../../../client/report-json.ts";
 import { reportStatus, type TaskReport } from "../../../core/engine/report.ts";
 import { type GenerateSpec, generate } from "../../../core/use-cases/generate.ts";
-import { FLAG_NAMES } from "../../../lib/wording.ts";
+import { COMMAND_WORDS } from "../../../lib/wording.ts";
 import { openImages, previewImages, showsPictures, type Viewing } from "../../flags/view-flags.ts";
 import { exitCodeOfReport, renderReport } from "../../output/render.ts";
 import { createProgress, withTasksShown } from "../../output/task-progress.ts";
@@ -67,7 +67,7 @@ async function showReport(
 }
 
 async function print(report: TaskReport, session: Session, isOnStdout = false): Promise<void> {
-  if (session.options.json) await session.console.json(reportJson(report, FLAG_NAMES));
+  if (session.options.json) await session.console.json(reportJson(report, COMMAND_WORDS));
   else await renderReport(report, session, "", isOnStdout);
 }
 

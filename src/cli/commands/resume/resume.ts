@@ -9,7 +9,7 @@ import { resolveFileDestination } from "../../../core/images/destination.ts";
 import { DEFAULT_TEMPLATE } from "../../../core/images/file-name.ts";
 import { type ResumeTasksSpec, resume } from "../../../core/use-cases/resume.ts";
 import { UsageError } from "../../../lib/error-types.ts";
-import { FLAG_NAMES } from "../../../lib/wording.ts";
+import { COMMAND_WORDS } from "../../../lib/wording.ts";
 import { isAtGenerator } from "../../../task/intent.ts";
 import type { Task } from "../../../task/task.ts";
 import { addPreviewOption, type ViewFlags, viewingOf } from "../../flags/view-flags.ts";
@@ -78,7 +78,10 @@ async function runDismiss(session: Session, ids: string[]): Promise<number> {
     await session.console.note(`${record.id} dismissed. imggen history still shows it.`);
   }
   if (session.options.json)
-    await session.console.json({ ok: true, tasks: reports.map((report) => reportJson(report, FLAG_NAMES)) });
+    await session.console.json({
+      ok: true,
+      tasks: reports.map((report) => reportJson(report, COMMAND_WORDS)),
+    });
   return 0;
 }
 
