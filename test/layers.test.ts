@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import type TypeScript from "typescript";
 import { describe, expect, it } from "vitest";
+import LEFT from "./layers-left.json" with { type: "json" };
 import { ts } from "./support/typescript.ts";
 
 const SOURCE = path.resolve(import.meta.dirname, "../src");
@@ -190,6 +191,85 @@ const OWNERS: Record<string, string[]> = {
 /** The library that a module's name is of: `undici` for `undici/lib/x.js`. */
 function libraryOf(to: string): string | undefined {
   return Object.keys(OWNERS).find((library) => to === library || to.startsWith(`${library}/`));
+}
+
+describe("the command line", () => {
+  const BELOW_CLIENT: readonly string[] = ["core", "models", "store", "providers", "api", "task"];
+
+  it("reaches core through the client alone: each list of what is left may only shrink", () => {
+    const doors = (layer: string) =>
+      FILES.filter(({ name }) => layerOf(name) === layer).flatMap((file) =>
+        valuesOf(file)
+          .filter(({ to }) => BELOW_CLIENT.includes(layerOf(to)))
+          .map(() => file.name),
+      );
+    const counted = Object.fromEntries(
+      doors("cli").map((name, _at, all) => [name, all.filter((each) => each === name).length]),
+    );
+    expect(moreThan(counted, LEFT.doors)).toEqual([]);
+    const repeated = FILES.filter(({ name }) => layerOf(name) === "client").flatMap((file) =>
+      valuesOf(file)
+        .filter(({ to, exported }) => exported && BELOW_CLIENT.includes(layerOf(to)))
+        .map(({ to }) => `${file.name} → ${to}`),
+    );
+    expect(repeated).toEqual([]);
+  });
+
+  it("gets its options of the table in client/options: declarations elsewhere may only become fewer", () => {
+    const declaring = FILES.flatMap(({ name, text }) => {
+      const count = text.match(/\.option\(/g)?.length ?? 0;
+      return count === 0 || name.startsWith("client/options") ? [] : [[name, count] as const];
+    });
+    expect(moreThan(Object.fromEntries(declaring), LEFT.declarations)).toEqual([]);
+  });
+
+  it("draws what it is given: output opens no connection", () => {
+    const opening = importsWhere(
+      ({ name }, { to }) =>
+        name.startsWith("cli/output/") && /^(?:api\/|node:(?:https?|net|tls)$|undici)/.test(to),
+    );
+    expect(opening).toEqual([]);
+  });
+
+  it("leaves batches and the engine out of limits", () => {
+    const upward = importsWhere(
+      ({ name }, { to }) => name.startsWith("core/limits/") && /^core\/(?:batch|engine)\//.test(to),
+    );
+    expect(upward).toEqual([]);
+  });
+});
+
+/** The files that have more of something than is left of it. */
+function moreThan(counted: Record<string, number>, left: Record<string, number>): string[] {
+  return Object.keys(counted).filter((name) => (counted[name] ?? 0) > (left[name] ?? 0));
+}
+
+/** What a file takes of another as a value: `import`, `export … from` and `import()`, types left out. */
+function valuesOf({ name, text }: SourceFile): { to: string; exported: boolean }[] {
+  const found: { to: string; exported: boolean }[] = [];
+  const add = (specifier: TypeScript.Expression | undefined, exported: boolean) => {
+    if (specifier === undefined || !ts.isStringLiteral(specifier) || !specifier.text.startsWith(".")) return;
+    found.push({ to: path.posix.join(path.posix.dirname(name), specifier.text), exported });
+  };
+  const isValue = (elements: readonly { isTypeOnly: boolean }[]) =>
+    elements.some(({ isTypeOnly }) => !isTypeOnly);
+  const visit = (node: TypeScript.Node): void => {
+    if (ts.isImportDeclaration(node)) {
+      const { isTypeOnly = false, name: all, namedBindings: some } = node.importClause ?? {};
+      const named = some !== undefined && (!ts.isNamedImports(some) || isValue(some.elements));
+      if (!isTypeOnly && (all !== undefined || named)) add(node.moduleSpecifier, false);
+    } else if (ts.isExportDeclaration(node)) {
+      const { isTypeOnly, exportClause } = node;
+      const named =
+        exportClause === undefined || !ts.isNamedExports(exportClause) || isValue(exportClause.elements);
+      if (!isTypeOnly && named) add(node.moduleSpecifier, true);
+    } else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
+      add(node.arguments[0], false);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile(name, text, ts.ScriptTarget.Latest, true));
+  return found;
 }
 
 describe("a third-party library", () => {

@@ -1,7 +1,7 @@
 import type { OnTaskProgress, TaskProgressEvent } from "../core/engine/events.ts";
-import { InterruptedError } from "../core/errors.ts";
 import { errorText } from "../lib/error-text.ts";
 import { UsageError } from "../lib/error-types.ts";
+import { InterruptedError } from "../lib/interrupted.ts";
 import type { Words } from "../lib/wording.ts";
 import { imggenFailureOf } from "./report-json.ts";
 

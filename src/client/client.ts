@@ -9,7 +9,6 @@ import { checkOptions, type OPTIONS } from "./check-options.ts";
 import type { ClientSession } from "./client-session.ts";
 import { termsFromSettings } from "./generator-terms.ts";
 import { matrixInEffect } from "./matrix-in-effect.ts";
-import type { Operations } from "./operations.ts";
 import type {
   BatchOptions,
   BatchRowOptions,
@@ -22,6 +21,7 @@ import type {
   ReuseOptions,
   StatusOptions,
 } from "./options.ts";
+import type { PublishedCalls } from "./published-calls.ts";
 import { orFailure } from "./report-json.ts";
 import { checkedFrom } from "./request-options.ts";
 import type {
@@ -91,23 +91,23 @@ export function clientOf(session: ClientSession, requestTimeoutMs?: number): Cli
     session.settings.forget();
     return matrixInEffect(session);
   };
-  let operations: Promise<Operations> | null = null;
+  let published: Promise<PublishedCalls> | null = null;
   const open = () => {
-    operations ??= import("./operations.ts").then(
-      (loaded) => new loaded.Operations(session, requestTimeoutMs),
+    published ??= import("./published-calls.ts").then(
+      (loaded) => new loaded.PublishedCalls(session, requestTimeoutMs),
       (error) => {
         // Too many open files now may be few enough at the next call.
-        operations = null;
+        published = null;
         throw error;
       },
     );
-    return operations;
+    return published;
   };
   /** @param leaving stops the call beside the caller's own signal */
   const call = async <Result>(
     name: keyof typeof OPTIONS,
     options: CallOptions,
-    work: (operations: Operations, signal: AbortSignal) => Promise<Result>,
+    work: (published: PublishedCalls, signal: AbortSignal) => Promise<Result>,
     leaving?: AbortSignal,
   ) => {
     orFailure(() => checkOptions(name, options), words);
@@ -116,7 +116,7 @@ export function clientOf(session: ClientSession, requestTimeoutMs?: number): Cli
   };
   const close = async () => {
     await calls.close();
-    await (await operations?.catch(() => null))?.close();
+    await (await published?.catch(() => null))?.close();
   };
   return {
     generate: (options) => call("generate", options, (does, signal) => does.generate(options, signal)),

@@ -13,7 +13,7 @@ import {
   isAtGenerator,
   SANDBOX_SERVICE,
   type ServiceIdentity,
-  serviceWork,
+  serviceTerms,
 } from "../task/intent.ts";
 import { configuredService } from "./account.ts";
 import type { ClientSession } from "./client-session.ts";
@@ -70,7 +70,7 @@ export class Connections {
    * @throws OtherAccountError, MissingProviderError
    */
   async of(
-    intent: Pick<Intent, "service" | "work">,
+    intent: Pick<Intent, "service" | "taskId">,
     taskId: string,
     acceptsOtherKey: boolean,
   ): Promise<Connection> {
@@ -203,7 +203,7 @@ export class Connections {
       topUpHint,
       maskKey,
       maskUrl: maskKey,
-      workFor: serviceWork,
+      termsFor: serviceTerms,
     };
   }
 }

@@ -1,5 +1,5 @@
-import { InterruptedError } from "../core/errors.ts";
 import { type ErrorType, ImggenError } from "../lib/error-types.ts";
+import { InterruptedError } from "../lib/interrupted.ts";
 
 /** What a script can rely on: the exit code of each kind of failure. */
 export const EXIT_CODES = {

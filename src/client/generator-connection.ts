@@ -13,7 +13,7 @@ import type { GeneratorOptions } from "../providers/kind.ts";
 import { type GeneratorSpec, openProvider } from "../providers/kinds.ts";
 import { type Prepared, ProviderError } from "../providers/provider.ts";
 import { placeOf } from "../providers/spec.ts";
-import type { Work, WorkOptions } from "../task/intent.ts";
+import type { IntentTerms, JobOptions } from "../task/intent.ts";
 import { GENERATOR_KEY_ID } from "../task/intent.ts";
 import { ANY_MODEL, type GenerationRequest } from "../task/request.ts";
 import type { FieldNames } from "../task/request-fields.ts";
@@ -70,7 +70,7 @@ export async function openGenerator(
     downloads,
     serviceUrl,
     maskKey: keyMasker(options.key ?? ""),
-    workFor: (request) => workFor(request, options, prepared),
+    termsFor: (request) => termsFor(request, options, prepared),
     maskUrl: secretsMasker(options.key, options.headers),
     generator: {
       name: spec.name,
@@ -102,7 +102,7 @@ function lineOf(
 function sentFields(
   { seed, negative, fields, maxImages = 1 }: GenerationRequest,
   { seed: seedField, negative: negativeField }: FieldNames,
-): Pick<WorkOptions, "fields" | "seedField"> {
+): Pick<JobOptions, "fields" | "seedField"> {
   const hasSeed = seed !== undefined && seedField !== undefined;
   return {
     fields: {
@@ -116,11 +116,11 @@ function sentFields(
 }
 
 /** What a new task is worth as the generator is set up now, and what makes its images. */
-export function workFor(
+export function termsFor(
   request: GenerationRequest,
   options: GeneratorOptions,
   prepared: Prepared = { isPaid: false },
-): Work {
+): IntentTerms {
   const { ratio, quality, model, maxImages = 1 } = request;
   const { timeoutMs, sidePx, sizeForm, fieldNames, package: made } = options;
   const { workflow } = prepared;
@@ -129,8 +129,6 @@ export function workFor(
     isPaid: options.isPaid || prepared.isPaid,
     requests: maxImages,
     requestMs: Math.min(timeoutMs, LONGEST_REQUEST_MS),
-    queue: true,
-    keepsUnsent: true,
     options: {
       model: model === ANY_MODEL ? null : model,
       ...pictureDimensions(ratio, quality, sidePx),

@@ -1,12 +1,14 @@
 import type { CancelReport } from "../core/engine/cancel-task.ts";
-import { reportOf, reportStatus, type TaskReport } from "../core/engine/report.ts";
-import type { Resumed } from "../core/use-cases/resume.ts";
+import { type ReportStatus, reportOf, reportStatus, type TaskReport } from "../core/engine/report.ts";
+import type { Resumed, ResumeTarget } from "../core/use-cases/resume.ts";
 import type { Charged } from "../lib/error-types.ts";
 import { shownAddress } from "../lib/query-secret.ts";
 import type { Words } from "../lib/wording.ts";
 import { describeUnreadable, type UnreadableEntry } from "../store/ledger-files.ts";
+import { freeAt } from "../task/intent.ts";
 import type { SavedFile } from "../task/saved-file.ts";
-import { type OpenWord, stateWord, type Task, taskIdOf } from "../task/task.ts";
+import { chargedOf, type OpenWord, stateWord, type Task, taskIdOf } from "../task/task.ts";
+import { exitCodeOf, STILL_RUNNING } from "./exit-codes.ts";
 import { describeFailure } from "./failure.ts";
 import type {
   CancelResult,
@@ -49,6 +51,22 @@ function taskFacts(report: TaskReport): TaskFacts {
   return { taskId, status, ...state, request, credits, charged, files, ...spent, submittedAt, completedAt };
 }
 
+/** The exit code that a report means. */
+export function exitCodeOfReport(report: TaskReport): number {
+  if (report.error) return exitCodeOf(report.error);
+  return reportStatus(report) === "running" ? STILL_RUNNING : 0;
+}
+
+/** The status of a task, as in the JSON output. */
+export function statusOf(report: TaskReport): ReportStatus {
+  return reportStatus(report);
+}
+
+/** In one word, where an open task of the ledger stands, and how any other has ended. */
+export function standingOf(report: TaskReport): ReportStatus | OpenWord {
+  return stateField(report).state ?? reportStatus(report);
+}
+
 /** Where an open task of the ledger stands. Of any other, a poll alone can tell. */
 function stateField({ state, ledgerId }: TaskReport): { state?: OpenWord } {
   const word = ledgerId === null ? null : stateWord(state);
@@ -78,6 +96,13 @@ export function statusJson(report: TaskReport, words: Words): StatusResult {
 /** What became of a task that was to be cancelled. */
 export function cancelJson(report: CancelReport, words: Words): CancelResult {
   return { ...reportJson(report, words), status: reportStatus(report), cancelled: report.cancelled };
+}
+
+/** Whether each of some tasks was charged, in more than play money. */
+export function areCharged(targets: readonly Pick<ResumeTarget, "record">[]): boolean {
+  return targets.every(
+    ({ record }) => record === null || (chargedOf(record) !== "no" && freeAt(record.intent) === null),
+  );
 }
 
 /** What `resume` has left alone, where there is any: tasks of a running server, and files that cannot be read. */

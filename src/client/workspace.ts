@@ -1,5 +1,6 @@
 import { setMaxListeners } from "node:events";
 import type { Connection, TaskDeps, UseCaseDeps } from "../core/engine/deps.ts";
+import { StoppableJobs } from "../core/engine/stoppable-jobs.ts";
 import { RunFileNames } from "../core/images/published-names.ts";
 import { dayCap } from "../core/limits/budget.ts";
 import { Gate } from "../core/limits/gate.ts";
@@ -10,10 +11,11 @@ import { type ClientSession, openLedger } from "./client-session.ts";
 import { Connections } from "./connections.ts";
 
 /** How the caller of some tasks is notified of them, and stops them. */
-export type Caller = Pick<
-  TaskDeps,
-  "signal" | "onProgress" | "onPreview" | "writeOut" | "stoppable" | "acceptsOtherKey"
->;
+export interface Caller
+  extends Pick<TaskDeps, "signal" | "onProgress" | "onPreview" | "writeOut" | "acceptsOtherKey"> {
+  /** Called with each free job that a provider has accepted and can stop: all that there are. Absent: none is offered. */
+  onStoppable?: ((jobs: StoppableJobs) => void) | undefined;
+}
 
 /**
  * Where tasks are run: the ledger, and their accounts, which are connected when they are first needed and closed
@@ -40,10 +42,14 @@ export class Workspace {
     // Every task that is waited for adds a listener, so a large number is not a leak.
     setMaxListeners(0, caller.signal);
     const depsOf = new Map<Connection, TaskDeps>();
+    const { onStoppable, ...rest } = caller;
+    const stoppable = onStoppable && new StoppableJobs(() => stoppable && onStoppable(stoppable));
     // Shared by all accounts: no image of one may replace another's.
     const published = new RunFileNames(this.#session.context.clock.now());
     const at = (connection: Connection) => {
-      const deps = depsOf.get(connection) ?? this.#deps(connection, { ...caller, published });
+      const deps =
+        depsOf.get(connection) ??
+        this.#deps(connection, { ...rest, ...(stoppable && { stoppable }), published });
       depsOf.set(connection, deps);
       return deps;
     };
@@ -57,7 +63,10 @@ export class Workspace {
     };
   }
 
-  #deps(connection: Connection, caller: Caller & Pick<TaskDeps, "published">): TaskDeps {
+  #deps(
+    connection: Connection,
+    caller: Omit<Caller, "onStoppable"> & Pick<TaskDeps, "published" | "stoppable">,
+  ): TaskDeps {
     const { settings, context, caps = [] } = this.#session;
     const { clock, fileMode, random } = context;
     const { identity, taskMs } = connection;

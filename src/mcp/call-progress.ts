@@ -1,6 +1,6 @@
 import type { ServerContext } from "@modelcontextprotocol/server";
+import { eventText } from "../client/run-text.ts";
 import type { OnTaskProgress } from "../core/engine/events.ts";
-import { eventText } from "../core/use-cases/run-text.ts";
 import type { Clock } from "../lib/clock.ts";
 
 /** Many clients give a call up that has said nothing for a minute. */

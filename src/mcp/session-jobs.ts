@@ -1,7 +1,7 @@
 import { ImggenFailure } from "../client/report-json.ts";
 import type { TaskSuccess } from "../client/results.ts";
 import type { OnTaskProgress, TaskProgressEvent } from "../core/engine/events.ts";
-import { InterruptedError } from "../core/errors.ts";
+import { InterruptedError } from "../lib/interrupted.ts";
 
 /** One call of a tool. */
 export interface Call {

@@ -1,4 +1,4 @@
-import { editDistance } from "./edit-distance.ts";
+import { editDistance } from "../lib/edit-distance.ts";
 import { canonicalQuality, type Kind, LONGEST_ID, type Matrix, type Model } from "./matrix.ts";
 
 /** The filters of `imggen models`; an absent field filters nothing. */

@@ -1,6 +1,6 @@
 import type { ImggenError } from "../lib/error-types.ts";
 import type { Wording } from "../lib/wording.ts";
-import type { WorkOptions } from "../task/intent.ts";
+import type { JobOptions } from "../task/intent.ts";
 import type { Usage } from "../task/line.ts";
 import type { GenerationRequest } from "../task/request.ts";
 import type { FieldName } from "../task/request-fields.ts";
@@ -16,7 +16,7 @@ export interface Job {
   /** As it was settled with the intent. */
   isPaid: boolean;
   /** As they were settled with the intent. */
-  options: WorkOptions;
+  options: JobOptions;
   references: readonly Reference[];
   /** A private folder of this request alone, which exists: what arrives is kept in it. Only the engine removes it. */
   folder: string;

@@ -7,7 +7,7 @@ import { listed } from "../lib/short-text.ts";
 import { checkRequest } from "../models/check-request.ts";
 import { FIELD_LABELS } from "../models/rules/rule.ts";
 import { UnreadableRecordError } from "../store/store-errors.ts";
-import { type Intent, isAtGenerator, type WorkOptions } from "../task/intent.ts";
+import { type Intent, isAtGenerator, type JobOptions } from "../task/intent.ts";
 import { ANY_MODEL, type CheckedRequest, type RequestInput } from "../task/request.ts";
 import { unsentCredits } from "../task/task.ts";
 import { newTaskId } from "../task/task-id.ts";
@@ -18,7 +18,7 @@ import type { Service } from "./serve-options.ts";
 export interface Order {
   input: RequestInput;
   /** What it says beside the document's fields. */
-  options?: Partial<Pick<WorkOptions, "width" | "height" | "fields">>;
+  options?: Partial<Pick<JobOptions, "width" | "height" | "fields">>;
   /** `file:` URLs of this server's private copies of reference images that came with the request. */
   copies?: readonly string[];
 }
@@ -131,22 +131,21 @@ function intentOf(
   { connection, folder, name: server, isFree }: Service,
   names: TaskNames | null,
 ): Intent {
-  const defaults = connection.workFor(request);
+  const defaults = connection.termsFor(request);
   const taskId = names?.taskId ?? defaults.taskId ?? newTaskId();
   const fields = { ...defaults.options.fields, ...options?.fields };
-  const work = { ...defaults, taskId, options: { ...defaults.options, ...options, fields } };
+  const terms = { ...defaults, taskId, options: { ...defaults.options, ...options, fields } };
   const place = path.join(folder, FILES, taskId);
   const destination = { kind: "file", path: place, overwrite: false } as const;
   // A workflow can cost money at a generator that is free: how much, nobody knows.
-  const price = isFree && work.isPaid ? null : credits;
-  return { request, service: connection.identity, credits: price, destination, work, server };
+  const price = isFree && terms.isPaid ? null : credits;
+  return { request, service: connection.identity, credits: price, destination, ...terms, server };
 }
 
 /** The folder of the images within that of a server. */
 export const FILES = "files";
 
-function unfitFor({ request, work }: Intent, { connection }: Service): string | null {
-  const { isPaid, options } = work;
+function unfitFor({ request, isPaid, options }: Intent, { connection }: Service): string | null {
   return unsupportedPart(
     { request, isPaid, options, references: referencesOf(request) },
     connection.provider,
@@ -155,7 +154,7 @@ function unfitFor({ request, work }: Intent, { connection }: Service): string | 
 
 async function beginChecked(intent: Intent, service: Service, names: TaskNames | null): Promise<Begun> {
   const { ledger, matrix, runner, gate } = service;
-  const { credits, work } = intent;
+  const { credits, taskId: ownId } = intent;
   const cost = {
     credits: credits ?? 0,
     undocumented: credits === null ? 1 : 0,
@@ -163,7 +162,7 @@ async function beginChecked(intent: Intent, service: Service, names: TaskNames |
   };
   const account = spendingAccount(intent.service, isAtGenerator(intent));
   await checkDailyLimit(cost, account, service, { matrix, allowUndocumented: false });
-  const taskId = work.taskId ?? "";
+  const taskId = ownId ?? "";
   const owned = await ledger.begin(intent, names === null ? {} : { id: names.id, isShared: true });
   if (owned === "taken") return { taskId };
   // Hundreds may wait: none of them keeps its file open.
@@ -175,6 +174,6 @@ async function beginChecked(intent: Intent, service: Service, names: TaskNames |
 
 /** What the server's tasks cost that are still to be submitted, in credits: the day's sum has them only then. */
 function waitingCredits({ runner }: Pick<Service, "runner">): number {
-  const paid = runner.open.filter(({ task }) => task.intent.work.isPaid);
+  const paid = runner.open.filter(({ task }) => task.intent.isPaid);
   return paid.reduce((sum, { task }) => sum + (unsentCredits(task) ?? 0), 0);
 }

@@ -53,7 +53,7 @@ function gone(task: Task): TaskEnd | null {
   if (why == null) return null;
   const detail = `Its provider no longer has it: ${why}`;
   if (savedFilesOf(task).length > 0) return completed(task, [detail]);
-  return task.intent.work.isPaid ? unknown(task, detail) : refused(sentence(detail));
+  return task.intent.isPaid ? unknown(task, detail) : refused(sentence(detail));
 }
 
 function refused(detail: string): TaskEnd {

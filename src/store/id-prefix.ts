@@ -1,6 +1,6 @@
 import { UsageError } from "../lib/error-types.ts";
+import { shortTaskId } from "../lib/short-task-id.ts";
 import { listed } from "../lib/short-text.ts";
-import { shortTaskId } from "../task/short-task-id.ts";
 import { type Task, taskIdOf } from "../task/task.ts";
 import { isId } from "./ledger-name.ts";
 

@@ -85,11 +85,11 @@ export function taskTagOf(name: string): string | undefined {
 
 /** The tag of a request: what was asked for, and of whom. */
 export function requestTag(identity: RequestIdentity): string {
-  const { service, work } = identity;
-  const { fields } = work.options;
+  const { service, taskId, options: given } = identity;
+  const { fields } = given;
   // Tags of earlier files at the hosted service, which takes no options, stay what they were.
-  const options = work.taskId !== null && {
-    options: canonical({ ...work.options, fields: canonical(fields) }),
+  const options = taskId !== null && {
+    options: canonical({ ...given, fields: canonical(fields) }),
   };
   return `r${digest(canonical({ ...identifyingFields(identity), ...service, ...options }))}`;
 }

@@ -309,7 +309,7 @@ export class Ledger {
       if (owned.part > 1 && (await this.reopenAnswered(task.id))) return true;
       this.work.remove(task.id);
       this.cancels.remove(task.id);
-      if (task.intent.work.isPaid && chargedOf(task) === "no") this.spending.forget(task.id);
+      if (task.intent.isPaid && chargedOf(task) === "no") this.spending.forget(task.id);
       return true;
     } finally {
       this.#holder.release(task.id);
@@ -346,7 +346,7 @@ export class Ledger {
    * @param task read after its process ended: that may have written more before
    */
   linesOfLost({ id, intent, requests }: Task): Line<"unknown">[] {
-    if (!intent.work.isPaid) return [];
+    if (!intent.isPaid) return [];
     return requests.flatMap(({ state, attempt }, request) => {
       if (state !== "started" || attempt === null || this.work.isTraced(id, request, attempt.name)) return [];
       return [{ type: "unknown", at: this.#now, why: ENDED_MEANWHILE, request, attempt: attempt.name }];

@@ -1,5 +1,5 @@
 import { fieldsOf, isJsonObject } from "../lib/json.ts";
-import { serviceWork } from "../task/intent.ts";
+import { serviceTerms } from "../task/intent.ts";
 import { LEDGER_VERSION } from "./task-file.ts";
 
 /** The version of task files that had one attempt at a time, and no parts. */
@@ -13,18 +13,24 @@ const ANSWERS: ReadonlySet<unknown> = new Set(["refused", "unknown", "accepted",
 /** The lines of a task's file as this version writes them. Those of the current version are unchanged. */
 export function upgraded(lines: readonly unknown[]): unknown[] {
   const intent = fieldsOf(lines[0]);
+  // Earlier files of this version had the terms in a field of their own.
+  if (intent.v === LEDGER_VERSION && isJsonObject(intent.work)) {
+    const { work, ...facts } = intent;
+    return [{ ...facts, ...fieldsOf(work) }, ...lines.slice(1)];
+  }
   if (intent.v !== OLD_VERSION || intent.type !== "intent") return [...lines];
-  const work = isJsonObject(intent.work)
-    ? { queue: true, keepsUnsent: true, ...intent.work }
-    : serviceWork(fieldsOf(intent.request) as { quality?: string });
+  const isAtService = !isJsonObject(intent.work);
+  const terms = isAtService
+    ? serviceTerms(fieldsOf(intent.request) as { quality?: string })
+    : fieldsOf(intent.work);
   const attempts = new Map<number, number>();
   const name = (request: number) => `1.${request}.${attempts.get(request) ?? 0}`;
   const begun = {
     ...intent,
     v: LEDGER_VERSION,
     holder: NO_HOLDER,
-    work,
-    ...(!isJsonObject(intent.work) && { attempt: name(0) }),
+    ...terms,
+    ...(isAtService && { attempt: name(0) }),
   };
   const rest = lines.slice(1).flatMap((line): unknown[] => {
     const { type, request: given, ...facts } = fieldsOf(line);

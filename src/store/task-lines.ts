@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
 import type { ErrorType } from "../lib/error-types.ts";
 import { isJsonObject, isJsonValue, type JsonValue, jsonOrNull } from "../lib/json.ts";
-import type { SaveOptions, Work, WorkOptions } from "../task/intent.ts";
+import type { IntentTerms, JobOptions, SaveOptions } from "../task/intent.ts";
 import type { Line, LineType } from "../task/line.ts";
 import { type GenerationRequest, isRequest } from "../task/request.ts";
 import type { SavedFile } from "../task/saved-file.ts";
@@ -51,13 +51,11 @@ const savedFile = z.object({
 
 /** Values that JSON has and a line does not judge further. */
 const jsonValue = z.custom<JsonValue>((value) => isJsonValue(value));
-const work = z.object({
+const terms = {
   taskId: textOrNull,
   isPaid: z.boolean(),
   requests: z.number().check(z.int(), z.positive(), z.maximum(MAX_REQUESTS)),
   requestMs: z.number(),
-  queue: z.boolean(),
-  keepsUnsent: z.boolean(),
   options: z.object({
     model: textOrNull,
     width: z.number(),
@@ -67,8 +65,8 @@ const work = z.object({
     seedField: z.exactOptional(text),
     package: z.exactOptional(text),
     workflow: z.exactOptional(text),
-  } satisfies Fields<WorkOptions>),
-} satisfies Fields<Work>);
+  } satisfies Fields<JobOptions>),
+} satisfies Fields<IntentTerms>;
 
 const ofRequest = { at: text, request: z.number().check(z.int(), z.nonnegative()) };
 const ofAttempt = { ...ofRequest, attempt: text };
@@ -88,7 +86,7 @@ const LINES: { [Type in LineType]: Fields<Omit<Line<Type>, "type">> } = {
     service: z.object({ baseUrl: text, keyId: text }),
     credits: numberOrNull,
     destination,
-    work,
+    ...terms,
     server: z.exactOptional(text),
   },
   taken: { at: text, holder: text },

@@ -25,16 +25,6 @@ export interface Intent {
   /** Documented cost of all its requests; null if there is no price. */
   credits: number | null;
   destination: Destination;
-  work: Work;
-  /** The name of the server (`imggen serve`) that accepted it, and that works on it while it lives; absent: none. */
-  server?: string;
-}
-
-/**
- * What a task is worth, and what makes its images: settled with its intent. Whoever continues it goes by this, never by its
- * own settings.
- */
-export interface Work {
   /** Our id of the task, made before anything is sent; null if the provider's id is the task's, as at the hosted service. */
   taskId: string | null;
   isPaid: boolean;
@@ -42,15 +32,19 @@ export interface Work {
   requests: number;
   /** Time limit of one request, from its submit to its image, in milliseconds. */
   requestMs: number;
-  /** Whether requests wait for a turn, and what arrives is kept in a folder. Without, the intent counts as sent. */
-  queue: boolean;
-  /** Whether `resume` submits what was never sent, or closes it. */
-  keepsUnsent: boolean;
-  options: WorkOptions;
+  options: JobOptions;
+  /** The name of the server (`imggen serve`) that accepted it, and that works on it while it lives; absent: none. */
+  server?: string;
 }
 
+/**
+ * The part of an intent that its provider decides: what a task is worth, and what makes its images. Whoever continues it goes
+ * by this, never by its own settings.
+ */
+export type IntentTerms = Pick<Intent, "taskId" | "isPaid" | "requests" | "requestMs" | "options">;
+
 /** What makes a task's images beside the request itself. Of two tasks that differ in it, neither answers for the other. */
-export interface WorkOptions {
+export interface JobOptions {
   /** The provider's own name of a model; null: whatever it has. */
   model: string | null;
   /** Pixels, as requested: the image itself says what the provider has made of them. */
@@ -71,58 +65,54 @@ export interface WorkOptions {
 export type SizeForm = "WxH" | "width,height" | "aspect_ratio";
 
 /** The options of a request to the hosted service, which takes none. */
-export const NO_OPTIONS: WorkOptions = { model: null, width: 0, height: 0, sizeForm: null, fields: {} };
+export const NO_OPTIONS: JobOptions = { model: null, width: 0, height: 0, sizeForm: null, fields: {} };
 
 /** The reference client polls 60 times, 3 s apart (section 4.2); the largest images take longer. */
 const REQUEST_MS = 180_000;
 const REQUEST_4K_MS = 600_000;
 
-/** The work of a request to the hosted service. */
-export function serviceWork({ quality }: Pick<GenerationRequest, "quality">): Work {
+/** The terms of a request to the hosted service. */
+export function serviceTerms({ quality }: Pick<GenerationRequest, "quality">): IntentTerms {
   return {
     taskId: null,
     isPaid: true,
     requests: 1,
     requestMs: quality === "4K" ? REQUEST_4K_MS : REQUEST_MS,
-    queue: false,
-    keepsUnsent: false,
     options: NO_OPTIONS,
   };
 }
 
 /** Whether a task is at the user's own generator, whose name is then its service: the hosted service has ids of its own. */
-export function isAtGenerator({ work }: { work: Pick<Work, "taskId"> }): boolean {
-  return work.taskId !== null;
+export function isAtGenerator({ taskId }: Pick<Intent, "taskId">): boolean {
+  return taskId !== null;
 }
 
 /** Why a task costs no money, whatever credits it has: the sandbox's are play money. */
 export type FreeAt = "sandbox" | "generator";
 
 /** Where a task is free; null if it may cost something. */
-export function freeAt({ service, work }: Pick<Intent, "service" | "work">): FreeAt | null {
+export function freeAt({ service, isPaid }: Pick<Intent, "service" | "isPaid">): FreeAt | null {
   if (service.baseUrl === SANDBOX_SERVICE) return "sandbox";
-  return work.isPaid ? null : "generator";
+  return isPaid ? null : "generator";
 }
 
 /** What identifies a request: two that agree in it ask for the same of the same account. */
-export type RequestIdentity = Pick<Intent, "request" | "service" | "server"> & {
-  work: Pick<Work, "options" | "taskId">;
-};
+export type RequestIdentity = Pick<Intent, "request" | "service" | "server" | "options" | "taskId">;
 
 /** Whether two intents are the same request to the same account. A server's tasks belong to its clients alone. */
 export function isSameRequest(a: RequestIdentity, b: RequestIdentity): boolean {
   const [one, other] = [a, b].map((each) => [
     identifyingFields(each),
     each.service,
-    each.work.options,
+    each.options,
     each.server,
   ]);
   return isDeepStrictEqual(one, other);
 }
 
 /** A request without its generator-only fields, which are in the options; for the hosted service the whole request. */
-export function identifyingFields({ request, work }: RequestIdentity): Partial<GenerationRequest> {
-  if (!isAtGenerator({ work })) return request;
+export function identifyingFields({ request, taskId }: RequestIdentity): Partial<GenerationRequest> {
+  if (taskId === null) return request;
   const { seed: _seed, negative: _negative, fields: _fields, ...rest } = request;
   return rest;
 }

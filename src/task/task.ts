@@ -1,6 +1,6 @@
 import type { Charged } from "../lib/error-types.ts";
 import { isJsonObject } from "../lib/json.ts";
-import type { Intent } from "./intent.ts";
+import { type Intent, isAtGenerator } from "./intent.ts";
 import { type Answer, type CompletionTimes, type Line, NEVER_SEEN, type Usage } from "./line.ts";
 import type { SavedFile } from "./saved-file.ts";
 
@@ -109,7 +109,7 @@ export function begunTask(id: string, line: Line<"intent">): Task {
     claim: claim ?? null,
     isOnce: once === true,
     state: "waiting",
-    requests: Array.from({ length: intent.work.requests }, () => stated(first, intent.work.isPaid)),
+    requests: Array.from({ length: intent.requests }, () => stated(first, intent.isPaid)),
     files: [],
     isSaved: false,
     dismissal: null,
@@ -147,7 +147,7 @@ export function withLine(task: Task, line: Line): Task {
 type Bare = Pick<RequestState, "attempts" | "notSent" | "isDismissed">;
 
 function withRequests(task: Task, next: (each: RequestState, at: number) => Bare): Task {
-  const { isPaid } = task.intent.work;
+  const { isPaid } = task.intent;
   return { ...task, requests: task.requests.map((each, at) => stated(next(each, at), isPaid)) };
 }
 
@@ -300,7 +300,7 @@ function merged(
 
 /** Id of a task for users, names and messages: the provider's, or our own; null if it has none. */
 export function taskIdOf({ intent, requests }: Pick<Task, "intent" | "requests">): string | null {
-  return intent.work.taskId ?? requests[0]?.attempts.find(({ accepted }) => accepted)?.accepted?.id ?? null;
+  return intent.taskId ?? requests[0]?.attempts.find(({ accepted }) => accepted)?.accepted?.id ?? null;
 }
 
 /** Id of a task in messages and for its provider: as `taskIdOf`, or the ledger's name of a task that has none yet. */
@@ -377,7 +377,7 @@ export function savedFilesOf({ files }: Pick<Task, "files">): SavedFile[] {
  * success. The only place that says so.
  */
 export function chargedOf({ intent, requests }: Pick<Task, "intent" | "requests">): Charged {
-  if (!intent.work.isPaid) return "no";
+  if (!intent.isPaid) return "no";
   const each = requests.map(chargedAt);
   return each.find((charged) => charged === "yes") ?? each.find((charged) => charged === "unknown") ?? "no";
 }
@@ -410,13 +410,14 @@ export function unsentCredits({ intent, requests }: Pick<Task, "intent" | "reque
 
 /** Whether nothing of a task was submitted, and it ends unsent: `resume` closes it, and its request begins a new task. */
 export function endsUnsent({ state, intent }: Pick<Task, "state" | "intent">): boolean {
-  return state === "waiting" && !intent.work.keepsUnsent;
+  return state === "waiting" && !isAtGenerator(intent);
 }
 
 /** Whether a task was, may have been or may still be charged: all but those that were refused or never sent. */
 export function mayBeCharged(task: Pick<Task, "intent" | "requests">): boolean {
-  const { work } = task.intent;
-  const maySend = work.isPaid && work.keepsUnsent && task.requests.some(({ state }) => state === "waiting");
+  const { intent } = task;
+  const maySend =
+    intent.isPaid && isAtGenerator(intent) && task.requests.some(({ state }) => state === "waiting");
   return chargedOf(task) !== "no" || maySend;
 }
 
@@ -445,7 +446,7 @@ export function isCancelled(task: Pick<Task, "state" | "requests">): boolean {
 
 /** Whether a task is one that was asked for and neither refused nor left unsent, so that the history has it. */
 export function isInHistory(task: Task): boolean {
-  if (!task.intent.work.keepsUnsent) return mayBeCharged(task);
+  if (!isAtGenerator(task.intent)) return mayBeCharged(task);
   return task.state !== "not_sent" && task.state !== "refused";
 }
 

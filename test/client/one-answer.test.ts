@@ -3,7 +3,7 @@ import path from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type ClientOptions, createClient } from "../../src/client/index.ts";
 import { keyFingerprint } from "../../src/lib/fingerprint.ts";
-import { GENERATOR_KEY_ID, type Intent } from "../../src/task/intent.ts";
+import { GENERATOR_KEY_ID, type Intent, serviceTerms } from "../../src/task/intent.ts";
 import type { Line } from "../../src/task/line.ts";
 import { isResumable, isUnknown } from "../../src/task/task.ts";
 import { agent } from "../mcp/mcp-world.ts";
@@ -11,7 +11,7 @@ import { type CommandWorld, commandWorld, type Document, TEST_KEY } from "../sup
 import { generatorWorld, IMAGE_REPLY, makesImage, modelList } from "../support/generator-world.ts";
 import { png, sha256 } from "../support/images.ts";
 import { leaveTask, ledgerOf } from "../support/left-task.ts";
-import { INTENT, LINES, recordOf, WORK } from "../support/records.ts";
+import { LINES, recordOf, WORK } from "../support/records.ts";
 import { completedAt, stillRunning, taskIs } from "../support/scripts.ts";
 
 type Kind = "service" | "paid" | "free";
@@ -136,7 +136,7 @@ async function world(kind: Kind, [what, lines, status]: Case) {
     service,
     credits: kind === "free" ? 0 : 2,
     destination: { kind: "folder", folder: cwd, template: "{slug}.{ext}", overwrite: false },
-    work: kind === "service" ? INTENT.work : { ...WORK, isPaid: kind === "paid" },
+    ...(kind === "service" ? serviceTerms({}) : { ...WORK, isPaid: kind === "paid" }),
   };
   const id = await leaveTask(home, intent, lines(cwd));
   if (/^was made|reply kept$/.test(what)) {

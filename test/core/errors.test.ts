@@ -5,8 +5,8 @@ import { identity } from "../support/some-processes.ts";
 
 const OWN = { baseUrl: "https://api.example/api", keyId: "0123456789abcdef" };
 const OTHER = { ...OWN, keyId: "fedcba9876543210" };
-const AT_SERVICE = { service: OWN, work: { taskId: null } };
-const AT_GENERATOR = { service: OWN, work: { taskId: "task_1" } };
+const AT_SERVICE = { service: OWN, taskId: null };
+const AT_GENERATOR = { service: OWN, taskId: "task_1" };
 
 describe("a task of another account", () => {
   it("is none where address and key are the same", () => {

@@ -24,11 +24,12 @@ export interface LedgerTask {
 
 interface TaskLine {
   type: string;
-  taskId?: string;
   attempt?: string;
   unusable?: boolean;
   request?: number | { prompt: string };
-  work?: { taskId: string; requests: number; isPaid: boolean };
+  taskId?: string | null;
+  requests?: number;
+  isPaid?: boolean;
 }
 
 /** The parts of a task: `<id>.jsonl`, with tags once it is finished, and `<id>.2.jsonl` and so on. */
@@ -53,9 +54,9 @@ function factsOf(lines: readonly TaskLine[]): Omit<LedgerTask, "id" | "file"> {
   const intent = lines.find(({ type }) => type === "intent");
   const steps = lines.filter(({ type }) => type !== "taken" && type !== "released");
   const saves = steps.filter(({ type }) => type === "saved").length;
-  const isPaid = intent?.work?.isPaid ?? true;
+  const isPaid = intent?.isPaid ?? true;
   const isDismissed = steps.some(({ type }) => type === "dismissed");
-  const states = Array.from({ length: intent?.work?.requests ?? 1 }, (_, request) => {
+  const states = Array.from({ length: intent?.requests ?? 1 }, (_, request) => {
     if (intent === undefined) return "stub";
     const state = stateOf(steps, request, isPaid);
     return isDismissed && (state === "unknown" || state === "started") ? "dismissed" : state;
@@ -65,7 +66,7 @@ function factsOf(lines: readonly TaskLine[]): Omit<LedgerTask, "id" | "file"> {
     states,
     ids: lines.flatMap(({ type, taskId }) => (type === "accepted" && taskId ? [taskId] : [])),
     prompt: typeof intent?.request === "object" ? intent.request.prompt : null,
-    ownId: intent?.work?.taskId ?? null,
+    ownId: intent?.taskId ?? null,
     saves,
   };
 }

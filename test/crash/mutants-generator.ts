@@ -32,12 +32,12 @@ export const GENERATOR_MUTANTS: Mutant[] = [
   },
   {
     bug: "a failure of unknown fate counts as one that cost nothing",
-    edits: [never("recordReply", "work.isPaid")],
+    edits: [never("recordReply", "intent.isPaid")],
     shows: { scenario: GENERATORS.synchronous, at: /^kill at submit: charged$/ },
   },
   {
     bug: "a task of several requests goes on with the first alone",
-    edits: [instead("begunTask", "work.requests", "1")],
+    edits: [instead("begunTask", "intent.requests", "1")],
     shows: { scenario: GENERATORS.twoImages, at: /^kill-after at operation \d+, close reply$/ },
   },
   {

@@ -207,7 +207,7 @@ describe("a generator's command", () => {
     process.kill(Number((await lines())[0]), "SIGKILL");
     const [[intent] = []] = await world.records("open");
     if (!intent) throw new TypeError("a task");
-    const { taskId } = intent.work as { taskId: string };
+    const { taskId } = intent as unknown as { taskId: string };
     const status = async (...flags: string[]) => world.run(["status", taskId, ...flags], { env });
     const { code, stdout, stderr } = await status();
     expect({ code, said: stdout + stderr }).toEqual({

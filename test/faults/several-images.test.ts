@@ -85,7 +85,7 @@ describe("two images of a paid service with ids", () => {
     const there = path.join(world.folder, "there");
     await mkdir(there);
     const [lines = []] = await world.records("open");
-    const { taskId } = (lines[0]?.work ?? {}) as { taskId: string };
+    const { taskId } = (lines[0] ?? {}) as { taskId: string };
     for (const wait of [[], ["--wait"]]) {
       const run = await world.run(["status", taskId, "--json", "--output", `${there}/`, ...wait], { env });
       expect(run.code).toBe(6);

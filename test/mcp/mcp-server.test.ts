@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { InterruptedError } from "../../src/core/errors.ts";
+import { InterruptedError } from "../../src/lib/interrupted.ts";
 import { MODELS } from "../../src/models/matrix.ts";
 import { FIELD_NAMES } from "../../src/task/request-fields.ts";
 import { CANARY } from "../support/canary.ts";

@@ -136,7 +136,7 @@ it("garbage between the lines changes nothing", () => {
 it("at any other provider too, what was written is read again", () => {
   holds(
     fc.property(lines, fc.boolean(), fc.constantFrom(1, 3), (rest, isPaid, count) => {
-      const first = { ...LINES.intent, work: { ...WORK, isPaid, requests: count } };
+      const first = { ...LINES.intent, ...WORK, isPaid, requests: count };
       const all = rest.map(
         (line) =>
           ("attempt" in line && line.type !== "intent"

@@ -4,7 +4,7 @@ import { systemClock } from "../../src/lib/clock.ts";
 import type { GeneratorOptions, ProviderDeps } from "../../src/providers/kind.ts";
 import { type GeneratorSpec, type GivenSpec, openProvider } from "../../src/providers/kinds.ts";
 import type { Job, Provider, SubmitReply } from "../../src/providers/provider.ts";
-import type { WorkOptions } from "../../src/task/intent.ts";
+import type { JobOptions } from "../../src/task/intent.ts";
 import type { GenerationRequest } from "../../src/task/request.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
 
@@ -38,7 +38,7 @@ export function opened(
 /** A job's parts, whichever of its parts they belong to. */
 export type JobParts = Partial<
   Omit<Job, "request" | "options"> &
-    WorkOptions &
+    JobOptions &
     Pick<GenerationRequest, "prompt" | "ratio" | "quality" | "negative">
 >;
 

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { workFor } from "../../src/client/generator-connection.ts";
+import { termsFor } from "../../src/client/generator-connection.ts";
 import { HeldTask } from "../../src/core/engine/held.ts";
 import { type Clock, systemClock } from "../../src/lib/clock.ts";
 import type { Processes } from "../../src/lib/processes.ts";
@@ -22,14 +22,14 @@ const MANY_SEARCHES_MS = 450;
 function processIn(folder: string, processes: Processes, isPaid: boolean) {
   const ledger = new Ledger(folder, systemClock, processes);
   const begin = (request: GenerationRequest) => {
-    const work = workFor(request, { ...OPTIONS, isPaid, timeoutMs: 3_000 });
+    const work = termsFor(request, { ...OPTIONS, isPaid, timeoutMs: 3_000 });
     const place = path.join(folder, "files", randomBytes(8).toString("hex"));
     const intent: Intent = {
       request,
       service: { baseUrl: "command:paint", keyId: GENERATOR_KEY_ID },
       credits: isPaid ? null : 0,
       destination: { kind: "file", path: place, overwrite: false },
-      work,
+      ...work,
       server: SERVER,
     };
     return ledger.begin(intent);
@@ -41,12 +41,12 @@ function processIn(folder: string, processes: Processes, isPaid: boolean) {
     if (typeof attempt !== "string") throw attempt;
     await ledger.work.begin(owned.task.id, 0, attempt);
     owned.file.close();
-    return owned.task.intent.work.taskId ?? "";
+    return owned.task.intent.taskId ?? "";
   };
   const waiting = async (request: GenerationRequest) => {
     const owned = await begin(request);
     ledger.release(owned, true);
-    return owned.task.intent.work.taskId ?? "";
+    return owned.task.intent.taskId ?? "";
   };
   return { sent, waiting };
 }

@@ -1,7 +1,7 @@
 import path from "node:path";
 import { onTestFinished } from "vitest";
 import { HttpClient } from "../../src/api/http-client.ts";
-import { workFor } from "../../src/client/generator-connection.ts";
+import { termsFor } from "../../src/client/generator-connection.ts";
 import type { GeneratorConnection } from "../../src/core/engine/deps.ts";
 import { Line } from "../../src/core/limits/turns.ts";
 import { systemClock } from "../../src/lib/clock.ts";
@@ -53,7 +53,7 @@ export async function liveServer(live: LiveOptions = {}) {
     serviceUrl: new URL("http://localhost"),
     maskKey: (text) => text,
     maskUrl: (url) => url,
-    workFor: (request) => workFor(request, options),
+    termsFor: (request) => termsFor(request, options),
     generator: {
       name: "command:paint",
       line: new Line(path.join(folder, "turns"), lineLimits, { processes, clock }),

@@ -354,7 +354,7 @@ describe("a task of a process that has ended", () => {
   it("is of unknown outcome if it was sent, and stands as it did otherwise", async () => {
     const { ledger, as, processes } = await ledgerWorld(2);
     const work = { ...WORK, requests: 2 };
-    const { task } = await begunTask(ledger, { work }, started);
+    const { task } = await begunTask(ledger, work, started);
     const states = async () => {
       const entry = await as(2).read(task.id);
       if (entry?.kind !== "task") throw new Error(entry?.kind);
@@ -382,7 +382,7 @@ describe("a task of a process that has ended", () => {
 
   it("that is free is not lost", async () => {
     const { ledger, as, processes } = await ledgerWorld(2);
-    const { task } = await begunTask(ledger, { work: { ...WORK, isPaid: false } }, started);
+    const { task } = await begunTask(ledger, { ...WORK, isPaid: false }, started);
     processes.die(1);
     expect(as(2).linesOfLost((await as(2).find(task.id)) as Task)).toEqual([]);
   });

@@ -23,7 +23,7 @@ const INTENT = {
   service: { baseUrl: "command:paint", keyId: GENERATOR_KEY_ID },
   credits: null,
   destination: { kind: "file", path: "/fox", overwrite: false },
-  work: WORK,
+  ...WORK,
   server: NAME,
 } as const;
 

@@ -147,7 +147,15 @@ describe("the parts of a task", () => {
 });
 
 describe("a task of version 1", () => {
-  const { holder: _holder, work: _work, ...facts } = intent;
+  const {
+    holder: _holder,
+    taskId: _id,
+    isPaid: _paid,
+    requests: _count,
+    requestMs: _ms,
+    options: _options,
+    ...facts
+  } = intent;
   const owner = { pid: 7, host: "here", scope: "here", started: "1" };
   const first = { ...facts, v: 1, owner, until: AT };
   const line = (type: string, more: object = {}) => ({ type, at: AT, ...more });
@@ -188,10 +196,16 @@ describe("a task of version 1", () => {
     const content = contentOf([{ ...first, request }, taken1, made]);
     expect(readTaskLines("x", [content])).toMatchObject({
       task: {
-        intent: { request, work: { requestMs: 600_000, queue: false, isPaid: true, requests: 1 } },
+        intent: { request, requestMs: 600_000, taskId: null, isPaid: true, requests: 1 },
         requests: [{ tries: 0, attempt: { accepted: { id: "task-1", at: AT }, answer: { seenMs: 1 } } }],
       },
     });
+  });
+
+  it("is read too if it is of this version, and its terms are in a place of their own", () => {
+    const { taskId, isPaid, requests, requestMs, options, ...rest } = intent;
+    const work = { taskId, isPaid, requests, requestMs, options, queue: false, keepsUnsent: false };
+    expect(statusOf(contentOf([{ ...rest, work }, started, accepted]))).toBe("accepted");
   });
 
   it("goes on in a part of this version", () => {
@@ -205,7 +219,7 @@ describe("a task of version 1", () => {
       isPaid: true,
       requests: 2,
       requestMs: 1000,
-      options: recordOf([], {}).intent.work.options,
+      options: recordOf([], {}).intent.options,
     };
     const own = (isPaid: boolean, ...lines: object[]) => {
       const service = { baseUrl: SANDBOX_SERVICE, keyId: "0123456789abcdef" };

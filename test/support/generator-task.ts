@@ -1,4 +1,4 @@
-import type { Work } from "../../src/task/intent.ts";
+import type { IntentTerms } from "../../src/task/intent.ts";
 import { GENERATOR_KEY_ID } from "../../src/task/intent.ts";
 import type { Line } from "../../src/task/line.ts";
 import type { CommandWorld } from "./command-world.ts";
@@ -7,7 +7,7 @@ import { WORK } from "./records.ts";
 
 /** What a task at a generator is that an ended process has left. */
 interface GeneratorTask {
-  work?: Partial<Work>;
+  work?: Partial<IntentTerms>;
   prompt?: string;
   /** What it costs in all. */
   credits?: number | null;
@@ -26,7 +26,8 @@ export function leaveAtGenerator(
     service: { baseUrl: generator, keyId: GENERATOR_KEY_ID },
     credits,
     destination: { kind: "folder", folder: cwd, template: "{slug}.{ext}", overwrite: false },
-    work: { ...WORK, ...work },
+    ...WORK,
+    ...work,
   } as const;
   return leaveTask(home, intent, [...lines, { type: "released", at: new Date().toISOString() }]);
 }

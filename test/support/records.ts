@@ -1,4 +1,4 @@
-import { type Intent, serviceWork, type Work } from "../../src/task/intent.ts";
+import { type Intent, type IntentTerms, serviceTerms } from "../../src/task/intent.ts";
 import type { Line } from "../../src/task/line.ts";
 import { begunTask, type Task, withLine } from "../../src/task/task.ts";
 
@@ -10,23 +10,21 @@ export const INTENT: Intent = {
   service: { baseUrl: "https://api.example/api", keyId: "0123456789abcdef" },
   credits: 2,
   destination: { kind: "folder", folder: "/tmp/images", template: "{slug}.{ext}", overwrite: false },
-  work: serviceWork({}),
+  ...serviceTerms({}),
 };
 
 /** What a task is worth at a provider that answers with its images: paid, one request. */
-export const WORK: Work = {
+export const WORK: IntentTerms = {
   taskId: "task_of_ours",
   isPaid: true,
   requests: 1,
   requestMs: 600_000,
-  queue: true,
-  keepsUnsent: true,
   options: { model: "flux", width: 1024, height: 1024, sizeForm: null, fields: {} },
 };
 
 /** A task from its intent and its further lines. @param work of a provider other than the hosted service */
-export function recordOf(lines: readonly Line[], work?: Partial<Work>, intent = INTENT): Task {
-  const asked = { ...intent, ...(work && { work: { ...WORK, ...work } }) };
+export function recordOf(lines: readonly Line[], work?: Partial<IntentTerms>, intent = INTENT): Task {
+  const asked = { ...intent, ...(work && { ...WORK, ...work }) };
   return lines.reduce(withLine, begunTask("x", { ...LINES.intent, ...asked }));
 }
 

@@ -48,7 +48,7 @@ function stateOf(lines: string): TaskState {
   if (known !== undefined) return known;
   const types = { s: LINES.started, w: LINES.waiting, a: LINES.accepted };
   const all = lines.match(/../g) ?? [];
-  const begun = begunTask("x", { ...LINES.intent, work: WORK, claim: "ab/cd-1.1" });
+  const begun = begunTask("x", { ...LINES.intent, ...WORK, claim: "ab/cd-1.1" });
   const lineOf = ([type, attempt]: string) => ({ ...types[type as keyof typeof types], attempt }) as Line;
   const { state } = all.map(lineOf).reduce(withLine, begun);
   STATES.set(lines, state);

@@ -415,7 +415,7 @@ class TaskModel {
 }
 
 function stateOf(parts: readonly (readonly ShortLine[])[], bug: TaskBug | null): TaskState {
-  const begun = begunTask("x", { ...LINES.intent, work: WORK });
+  const begun = begunTask("x", { ...LINES.intent, ...WORK });
   let lines = parts.flatMap((part, at) => [...(at === 0 ? [] : [["taken"] as const]), ...part]);
   if (bug === "a late waiting undoes attempts" && lines.some(([type]) => type === "waiting")) {
     const isAnswered = (name?: string) => lines.some(([type, of]) => type !== "started" && of === name);

@@ -3,12 +3,12 @@ import { onTestFinished } from "vitest";
 import { HttpClient, type HttpClientOptions } from "../../src/api/http-client.ts";
 import type { Connection, GeneratorFacts, TaskDeps } from "../../src/core/engine/deps.ts";
 import type { TaskProgressEvent } from "../../src/core/engine/events.ts";
-import { InterruptedError, type InterruptSignal } from "../../src/core/errors.ts";
 import { RunFileNames } from "../../src/core/images/published-names.ts";
 import { dayCap } from "../../src/core/limits/budget.ts";
 import { Gate } from "../../src/core/limits/gate.ts";
 import { PollingSchedules } from "../../src/core/polling/choose-schedule.ts";
 import { keyFingerprint } from "../../src/lib/fingerprint.ts";
+import { InterruptedError, type InterruptSignal } from "../../src/lib/interrupted.ts";
 import { type Processes, systemProcesses } from "../../src/lib/processes.ts";
 import { keyMasker } from "../../src/lib/redact.ts";
 import type { Provider } from "../../src/providers/provider.ts";
@@ -17,9 +17,9 @@ import { Ledger } from "../../src/store/ledger.ts";
 import {
   type Destination,
   GENERATOR_KEY_ID,
+  type IntentTerms,
   type ServiceIdentity,
-  serviceWork,
-  type Work,
+  serviceTerms,
 } from "../../src/task/intent.ts";
 import { CANARY } from "./canary.ts";
 import { type FakeClock, fakeClock } from "./fake-clock.ts";
@@ -56,7 +56,7 @@ export function testIdentity(baseUrl: string): ServiceIdentity {
 export const GENERATOR: ServiceIdentity = { baseUrl: "openai:http://127.0.0.1", keyId: GENERATOR_KEY_ID };
 
 /** Every task gets an id of its own, which ends in the number of tasks so far. */
-function countedWork(work: Partial<Work> = {}): Connection["workFor"] {
+function countedWork(work: Partial<IntentTerms> = {}): Connection["termsFor"] {
   let count = 0;
   return ({ maxImages = 1 }) => {
     count += 1;
@@ -92,7 +92,7 @@ export interface TaskWorldOptions {
   /** A provider that answers with its images, in place of the hosted service. */
   provider?: Provider;
   /** What a task is worth there: paid, unless this says otherwise. */
-  work?: Partial<Work>;
+  work?: Partial<IntentTerms>;
   /** What the account may spend in a day. */
   dailyCredits?: number;
   onProgress?: (event: TaskProgressEvent) => void;
@@ -112,7 +112,7 @@ export async function taskWorld(baseUrl: string, options: TaskWorldOptions = {})
     identity: options.provider ? GENERATOR : testIdentity(baseUrl),
     provider: options.provider ?? testService(baseUrl, { clock, ...options.service }),
     generator: options.provider && FACTS,
-    workFor: options.provider ? countedWork(options.work) : serviceWork,
+    termsFor: options.provider ? countedWork(options.work) : serviceTerms,
     downloads: testClient(),
     serviceUrl: new URL(baseUrl),
     maskKey: keyMasker(TEST_KEY),

@@ -1,6 +1,6 @@
 import { thisProcess } from "../../client/this-process.ts";
 import { foldersOf } from "../../client/user-folders.ts";
-import { isCtrlC } from "../../core/errors.ts";
+import { isCtrlC } from "../../lib/interrupted.ts";
 import type { Context } from "../session/context.ts";
 import { fdStream } from "../text/fd-stream.ts";
 import type { OutputStream } from "../text/output-stream.ts";

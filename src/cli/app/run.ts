@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import path from "node:path";
-import { InterruptedError } from "../../core/errors.ts";
+import { InterruptedError } from "../../lib/interrupted.ts";
 import { VERSION } from "../../lib/version.ts";
 import { COMMAND_WORDS } from "../../lib/wording.ts";
 import { ASK } from "../session/command.ts";

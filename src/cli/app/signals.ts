@@ -3,7 +3,7 @@ import { setMaxListeners } from "node:events";
 import { readFileSync } from "node:fs";
 import { platform } from "node:os";
 import { exitCodeOf } from "../../client/exit-codes.ts";
-import { InterruptedError, type InterruptSignal } from "../../core/errors.ts";
+import { InterruptedError, type InterruptSignal } from "../../lib/interrupted.ts";
 import { callBeforeExit } from "../../lib/processes.ts";
 
 const SIGNALS: readonly InterruptSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];

@@ -1,8 +1,7 @@
 import type { Command, CommanderError } from "commander";
-import { UsageError } from "../../lib/error-types.ts";
+import { editDistance } from "../../lib/edit-distance.ts";
+import { type ErrorType, ImggenError, UsageError } from "../../lib/error-types.ts";
 import { shellWord } from "../../lib/shell-word.ts";
-import { editDistance } from "../../models/edit-distance.ts";
-import { InvalidRequestError } from "../../models/invalid-request.ts";
 import { TOPIC_NAMES } from "../help/topic-names.ts";
 import { plainWords } from "../session/command.ts";
 import { COMMANDS } from "./commands.ts";
@@ -168,9 +167,11 @@ export function refuseTypographicDash(words: readonly string[]): void {
   }
 }
 
+const REFUSED: ReadonlySet<ErrorType> = new Set(["usage", "invalid_request"]);
+
 /** The error of a command line; if typographic quotes or blanks may be its cause, they are named. @param words before `--` */
 export function withTypographic(error: unknown, words: readonly string[]): unknown {
-  if (!(error instanceof UsageError || error instanceof InvalidRequestError)) return error;
+  if (!(error instanceof ImggenError) || !REFUSED.has(error.type)) return error;
   // The shell has found the quotes around a word with a blank: typographic ones in it are the prompt's.
   const typed = words.filter((word) => !word.includes(" "));
   const [, before = "", after = ""] = typed.map((word) => BLANK.exec(word)).find(Boolean) ?? [];

@@ -1,10 +1,8 @@
 import type { Command } from "commander";
 import { worstOf } from "../../client/exit-codes.ts";
-import { cancelJson } from "../../client/report-json.ts";
+import { cancelJson, exitCodeOfReport, standingOf } from "../../client/report-json.ts";
 import { resumeCommand } from "../../client/resume-command.ts";
 import type { CancelReport } from "../../core/engine/cancel-task.ts";
-import { reportStatus } from "../../core/engine/report.ts";
-import { cancel } from "../../core/use-cases/cancel.ts";
 import type { Charged } from "../../lib/error-types.ts";
 import { counted } from "../../lib/whole-number.ts";
 import { COMMAND_WORDS } from "../../lib/wording.ts";
@@ -15,7 +13,7 @@ import {
   type WaitFlags,
   waitSettings,
 } from "../flags/wait-flags.ts";
-import { exitCodeOfReport, renderReport } from "../output/render.ts";
+import { renderReport } from "../output/render.ts";
 import { createProgress, withTasksShown } from "../output/task-progress.ts";
 import { taskView } from "../output/task-view.ts";
 import type { RunWith } from "../session/command.ts";
@@ -52,11 +50,11 @@ export function register(command: Command, runWith: RunWith): void {
 
 async function runCancel(session: Session, ids: string[], flags: CancelFlags): Promise<number> {
   const settings = waitSettings(flags, session);
-  const spec = { ids, wait: flags.wait ? settings : null };
+  const wait = flags.wait ? settings : null;
   const timeouts = { requestTimeoutMs: requestTimeout(flags), acceptsOtherKey: flags.yes };
   const progress = await createProgress(session, taskView(null), { isBesideResults: ids.length > 1 });
-  const reports = await withTasksShown(session, timeouts, progress, (deps) =>
-    cancel(spec, deps, (report) => show(report, session)),
+  const reports = await withTasksShown(session, timeouts, progress, (operations, caller) =>
+    operations.cancel(ids, wait, caller, (report) => show(report, session)),
   );
   return worstOf(reports.map(exitCodeOfReport));
 }
@@ -81,7 +79,7 @@ function outcomeText({ cancelled, requests, ...report }: CancelReport): string {
 
 function endWord(report: Omit<CancelReport, "cancelled" | "requests">): string {
   if (report.state === "saved" || report.state === "dismissed") return report.state;
-  return report.state === "not_sent" ? "never sent" : reportStatus(report);
+  return report.state === "not_sent" ? "never sent" : standingOf(report);
 }
 
 function costText(charged: Charged): string {

@@ -98,7 +98,7 @@ function endLine({
 }: Extract<ServeEvent, { kind: "ended" }>): Omit<LogLine, "before"> {
   const files = end.name === "failed" ? [] : end.files;
   const sizes = files.map(({ width, height }) => `${width}x${height}`).join(" ");
-  const model = task.intent.work.options.model;
+  const model = task.intent.options.model;
   const facts = [model, sizes, formatDuration(ms), `${waiting} waiting`].filter(Boolean).join(", ");
   if (end.name === "failed") {
     const isUnknown = end.outcome === "unknown";

@@ -1,12 +1,11 @@
 import type { Command } from "commander";
 import { worstOf } from "../../client/exit-codes.ts";
-import { statusJson } from "../../client/report-json.ts";
+import { exitCodeOfReport, standingOf, statusJson } from "../../client/report-json.ts";
 import { resumeCommand } from "../../client/resume-command.ts";
-import { reportStatus, type TaskReport } from "../../core/engine/report.ts";
-import { resolveFileDestination } from "../../core/images/destination.ts";
-import { namedTasks, type StatusEvents, type StatusSpec, status } from "../../core/use-cases/status.ts";
+import type { TaskReport } from "../../core/engine/report.ts";
+import type { WaitSettings } from "../../core/polling/wait.ts";
+import type { StatusEvents } from "../../core/use-cases/status.ts";
 import { COMMAND_WORDS } from "../../lib/wording.ts";
-import { stateWord } from "../../task/task.ts";
 import {
   addPreviewOption,
   previewImages,
@@ -21,7 +20,7 @@ import {
   type WaitFlags,
   waitSettings,
 } from "../flags/wait-flags.ts";
-import { exitCodeOfReport, renderReport } from "../output/render.ts";
+import { renderReport } from "../output/render.ts";
 import { withTasksShown } from "../output/task-progress.ts";
 import { TasksShown } from "../output/tasks-shown.ts";
 import type { RunWith } from "../session/command.ts";
@@ -59,21 +58,18 @@ async function runStatus(session: Session, ids: string[], flags: StatusFlags): P
   const { output, overwrite = false } = flags;
   const viewing = viewingOf(flags, session);
   const sidecar = session.settings.isOn("sidecar");
-  const { resolvePath } = session.context;
-  const destination = await resolveFileDestination({ output, overwrite, sidecar, resolvePath });
-  const spec = { wait: flags.wait ? settings : null, destination };
+  const spec = { wait: flags.wait ? settings : null, output, overwrite, sidecar };
   const shown = new TasksShown(session);
   const options = { requestTimeoutMs: requestTimeout(flags), acceptsOtherKey: flags.yes };
-  const reports = await withTasksShown(session, options, shown, async (deps) => {
-    const tasks = await namedTasks(ids, resolvePath, deps.ledger);
-    return status(tasks, spec, deps, shownEvents(spec, viewing, shown, session));
-  });
+  const reports = await withTasksShown(session, options, shown, (operations, caller) =>
+    operations.status(ids, spec, caller, shownEvents(spec, viewing, shown, session)),
+  );
   return worstOf(reports.map(exitCodeOfReport));
 }
 
 /** Shows each task as it ends; after a signal, all that are left at once. */
 function shownEvents(
-  { wait, destination }: StatusSpec,
+  { wait, output }: { wait: WaitSettings | null; output: string | undefined },
   viewing: Viewing,
   tasks: TasksShown,
   session: Session,
@@ -83,7 +79,7 @@ function shownEvents(
     onPolled: (at) => tasks.ended(at),
     async onEnd(report, at) {
       tasks.printing(at, report);
-      if (destination !== null) await previewImages(report.files, viewing, session);
+      if (output !== undefined) await previewImages(report.files, viewing, session);
       if (!tasks.isNamed(report)) await show(report, session);
     },
   };
@@ -94,8 +90,7 @@ async function show(report: TaskReport, session: Session): Promise<void> {
   if (report.error) return renderReport(report, session);
   const { taskId, ledgerId } = report;
   const files = report.files.map(({ path }) => (path === null ? "standard output" : { path }));
-  const word = ledgerId === null ? null : stateWord(report.state);
-  await session.console.resultLine(taskId ?? ledgerId ?? "", word ?? reportStatus(report), ...files);
+  await session.console.resultLine(taskId ?? ledgerId ?? "", standingOf(report), ...files);
   if (report.state === "completed" && files.length === 0 && taskId !== null)
     await session.console.note(`Not saved; run ${resumeCommand(taskId)}`);
   if (report.isIdle && taskId !== null)

@@ -1,6 +1,6 @@
-import { reportStatus } from "../../core/engine/report.ts";
+import { statusOf } from "../../client/report-json.ts";
+import { progressText } from "../../client/run-text.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
-import { progressText } from "../../core/use-cases/run-text.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { Console } from "../text/console.ts";
 import { noteText } from "../text/phrases.ts";
@@ -65,7 +65,7 @@ function eventLine(event: RunEvent): EventLine | null {
       return { type: "paused", message: `HTTP 429, for ${formatDuration(event.delayMs)}` };
     case "row_ended": {
       const { row, report, state } = event.result;
-      const ended = report === null ? "failed" : reportStatus(report);
+      const ended = report === null ? "failed" : statusOf(report);
       const status = state === "new" ? "not_sent" : ended;
       return { type: "row", row: row.row, line: row.line, taskId: report?.taskId ?? null, status };
     }

@@ -1,7 +1,6 @@
-import { STILL_RUNNING } from "../../client/exit-codes.ts";
 import { describeFailure } from "../../client/failure.ts";
 import { resumeCommand } from "../../client/resume-command.ts";
-import { reportStatus, type TaskReport } from "../../core/engine/report.ts";
+import type { TaskReport } from "../../core/engine/report.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import { counted } from "../../lib/whole-number.ts";
 import { COMMAND_WORDS } from "../../lib/wording.ts";
@@ -10,12 +9,6 @@ import type { Session } from "../session/session.ts";
 import { hasSymbols, SAVED_MARK } from "../text/colors.ts";
 import { roomOn, type WholeLine } from "../text/fit.ts";
 import { creditsText, failureLines, shortPath } from "../text/phrases.ts";
-
-/** The exit code that a report means. */
-export function exitCodeOfReport(report: TaskReport): number {
-  if (report.error) return describeFailure(report.error, COMMAND_WORDS, report).error.exitCode;
-  return reportStatus(report) === "running" ? STILL_RUNNING : 0;
-}
 
 /**
  * Shows a report to a person: the result on standard output, the rest on standard error.

@@ -1,5 +1,5 @@
+import { shareText, stepText } from "../../client/run-text.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
-import { shareText, stepText } from "../../core/use-cases/run-text.ts";
 
 /** What is known of a run from its events. Times are by the monotonic clock. */
 export interface RunProgress {

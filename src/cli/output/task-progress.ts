@@ -1,8 +1,7 @@
-import { Workspace } from "../../client/workspace.ts";
-import type { TaskDeps, UseCaseDeps } from "../../core/engine/deps.ts";
-import { StoppableJobs } from "../../core/engine/stoppable-jobs.ts";
-import { isCtrlC } from "../../core/errors.ts";
+import type { Operations } from "../../client/operations.ts";
+import type { Caller } from "../../client/workspace.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
+import { isCtrlC } from "../../lib/interrupted.ts";
 import type { Session } from "../session/session.ts";
 import type { Console } from "../text/console.ts";
 import { stoppedText } from "../text/phrases.ts";
@@ -70,44 +69,47 @@ export async function createProgress(
   };
 }
 
-interface ConnectionOptions extends Pick<TaskDeps, "acceptsOtherKey"> {
+interface ConnectionOptions extends Pick<Caller, "acceptsOtherKey"> {
   requestTimeoutMs: number | undefined;
 }
 
-/** Runs tasks, each at its own account, shows their progress, and closes everything afterwards. */
+/** Does an operation, shows its progress, and closes everything afterwards. */
 export async function withTasksShown<Result>(
   session: Session,
   { requestTimeoutMs, acceptsOtherKey }: ConnectionOptions,
   progress: Progress,
-  work: (deps: UseCaseDeps) => Promise<Result>,
+  work: (operations: Operations, caller: Caller) => Promise<Result>,
 ): Promise<Result> {
   await session.checkGeneratorFlags();
-  const workspace = new Workspace(session, requestTimeoutMs);
+  const { Operations } = await import("../../client/operations.ts");
+  const operations = new Operations(session, requestTimeoutMs);
   const { context, console } = session;
-  const { stoppable, forget } = stopAtSecondSignal(session);
+  const { onStoppable, forget } = stopAtSecondSignal(session);
   try {
-    const deps = workspace.depsFor({
+    return await work(operations, {
       signal: context.signal,
       acceptsOtherKey,
-      stoppable,
+      onStoppable,
       onProgress: (event) => progress.show(event),
       onPreview: progress.preview,
       writeOut: (bytes) => console.imageBytes(bytes),
     });
-    return await work(deps);
   } finally {
     progress.stop();
     forget();
     // What can still be stopped needs its connections until the process ends.
-    if (context.stopAccepted === undefined) await workspace.close();
+    if (context.stopAccepted === undefined) await operations.close();
   }
 }
 
 /** Has a second signal stop free jobs. `forget`: takes that back, unless a signal has left something to stop. */
-function stopAtSecondSignal({ context, console }: Session): { stoppable: StoppableJobs; forget: () => void } {
+function stopAtSecondSignal({ context, console }: Session) {
   const { signal } = context;
+  let jobs: Parameters<NonNullable<Caller["onStoppable"]>>[0] | undefined;
   const offer = () => {
-    if (!signal.aborted || stoppable.names.length === 0 || context.stopAccepted) return;
+    const stoppable = jobs;
+    if (!signal.aborted || stoppable === undefined || context.stopAccepted) return;
+    if (stoppable.names.length === 0) return;
     context.stopAccepted = async (limit) => {
       for (const stopped of await stoppable.stopAll(limit)) await console.note(stoppedText(stopped));
     };
@@ -115,7 +117,10 @@ function stopAtSecondSignal({ context, console }: Session): { stoppable: Stoppab
       void console.note(`Ctrl-C again asks ${stoppable.names.join(", ")} to cancel its free jobs.`);
   };
   // A job may be accepted at the moment of the first signal.
-  const stoppable = new StoppableJobs(offer);
+  const onStoppable: Caller["onStoppable"] = (stoppable) => {
+    jobs = stoppable;
+    offer();
+  };
   signal.addEventListener("abort", offer, { once: true });
-  return { stoppable, forget: () => signal.removeEventListener("abort", offer) };
+  return { onStoppable, forget: () => signal.removeEventListener("abort", offer) };
 }

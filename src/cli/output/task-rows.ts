@@ -1,4 +1,4 @@
-import { shortTaskIds } from "../../task/short-task-id.ts";
+import { shortTaskIds } from "../../lib/short-task-id.ts";
 import type { RunProgress, Stage } from "./run-progress.ts";
 import { notesOfSeveral } from "./task-notes.ts";
 import type { RunView } from "./task-progress.ts";

@@ -1,7 +1,7 @@
 import type { TaskReport } from "../../core/engine/report.ts";
-import { interruptedError } from "../../core/errors.ts";
 import type { ResumeTarget } from "../../core/use-cases/resume.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
+import { interruptedError } from "../../lib/interrupted.ts";
 import { counted } from "../../lib/whole-number.ts";
 import { taskIdOf } from "../../task/task.ts";
 import type { Session } from "../session/session.ts";

@@ -1,6 +1,6 @@
 import type { ProcessContext } from "../../client/this-process.ts";
-import type { InterruptedError } from "../../core/errors.ts";
 import type { NamedGraphics } from "../../graphics/terminal.ts";
+import type { InterruptedError } from "../../lib/interrupted.ts";
 import type { OutputStream } from "../text/output-stream.ts";
 
 /** A stream that the program reads from. Destroying it ends the reading. */

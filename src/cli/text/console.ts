@@ -1,6 +1,6 @@
 import type { Environment } from "../../client/this-process.ts";
-import { InterruptedError } from "../../core/errors.ts";
 import { jsonSafe, printable } from "../../lib/escape.ts";
+import { InterruptedError } from "../../lib/interrupted.ts";
 import { inColor, labelPaint, type Paint, PLAIN, type TextStyle, takesColors } from "./colors.ts";
 import { fold, foldQuestion, type WholeLine } from "./fit.ts";
 import {

@@ -1,7 +1,7 @@
 import { platform } from "node:os";
-import { InterruptedError } from "../../core/errors.ts";
 import { errorCode, errorText } from "../../lib/error-text.ts";
 import { ImggenError } from "../../lib/error-types.ts";
+import { InterruptedError } from "../../lib/interrupted.ts";
 
 /** A stream that the program writes to, as much of it as it needs. */
 export interface OutputStream {

@@ -1,10 +1,10 @@
 import path from "node:path";
 import type { FailureJson } from "../../client/results.ts";
 import { resumeCommand } from "../../client/resume-command.ts";
+import { eventText } from "../../client/run-text.ts";
 import type { ProcessContext } from "../../client/this-process.ts";
 import type { Stopped } from "../../core/engine/stoppable-jobs.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
-import { eventText } from "../../core/use-cases/run-text.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import { listed } from "../../lib/short-text.ts";
 import { counted } from "../../lib/whole-number.ts";

@@ -83,7 +83,7 @@ class ClaimedCredits {
     if (entry?.kind !== "task") return null;
     const { task } = entry;
     if (mayBeCharged(task)) return spentCredits(task) ?? 0;
-    if (task.state !== "waiting" || !task.intent.work.isPaid) return 0;
+    if (task.state !== "waiting" || !task.intent.isPaid) return 0;
     return this.#deps.ledger.isHeld(task) ? (task.intent.credits ?? 0) : null;
   }
 }

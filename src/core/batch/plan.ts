@@ -228,7 +228,7 @@ function isSettled(entry: Attempt, { ledger }: PlanDeps): boolean {
 
 /** Whether an attempt is known to be a paid one. */
 function wasPaid(entry: Attempt): boolean {
-  return entry !== null && "task" in entry && entry.task?.intent.work.isPaid === true;
+  return entry !== null && "task" in entry && entry.task?.intent.isPaid === true;
 }
 
 /** An attempt with its id. */

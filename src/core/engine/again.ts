@@ -1,4 +1,5 @@
 import type { ImggenError } from "../../lib/error-types.ts";
+import { interruptedError } from "../../lib/interrupted.ts";
 import type { Held } from "../../lib/tickets.ts";
 import { option, phrase } from "../../lib/wording.ts";
 import type { Ledger } from "../../store/ledger.ts";
@@ -7,7 +8,7 @@ import { requestTag } from "../../store/ledger-name.ts";
 import { isSameRequest, type RequestIdentity } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { endsUnsent, isUnknown, type Task } from "../../task/task.ts";
-import { AnsweredError, interruptedError } from "../errors.ts";
+import { AnsweredError } from "../errors.ts";
 import { pause } from "../polling/wait.ts";
 import { identityOf, type TaskDeps } from "./deps.ts";
 

@@ -1,16 +1,17 @@
 import { prepareAddressCheck } from "../../api/address.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
+import { interruptedError } from "../../lib/interrupted.ts";
 import { action, phrase } from "../../lib/wording.ts";
 import type { BeginOptions, Owned } from "../../store/ledger.ts";
 import type { Destination, Intent } from "../../task/intent.ts";
 import type { CheckedRequest } from "../../task/request.ts";
 import { begunTask } from "../../task/task.ts";
-import { interruptedError, NotLoadedError } from "../errors.ts";
+import { NotLoadedError } from "../errors.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import { giveBackTo, takeFrom } from "../limits/caps.ts";
 import type { Pass } from "../limits/gate.ts";
 import type { WaitSettings } from "../polling/wait.ts";
-import type { TaskDeps } from "./deps.ts";
+import { answersWithId, type TaskDeps } from "./deps.ts";
 import { drive } from "./drive.ts";
 import { HeldTask } from "./held.ts";
 import { factsOf, type TaskReport } from "./report.ts";
@@ -46,13 +47,13 @@ export async function submitNew(spec: TaskSpec, deps: TaskDeps): Promise<TaskRep
 /** The intent that is recorded before a request is submitted. */
 export function intentOf({ checked, destination }: TaskSpec, { connection }: TaskDeps): Intent {
   const { request, credits, staysPaid } = checked;
-  const work = connection.workFor(request);
-  const isPaid = staysPaid ?? work.isPaid;
-  return { request, service: connection.identity, credits, destination, work: { ...work, isPaid } };
+  const terms = connection.termsFor(request);
+  const isPaid = staysPaid ?? terms.isPaid;
+  return { request, service: connection.identity, credits, destination, ...terms, isPaid };
 }
 
 /**
- * Records the intent of a request, submits it, and saves its result. Without a queue at its provider it passes gate and caps
+ * Records the intent of a request, submits it, and saves its result. Where the reply is an id at once it passes gate and caps
  * first, and its intent counts as sent: one sync before the wire.
  * @returns "taken" if another process has begun the task
  */
@@ -64,7 +65,7 @@ export async function beginAndDrive(
 ): Promise<TaskReport | "taken"> {
   const warnings = [...spec.checked.warnings];
   const { wait, destination } = spec;
-  const { downloads } = deps.connection;
+  const { downloads, provider } = deps.connection;
   // Before it is sent, that would delay the submit, and polls can do without.
   const onSent = () => void (wait !== null && setImmediate(() => void downloads.prepareShared()));
   const goal = { sends: true, wait, destination, isContinued: false, onSent };
@@ -74,7 +75,7 @@ export async function beginAndDrive(
       deps.onProgress({ type: "ledger_warning", message });
     });
   const missing = wait === null ? null : await loadEnd();
-  const isAtOnce = !intent.work.queue && begin.claim === undefined && !begin.once;
+  const isAtOnce = answersWithId(provider) && begin.claim === undefined && !begin.once;
   const id = begin.id ?? deps.ledger.newId();
   if (missing !== null) return unsent(id, intent, warnings, missing, deps);
   if (!isAtOnce) {

@@ -1,7 +1,8 @@
 import { isoTime } from "../../lib/clock.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
+import { interruptedError } from "../../lib/interrupted.ts";
 import { CANCELLED, displayId, isUnknown, type Task } from "../../task/task.ts";
-import { interruptedError, PendingError } from "../errors.ts";
+import { PendingError } from "../errors.ts";
 import type { WaitSettings } from "../polling/wait.ts";
 import type { TaskDeps, UseCaseDeps } from "./deps.ts";
 import { acceptedJobs, askToStop, followJob } from "./follow-job.ts";
@@ -69,8 +70,7 @@ export function cancelledSince(before: Task, { requests }: Task): Counts {
 /** Whether the process that has a task can end any of its requests when the user cancels it. */
 export function canBeEnded({ requests, intent }: Task): boolean {
   return requests.some(
-    ({ state }) =>
-      state === "waiting" || state === "accepted" || (state === "started" && !intent.work.isPaid),
+    ({ state }) => state === "waiting" || state === "accepted" || (state === "started" && !intent.isPaid),
   );
 }
 
@@ -90,7 +90,7 @@ async function endInFlight(
     taskDeps = await deps.depsFor(intent, displayId(held.task));
   } catch (error) {
     // What is free can be given up without asking its provider.
-    if (intent.work.isPaid || acceptedJobs(held.task).length > 0) throw error;
+    if (intent.isPaid || acceptedJobs(held.task).length > 0) throw error;
     for (const [request, { state }] of held.task.requests.entries())
       if (state === "started") await recordGivenUp(held, request, deps);
     return null;
@@ -99,7 +99,7 @@ async function endInFlight(
   for (const job of acceptedJobs(held.task)) left = (await askToStop(held, job, taskDeps)) ?? left;
   for (const [request, { state }] of held.task.requests.entries()) {
     if (state !== "started") continue;
-    if (!intent.work.isPaid) await giveUp(held, request, taskDeps);
+    if (!intent.isPaid) await giveUp(held, request, taskDeps);
     else if (wait) await patiently(wait, taskDeps, (limited) => recoverRequest(held, request, limited));
     else left = "its request is on its way, and may be paid for";
   }

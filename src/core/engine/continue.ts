@@ -1,6 +1,7 @@
 import { ServiceError } from "../../api/api-errors.ts";
 import { isoTime } from "../../lib/clock.ts";
 import { type ErrorType, ImggenError, UsageError } from "../../lib/error-types.ts";
+import { interruptedError } from "../../lib/interrupted.ts";
 import { action, phrase } from "../../lib/wording.ts";
 import { type Destination, recoveryDestination } from "../../task/intent.ts";
 import type { Line } from "../../task/line.ts";
@@ -15,7 +16,7 @@ import {
   type Task,
   wordOf,
 } from "../../task/task.ts";
-import { claimedBy, interruptedError, PendingError, SaveFailedError } from "../errors.ts";
+import { claimedBy, PendingError, SaveFailedError } from "../errors.ts";
 import { isWhole } from "../images/copy-image.ts";
 import {
   type EndedState,

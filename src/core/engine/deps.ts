@@ -2,7 +2,7 @@ import type { HttpClient } from "../../api/http-client.ts";
 import type { Clock } from "../../lib/clock.ts";
 import type { Provider } from "../../providers/provider.ts";
 import type { Ledger } from "../../store/ledger.ts";
-import type { Intent, RequestIdentity, ServiceIdentity, Work } from "../../task/intent.ts";
+import type { Intent, IntentTerms, RequestIdentity, ServiceIdentity } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { RunFileNames } from "../images/published-names.ts";
 import type { Cap } from "../limits/caps.ts";
@@ -30,15 +30,15 @@ export interface Connection {
   maskKey: (text: string) => string;
   /** Masks every secret that requests carry in a result URL, for whatever shows or records it. Not for its download. */
   maskUrl: (url: string) => string;
-  /** What a new task is worth here, and what makes its images. */
-  workFor(request: GenerationRequest): Work;
+  /** The terms of a new task here. */
+  termsFor(request: GenerationRequest): IntentTerms;
 }
 
 /** The user's own generator, as it is set up in this process. */
 export interface GeneratorFacts {
   /** As it can be given again. */
   name: string;
-  /** Finds out what the connection's `workFor` and the provider's `check` go by. Absent: they go by the settings alone. @throws ImggenError */
+  /** Finds out what the connection's `termsFor` and the provider's `check` go by. Absent: they go by the settings alone. @throws ImggenError */
   prepare?: ((signal: AbortSignal) => Promise<void>) | undefined;
   /** `name@version` of the package that makes the images, if one does. */
   package?: string | undefined;
@@ -48,6 +48,14 @@ export interface GeneratorFacts {
 
 /** A connection to the user's own generator. */
 export type GeneratorConnection = Connection & { generator: GeneratorFacts };
+
+/**
+ * Whether a provider answers a submit with an id at once, under a time limit of its own. The reply of any other may be the
+ * image: it takes as long as that, and is kept in a folder.
+ */
+export function answersWithId({ images }: Provider): boolean {
+  return images === undefined;
+}
 
 /** A connection's provider, for people. */
 export function providerName({ generator }: Pick<Connection, "generator">): string {
@@ -63,7 +71,7 @@ export interface UseCaseDeps {
   /** For the current account. */
   current: () => Promise<TaskDeps>;
   /** For a task's own account. @throws OtherAccountError, MissingProviderError */
-  depsFor: (intent: Pick<Intent, "service" | "work">, taskId: string) => Promise<TaskDeps>;
+  depsFor: (intent: Pick<Intent, "service" | "taskId">, taskId: string) => Promise<TaskDeps>;
 }
 
 /** Where every task is of one account. */
@@ -75,9 +83,9 @@ export function ofOneAccount(deps: TaskDeps): UseCaseDeps {
 /** What identifies a request that is made at a connection. */
 export function identityOf(
   request: GenerationRequest,
-  { identity, workFor }: Pick<Connection, "identity" | "workFor">,
+  { identity, termsFor }: Pick<Connection, "identity" | "termsFor">,
 ): RequestIdentity {
-  return { request, service: identity, work: workFor(request) };
+  return { request, service: identity, ...termsFor(request) };
 }
 
 /** What submitting a request, waiting for its task and saving its images depend on. */

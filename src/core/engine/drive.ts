@@ -1,15 +1,9 @@
 import { isoTime } from "../../lib/clock.ts";
 import { ImggenError } from "../../lib/error-types.ts";
+import { InterruptedError, interruptedError } from "../../lib/interrupted.ts";
 import { type Destination, isSamePlace, recoveryDestination } from "../../task/intent.ts";
 import { displayId, isUnsaved, type Task } from "../../task/task.ts";
-import {
-  AnsweredError,
-  InheritedError,
-  InterruptedError,
-  interruptedError,
-  PendingError,
-  TakenOverError,
-} from "../errors.ts";
+import { AnsweredError, InheritedError, PendingError, TakenOverError } from "../errors.ts";
 import type { Pass } from "../limits/gate.ts";
 import { POLICY } from "../limits/policy.ts";
 import type { WaitResult, WaitSettings } from "../polling/wait.ts";
@@ -118,8 +112,7 @@ class Drive {
   async #send(first?: Goal["first"]): Promise<ImggenError | null> {
     const { sends, wait, onSent, isContinued } = this.#goal;
     if (!sends) return this.#waitsUnsent();
-    const { work } = this.#task.intent;
-    const timeoutMs = wait === null ? null : (wait.timeoutMs ?? (work.queue ? null : work.requestMs));
+    const timeoutMs = wait?.timeoutMs ?? null;
     return sendRequests(
       this.#held,
       {
@@ -288,7 +281,7 @@ function isUnsavedOrUnrecorded(task: Task, { destination }: Goal): boolean {
 
 /** Warning if another version of a package continues a task than began it. */
 function otherPackage({ intent }: Task, { connection }: TaskDeps): string[] {
-  const begun = intent.work.options.package;
+  const begun = intent.options.package;
   const now = connection.generator?.package;
   if (begun === undefined || now === undefined || begun === now) return [];
   return [`The task was begun with ${begun}, and is continued with ${now}.`];

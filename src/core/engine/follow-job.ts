@@ -3,11 +3,12 @@ import { describeConnectionError } from "../../api/connection-errors.ts";
 import { isoTime } from "../../lib/clock.ts";
 import { makeFolder } from "../../lib/durable.ts";
 import type { Charged, ImggenError } from "../../lib/error-types.ts";
+import { interruptedError } from "../../lib/interrupted.ts";
 import type { FailedPoll } from "../../providers/provider.ts";
 import { keepResult } from "../../providers/stored-reply.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
 import { answerOf, CANCELLED, chargedOf, displayId, type RequestState, type Task } from "../../task/task.ts";
-import { interruptedError, isOfAccount, PendingError } from "../errors.ts";
+import { isOfAccount, PendingError } from "../errors.ts";
 import { POLICY } from "../limits/policy.ts";
 import { fixedSchedule } from "../polling/fixed-schedules.ts";
 import {
@@ -88,16 +89,16 @@ export async function waitForJob(
   { timeoutMs, schedule, pollAtOnce }: FollowSpec,
   deps: TaskDeps,
 ): Promise<WaitResult> {
-  const { request, work } = task.intent;
+  const { request, requestMs, taskId: ownId } = task.intent;
   // Users know the task by our id, if it has one: the provider's may be a whole address.
-  const taskId = work.taskId ?? job.id;
+  const taskId = ownId ?? job.id;
   const usualMs = schedule ? null : await deps.schedules.usualMs(request);
   deps.onProgress({ type: "waiting", taskId, usualMs });
   const onProgress: TaskDeps["onProgress"] = (event) =>
     deps.onProgress("taskId" in event ? { ...event, taskId } : event);
   const spec = {
     schedule: schedule ?? (await deps.schedules.of(request)),
-    timeoutMs: timeoutMs ?? work.requestMs,
+    timeoutMs: timeoutMs ?? requestMs,
     ageMs: deps.clock.now() - job.acceptedMs,
     pollAtOnce,
     isGone: job.isGone,
@@ -167,7 +168,7 @@ export async function followJob(
 
 /** Lists a free job among those that a second signal stops. No signal cancels a paid one. @returns takes it off the list */
 function listed(held: HeldTask, job: AcceptedJob, { stoppable, connection }: TaskDeps): () => void {
-  if (held.task.intent.work.isPaid || !stoppable) return () => {};
+  if (held.task.intent.isPaid || !stoppable) return () => {};
   const task = { taskId: displayId(held.task), name: providerName(connection) };
   return stoppable.add(task, job.id, connection.provider);
 }
@@ -226,7 +227,7 @@ export function isLostJob(
   { intent }: Pick<Task, "intent">,
   waited: WaitResult,
 ): waited is WaitResult & { outcome: "gone" } {
-  return !intent.work.isPaid && waited.outcome === "gone";
+  return !intent.isPaid && waited.outcome === "gone";
 }
 
 /** Records that a free provider has lost a job: its request waits to be submitted again, or has failed too often. */
@@ -312,7 +313,7 @@ async function recordStop(
   const spec = { schedule, timeoutMs: STOP_MS, ageMs: Number.POSITIVE_INFINITY, pollAtOnce: true };
   const waited = await waitForTask(job.id, spec, deps);
   const at = isoTime(deps.clock.now());
-  const free = held.task.intent.work.isPaid ? {} : { charged: "no" as const };
+  const free = held.task.intent.isPaid ? {} : { charged: "no" as const };
   const stopped = { errorCode: null, why: `${CANCELLED}.`, ...free };
   if (waited.outcome === "ended") {
     const { task } = waited;

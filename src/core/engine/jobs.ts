@@ -6,7 +6,7 @@ import { typeNamed } from "../../lib/image/format.ts";
 import { InvalidRequestError } from "../../models/invalid-request.ts";
 import type { CheckedJob, Job, Provider, Reference } from "../../providers/provider.ts";
 import type { WorkFolders } from "../../store/work-folders.ts";
-import type { WorkOptions } from "../../task/intent.ts";
+import type { JobOptions } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import { FIELD_NAMES } from "../../task/request-fields.ts";
 import { answerOf, displayId, type Task } from "../../task/task.ts";
@@ -24,8 +24,8 @@ export function jobOf(
     request: intent.request,
     taskId: displayId(task),
     index,
-    isPaid: intent.work.isPaid,
-    options: withSeedOf(index, intent.work.options),
+    isPaid: intent.isPaid,
+    options: withSeedOf(index, intent.options),
     references: referencesOf(intent.request),
     folder: work.of(id, index, attempt),
     fallbackFiles: fallbackFiles(task, index, attempt),
@@ -54,7 +54,7 @@ export function fallbackFiles(
 }
 
 /** What a request of a task is made with: each has a seed of its own, or all its images would be the same. */
-function withSeedOf(index: number, options: WorkOptions): WorkOptions {
+function withSeedOf(index: number, options: JobOptions): JobOptions {
   const { seedField, fields } = options;
   if (seedField === undefined) return options;
   const first = seedIn(fields[seedField]);
@@ -75,9 +75,9 @@ export function unsupportedPart(
 /** As `unsupportedPart`, of a request; null if its provider supports it. */
 export function misfitOf(
   request: GenerationRequest,
-  { provider, workFor }: Pick<Connection, "provider" | "workFor">,
+  { provider, termsFor }: Pick<Connection, "provider" | "termsFor">,
 ): InvalidRequestError | null {
-  const { isPaid, options } = workFor(request);
+  const { isPaid, options } = termsFor(request);
   const why = unsupportedPart({ request, isPaid, options, references: referencesOf(request) }, provider);
   return why === null ? null : new InvalidRequestError(why, { hint: "Nothing was sent." });
 }

@@ -1,9 +1,9 @@
 import { isoTime } from "../../lib/clock.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
+import { interruptedError } from "../../lib/interrupted.ts";
 import type { SubmitReply, UnknownReply } from "../../providers/provider.ts";
 import { ENDED_MEANWHILE } from "../../store/ledger.ts";
 import type { RequestState } from "../../task/task.ts";
-import { interruptedError } from "../errors.ts";
 import { POLICY } from "../limits/policy.ts";
 import type { TaskDeps } from "./deps.ts";
 import type { HeldTask } from "./held.ts";
@@ -31,15 +31,15 @@ export async function recoverRequest(
   deps: TaskDeps,
 ): Promise<ImggenError | null> {
   const { connection, ledger, signal } = deps;
-  const { id, intent } = held.task;
-  const { work } = intent;
+  const { id } = held.task;
+  const { taskId, isPaid, requestMs } = held.task.intent;
   const { attempt: open, tries } = held.task.requests[request] as RequestState;
   if (open === null) return null;
   const attempt = open.name;
   const job = jobOf(held.task, request, attempt, ledger.work);
   const onProgress = (share: number) =>
-    deps.onProgress({ type: "progress", taskId: work.taskId ?? id, share, waiting: null });
-  const reply = await withinLimit(work.requestMs, timeLimit(work.requestMs), deps, async (limited) =>
+    deps.onProgress({ type: "progress", taskId: taskId ?? id, share, waiting: null });
+  const reply = await withinLimit(requestMs, timeLimit(requestMs), deps, async (limited) =>
     connection.provider.recover?.(job, { signal: limited, onProgress }),
   );
   // It stays as it is for the next run: nothing has ended it.
@@ -48,7 +48,7 @@ export async function recoverRequest(
   if (reply?.outcome === "unknown" && reply.isAskable) return askedLater(held, reply, deps);
   const kept = ledger.work.isKept(id, request, attempt) ? job.folder : null;
   const known = reply ?? { ...LOST, kept };
-  const isAgain = known.outcome === "unknown" && !work.isPaid && tries < POLICY.submit.lost.attempts;
+  const isAgain = known.outcome === "unknown" && !isPaid && tries < POLICY.submit.lost.attempts;
   if (isAgain)
     await held.record({ type: "unknown", at: isoTime(deps.clock.now()), why: known.why, request, attempt });
   else await recordReply(held, { request, attempt, reply: known }, deps);

@@ -1,7 +1,7 @@
 import { isoTime } from "../../lib/clock.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import type { SubmitReply, UnknownReply } from "../../providers/provider.ts";
-import type { Work } from "../../task/intent.ts";
+import type { IntentTerms } from "../../task/intent.ts";
 import { type CompletionTimes, type Line, NEVER_SEEN } from "../../task/line.ts";
 import type { EndedState } from "../polling/wait.ts";
 import type { TaskDeps } from "./deps.ts";
@@ -43,9 +43,9 @@ export function recordReply(
     case "not_sent":
       return held.record({ type: "waiting", ...of, why: reply.error?.message ?? "it was not sent" });
     case "unknown": {
-      const { work } = held.task.intent;
+      const { intent } = held.task;
       const { why, excerpt, kept } = reply;
-      if (work.isPaid)
+      if (intent.isPaid)
         return held.record({
           type: "unknown",
           ...of,
@@ -57,14 +57,14 @@ export function recordReply(
         type: "failed",
         ...of,
         errorCode: null,
-        why: isOverTime ? overTime(reply, work) : `${why}.`,
+        why: isOverTime ? overTime(reply, intent) : `${why}.`,
         charged: "no",
       });
     }
   }
 }
 
-function overTime({ isStopped }: UnknownReply, { requestMs }: Work): string {
+function overTime({ isStopped }: UnknownReply, { requestMs }: IntentTerms): string {
   const limit = `it took longer than ${formatDuration(requestMs)}. Allow more with the setting generatorTimeout.`;
   return isStopped ? limit : `${limit} It may still be at work on it for a while.`;
 }

@@ -1,8 +1,9 @@
 import type { Clock } from "../../lib/clock.ts";
 import { errorText } from "../../lib/error-text.ts";
+import { InterruptedError } from "../../lib/interrupted.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { Task } from "../../task/task.ts";
-import { InterruptedError, isOfAccount } from "../errors.ts";
+import { isOfAccount } from "../errors.ts";
 import { POLICY } from "../limits/policy.ts";
 import type { TaskDeps } from "./deps.ts";
 import { closeUnsent, drive } from "./drive.ts";

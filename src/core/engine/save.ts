@@ -1,11 +1,11 @@
 import { isoTime } from "../../lib/clock.ts";
 import { ImggenError } from "../../lib/error-types.ts";
+import { interruptedError } from "../../lib/interrupted.ts";
 import type { Provider } from "../../providers/provider.ts";
 import type { Destination } from "../../task/intent.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import { answerOf, displayId, isUnknown, type Task } from "../../task/task.ts";
-import { interruptedError } from "../errors.ts";
 import { diskFailure } from "../images/download-image.ts";
 import type { ImageSource } from "../images/image-source.ts";
 import { remarksOn } from "../images/remarks.ts";
@@ -197,7 +197,7 @@ async function recordBad(held: HeldTask, request: number, why: string, deps: Tas
   const said = `what it made cannot be used: ${why}`;
   const made = requests[request] && answerOf(requests[request], "completed");
   const kept = made?.kept ?? deps.ledger.work.of(id, request, attempt);
-  if (intent.work.isPaid) await held.record({ type: "unknown", ...of, why: said, kept, unusable: true });
+  if (intent.isPaid) await held.record({ type: "unknown", ...of, why: said, kept, unusable: true });
   else await held.record({ type: "failed", ...of, errorCode: null, why: `${said}.`, charged: "no" });
 }
 

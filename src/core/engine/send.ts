@@ -5,6 +5,7 @@ import { TransportError } from "../../api/transport.ts";
 import { isoTime } from "../../lib/clock.ts";
 import { formatDuration } from "../../lib/duration.ts";
 import { ImggenError } from "../../lib/error-types.ts";
+import { interruptedError } from "../../lib/interrupted.ts";
 import {
   type SubmitReply,
   TimeLimitError,
@@ -13,14 +14,14 @@ import {
 } from "../../providers/provider.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
 import { CANCELLED, displayId, type RequestState } from "../../task/task.ts";
-import { AnsweredError, CancelledError, interruptedError, isOfAccount, PendingError } from "../errors.ts";
+import { AnsweredError, CancelledError, isOfAccount, PendingError } from "../errors.ts";
 import { giveBackTo, takeFrom } from "../limits/caps.ts";
 import { type Gate, isLasting, type Pass } from "../limits/gate.ts";
 import { POLICY } from "../limits/policy.ts";
 import type { Turn } from "../limits/turns.ts";
 import { pause } from "../polling/wait.ts";
 import { onlyOne } from "./again.ts";
-import { providerName, type TaskDeps } from "./deps.ts";
+import { answersWithId, providerName, type TaskDeps } from "./deps.ts";
 import type { HeldTask } from "./held.ts";
 import { jobOf } from "./jobs.ts";
 import { recordReply } from "./reply-lines.ts";
@@ -97,7 +98,7 @@ class Sending {
   }
 
   get #isPaid(): boolean {
-    return this.#held.task.intent.work.isPaid;
+    return this.#held.task.intent.isPaid;
   }
 
   get #request(): RequestState {
@@ -127,7 +128,7 @@ class Sending {
 
   /** One attempt, in its turn. @returns an error that keeps it from being made; "again": it must be tried anew */
   async #attempt(pass: Pass, begun: string | undefined): Promise<Sent | ImggenError | "again"> {
-    const { ledger, signal } = this.#deps;
+    const { connection, ledger, signal } = this.#deps;
     const { task } = this.#held;
     // Another process may have the turn that this one would wait for.
     if (begun === undefined && this.#held.isLost) return this.#held.takenOver();
@@ -141,9 +142,9 @@ class Sending {
       if (begun === undefined && !this.#gate.check(pass, signal)) return "again";
       const attempt = begun ?? (await this.#start());
       if (attempt instanceof ImggenError) return attempt;
-      const { work } = task.intent;
-      if (work.queue) await ledger.work.begin(task.id, this.#index, attempt);
-      this.#deps.onProgress({ type: "submitting", ...(work.taskId !== null && { taskId: work.taskId }) });
+      const { taskId } = task.intent;
+      if (!answersWithId(connection.provider)) await ledger.work.begin(task.id, this.#index, attempt);
+      this.#deps.onProgress({ type: "submitting", ...(taskId !== null && { taskId }) });
       const reply = await this.#submit(attempt, waits);
       this.#gate.report(pass, reply, waits.signal, task.id);
       const gaveUp = reply.outcome === "unknown" || reply.outcome === "not_sent" ? waits.gaveUp : null;
@@ -166,7 +167,7 @@ class Sending {
   }
 
   get #limitMs(): number {
-    return this.#held.task.intent.work.requestMs;
+    return this.#held.task.intent.requestMs;
   }
 
   /** Waits for the request's turn at its provider. @throws the signal's reason, or the disk's error */
@@ -284,7 +285,7 @@ class Sending {
   }
 
   #accepted(providersId: string): void {
-    const taskId = this.#held.task.intent.work.taskId ?? providersId;
+    const taskId = this.#held.task.intent.taskId ?? providersId;
     this.#deps.onProgress({ type: "accepted", taskId, request: this.#index });
   }
 
@@ -441,7 +442,7 @@ class AttemptLimits {
     signal.addEventListener("abort", () => this.#onAbort(), { once: true, signal: this.#over.signal });
     this.#unwatch = held.onCancel(() => {
       const isWaiting = held.task.requests[index]?.state === "waiting";
-      if (isWaiting || !held.task.intent.work.isPaid) this.#giveUp("cancelled", new CancelledError());
+      if (isWaiting || !held.task.intent.isPaid) this.#giveUp("cancelled", new CancelledError());
     });
   }
 
@@ -451,10 +452,11 @@ class AttemptLimits {
 
   /** Begins the time limits of the request. */
   begin(): void {
-    const { work } = this.#held.task.intent;
+    const { isPaid, requestMs } = this.#held.task.intent;
     const { timeoutMs } = this.#spec;
-    if (work.queue) this.#after(work.requestMs, "time limit", timeLimit(work.requestMs));
-    if (!work.isPaid && timeoutMs !== null) this.#after(timeoutMs, "timeout", new Error("not waited for"));
+    if (!answersWithId(this.#deps.connection.provider))
+      this.#after(requestMs, "time limit", timeLimit(requestMs));
+    if (!isPaid && timeoutMs !== null) this.#after(timeoutMs, "timeout", new Error("not waited for"));
   }
 
   /** Ends it, once the attempt has ended. */
@@ -471,7 +473,7 @@ class AttemptLimits {
       this.#giveUp("signal", reason);
       return;
     }
-    const { taskId } = this.#held.task.intent.work;
+    const { taskId } = this.#held.task.intent;
     this.#deps.onProgress({
       type: "submit_interrupted",
       taskId,
@@ -482,9 +484,9 @@ class AttemptLimits {
 
   get graceMs(): number {
     const { keeping } = this.#deps;
-    const { queue, isPaid } = this.#held.task.intent.work;
     if (keeping) return keeping.graceMs;
-    return queue ? (isPaid ? Number.POSITIVE_INFINITY : 0) : POLICY.submit.graceMs;
+    if (answersWithId(this.#deps.connection.provider)) return POLICY.submit.graceMs;
+    return this.#held.task.intent.isPaid ? Number.POSITIVE_INFINITY : 0;
   }
 
   #after(ms: number, why: GivenUp, reason: unknown): void {

@@ -58,7 +58,7 @@ export function errorOf(task: Task): ImggenError | null {
     case "unknown": {
       const lost = answerOf(deciding, "unknown");
       const why = lost?.why ?? "its reply was lost";
-      if (intent.work.taskId !== null)
+      if (intent.taskId !== null)
         return new OutcomeUnknownError(
           `Task ${name} may have been charged, and has no image: ${why}${keptIn(lost?.kept)}.`,
         );
@@ -110,7 +110,7 @@ export function errorOf(task: Task): ImggenError | null {
  * one waits to be submitted again.
  */
 export function noLongerKnown(task: Task, why: string): ImggenError {
-  if (!task.intent.work.isPaid)
+  if (!task.intent.isPaid)
     return new PendingError(`Task ${displayId(task)} waits: ${sentence(why)}`, {
       charged: "no",
       hint: phrase`To submit it again: ${action("resume")}`,

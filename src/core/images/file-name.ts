@@ -2,9 +2,9 @@ import path from "node:path";
 import { UsageError } from "../../lib/error-types.ts";
 import { withoutInvisible } from "../../lib/escape.ts";
 import { ANY_EXTENSION } from "../../lib/image/format.ts";
+import { shortTaskId } from "../../lib/short-task-id.ts";
 import { option, type Phrase, phrase } from "../../lib/wording.ts";
 import type { GenerationRequest } from "../../task/request.ts";
-import { shortTaskId } from "../../task/short-task-id.ts";
 
 /** The default of `--name`. */
 export const DEFAULT_TEMPLATE = "{slug}-{task}.{ext}";

@@ -3,8 +3,8 @@ import type { Task } from "../../task/task.ts";
 
 /** Sentences about how the images of a task differ from the request: too many, other sizes, or equal images. */
 export function remarksOn({ intent }: Pick<Task, "intent">, files: readonly SavedFile[]): string[] {
-  const { work, request } = intent;
-  const { width, height, sizeForm } = work.options;
+  const { options, requests, request } = intent;
+  const { width, height, sizeForm } = options;
   // No size was asked for.
   if (width === 0) return [];
   // Any size will do where a request names neither a ratio nor a quality, or leaves the ratio to the provider.
@@ -15,8 +15,8 @@ export function remarksOn({ intent }: Pick<Task, "intent">, files: readonly Save
   const sizes = new Set(files.filter((file) => file.width > 0).map((file) => `${file.width}×${file.height}`));
   const others = isAnySize || sizeForm === "aspect_ratio" ? [] : [...sizes].filter((size) => size !== wanted);
   const remarks = others.map((size) => `Requested ${wanted} pixels, received ${size}.`);
-  const asked = work.requests === 1 ? "1 image" : `${work.requests} images`;
-  if (files.length > work.requests) remarks.unshift(`Requested ${asked}, received ${files.length}.`);
+  const asked = requests === 1 ? "1 image" : `${requests} images`;
+  if (files.length > requests) remarks.unshift(`Requested ${asked}, received ${files.length}.`);
   const different = new Set(files.map(({ sha256 }) => sha256)).size;
   if (different < files.length)
     remarks.push(

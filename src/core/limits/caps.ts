@@ -20,7 +20,7 @@ export interface Cap {
 
 /** What one of a task's requests costs, in credits; null if there is no price. */
 export function priceOf({ intent }: Pick<Task, "intent">): number | null {
-  return intent.credits === null ? null : intent.credits / intent.work.requests;
+  return intent.credits === null ? null : intent.credits / intent.requests;
 }
 
 /**
@@ -32,7 +32,7 @@ export async function takeFrom(
   task: Pick<Task, "id" | "intent" | "parts">,
   request: number,
 ): Promise<ImggenError | null> {
-  if (!task.intent.work.isPaid) return null;
+  if (!task.intent.isPaid) return null;
   const priced = { task, request, credits: priceOf(task) };
   for (const [at, cap] of caps.entries()) {
     const error = await cap.take(priced);
@@ -49,6 +49,6 @@ export async function giveBackTo(
   task: Pick<Task, "id" | "intent" | "parts">,
   request: number,
 ): Promise<void> {
-  if (!task.intent.work.isPaid) return;
+  if (!task.intent.isPaid) return;
   for (const cap of caps) await cap.giveBack({ task, request, credits: priceOf(task) });
 }

@@ -1,5 +1,5 @@
 import { CsvError, parse } from "csv-parse/sync";
-import { editDistance } from "../../models/edit-distance.ts";
+import { editDistance } from "../../lib/edit-distance.ts";
 import { REQUEST_FIELDS } from "../../task/request-fields.ts";
 import type { ManifestProblem } from "../errors.ts";
 import {

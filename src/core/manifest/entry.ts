@@ -1,4 +1,4 @@
-import { editDistance } from "../../models/edit-distance.ts";
+import { editDistance } from "../../lib/edit-distance.ts";
 import type { RequestInput } from "../../task/request.ts";
 import { FIELD_NAMES, type FieldName } from "../../task/request-fields.ts";
 import type { ManifestProblem } from "../errors.ts";

@@ -1,9 +1,9 @@
 import { type ImageHead, imageHead } from "../../api/image-head.ts";
+import { interruptedError } from "../../lib/interrupted.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import { option, phrase } from "../../lib/wording.ts";
 import { InvalidRequestError } from "../../models/invalid-request.ts";
 import type { TaskDeps } from "../engine/deps.ts";
-import { interruptedError } from "../errors.ts";
 
 /**
  * Asks the servers of reference images for their types and sizes.

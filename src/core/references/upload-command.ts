@@ -1,10 +1,10 @@
 import { filledWords, isInShellScript, programWords, shellOperator } from "../../lib/command-line.ts";
 import { UsageError } from "../../lib/error-types.ts";
+import { interruptedError } from "../../lib/interrupted.ts";
 import { withoutQuery } from "../../lib/redact.ts";
 import { environmentWithout, linesOf, programFailure, runProgram } from "../../lib/run-program.ts";
 import { action, phrase } from "../../lib/wording.ts";
 import { isRemoteUrl } from "../../models/rules/images.ts";
-import { interruptedError } from "../errors.ts";
 import { POLICY } from "../limits/policy.ts";
 import type { ReferenceFile } from "./reference-file.ts";
 

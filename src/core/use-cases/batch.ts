@@ -1,4 +1,5 @@
 import { mapConcurrent } from "../../lib/concurrency.ts";
+import { interruptedError } from "../../lib/interrupted.ts";
 import { BatchFolders } from "../../store/batch-folders.ts";
 import { RowClaims } from "../../store/row-claims.ts";
 import { savedFilesOf } from "../../task/task.ts";
@@ -14,7 +15,7 @@ import type { BatchContext } from "../batch/run-row.ts";
 import { runRows } from "../batch/run-rows.ts";
 import type { TaskDeps } from "../engine/deps.ts";
 import { misfitOf } from "../engine/jobs.ts";
-import { interruptedError, ManifestError } from "../errors.ts";
+import { ManifestError } from "../errors.ts";
 import { checkBatchBudget, checkDailyLimit, spendingAccount } from "../limits/budget.ts";
 import { Gate } from "../limits/gate.ts";
 

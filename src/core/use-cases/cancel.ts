@@ -69,7 +69,7 @@ async function cancelOne(record: Task, wait: WaitSettings | null, deps: UseCaseD
   const before = factsOf(record);
   const report = await reported(before, async () => {
     if (!STATES[before.state].isOpen) return before;
-    if (record.intent.work.taskId === null) throw atService(record);
+    if (record.intent.taskId === null) throw atService(record);
     const warnings: string[] = [];
     const { held, latest } = await taken(record, wait, deps, (message) => warnings.push(message));
     if (held === null) {

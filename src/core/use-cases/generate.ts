@@ -1,4 +1,5 @@
 import { ImggenError, UsageError } from "../../lib/error-types.ts";
+import { interruptedError } from "../../lib/interrupted.ts";
 import { shellWord } from "../../lib/shell-word.ts";
 import { action, option, phrase } from "../../lib/wording.ts";
 import { isSamePlace, recoveryDestination } from "../../task/intent.ts";
@@ -19,7 +20,7 @@ import { holdTask } from "../engine/held.ts";
 import { misfitOf } from "../engine/jobs.ts";
 import { reportOf, type TaskReport } from "../engine/report.ts";
 import { identicalUnfinished, mayBeSubmitting, sentBefore } from "../engine/task-error.ts";
-import { AnsweredError, ClaimedError, claimedBy, interruptedError } from "../errors.ts";
+import { AnsweredError, ClaimedError, claimedBy } from "../errors.ts";
 import { requireFree } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import { type CostRules, checkBudget, checkDailyLimit, spendingAccount } from "../limits/budget.ts";
@@ -160,9 +161,9 @@ async function continued(task: Task, spec: GenerateSpec, deps: TaskDeps): Promis
 /** Refuses to continue a task whose unsent requests would cost more than the user allows. @throws BudgetExceededError */
 function checkUnsent(task: Task, spec: GenerateSpec): void {
   const { maxCredits } = spec;
-  const { request, work } = task.intent;
+  const { request, isPaid } = task.intent;
   const credits = unsentCredits(task);
-  if (maxCredits === undefined || credits === 0 || !work.isPaid) return;
+  if (maxCredits === undefined || credits === 0 || !isPaid) return;
   checkBudget({ request, credits, warnings: [] }, maxCredits, spec);
 }
 

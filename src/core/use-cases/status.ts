@@ -1,5 +1,6 @@
 import { isoTime } from "../../lib/clock.ts";
 import { inOrder } from "../../lib/concurrency.ts";
+import { interruptedError } from "../../lib/interrupted.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import type { Destination } from "../../task/intent.ts";
 import { chargedOf, displayId, isCancelled, type Task, withLine } from "../../task/task.ts";
@@ -20,7 +21,7 @@ import { originOfFile } from "../engine/origin.ts";
 import { endLine } from "../engine/reply-lines.ts";
 import { reportOf, reportOfId, type TaskReport } from "../engine/report.ts";
 import { noLongerKnown, taskFailed } from "../engine/task-error.ts";
-import { interruptedError, MissingProviderError } from "../errors.ts";
+import { MissingProviderError } from "../errors.ts";
 import { requireFolderForSeveral } from "../images/destination.ts";
 import { prepareDestination } from "../images/prepare-destination.ts";
 import { isNotYetKnown, pollOnce, type WaitSettings } from "../polling/wait.ts";
@@ -236,7 +237,7 @@ async function statusWithoutJob(
       );
   }
   const seen = await asWaiting(standing, deps);
-  if (seen.state === "waiting" && seen.intent.work.queue) await requireProvider(seen, deps);
+  if (seen.state === "waiting") await requireProvider(seen, deps);
   const isIdle = seen.state === "waiting" && !deps.ledger.isHeld(seen);
   return { ...reportOf(seen), ...(isIdle && { isIdle }) };
 }
@@ -250,9 +251,8 @@ async function requireProvider(task: Task, deps: UseCaseDeps): Promise<void> {
 
 /** A free task as it stands: a request of a dead process that its provider no longer works on waits. */
 async function asWaiting(task: Task, deps: UseCaseDeps): Promise<Task> {
-  const { work } = task.intent;
   const isStarted = task.requests.some(({ state }) => state === "started");
-  if (!isStarted || work.isPaid || deps.ledger.isHeld(task)) return task;
+  if (!isStarted || task.intent.isPaid || deps.ledger.isHeld(task)) return task;
   const { connection, ledger, signal, clock } = await deps.depsFor(task.intent, displayId(task));
   let seen = task;
   for (const [request, { state, attempt }] of task.requests.entries()) {

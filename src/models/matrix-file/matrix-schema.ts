@@ -1,7 +1,7 @@
 import * as z from "zod/mini";
+import { editDistance } from "../../lib/edit-distance.ts";
 import { shortened } from "../../lib/short-text.ts";
 import { isWellFormedRatio } from "../aspect-ratio.ts";
-import { editDistance } from "../edit-distance.ts";
 import {
   type Columns,
   KINDS,

@@ -7,7 +7,7 @@ import { sha256Of } from "../../lib/file-digest.ts";
 import { isPng, pngText } from "../../lib/image/png-text.ts";
 import { readRegular } from "../../lib/read-file.ts";
 import { createWhole } from "../../lib/write-whole.ts";
-import type { WorkOptions } from "../../task/intent.ts";
+import type { JobOptions } from "../../task/intent.ts";
 import type { GeneratorOptions } from "../kind.ts";
 import { ProviderError, unsendable } from "../provider.ts";
 import { lenientJson } from "../reply-json.ts";
@@ -91,7 +91,7 @@ export class Workflows {
   }
 
   /** The workflow of a task. @throws ProviderError if its copy cannot be used */
-  of({ workflow }: Pick<WorkOptions, "workflow">): Graph {
+  of({ workflow }: Pick<JobOptions, "workflow">): Graph {
     if (workflow === undefined) return CLASSIC;
     const known = this.#graphs.get(workflow);
     if (known !== undefined) return known;

@@ -1,9 +1,9 @@
 import path from "node:path";
 import { filledWords, isInShellScript, programWords, shellOperator } from "../../lib/command-line.ts";
+import { editDistance } from "../../lib/edit-distance.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { numberOf } from "../../lib/fingerprint.ts";
 import { action, phrase } from "../../lib/wording.ts";
-import { editDistance } from "../../models/edit-distance.ts";
 import type { Job } from "../provider.ts";
 import type { LocalReference } from "../reference-files.ts";
 

@@ -1,7 +1,7 @@
 import { isJsonObject } from "../../lib/json.ts";
 import { greatestCommonDivisor } from "../../lib/whole-number.ts";
 import { MAX_IMAGES } from "../../models/matrix.ts";
-import type { WorkOptions } from "../../task/intent.ts";
+import type { JobOptions } from "../../task/intent.ts";
 import type { Order } from "../begin-task.ts";
 import { type OpenAiError, wrongRequest } from "./openai-error.ts";
 
@@ -96,7 +96,7 @@ const LONGEST_SIDE_PX = 16_384;
 
 function sizeOf(fields: Readonly<Record<string, unknown>>): {
   ratio: string | undefined;
-  pixels: Partial<Pick<WorkOptions, "width" | "height">>;
+  pixels: Partial<Pick<JobOptions, "width" | "height">>;
 } {
   const size = text(fields, "size");
   if (size === undefined || size === "auto") return { ratio: size, pixels: {} };

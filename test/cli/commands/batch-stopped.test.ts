@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { InterruptedError } from "../../../src/core/errors.ts";
+import { InterruptedError } from "../../../src/lib/interrupted.ts";
 import { accepts, batchWorld, byPrompt, foxes } from "../../support/batch-world.ts";
 import { failure } from "../../support/scripted-server.ts";
 import { completedAt, inTurn, replies, reset, stillRunning } from "../../support/scripts.ts";

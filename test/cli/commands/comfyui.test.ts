@@ -1,7 +1,7 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { InterruptedError } from "../../../src/core/errors.ts";
+import { InterruptedError } from "../../../src/lib/interrupted.ts";
 import { formatLine } from "../../../src/store/task-file.ts";
 import { type ComfyGraph, type ComfyOptions, comfyDouble, workflow } from "../../support/comfyui.ts";
 import { commandWorld, NO_ACCOUNT } from "../../support/command-world.ts";

@@ -44,7 +44,7 @@ async function killed(types: readonly "started"[], { command = ["generate", "a f
     await mkdir(folder, { recursive: true });
     await writeFile(path.join(folder, "reply"), reply);
   };
-  return { ...world, id, taskId: intent.work.taskId, keep, prompts: () => world.prompts().slice(1) };
+  return { ...world, id, taskId: intent.taskId, keep, prompts: () => world.prompts().slice(1) };
 }
 
 describe("a task at a generator whose process was killed", () => {

@@ -1,7 +1,7 @@
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { InterruptedError } from "../../../src/core/errors.ts";
+import { InterruptedError } from "../../../src/lib/interrupted.ts";
 import { GENERATOR_KEY_ID, type Intent } from "../../../src/task/intent.ts";
 import { generatorWorld, makesImage, modelList, refuses } from "../../support/generator-world.ts";
 import { PICTURE, png, sha256 } from "../../support/images.ts";
@@ -360,7 +360,7 @@ describe("a task of a generator", () => {
       service: { baseUrl: `openai:${world.generator.origin}/v1`, keyId: GENERATOR_KEY_ID },
       credits: 0,
       destination: { kind: "folder", folder: world.cwd, template: "{slug}.{ext}", overwrite: false },
-      work: WORK,
+      ...WORK,
     };
     await mkdir(path.join(world.home, "state"), { recursive: true });
     await leaveTask(world.home, intent);

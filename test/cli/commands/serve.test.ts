@@ -1,8 +1,8 @@
 import path from "node:path";
 import { expect, it } from "vitest";
 import { eventLine } from "../../../src/cli/commands/serve.ts";
-import { InterruptedError } from "../../../src/core/errors.ts";
 import { systemClock } from "../../../src/lib/clock.ts";
+import { InterruptedError } from "../../../src/lib/interrupted.ts";
 import type { ServeEvent } from "../../../src/serve/start.ts";
 import { begunTask } from "../../../src/task/task.ts";
 import { clientOf } from "../../sandbox/live.ts";
@@ -105,7 +105,8 @@ function taskFor(model: string | null) {
     service: { baseUrl: "command:paint", keyId: "k" },
     credits: 0,
     destination: { kind: "file", path: "/x", overwrite: false },
-    work: { ...WORK, options: { ...WORK.options, model } },
+    ...WORK,
+    options: { ...WORK.options, model },
   });
 }
 

@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
-import { InterruptedError } from "../../../src/core/errors.ts";
+import { InterruptedError } from "../../../src/lib/interrupted.ts";
 import { commandWorld } from "../../support/command-world.ts";
 import { PICTURE } from "../../support/images.ts";
 import { type ServiceScript, success } from "../../support/scripted-server.ts";

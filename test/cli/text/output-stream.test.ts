@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { type OutputStream, writeToReader } from "../../../src/cli/text/output-stream.ts";
-import { InterruptedError } from "../../../src/core/errors.ts";
+import { InterruptedError } from "../../../src/lib/interrupted.ts";
 
 /** A stream whose reader reads when the test says so. */
 function unreadStream() {

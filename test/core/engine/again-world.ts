@@ -4,7 +4,7 @@ import { fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
 import { type GenerateSpec, generate } from "../../../src/core/use-cases/generate.ts";
 import type { Processes } from "../../../src/lib/processes.ts";
 import { MODELS } from "../../../src/models/matrix.ts";
-import type { Work } from "../../../src/task/intent.ts";
+import type { IntentTerms } from "../../../src/task/intent.ts";
 import type { Line } from "../../../src/task/line.ts";
 import type { FakeClock } from "../../support/fake-clock.ts";
 import { finishTask } from "../../support/finish-task.ts";
@@ -26,7 +26,7 @@ export interface Left {
   /** Whether its process is alive; `elsewhere`: it cannot be asked, as on another machine. */
   process?: "dead" | "alive" | "elsewhere";
   /** Of a provider with a queue, in place of the hosted service. */
-  work?: Partial<Work>;
+  work?: Partial<IntentTerms>;
   /** Whether the first request counts as sent. Default: at the hosted service. */
   isSent?: boolean;
   isFinished?: boolean;

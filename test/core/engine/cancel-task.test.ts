@@ -7,13 +7,13 @@ import type { PollReply, SubmitReply } from "../../../src/providers/provider.ts"
 import { LINES } from "../../support/records.ts";
 import { type Answer, drawn, endless, lost } from "../../support/scripted-provider.ts";
 import { pause } from "../../support/scripts.ts";
-import { linesIn, type WorkOptions, workWorld } from "./work-world.ts";
+import { type JobOptions, linesIn, workWorld } from "./work-world.ts";
 
 const { started } = LINES;
 const BUSY = new ServiceError("It is busy.", { charged: "no" });
 
 /** A task that a command of another process cancels while its first request is on its way. */
-async function cancelledOnItsWay(then: Answer, options: WorkOptions = {}) {
+async function cancelledOnItsWay(then: Answer, options: JobOptions = {}) {
   const world: Awaited<ReturnType<typeof workWorld>> = await workWorld({
     ...options,
     answer: async (job, how, number) => {
@@ -30,7 +30,7 @@ const marksIn = ({ stateFolder }: { stateFolder: string }) =>
   readdirSync(path.join(stateFolder, "tasks", "cancelled"));
 
 /** A task that waits, marked by a command that nobody has heard yet. */
-async function markedTask(options: WorkOptions = {}) {
+async function markedTask(options: JobOptions = {}) {
   const world = await workWorld(options);
   const id = await world.leave();
   await world.deps.ledger.cancels.leave(id);

@@ -8,7 +8,7 @@ import { reportOfId } from "../../../src/core/engine/report.ts";
 import { requireSameAccount } from "../../../src/core/errors.ts";
 import { fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
 import { TaskFile } from "../../../src/store/task-file.ts";
-import { type Destination, serviceWork } from "../../../src/task/intent.ts";
+import { type Destination, serviceTerms } from "../../../src/task/intent.ts";
 import type { Line } from "../../../src/task/line.ts";
 import type { SavedFile } from "../../../src/task/saved-file.ts";
 import { png, sha256 } from "../../support/images.ts";
@@ -60,7 +60,7 @@ async function leftBehind({
     service: testIdentity(server.baseUrl),
     credits: 2,
     destination: { ...before.destination, ...destination } as Destination,
-    work: serviceWork({}),
+    ...serviceTerms({}),
   };
   const owned = await before.deps.ledger.begin(intent, { isSent });
   if (owned === "taken") throw new Error("an id of another task");

@@ -12,7 +12,7 @@ const AFTER_MS = 61_000;
 /** A task that process 1 holds, and process 2 that may take it over once that is stopped for a minute. */
 async function heldTask(work = {}) {
   const world = await ledgerWorld(2);
-  const owned = await world.ledger.begin({ ...INTENT, work: { ...WORK, ...work } });
+  const owned = await world.ledger.begin({ ...INTENT, ...WORK, ...work });
   onTestFinished(() => owned.file.closeIfPossible());
   const warnings: string[] = [];
   const held = new HeldTask(world.ledger, owned, (message) => void warnings.push(message));

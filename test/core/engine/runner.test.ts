@@ -40,7 +40,7 @@ async function running(provider: ScriptedProvider, depsFor: (deps: TaskDeps) => 
     const request = { prompt, model: "flux" };
     const { destination } = world;
     const intent = { request, service: connection.identity, credits: null, destination, server: SERVER };
-    const owned = await ledger.begin({ ...intent, work: connection.workFor(request) });
+    const owned = await ledger.begin({ ...intent, ...connection.termsFor(request) });
     ledger.release(owned, true);
     return owned.task;
   };
@@ -52,7 +52,7 @@ async function running(provider: ScriptedProvider, depsFor: (deps: TaskDeps) => 
     ended,
     failed,
     begun,
-    nameOf: ({ intent }: Task) => intent.work.taskId ?? "",
+    nameOf: ({ intent }: Task) => intent.taskId ?? "",
   };
 }
 

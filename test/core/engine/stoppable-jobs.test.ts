@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { StoppableJobs } from "../../../src/core/engine/stoppable-jobs.ts";
-import { InterruptedError } from "../../../src/core/errors.ts";
+import { InterruptedError } from "../../../src/lib/interrupted.ts";
 import { type Answer, scriptedProvider } from "../../support/scripted-provider.ts";
 import { workWorld } from "./work-world.ts";
 

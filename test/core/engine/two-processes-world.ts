@@ -4,7 +4,7 @@ import { ofOneAccount } from "../../../src/core/engine/deps.ts";
 import { dismissTask } from "../../../src/core/engine/dismiss.ts";
 import type { Line, Turn } from "../../../src/core/limits/turns.ts";
 import type { Processes } from "../../../src/lib/processes.ts";
-import type { Work } from "../../../src/task/intent.ts";
+import type { IntentTerms } from "../../../src/task/intent.ts";
 import { counted } from "../../support/counted.ts";
 import { hurriedClock } from "../../support/fake-clock.ts";
 import { type Answer, drawn, scriptedProvider } from "../../support/scripted-provider.ts";
@@ -44,7 +44,7 @@ function testLine() {
 
 interface Options {
   answer?: Answer;
-  work?: Partial<Work>;
+  work?: Partial<IntentTerms>;
   /** Whether process 1 waits for a turn that the test gives. */
   hasQueue?: boolean;
 }

@@ -6,17 +6,17 @@ import { intentOf, submitNew } from "../../../src/core/engine/begin.ts";
 import { continueNamed } from "../../../src/core/engine/continue.ts";
 import { ofOneAccount } from "../../../src/core/engine/deps.ts";
 import { dismissTask } from "../../../src/core/engine/dismiss.ts";
-import type { Destination, Work } from "../../../src/task/intent.ts";
+import type { Destination, IntentTerms } from "../../../src/task/intent.ts";
 import type { Line } from "../../../src/task/line.ts";
 import { hurriedClock } from "../../support/fake-clock.ts";
 import { type Answer, type ScriptedProvider, scriptedProvider } from "../../support/scripted-provider.ts";
 import { someProcesses } from "../../support/some-processes.ts";
 import { type TaskWorld, taskWorld } from "../../support/task-world.ts";
 
-export interface WorkOptions {
+export interface JobOptions {
   answer?: Answer;
   /** What a task is worth; paid, unless this says otherwise. */
-  work?: Partial<Work>;
+  work?: Partial<IntentTerms>;
   images?: number;
   /** How long the images are waited for. */
   timeoutMs?: number | null;
@@ -25,7 +25,7 @@ export interface WorkOptions {
 const NOWHERE = "http://127.0.0.1:9/api";
 
 /** One process, 1, and a provider of the test's own, that answers with its images. */
-export async function workWorld({ answer, work = {}, images = 1, timeoutMs = null }: WorkOptions = {}) {
+export async function workWorld({ answer, work = {}, images = 1, timeoutMs = null }: JobOptions = {}) {
   const provider = scriptedProvider(answer);
   const clock = hurriedClock();
   const processes = someProcesses(1, 2);
@@ -48,7 +48,7 @@ export async function workWorld({ answer, work = {}, images = 1, timeoutMs = nul
     return owned.task.id;
   };
   /** Another run, of a process of its own. */
-  const next = async (id: string, options: Partial<WorkOptions> & { provider?: ScriptedProvider } = {}) => {
+  const next = async (id: string, options: Partial<JobOptions> & { provider?: ScriptedProvider } = {}) => {
     const { stateFolder, output } = world;
     const fresh = { provider, work, clock, processes: processes.as(1), stateFolder, output, ...options };
     const other = await taskWorld(NOWHERE, fresh);

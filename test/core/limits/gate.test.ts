@@ -2,8 +2,9 @@ import { setMaxListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import { AuthRequiredError, RejectedRequestError } from "../../../src/api/api-errors.ts";
 import { TransportError } from "../../../src/api/transport.ts";
-import { BudgetExceededError, CancelledError, InterruptedError } from "../../../src/core/errors.ts";
+import { BudgetExceededError, CancelledError } from "../../../src/core/errors.ts";
 import { Gate, type GateDeps, type Pass } from "../../../src/core/limits/gate.ts";
+import { InterruptedError } from "../../../src/lib/interrupted.ts";
 import { type SubmitReply, TimeLimitError } from "../../../src/providers/provider.ts";
 import { fakeClock, steppedClock } from "../../support/fake-clock.ts";
 

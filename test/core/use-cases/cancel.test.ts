@@ -3,22 +3,22 @@ import { AuthRequiredError, ServiceError } from "../../../src/api/api-errors.ts"
 import { ofOneAccount } from "../../../src/core/engine/deps.ts";
 import { cancel } from "../../../src/core/use-cases/cancel.ts";
 import type { PollReply } from "../../../src/providers/provider.ts";
-import type { Work } from "../../../src/task/intent.ts";
+import type { IntentTerms } from "../../../src/task/intent.ts";
 import type { Line } from "../../../src/task/line.ts";
 import { png } from "../../support/images.ts";
 import { INTENT, LINES } from "../../support/records.ts";
 import { words } from "../../support/words.ts";
-import { keptIn, leaveImage, linesIn, type WorkOptions, workWorld } from "../engine/work-world.ts";
+import { type JobOptions, keptIn, leaveImage, linesIn, workWorld } from "../engine/work-world.ts";
 
 const { started, accepted, completed, unknown } = LINES;
 const WAIT = { timeoutMs: null, schedule: null };
-const FREE: Partial<Work> = { isPaid: false };
+const FREE: Partial<IntentTerms> = { isPaid: false };
 const at = <Each extends Line>(request: number, line: Each) => ({ ...line, request });
 
 /** A task that process 2 has begun, and left in the state that these lines lead to. */
 async function leftTask(
   lines: readonly Line[],
-  { isAlive = false, ...options }: WorkOptions & { isAlive?: boolean } = {},
+  { isAlive = false, ...options }: JobOptions & { isAlive?: boolean } = {},
 ) {
   const world = await workWorld(options);
   const id = await world.leave(lines, isAlive);

@@ -5,7 +5,7 @@ import { fixedSchedule } from "../../../src/core/polling/fixed-schedules.ts";
 import { type StatusSpec, status } from "../../../src/core/use-cases/status.ts";
 import type { PollReply } from "../../../src/providers/provider.ts";
 import { Ledger } from "../../../src/store/ledger.ts";
-import type { Work } from "../../../src/task/intent.ts";
+import type { IntentTerms } from "../../../src/task/intent.ts";
 import type { Line } from "../../../src/task/line.ts";
 import { png } from "../../support/images.ts";
 import { deadPort, liveService } from "../../support/live-server.ts";
@@ -225,7 +225,7 @@ describe("a status that saves, of a task that an ended process has left", () => 
   const first = { ...started, request: 0 };
   const ofFirst = { accepted: { ...accepted, request: 0 }, made: { ...completed, urls: [], request: 0 } };
 
-  async function saving(lines: Line[], work: Partial<Work>, wait = false) {
+  async function saving(lines: Line[], work: Partial<IntentTerms>, wait = false) {
     const world = await workWorld({ work, images: work.requests ?? 1 });
     const id = await world.leave(lines);
     await leaveImage(id, world, png());

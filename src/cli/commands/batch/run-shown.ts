@@ -49,8 +49,8 @@ export async function runShown(
     },
   };
   const connecting = { requestTimeoutMs, acceptsOtherKey: spec.yes };
-  const result = await withTasksShown(session, connecting, progress, async ({ current }) =>
-    batch(spec, await current(), events),
+  const result = await withTasksShown(session, connecting, progress, async (operations, caller) =>
+    batch(spec, await operations.depsFor(caller).current(), events),
   ).finally(() => {
     context.onSecondSignal = usual;
   });

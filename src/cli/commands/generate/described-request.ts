@@ -1,7 +1,7 @@
 import path from "node:path";
 import { proxiesFromEnvironment } from "../../../api/proxies.ts";
 import type { ClientSession } from "../../../client/client-session.ts";
-import { workFor } from "../../../client/generator-connection.ts";
+import { termsFor } from "../../../client/generator-connection.ts";
 import type { OwnGenerator } from "../../../client/generator-settings.ts";
 import { unsupportedPart } from "../../../core/engine/jobs.ts";
 import { InvalidRequestError } from "../../../models/invalid-request.ts";
@@ -83,7 +83,7 @@ function supportedJob(
   prefix = "",
 ): { job: Job; requests: number } {
   const references = [request.image ?? []].flat().map(referenceOf);
-  const { taskId, isPaid, requests, options: work } = workFor(request, options, prepared);
+  const { taskId, isPaid, requests, options: work } = termsFor(request, options, prepared);
   const job = { request, taskId: taskId ?? "", index: 0, isPaid, options: work, references, folder: "" };
   const why = unsupportedPart(job, provider);
   if (why !== null) throw new InvalidRequestError(`${prefix}${why}`, { hint: "Nothing was sent." });

@@ -1,10 +1,10 @@
 import path from "node:path";
-import { reportJson } from "../../../client/report-json.ts";
-import { reportStatus, type TaskReport } from "../../../core/engine/report.ts";
-import { type GenerateSpec, generate } from "../../../core/use-cases/generate.ts";
+import { exitCodeOfReport, reportJson, standingOf } from "../../../client/report-json.ts";
+import type { TaskReport } from "../../../core/engine/report.ts";
+import type { GenerateSpec } from "../../../core/use-cases/generate.ts";
 import { COMMAND_WORDS } from "../../../lib/wording.ts";
 import { openImages, previewImages, showsPictures, type Viewing } from "../../flags/view-flags.ts";
-import { exitCodeOfReport, renderReport } from "../../output/render.ts";
+import { renderReport } from "../../output/render.ts";
 import { createProgress, withTasksShown } from "../../output/task-progress.ts";
 import { taskView } from "../../output/task-view.ts";
 import type { Session } from "../../session/session.ts";
@@ -27,8 +27,8 @@ export async function submitShown(spec: CommandSpec, session: Session): Promise<
   const facts = { ...spec.checked, free: session.isSandbox ? ("sandbox" as const) : null };
   const hasPreviews = spec.viewing.preview && session.hasGenerator && showsPictures(session);
   const progress = await createProgress(session, taskView(facts), { hasPreviews });
-  const report = await withTasksShown(session, { requestTimeoutMs }, progress, async ({ current }) =>
-    generate(spec, await current(), (message) => session.console.warn(message)),
+  const report = await withTasksShown(session, { requestTimeoutMs }, progress, (operations, caller) =>
+    operations.generate(spec, caller, (message) => session.console.warn(message)),
   );
   if (!spec.reuse || !report.reused) return showReport(report, spec, session);
   return showReused(report, spec, session);
@@ -37,7 +37,7 @@ export async function submitShown(spec: CommandSpec, session: Session): Promise<
 /** Shows an earlier task that was reused. */
 async function showReused(report: TaskReport, spec: CommandSpec, session: Session): Promise<number> {
   const { folder } = spec;
-  if (reportStatus(report) !== "unknown") {
+  if (standingOf(report) !== "unknown") {
     const which = report.taskId ?? report.ledgerId ?? "";
     const isFree = report.free !== undefined || report.charged === "no";
     await session.console.note(

@@ -1,19 +1,8 @@
 import type { Command } from "commander";
-import { openLedger } from "../../../client/client-session.ts";
-import { historyEntry } from "../../../client/report-json.ts";
-import {
-  chargedTasks,
-  HISTORY_LIMIT,
-  type HistoryFilter,
-  type HistoryQuery,
-  historyFilter,
-  STATUSES,
-} from "../../../core/use-cases/history.ts";
+import { type ListedTask, listedTasks, unknownModelText } from "../../../client/listed-tasks.ts";
+import { HISTORY_LIMIT, type HistoryQuery, STATUSES } from "../../../core/use-cases/history.ts";
 import { UsageError } from "../../../lib/error-types.ts";
 import { wholeNumberOption } from "../../../lib/whole-number.ts";
-import { nearestText, resolveModel } from "../../../models/find.ts";
-import { describeUnreadable } from "../../../store/ledger-files.ts";
-import type { Task } from "../../../task/task.ts";
 import type { RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
 import type { TaskRow } from "./tables.ts";
@@ -51,8 +40,9 @@ export function register(command: Command, runWith: RunWith): void {
 async function runHistory(session: Session, typed: HistoryFlags): Promise<number> {
   const flags = withStatus(typed);
   const limit = limitOf(flags);
-  const reading = { filter: await filterOf(flags, session), elsewhere: 0, isCounting: false };
-  const tasks = tasksFrom(reading, session);
+  const generator = isOfOneGenerator(session) ? (await session.ownGenerator())?.spec.name : undefined;
+  const reading = { elsewhere: 0, isCounting: false };
+  const tasks = tasksFrom({ ...flags, generator }, reading, session);
   const shown = await (flags.summary
     ? (await import("./totals.ts")).showSummary(tasks, session)
     : session.options.json
@@ -71,7 +61,6 @@ function withStatus(flags: HistoryFlags): HistoryFlags {
 }
 
 interface Reading {
-  filter: HistoryFilter;
   /** How many tasks were passed over because they are at another service. */
   elsewhere: number;
   /** Whether tasks are only counted: no more unreadable entries are named. */
@@ -79,11 +68,15 @@ interface Reading {
 }
 
 /** The tasks that match, newest first, each read only when it is asked for: there may be any number of them. */
-async function* tasksFrom(reading: Reading, session: Session): AsyncGenerator<Task> {
-  for await (const found of chargedTasks(openLedger(session), reading.filter)) {
+async function* tasksFrom(
+  query: HistoryQuery & { generator: string | undefined },
+  reading: Reading,
+  session: Session,
+): AsyncGenerator<ListedTask> {
+  for await (const found of listedTasks(query, session, (name) => `--${name}`)) {
     if (found === "elsewhere") reading.elsewhere += 1;
-    else if (!("kind" in found)) yield found;
-    else if (!reading.isCounting) await session.console.warn(describeUnreadable(found));
+    else if (!("unreadable" in found)) yield found;
+    else if (!reading.isCounting) await session.console.warn(found.message);
   }
 }
 
@@ -92,7 +85,7 @@ const MOST_COUNTED = 1000;
 
 /** @returns how many are shown */
 async function listTable(
-  tasks: AsyncIterable<Task>,
+  tasks: AsyncIterable<ListedTask>,
   limit: number,
   reading: Reading,
   session: Session,
@@ -115,11 +108,11 @@ async function listTable(
 }
 
 /** The tasks as one JSON document. @returns how many are shown */
-async function listJson(tasks: AsyncIterable<Task>, limit: number, session: Session): Promise<number> {
+async function listJson(tasks: AsyncIterable<ListedTask>, limit: number, session: Session): Promise<number> {
   let listed = 0;
   async function* entries() {
     for await (const task of tasks) {
-      yield historyEntry(task);
+      yield task.entry;
       if (++listed >= limit) return;
     }
   }
@@ -135,14 +128,6 @@ function limitOf({ limit, all, summary }: HistoryFlags): number {
   return all ? Number.POSITIVE_INFINITY : most;
 }
 
-/** Tasks may be of a model that the matrix does not have; where none is, its name may be mistyped. */
-async function noteUnknownModel(name: string, session: Session): Promise<void> {
-  const matrix = await session.matrix();
-  if (resolveModel(name, matrix)) return;
-  const nearest = nearestText(name, matrix);
-  await session.console.note(`There is no model ${JSON.stringify(name)}${nearest && `; ${nearest}`}.`);
-}
-
 const FIRST_TASK = 'To make an image, free of charge: imggen generate "a red fox" --sandbox';
 
 /** Says why there is nothing to show, and where the tasks are that there are. */
@@ -156,7 +141,9 @@ async function showNone(elsewhere: number, flags: HistoryFlags, session: Session
   const others = elsewhere === 0 ? "." : `; ${elsewhere} ${there}: ${how}`;
   const isNew = elsewhere === 0 && !isFiltered(flags);
   await session.console.note([`${none}${others}`, ...(isNew ? [FIRST_TASK] : [])]);
-  if (flags.model !== undefined) await noteUnknownModel(flags.model, session);
+  // Tasks may be of a model that the matrix does not have; where none is, its name may be mistyped.
+  const mistyped = flags.model === undefined ? null : unknownModelText(flags.model, await session.matrix());
+  if (mistyped !== null) await session.console.note(mistyped);
 }
 
 /** @param where the only tasks that were asked for; null for all but the sandbox's */
@@ -165,18 +152,6 @@ function noneText({ search, status, model, since }: HistoryQuery, where: string 
   if (isOnlyOpen) return where === null ? "No task is unfinished" : `No task ${where} is unfinished`;
   const here = where ?? "at a real service";
   return isFiltered({ search, status, model, since }) ? `No task ${here} matches` : `No tasks ${here} yet`;
-}
-
-/** @throws UsageError */
-async function filterOf(flags: HistoryQuery, session: Session): Promise<HistoryFilter> {
-  const generator = isOfOneGenerator(session) ? await session.ownGenerator() : null;
-  return historyFilter(flags, {
-    generator: generator?.spec.name,
-    matrix: () => session.matrix(),
-    nowMs: session.context.clock.now(),
-    isSandbox: session.isSandbox,
-    labelOf: (name) => `--${name}`,
-  });
 }
 
 /** Whether only the tasks of one generator are asked for: one that a flag names. */

@@ -1,11 +1,9 @@
-import { reportOf, type TaskReport } from "../../../core/engine/report.ts";
-import { historyStatus } from "../../../core/use-cases/history.ts";
+import type { ListedTask } from "../../../client/listed-tasks.ts";
+import type { TaskReport } from "../../../core/engine/report.ts";
 import { ageText, localMinute } from "../../../lib/local-time.ts";
 import { shownAddress } from "../../../lib/query-secret.ts";
-import { isAtGenerator } from "../../../task/intent.ts";
-import { shortTaskIds } from "../../../task/short-task-id.ts";
-import type { Task } from "../../../task/task.ts";
-import { STATE_WORDS } from "../../../task/task.ts";
+import { shortTaskIds } from "../../../lib/short-task-id.ts";
+import type { OpenWord } from "../../../task/task.ts";
 import type { Session } from "../../session/session.ts";
 import type { TextStyleName } from "../../text/colors.ts";
 import { creditsCell, shortPath } from "../../text/phrases.ts";
@@ -27,17 +25,15 @@ const MADE: readonly TableColumn[] = [
 /** What the table needs of a task. */
 export type TaskRow = ReturnType<typeof taskRow>;
 
-export function taskRow(record: Task, context: Session["context"]) {
-  const report = reportOf(record);
+export function taskRow({ report, status, generator }: ListedTask, context: Session["context"]) {
   const { submittedAt, taskId, ledgerId, request } = report;
-  const { baseUrl } = record.intent.service;
   return {
     submittedAt,
     id: taskId ?? ledgerId ?? "",
-    status: historyStatus(record),
+    status,
     credits: creditsCell(report.credits, report.free),
     // Null for a task of a service.
-    generator: isAtGenerator(record.intent) ? shortName(baseUrl) : null,
+    generator: generator && shortName(generator),
     prompt: request?.prompt ?? "",
     file: fileCell(report, context),
   };
@@ -83,10 +79,15 @@ function reasonOf(message: string): string {
   return /error code [^)]+/.exec(message)?.[0] ?? message;
 }
 
-const STYLES: Readonly<Record<string, TextStyleName>> = {
+const STYLES: Readonly<Record<OpenWord | "completed" | "failed", TextStyleName>> = {
   completed: "saved",
-  ...Object.fromEntries(STATE_WORDS.map((word) => [word, "warning"] as const)),
+  waiting: "warning",
+  running: "warning",
+  accepted: "warning",
+  made: "warning",
+  unknown: "warning",
   failed: "error",
 };
 
-const styleOf: CellStyle = (cell, column) => (column === STATUS ? (STYLES[cell] ?? null) : null);
+const styleOf: CellStyle = (cell, column) =>
+  column === STATUS ? (Object.entries(STYLES).find(([word]) => word === cell)?.[1] ?? null) : null;

@@ -1,6 +1,5 @@
-import { factsOf } from "../../../core/engine/report.ts";
+import type { ListedTask } from "../../../client/listed-tasks.ts";
 import { localDay } from "../../../lib/local-time.ts";
-import { spentCredits, type Task } from "../../../task/task.ts";
 import type { Session } from "../../session/session.ts";
 import { showTable, type TableColumn } from "../../text/table.ts";
 
@@ -27,16 +26,17 @@ interface DayTotals extends Totals {
 }
 
 /** Adds tasks up by day and model, the newest day first, in memory that grows with those alone. Newer tasks come first. */
-async function summed(tasks: AsyncIterable<Task>): Promise<{ days: DayTotals[]; total: Totals }> {
+async function summed(tasks: AsyncIterable<ListedTask>): Promise<{ days: DayTotals[]; total: Totals }> {
   const total = noTotals();
   const days = new Map<string, DayTotals>();
-  for await (const record of tasks) {
-    const day = localDay(new Date(record.submittedAt));
-    const { model } = record.intent.request;
+  for await (const task of tasks) {
+    const { submittedAt, request } = task.report;
+    const day = localDay(new Date(submittedAt ?? 0));
+    const model = request?.model ?? "";
     const key = `${day} ${model}`;
     const ofDay = days.get(key) ?? { day, model, ...noTotals() };
     days.set(key, ofDay);
-    for (const totals of [ofDay, total]) count(record, totals);
+    for (const totals of [ofDay, total]) count(task, totals);
   }
   return { days: [...days.values()], total };
 }
@@ -45,9 +45,8 @@ function noTotals(): Totals {
   return { tasks: 0, images: 0, credits: 0, undocumented: 0 };
 }
 
-function count(record: Task, totals: Totals): void {
-  const { files, usage = {}, free } = factsOf(record);
-  const spent = spentCredits(record);
+function count({ report }: ListedTask, totals: Totals): void {
+  const { files, usage = {}, free, credits: spent } = report;
   const isFree = free === "generator" || (free === "sandbox" && spent === null);
   const credits = isFree ? 0 : spent;
   totals.tasks += 1;
@@ -71,7 +70,7 @@ const DAY_COLUMNS: readonly TableColumn[] = [
 ];
 
 /** Shows what tasks made and cost, by day and model. @returns how many there are */
-export async function showSummary(tasks: AsyncIterable<Task>, session: Session): Promise<number> {
+export async function showSummary(tasks: AsyncIterable<ListedTask>, session: Session): Promise<number> {
   const { days, total } = await summed(tasks);
   if (session.options.json) await session.console.json({ ok: true, days, total });
   else if (total.tasks > 0) {

@@ -80,7 +80,7 @@ function earlierInput({ request, record }: ImageOrigin): RequestInput {
   const { seed, negative, fields } = request;
   const input = inputOf(request);
   if ([seed, negative, fields].some((each) => each !== undefined)) return input;
-  return isOfGenerator(record) ? { ...input, fields: record.intent.work.options.fields } : input;
+  return isOfGenerator(record) ? { ...input, fields: record.intent.options.fields } : input;
 }
 
 function isOfGenerator(record: ImageOrigin["record"]): record is NonNullable<ImageOrigin["record"]> {
@@ -117,11 +117,11 @@ function withFieldFlags(
 async function preferEarlier({ record }: ImageOrigin, session: Session): Promise<void> {
   const { settings, folders } = session;
   if (!isOfGenerator(record) || record.intent.service.baseUrl !== (await session.serviceName())) return;
-  const { work } = record.intent;
-  const { workflow } = work.options;
+  const { isPaid, options } = record.intent;
+  const { workflow } = options;
   if (workflow !== undefined)
     settings.prefer("workflow", workflowCopy(folders, workflow), "The task's workflow");
-  if (work.isPaid && settings.flag("generatorFree") === undefined)
+  if (isPaid && settings.flag("generatorFree") === undefined)
     settings.prefer("generatorPaid", "true", "The task's generatorPaid");
 }
 

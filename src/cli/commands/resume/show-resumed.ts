@@ -1,17 +1,20 @@
 import { EXIT_CODES, worstOf } from "../../../client/exit-codes.ts";
 import { describeFailure } from "../../../client/failure.ts";
-import { leftAlone, reportJson } from "../../../client/report-json.ts";
+import {
+  areCharged,
+  exitCodeOfReport,
+  leftAlone,
+  reportJson,
+  unreadableFiles,
+} from "../../../client/report-json.ts";
 import type { TaskReport } from "../../../core/engine/report.ts";
-import { interruptedError } from "../../../core/errors.ts";
-import type { Resumed, ResumeEvents, ResumeTarget, ResumeTargets } from "../../../core/use-cases/resume.ts";
+import type { Resumed, ResumeEvents, ResumeTargets } from "../../../core/use-cases/resume.ts";
 import type { Charged } from "../../../lib/error-types.ts";
+import { interruptedError } from "../../../lib/interrupted.ts";
 import { counted } from "../../../lib/whole-number.ts";
 import { COMMAND_WORDS } from "../../../lib/wording.ts";
-import { describeUnreadable } from "../../../store/ledger-files.ts";
-import { freeAt } from "../../../task/intent.ts";
-import { chargedOf } from "../../../task/task.ts";
 import { previewImages, type Viewing } from "../../flags/view-flags.ts";
-import { exitCodeOfReport, renderReport } from "../../output/render.ts";
+import { renderReport } from "../../output/render.ts";
 import { isInterrupted, type TasksShown } from "../../output/tasks-shown.ts";
 import type { Session } from "../../session/session.ts";
 
@@ -21,7 +24,8 @@ export function shownEvents(viewing: Viewing, tasks: TasksShown, session: Sessio
   let shown = Promise.resolve();
   return {
     async onBegin({ targets, served, unreadable }) {
-      for (const entry of unreadable) await session.console.warn(describeUnreadable(entry));
+      for (const { message } of unreadableFiles(unreadable).unreadable ?? [])
+        await session.console.warn(message);
       if (served.length > 0) await session.console.note(servedText(served));
       await tasks.begin(targets, areCharged(targets) ? "charged and not saved yet" : "not finished yet");
     },
@@ -44,13 +48,6 @@ function servedText(served: ResumeTargets["served"]): string {
   const pids = [...new Set(served.map(({ by }) => by.pid))].join(", ");
   const tasks = counted(served.length, "task is", "tasks are");
   return `${tasks} left to imggen serve (pid ${pids}), which is running.`;
-}
-
-/** Whether each of some tasks was charged, in more than play money. */
-function areCharged(targets: readonly ResumeTarget[]): boolean {
-  return targets.every(
-    ({ record }) => record === null || (chargedOf(record) !== "no" && freeAt(record.intent) === null),
-  );
 }
 
 /** An unknown outcome outweighs the rest: only the user can decide about it. */

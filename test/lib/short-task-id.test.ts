@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { shortTaskId } from "../../src/task/short-task-id.ts";
+import { shortTaskId } from "../../src/lib/short-task-id.ts";
 
 describe("a task id in a name", () => {
   it.each([

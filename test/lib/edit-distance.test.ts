@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { editDistance } from "../../src/models/edit-distance.ts";
+import { editDistance } from "../../src/lib/edit-distance.ts";
 
 describe("editDistance", () => {
   it.each([

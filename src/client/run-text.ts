@@ -1,7 +1,7 @@
-import { formatDuration } from "../../lib/duration.ts";
-import { sentence } from "../../lib/short-text.ts";
-import type { ProgressFacts } from "../engine/events.ts";
-import type { RunEvent } from "./run-events.ts";
+import type { ProgressFacts } from "../core/engine/events.ts";
+import type { RunEvent } from "../core/use-cases/run-events.ts";
+import { formatDuration } from "../lib/duration.ts";
+import { sentence } from "../lib/short-text.ts";
 
 /** What an event means to whoever follows the run, as a sentence; empty where there is nothing to be said. */
 export function eventText(event: RunEvent): string {

@@ -1,0 +1,168 @@
+import type { RowResult } from "../core/batch/row-result.ts";
+import { reportOfId, type TaskReport } from "../core/engine/report.ts";
+import { resolveDestination } from "../core/images/destination.ts";
+import type { PrivateCopies } from "../core/references/private-copies.ts";
+import { batch } from "../core/use-cases/batch.ts";
+import { reuseEarlier } from "../core/use-cases/generate.ts";
+import { UsageError } from "../lib/error-types.ts";
+import { InterruptedError } from "../lib/interrupted.ts";
+import { FIELD_LABELS } from "../models/rules/rule.ts";
+import type { Destination } from "../task/intent.ts";
+import { rowJson, summaryJson } from "./batch-json.ts";
+import { listening } from "./calls.ts";
+import type { ClientSession } from "./client-session.ts";
+import { recentHistory } from "./listed-tasks.ts";
+import { matrixInEffect } from "./matrix-in-effect.ts";
+import { Operations } from "./operations.ts";
+import type {
+  BatchOptions,
+  CallOptions,
+  CancelOptions,
+  GenerateOptions,
+  HistoryOptions,
+  OutputOptions,
+  ResumeOptions,
+  ReuseOptions,
+  StatusOptions,
+} from "./options.ts";
+import { cancelJson, ImggenFailure, leftAlone, reportJson, savedJson, statusJson } from "./report-json.ts";
+import { type BatchRows, batchFrom, checkedFrom, waitFrom } from "./request-options.ts";
+import type {
+  BatchRow,
+  BatchSummary,
+  CancelResult,
+  GenerateResult,
+  HistoryResult,
+  ResumeResult,
+  StatusResult,
+} from "./results.ts";
+import { copiesForGenerator, termsInEffect } from "./service-in-effect.ts";
+
+/**
+ * The calls of the package: operations with options in its words, and results as it publishes them. A module of its own, so
+ * that a client is created without loading any of it.
+ */
+export class PublishedCalls {
+  readonly #session: ClientSession;
+  readonly #operations: Operations;
+
+  constructor(session: ClientSession, requestTimeoutMs: number | undefined) {
+    this.#session = session;
+    this.#operations = new Operations(session, requestTimeoutMs);
+  }
+
+  /** @throws ImggenFailure if the image is not there, or what the use case throws */
+  async generate(options: GenerateOptions, signal: AbortSignal): Promise<GenerateResult> {
+    const { maxCredits, reuse = false, again = false, validate } = options;
+    const matrix = matrixInEffect(this.#session);
+    const checked = checkedFrom(options, matrix, await termsInEffect(this.#session, options));
+    const wait = options.wait === false ? null : waitFrom("generate", options);
+    const destination = await this.#destination(options);
+    const terms = {
+      maxCredits,
+      matrix,
+      allowUndocumented: validate === false,
+      repeated: null,
+      reuse,
+      again,
+    };
+    const spec = { checked, destination, wait, references: await this.#copies(), ...terms };
+    const { caller, noted } = this.#callerOf(options, signal);
+    return this.#succeeded(noted(await this.#operations.generate(spec, caller)));
+  }
+
+  /** @throws ImggenFailure where the earlier task has no image */
+  async reuse(options: ReuseOptions, signal: AbortSignal): Promise<GenerateResult | null> {
+    const wait = waitFrom("reuse", options);
+    const matrix = matrixInEffect(this.#session);
+    const checked = checkedFrom(options, matrix, await termsInEffect(this.#session, options));
+    const copies = await this.#copies();
+    const request = copies === null ? checked.request : await copies.asRecorded(checked.request);
+    const destination = await this.#destination(options);
+    const { caller, noted } = this.#callerOf(options, signal);
+    const deps = await this.#operations.depsFor(caller).current();
+    const earlier = await reuseEarlier(request, { wait, destination }, deps);
+    return earlier && this.#succeeded(noted(earlier));
+  }
+
+  async batch(
+    rows: BatchRows,
+    options: BatchOptions,
+    signal: AbortSignal,
+    onRow: (row: BatchRow) => Promise<void>,
+  ): Promise<BatchSummary> {
+    const { words } = this.#session;
+    const generator = await termsInEffect(this.#session, options);
+    const checks = { matrix: matrixInEffect(this.#session), generator, copies: await this.#copies() };
+    const spec = await batchFrom(rows, options, checks, this.#session);
+    const { caller, noted } = this.#callerOf(options, signal);
+    const onEnd = (end: RowResult) => onRow(rowJson(end, words));
+    const result = await batch(spec, await this.#operations.depsFor(caller).current(), { onEnd });
+    signal.throwIfAborted();
+    return noted(summaryJson(result));
+  }
+
+  async status(taskId: string, options: StatusOptions, signal: AbortSignal): Promise<StatusResult> {
+    const wait = options.wait === true ? waitFrom("status", options) : null;
+    const { caller, noted } = this.#callerOf(options, signal);
+    const [report = reportOfId(taskId)] = await this.#operations.status(
+      [taskId],
+      { ...placeOf(options), wait },
+      caller,
+    );
+    return statusJson(noted(report), this.#session.words);
+  }
+
+  async resume(ids: readonly string[], options: ResumeOptions, signal: AbortSignal): Promise<ResumeResult> {
+    const wait = waitFrom("resume", options);
+    const { caller, noted } = this.#callerOf(options, signal);
+    const resumed = await this.#operations.resume(ids, { ...placeOf(options), wait }, caller);
+    const tasks = resumed.reports.map((report) => reportJson(noted(report), this.#session.words));
+    const ok = resumed.unreadable.length === 0 && tasks.every((task) => task.ok);
+    return { ok, tasks, ...leftAlone(resumed) };
+  }
+
+  async cancel(ids: readonly string[], options: CancelOptions, signal: AbortSignal): Promise<CancelResult[]> {
+    const wait = options.wait === true ? waitFrom("cancel", options) : null;
+    const { caller, noted } = this.#callerOf(options, signal);
+    const reports = await this.#operations.cancel(ids, wait, caller);
+    return reports.map((report) => cancelJson(noted(report), this.#session.words));
+  }
+
+  history(options: HistoryOptions): Promise<HistoryResult> {
+    return recentHistory(options, this.#session);
+  }
+
+  close(): Promise<void> {
+    return this.#operations.close();
+  }
+
+  /** Copies of reference images that are files; null for a service, which takes URLs. */
+  #copies(): Promise<PrivateCopies | null> {
+    return copiesForGenerator(this.#session, FIELD_LABELS.image);
+  }
+
+  #succeeded(report: TaskReport): GenerateResult {
+    const result = savedJson(report, this.#session.words);
+    if (result.ok) return result;
+    throw new ImggenFailure(result, report.error);
+  }
+
+  #callerOf(options: CallOptions & { yes?: boolean | undefined }, signal: AbortSignal) {
+    const { onProgress, noted } = listening(options.onProgress);
+    const writeOut = () => Promise.reject(new InterruptedError(null));
+    return { caller: { signal, onProgress, writeOut, acceptsOtherKey: options.yes === true }, noted };
+  }
+
+  #destination(options: OutputOptions): Promise<Destination> {
+    const { output, name, overwrite = false } = placeOf(options);
+    const { resolvePath } = this.#session.context;
+    return resolveDestination({ output, name, overwrite, resolvePath, mayExist: true });
+  }
+}
+
+/** Where a call saves images. @throws UsageError for standard output, which only the command line has */
+function placeOf({ output, name, overwrite }: OutputOptions): OutputOptions {
+  if (output === "-") throw new UsageError('output takes a file or a folder, not "-".');
+  return { output, name, overwrite };
+}
